@@ -1,0 +1,243 @@
+"""Quantizing the network of a float32 .tflite, and nothing else of it.
+
+Post-training tools quantize whatever they recognize, the code-point arithmetic of the encoder included, and their dynamic
+recipes write operator versions that old runtimes load and compute wrongly (DESIGN.md, section 2). So this is done here, on
+the finished float32 file: the matrices behind the tensor `bits` are replaced, with the operator versions that the schema's
+own tool assigns (https://github.com/tensorflow/tensorflow/blob/master/tensorflow/lite/tools/versioning/op_version.cc), so
+that a runtime which cannot compute them refuses the file instead of guessing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.converters.editing import add_buffer, find_tensor, name_of, pack, schema, unpack
+from retvec_lite.converters.flatbuffer import read_model
+from retvec_lite.converters.ops import ALLOWED, LITERT_ONLY, check_operators
+from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.errors import RetvecLiteError
+
+Floats = npt.NDArray[np.float32]
+
+_FULLY_CONNECTED: Final = ALLOWED["FULLY_CONNECTED"].code
+_CONV_2D: Final = ALLOWED["CONV_2D"].code
+_DEPTHWISE_CONV_2D: Final = ALLOWED["DEPTHWISE_CONV_2D"].code
+_LSTM: Final = ALLOWED["UNIDIRECTIONAL_SEQUENCE_LSTM"].code
+_DEQUANTIZE: Final = ALLOWED["DEQUANTIZE"].code
+
+_WEIGHTS: Final[Mapping[int, tuple[range, int]]] = {
+    _FULLY_CONNECTED: (range(1, 2), 0),
+    _CONV_2D: (range(1, 2), 0),
+    _DEPTHWISE_CONV_2D: (range(1, 2), 3),
+    _LSTM: (range(1, 9), 0),
+}
+"""Operator code -> which inputs are matrices, and along which of their axes the outputs lie (a scale for each)."""
+
+_DYNAMIC_VERSION: Final[Mapping[int, int]] = {_FULLY_CONNECTED: 12, _CONV_2D: 5, _LSTM: 2}
+"""Operators with a kernel for float32 inputs and int8 weights, and its version; per-channel but for the LSTM."""
+
+_LARGE: Final = 1024
+"""Elements from which any other float constant of the network (learned positions) is stored in 8 or 16 bits too."""
+
+_CLIPPING: Final = np.linspace(1.0, 0.6, 41, dtype=np.float32)
+"""Shares of a row's largest value tried as the end of the 4-bit range; the one with the least squared error wins."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A quantized matrix: what the file keeps, and how."""
+
+    kind: str
+    data: bytes
+    scales: Floats
+    axis: int
+
+
+def quantize(model: bytes, recipe: str) -> bytes:
+    """A float32 model under another recipe.
+
+    Args:
+        model: what `to_tflite` gave: float32 weights, the network's input named `bits`, no zip tail.
+        recipe: a name out of `RECIPES`.
+
+    Returns:
+        The quantized model, the same bytes for the same input.
+
+    Raises:
+        RetvecLiteError: for an unknown recipe, a graph without a tensor `bits`, or an operator off the allow-list.
+    """
+    chosen = find_recipe(recipe)
+    if chosen.weights == "float32":
+        return model
+    edited = unpack(model)
+    network = _Network(edited, chosen)
+    network.rewrite(read_model(model).graphs[0].behind(find_tensor(edited.subgraphs[0], "bits")))
+    quantized = pack(edited)
+    check_operators(read_model(quantized), LITERT_ONLY if chosen.oldest_runtime[0] == "ai-edge-litert" else None)
+    return quantized
+
+
+def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Symmetric integers and scales for a matrix: values ~ integers * scales.
+
+    Weights that lie on a 4-bit grid already (trained for it: a multiple of -7..7 of one number per output) are recognized
+    and kept exactly, in 8 bits as well. For all others 8 bits use the full range; 4 bits the clipping with the least error.
+
+    Args:
+        values: float32 matrix.
+        bits: 8 or 4.
+        axis: a scale for each index of this axis; None: one for all.
+
+    Returns:
+        int8 array of the shape of `values`, and float32 scales `[values.shape[axis]]`, or `[1]`.
+    """
+    rows = values.reshape(1, -1) if axis is None else np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+    largest = np.abs(rows).max(axis=1)
+    seventh = np.where(largest > 0, largest / np.float32(7), np.float32(1)).astype(np.float32)
+    # The training's own step, times seven and divided by seven, may have moved by one unit in the last place.
+    candidates = [(seventh, 7), (np.nextafter(seventh, np.float32(0)), 7), (np.nextafter(seventh, np.float32(np.inf)), 7)]
+    if bits == 8:
+        full = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
+        candidates.append((full, 127))
+    else:
+        candidates += [(seventh * share, 7) for share in _CLIPPING[1:]]
+
+    best = np.full(len(rows), np.inf, np.float32)
+    integers, scales = np.zeros(rows.shape, np.int8), np.ones(len(rows), np.float32)
+    for scale, limit in candidates:
+        rounded = np.clip(np.rint(rows / scale[:, None]), -limit, limit).astype(np.float32)
+        error = np.square(rounded * scale[:, None] - rows).sum(axis=1, dtype=np.float32)
+        better = error < best
+        best[better], scales[better] = error[better], scale[better]
+        integers[better] = rounded[better].astype(np.int8)
+    if axis is None:
+        return integers.reshape(values.shape), scales
+    moved = np.moveaxis(values, axis, 0).shape
+    return np.ascontiguousarray(np.moveaxis(integers.reshape(moved), 0, axis)), scales
+
+
+class _Network:
+    """The edit of one graph; a matrix that several operators share is stored once."""
+
+    def __init__(self, model: Any, recipe: Recipe) -> None:
+        if len(model.subgraphs) != 1:
+            raise RetvecLiteError(f"Expected a model with one graph, received {len(model.subgraphs)}.")
+        self._model = model
+        self._graph = model.subgraphs[0]
+        self._recipe = recipe
+        self._stored: dict[tuple[int, str], int] = {}
+        self._floats: dict[tuple[int, str], int] = {}
+
+    def rewrite(self, network: frozenset[int]) -> None:
+        """Replace the matrices of the operators at the positions `network`."""
+        ordered = []
+        for position, operator in enumerate(self._graph.operators):
+            if position in network:
+                ordered += self._rewrite(operator)
+            ordered.append(operator)
+        self._graph.operators = ordered
+
+    def _rewrite(self, operator: Any) -> list[Any]:
+        """Quantize the constants of one operator; returns the DEQUANTIZE operators to put in front of it."""
+        code = self._model.operatorCodes[operator.opcodeIndex].builtinCode
+        places, axis = _WEIGHTS.get(code, (range(len(operator.inputs)), -2))
+        dynamic = self._recipe.dynamic and code in _DYNAMIC_VERSION
+        inputs = np.array(operator.inputs)
+        added = []
+        for place in places:
+            values = self._constant(inputs[place], at_least=0 if code in _WEIGHTS else _LARGE)
+            if values is None:
+                continue
+            if dynamic:
+                per_row = None if code == _LSTM else axis
+                inputs[place] = self._store(inputs[place], _integers(values, 8, per_row))
+            elif code in _WEIGHTS:
+                inputs[place] = self._dequantized(inputs[place], self._lean(values, axis, self._recipe.weights), added)
+            else:
+                kind = "int8" if self._recipe.weights == "int4" else self._recipe.weights
+                inputs[place] = self._dequantized(inputs[place], self._lean(values, axis, kind), added)
+        if dynamic:
+            operator.opcodeIndex = self._operator_code(code, _DYNAMIC_VERSION[code])
+        operator.inputs = inputs
+        return added
+
+    def _constant(self, index: int, at_least: int) -> Floats | None:
+        """A stored float32 tensor's values; None for any other tensor, and for a small one."""
+        if index < 0:
+            return None
+        tensor = self._graph.tensors[index]
+        data = self._model.buffers[tensor.buffer].data
+        if tensor.type != schema().TensorType.FLOAT32 or data is None or len(data) < 4 * max(at_least, 1):
+            return None
+        return np.frombuffer(bytes(data), "<f4").reshape(tensor.shape)
+
+    @staticmethod
+    def _lean(values: Floats, axis: int, kind: str) -> _Stored:
+        if kind == "float16":
+            return _Stored("FLOAT16", values.astype("<f2").tobytes(), np.zeros(0, np.float32), 0)
+        return _integers(values, 4 if kind == "int4" else 8, axis % values.ndim if values.ndim > 1 else None)
+
+    def _store(self, index: int, stored: _Stored) -> int:
+        """The index of a new constant that takes the place of tensor `index`, or of the one made before."""
+        tensor = self._graph.tensors[index]
+        key = (tensor.buffer, f"{stored.kind}/{len(stored.scales)}")
+        if key not in self._stored:
+            generated = schema()
+            made = generated.TensorT()
+            made.name, made.shape, made.hasRank = name_of(tensor), tensor.shape, tensor.hasRank
+            made.type = getattr(generated.TensorType, stored.kind)
+            made.buffer = add_buffer(self._model, stored.data)
+            if stored.scales.size:
+                made.quantization = generated.QuantizationParametersT()
+                made.quantization.scale = stored.scales
+                made.quantization.zeroPoint = np.zeros(stored.scales.size, np.int64)
+                made.quantization.quantizedDimension = stored.axis
+            self._graph.tensors.append(made)
+            self._stored[key] = len(self._graph.tensors) - 1
+        return self._stored[key]
+
+    def _dequantized(self, index: int, stored: _Stored, added: list[Any]) -> int:
+        """The index of the float32 result of a DEQUANTIZE of the stored tensor, which is put into `added` when new."""
+        source = self._store(index, stored)
+        key = (self._graph.tensors[index].buffer, f"{stored.kind}/{len(stored.scales)}")
+        if key not in self._floats:
+            generated = schema()
+            tensor = self._graph.tensors[index]
+            made = generated.TensorT()
+            made.name, made.shape, made.hasRank = f"{name_of(tensor)}/float32", tensor.shape, tensor.hasRank
+            made.type = generated.TensorType.FLOAT32
+            self._graph.tensors.append(made)
+            self._floats[key] = len(self._graph.tensors) - 1
+
+            versions = {"FLOAT16": 3, "INT4": 6, "INT8": 5 if stored.scales.size > 1 else 2}
+            operator = generated.OperatorT()
+            operator.opcodeIndex = self._operator_code(_DEQUANTIZE, versions[stored.kind])
+            operator.inputs = np.array([source], np.int32)
+            operator.outputs = np.array([self._floats[key]], np.int32)
+            operator.builtinOptionsType = generated.BuiltinOptions.DequantizeOptions
+            operator.builtinOptions = generated.DequantizeOptionsT()
+            added.append(operator)
+        return self._floats[key]
+
+    def _operator_code(self, code: int, version: int) -> int:
+        for index, known in enumerate(self._model.operatorCodes):
+            if known.builtinCode == code and known.version == version:
+                return index
+        made = schema().OperatorCodeT()
+        made.builtinCode, made.version = code, version
+        made.deprecatedBuiltinCode = min(code, 127)
+        self._model.operatorCodes.append(made)
+        return len(self._model.operatorCodes) - 1
+
+
+def _integers(values: Floats, bits: int, axis: int | None) -> _Stored:
+    integers, scales = to_grid(values, bits, axis)
+    if bits == 8:
+        return _Stored("INT8", integers.tobytes(), scales, axis or 0)
+    nibbles = integers.reshape(-1).view(np.uint8) & 0x0F
+    if nibbles.size % 2:
+        nibbles = np.append(nibbles, np.uint8(0))
+    return _Stored("INT4", (nibbles[0::2] | nibbles[1::2] << 4).tobytes(), scales, axis or 0)

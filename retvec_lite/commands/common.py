@@ -1,0 +1,58 @@
+"""What the light commands share."""
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+from retvec_lite.runtime import RUNTIMES, TextClassifier
+
+
+def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--runtime`."""
+    parser.add_argument(
+        "--runtime", choices=RUNTIMES, help="what runs the model (default: the first that is installed)"
+    )
+
+
+def positive_integer(text: str) -> int:
+    """An argparse type: an integer of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, received {number}")
+    return number
+
+
+positive_integer.__name__ = "integer"  # argparse puts it into "invalid integer value: 'x'"
+
+
+def load_quietly(path: str, runtime: str | None) -> TextClassifier:
+    """Load a model and run it once, without the notes that LiteRT's C++ code prints on standard error meanwhile.
+
+    Raises:
+        RetvecLiteError: like `TextClassifier.load`; errors reach the user through it and are not lost.
+    """
+    with _silent_standard_error():
+        classifier = TextClassifier.load(path, runtime=runtime)
+        classifier.probabilities("")
+    return classifier
+
+
+@contextlib.contextmanager
+def _silent_standard_error() -> Iterator[None]:
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    try:
+        saved = os.dup(2)
+    except OSError:  # standard error is closed: nobody to be spared
+        yield
+        return
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nothing)

@@ -1,0 +1,157 @@
+"""The classifier heads by name and size: what is built on top of the word embeddings. NumPy only.
+
+`modeling/heads.py` computes them in TensorFlow, `reference_heads.py` in NumPy; both read sizes and weight names from here.
+The families are the paper's three (RETVec, NeurIPS 2023, section 4: RNN, CNN, BERT-Mini, here scaled down to a phone) and
+`pool`, the fast one. With an int8 embedding of 218 kB each of them leaves the exported file below 1 MB.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.errors import RetvecLiteError
+
+WeightDict = dict[str, npt.NDArray[np.float32]]
+Shapes = dict[str, tuple[int, ...]]
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadSpec:
+    """A head's name and sizes. Subclasses are the heads; `shapes` lists every weight that one has."""
+
+    name: ClassVar[str]
+
+    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
+        """Weight names and shapes for word embeddings of `inputs` numbers and `classes` labels."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; `head_from_dict` gives back an equal object."""
+        return {"name": self.name, **dataclasses.asdict(self)}
+
+    def initial_weights(self, rng: np.random.Generator, inputs: int, classes: int, max_words: int) -> WeightDict:
+        """Random starting weights: Glorot uniform kernels (Glorot and Bengio 2010), zero biases, unit gains."""
+        return {name: _initial(name, shape, rng) for name, shape in self.shapes(inputs, classes, max_words).items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolHead(HeadSpec):
+    """One dense layer per word, then masked mean and max over the words: order-free, the fastest."""
+
+    name: ClassVar[str] = "pool"
+    hidden: int = 256
+
+    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
+        """See `HeadSpec.shapes`."""
+        return {**_dense("head/word", inputs, self.hidden), **_dense("head/logits", 2 * self.hidden, classes)}
+
+
+@dataclasses.dataclass(frozen=True)
+class CnnHead(HeadSpec):
+    """A dense layer over three neighbouring words, then residual separable convolutions between halvings of the text.
+
+    After DPCNN (Johnson and Zhang, ACL 2017): region embedding, two-convolution blocks with shortcuts, pooling by two.
+    """
+
+    name: ClassVar[str] = "cnn"
+    filters: int = 256
+    blocks: int = 2
+
+    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
+        """See `HeadSpec.shapes`."""
+        shapes = _dense("head/region", 3 * inputs, self.filters)
+        for block in range(self.blocks):
+            shapes[f"head/block_{block}/depthwise"] = (3, self.filters)
+            shapes |= _dense(f"head/block_{block}/pointwise", self.filters, self.filters)
+        return shapes | _dense("head/logits", 2 * self.filters, classes)
+
+
+@dataclasses.dataclass(frozen=True)
+class RnnHead(HeadSpec):
+    """A projection, one LSTM over the words (Hochreiter and Schmidhuber 1997), masked mean and max of its outputs."""
+
+    name: ClassVar[str] = "rnn"
+    projection: int = 128
+    units: int = 128
+
+    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
+        """See `HeadSpec.shapes`. Gates in the order input, forget, cell, output."""
+        return {
+            **_dense("head/projection", inputs, self.projection),
+            "head/lstm/kernel": (self.projection, 4 * self.units),
+            "head/lstm/recurrent_kernel": (self.units, 4 * self.units),
+            "head/lstm/bias": (4 * self.units,),
+            **_dense("head/logits", 2 * self.units, classes),
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class BertHead(HeadSpec):
+    """A small Transformer encoder (Vaswani et al. 2017, layer norm before each part), masked mean and max of its outputs."""
+
+    name: ClassVar[str] = "bert"
+    width: int = 128
+    layers: int = 2
+    attention_heads: int = 4
+    feed_forward: int = 512
+
+    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
+        """See `HeadSpec.shapes`."""
+        shapes = _dense("head/projection", inputs, self.width)
+        shapes["head/positions"] = (max_words, self.width)
+        for layer in range(self.layers):
+            name = f"head/layer_{layer}"
+            for part in ("query", "key", "value", "output"):
+                shapes |= _dense(f"{name}/{part}", self.width, self.width)
+            shapes |= _dense(f"{name}/expand", self.width, self.feed_forward)
+            shapes |= _dense(f"{name}/contract", self.feed_forward, self.width)
+            shapes |= _norm(f"{name}/attention_norm", self.width) | _norm(f"{name}/feed_forward_norm", self.width)
+        return shapes | _norm("head/final_norm", self.width) | _dense("head/logits", 2 * self.width, classes)
+
+
+HEADS: Final[Mapping[str, type[HeadSpec]]] = {head.name: head for head in (PoolHead, CnnHead, RnnHead, BertHead)}
+NORM_EPSILON: Final = 1e-5
+
+
+def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
+    """Rebuild a head from `HeadSpec.to_dict`'s values.
+
+    Raises:
+        RetvecLiteError: for an unknown name or field.
+    """
+    sizes = dict(fields)
+    name = sizes.pop("name", None)
+    if name not in HEADS:
+        raise RetvecLiteError(f"Expected the head to be one of {', '.join(HEADS)}, received {name!r}.")
+    expected = {field.name for field in dataclasses.fields(HEADS[name])}
+    if set(sizes) != expected:
+        raise RetvecLiteError(f"Expected the head {name} to have {sorted(expected)}, received {sorted(sizes)}.")
+    return HEADS[name](**sizes)
+
+
+def _dense(name: str, inputs: int, outputs: int) -> Shapes:
+    return {f"{name}/kernel": (inputs, outputs), f"{name}/bias": (outputs,)}
+
+
+def _norm(name: str, width: int) -> Shapes:
+    return {f"{name}/gain": (width,), f"{name}/bias": (width,)}
+
+
+def _initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> npt.NDArray[np.float32]:
+    if name == "head/lstm/bias":
+        # The forget gate starts open (Jozefowicz et al. 2015), so that early words are not lost before anything is learned.
+        bias = np.zeros(shape, np.float32)
+        bias[shape[0] // 4 : shape[0] // 2] = 1.0
+        return bias
+    if name.endswith("/bias"):
+        return np.zeros(shape, np.float32)
+    if name.endswith("/gain"):
+        return np.ones(shape, np.float32)
+    if name == "head/positions":
+        return rng.normal(0.0, 0.02, shape).astype(np.float32)
+    limit = math.sqrt(6.0 / (shape[0] + shape[1])) if not name.endswith("/depthwise") else math.sqrt(1.0 / shape[0])
+    return rng.uniform(-limit, limit, shape).astype(np.float32)

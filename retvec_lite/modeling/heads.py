@@ -1,0 +1,165 @@
+"""The heads as TensorFlow graphs: word embeddings and their mask -> logits, for training and export alike."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import tensorflow as tf
+
+from retvec_lite.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+
+Tensors = Mapping[str, tf.Tensor]
+Dropout = Callable[[tf.Tensor], tf.Tensor]
+Lstm = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+
+_FAR: Final = 1e4
+"""Pushes unused words out of a maximum or softmax. Small enough for float16, far above any activation."""
+
+
+def no_dropout(values: tf.Tensor) -> tf.Tensor:
+    """The dropout of an exported graph."""
+    return values
+
+
+def head_logits(
+    embeddings: tf.Tensor,
+    mask: tf.Tensor,
+    head: HeadSpec,
+    weights: Tensors,
+    lstm: Lstm,
+    dropout: Dropout = no_dropout,
+) -> tf.Tensor:
+    """Logits of a batch of texts.
+
+    Args:
+        embeddings: float32 `[batch, words, dimension]`.
+        mask: float32 `[batch, words]`, 1 where a slot is in use.
+        head: which head, with its sizes.
+        weights: tensors or variables named as in `HeadSpec.shapes`.
+        lstm: how `(inputs, kernel, recurrent_kernel, bias)` becomes the outputs of every step, for `rnn`: training scans,
+            export uses a layer that the converter knows as one fused op.
+        dropout: applied to the head's input and to the pooled text.
+
+    Returns:
+        float32 `[batch, classes]`.
+    """
+    used = mask[:, :, None]
+    present = dropout(embeddings * used)
+    match head:
+        case PoolHead():
+            hidden = gelu(dense(present, weights, "head/word"))
+        case CnnHead():
+            hidden, used = _cnn(present, used, head, weights)
+        case RnnHead():
+            projected = dense(present, weights, "head/projection") * used
+            hidden = lstm(
+                projected,
+                weights["head/lstm/kernel"],
+                weights["head/lstm/recurrent_kernel"],
+                weights["head/lstm/bias"],
+            )
+        case BertHead():
+            hidden = _bert(present, mask, head, weights)
+        case _:
+            raise TypeError(f"Expected one of the heads of retvec_lite.heads, received {head!r}.")
+    return dense(dropout(_mean_and_max(hidden, used)), weights, "head/logits")
+
+
+def dense(values: tf.Tensor, weights: Tensors, name: str) -> tf.Tensor:
+    """`values @ kernel + bias` over the last axis, as one matrix product that becomes FULLY_CONNECTED."""
+    kernel = weights[f"{name}/kernel"]
+    flat = tf.reshape(values, [-1, kernel.shape[0]])
+    product = tf.nn.bias_add(tf.matmul(flat, kernel), weights[f"{name}/bias"])
+    return tf.reshape(product, [-1, *values.shape[1:-1], kernel.shape[1]])
+
+
+def gelu(values: tf.Tensor) -> tf.Tensor:
+    """Exact (erf) GELU, the builtin op."""
+    return tf.nn.gelu(values, approximate=False)
+
+
+def scan_lstm(inputs: tf.Tensor, kernel: tf.Tensor, recurrent_kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+    """LSTM outputs `[batch, words, units]` by a loop over the words; gates in the order input, forget, cell, output."""
+    units = recurrent_kernel.shape[0]
+    gates = tf.transpose(tf.matmul(inputs, kernel) + bias, [1, 0, 2])
+    zeros = tf.zeros_like(gates[0, :, :units])
+
+    def step(state: tuple[tf.Tensor, tf.Tensor], gate: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        output, cell = state
+        entry, forget, candidate, leave = tf.split(gate + tf.matmul(output, recurrent_kernel), 4, axis=-1)
+        cell = tf.sigmoid(forget) * cell + tf.sigmoid(entry) * tf.tanh(candidate)
+        return tf.sigmoid(leave) * tf.tanh(cell), cell
+
+    outputs, _ = tf.scan(step, gates, initializer=(zeros, zeros))
+    return tf.transpose(outputs, [1, 0, 2])
+
+
+def _mean_and_max(values: tf.Tensor, used: tf.Tensor) -> tf.Tensor:
+    """`[batch, 2 * width]`; zeros for a text without words."""
+    count = tf.reduce_sum(used, axis=1)
+    mean = tf.reduce_sum(values * used, axis=1) / tf.maximum(count, 1.0)
+    highest = tf.reduce_max(values * used + (used - 1.0) * _FAR, axis=1) * tf.minimum(count, 1.0)
+    return tf.concat([mean, highest], axis=-1)
+
+
+def _neighbours(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """The word before, the word itself, the word behind; zeros beyond the ends."""
+    padded = tf.pad(values, [[0, 0], [1, 1], [0, 0]])
+    words = values.shape[1]
+    return padded[:, :words], values, padded[:, 2 : words + 2]
+
+
+def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
+    hidden = gelu(dense(tf.concat(_neighbours(values), axis=-1), weights, "head/region")) * used
+    for block in range(head.blocks):
+        name = f"head/block_{block}"
+        depthwise = weights[f"{name}/depthwise"]
+        before, here, behind = _neighbours(hidden)
+        mixed = before * depthwise[0] + here * depthwise[1] + behind * depthwise[2]
+        hidden = (hidden + gelu(dense(mixed, weights, f"{name}/pointwise"))) * used
+        if block + 1 < head.blocks:
+            hidden, used = _halve(hidden, used)
+    return hidden, used
+
+
+def _halve(values: tf.Tensor, used: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Maximum of each two neighbouring words in use; an odd last word stands alone."""
+    words, width = values.shape[1:]
+    odd = [[0, 0], [0, words % 2], [0, 0]]
+    pairs = (words + 1) // 2
+    far = tf.pad(values + (used - 1.0) * _FAR, odd, constant_values=-_FAR)
+    highest = tf.reduce_max(tf.reshape(far, [-1, pairs, 2, width]), axis=2)
+    used = tf.reduce_max(tf.reshape(tf.pad(used, odd), [-1, pairs, 2, 1]), axis=2)
+    return highest * used, used
+
+
+def _bert(values: tf.Tensor, mask: tf.Tensor, head: BertHead, weights: Tensors) -> tf.Tensor:
+    words = values.shape[1]
+    hidden = dense(values, weights, "head/projection") + weights["head/positions"][:words]
+    unused = ((mask - 1.0) * _FAR)[:, None, None, :]
+    for layer in range(head.layers):
+        name = f"head/layer_{layer}"
+        normed = _layer_norm(hidden, weights, f"{name}/attention_norm")
+        hidden += _attention(normed, unused, head, weights, name)
+        inner = gelu(dense(_layer_norm(hidden, weights, f"{name}/feed_forward_norm"), weights, f"{name}/expand"))
+        hidden += dense(inner, weights, f"{name}/contract")
+    return _layer_norm(hidden, weights, "head/final_norm")
+
+
+def _attention(values: tf.Tensor, unused: tf.Tensor, head: BertHead, weights: Tensors, name: str) -> tf.Tensor:
+    words, size = values.shape[1], head.width // head.attention_heads
+    query, key, value = (
+        tf.transpose(
+            tf.reshape(dense(values, weights, f"{name}/{part}"), [-1, words, head.attention_heads, size]), [0, 2, 1, 3]
+        )
+        for part in ("query", "key", "value")
+    )
+    scores = tf.matmul(query, key, transpose_b=True) * (1.0 / math.sqrt(size)) + unused
+    mixed = tf.transpose(tf.matmul(tf.nn.softmax(scores), value), [0, 2, 1, 3])
+    return dense(tf.reshape(mixed, [-1, words, head.width]), weights, f"{name}/output")
+
+
+def _layer_norm(values: tf.Tensor, weights: Tensors, name: str) -> tf.Tensor:
+    mean = tf.reduce_mean(values, axis=-1, keepdims=True)
+    variance = tf.reduce_mean(tf.math.squared_difference(values, mean), axis=-1, keepdims=True)
+    return (values - mean) * tf.math.rsqrt(variance + NORM_EPSILON) * weights[f"{name}/gain"] + weights[f"{name}/bias"]

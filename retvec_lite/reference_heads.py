@@ -1,0 +1,128 @@
+"""The oracle's second half: word embeddings -> probabilities for every head, in plain NumPy. See `reference.py`."""
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+from retvec_lite.reference import FloatArray, IntArray, Weights, bits, dense, embed, gelu
+
+Mask = npt.NDArray[np.bool_]
+
+
+def probabilities(slots: IntArray, head: HeadSpec, weights: Weights) -> FloatArray:
+    """Label probabilities of one text.
+
+    Args:
+        slots: int32 `[max_words, word_length]` from `reference.words`.
+        head: which head, with its sizes.
+        weights: the classifier's weights, `embedding/...` and `head/...`.
+
+    Returns:
+        float32 `[classes]`, summing to 1.
+    """
+    logits = head_logits(embed(bits(slots), weights), slots[:, 0] != 0, head, weights)
+    shifted = np.exp((logits - logits.max()).astype(np.float64))
+    return (shifted / shifted.sum()).astype(np.float32)
+
+
+def head_logits(embeddings: FloatArray, mask: Mask, head: HeadSpec, weights: Weights) -> FloatArray:
+    """float32 `[classes]` from word embeddings `[words, dimension]` and the mask of the slots in use `[words]`."""
+    present = (embeddings * mask[:, None]).astype(np.float32)
+    match head:
+        case PoolHead():
+            hidden = gelu(dense(present, weights, "head/word"))
+        case CnnHead():
+            hidden, mask = _cnn(present, mask, head, weights)
+        case RnnHead():
+            hidden = _lstm(dense(present, weights, "head/projection") * mask[:, None], head, weights)
+        case BertHead():
+            hidden = _bert(present, mask, head, weights)
+        case _:
+            raise TypeError(f"Expected one of the heads of retvec_lite.heads, received {head!r}.")
+    return dense(_mean_and_max(hidden, mask)[None], weights, "head/logits")[0]
+
+
+def _mean_and_max(values: FloatArray, mask: Mask) -> FloatArray:
+    """float32 `[2 * width]`; zeros for a text without words."""
+    if not mask.any():
+        return np.zeros(2 * values.shape[1], np.float32)
+    used = values[mask]
+    return np.concatenate([used.mean(axis=0, dtype=np.float64), used.max(axis=0)]).astype(np.float32)
+
+
+def _neighbours(values: FloatArray) -> FloatArray:
+    """float32 `[3, words, width]`: the word before, the word itself, the word behind; zeros beyond the ends."""
+    padded = np.pad(values, ((1, 1), (0, 0)))
+    return np.stack([padded[:-2], padded[1:-1], padded[2:]])
+
+
+def _cnn(values: FloatArray, mask: Mask, head: CnnHead, weights: Weights) -> tuple[FloatArray, Mask]:
+    region = np.concatenate(list(_neighbours(values)), axis=1)
+    hidden = gelu(dense(region, weights, "head/region")) * mask[:, None]
+    for block in range(head.blocks):
+        name = f"head/block_{block}"
+        mixed = np.einsum("kwc,kc->wc", _neighbours(hidden), weights[f"{name}/depthwise"]).astype(np.float32)
+        hidden = (hidden + gelu(dense(mixed, weights, f"{name}/pointwise"))) * mask[:, None]
+        if block + 1 < head.blocks:
+            hidden, mask = _halve(hidden, mask)
+    return hidden.astype(np.float32), mask
+
+
+def _halve(values: FloatArray, mask: Mask) -> tuple[FloatArray, Mask]:
+    """Maximum of each two neighbouring words in use; an odd last word stands alone."""
+    odd = len(values) % 2
+    values = np.pad(np.where(mask[:, None], values, -np.inf), ((0, odd), (0, 0)), constant_values=-np.inf)
+    used = np.pad(mask, (0, odd)).reshape(-1, 2).any(axis=1)
+    highest = values.reshape(len(used), 2, -1).max(axis=1)
+    return np.where(used[:, None], highest, 0.0).astype(np.float32), used
+
+
+def _lstm(values: FloatArray, head: RnnHead, weights: Weights) -> FloatArray:
+    kernel, recurrent = weights["head/lstm/kernel"], weights["head/lstm/recurrent_kernel"]
+    state = np.zeros(head.units, np.float64)
+    cell = np.zeros(head.units, np.float64)
+    outputs = []
+    for row in values.astype(np.float64):
+        gates = row @ kernel + state @ recurrent + weights["head/lstm/bias"]
+        entry, forget, candidate, output = np.split(gates, 4)
+        cell = _sigmoid(forget) * cell + _sigmoid(entry) * np.tanh(candidate)
+        state = _sigmoid(output) * np.tanh(cell)
+        outputs.append(state)
+    return np.stack(outputs).astype(np.float32)
+
+
+def _sigmoid(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return 0.5 * (1.0 + np.tanh(0.5 * values))
+
+
+def _bert(values: FloatArray, mask: Mask, head: BertHead, weights: Weights) -> FloatArray:
+    hidden = dense(values, weights, "head/projection") + weights["head/positions"][: len(values)]
+    for layer in range(head.layers):
+        name = f"head/layer_{layer}"
+        hidden = hidden + _attention(_layer_norm(hidden, weights, f"{name}/attention_norm"), mask, head, weights, name)
+        inner = gelu(dense(_layer_norm(hidden, weights, f"{name}/feed_forward_norm"), weights, f"{name}/expand"))
+        hidden = hidden + dense(inner, weights, f"{name}/contract")
+    return _layer_norm(hidden, weights, "head/final_norm")
+
+
+def _attention(values: FloatArray, mask: Mask, head: BertHead, weights: Weights, name: str) -> FloatArray:
+    """Scaled dot-product attention over the words in use (Vaswani et al. 2017, section 3.2)."""
+    size = head.width // head.attention_heads
+    query, key, value = (
+        dense(values, weights, f"{name}/{part}").reshape(len(values), head.attention_heads, size)
+        for part in ("query", "key", "value")
+    )
+    scores = np.einsum("qhd,khd->hqk", query, key) / np.sqrt(np.float32(size))
+    if mask.any():
+        scores = np.where(mask[None, None, :], scores, -np.inf)
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares = scores / scores.sum(axis=-1, keepdims=True)
+    mixed = np.einsum("hqk,khd->qhd", shares, value).reshape(len(values), head.width).astype(np.float32)
+    return dense(mixed, weights, f"{name}/output")
+
+
+def _layer_norm(values: FloatArray, weights: Weights, name: str) -> FloatArray:
+    """Layer normalization over the width (Ba et al. 2016, https://arxiv.org/abs/1607.06450)."""
+    centred = values - values.mean(axis=-1, keepdims=True, dtype=np.float64)
+    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)
+    return (centred / deviation * weights[f"{name}/gain"] + weights[f"{name}/bias"]).astype(np.float32)

@@ -1,0 +1,60 @@
+"""Batches of word ids, cut to the length that their texts need: padding is the most expensive part of short texts."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.training.texts import Ids
+
+_WINDOW: Final = 16
+"""Batches are formed among this many batches' worth of shuffled texts, sorted by length."""
+
+
+class Batch(NamedTuple):
+    """Rows of the data set and their word ids, int32 `[batch, words]` with `words` one of `lengths(max_words)`."""
+
+    rows: npt.NDArray[np.int64]
+    ids: Ids
+
+
+def lengths(max_words: int) -> tuple[int, ...]:
+    """The lengths that batches are cut to: few, because XLA compiles a step for each."""
+    return tuple(sorted({max(1, round(max_words * share)) for share in (0.25, 0.5, 1.0)}))
+
+
+def epoch(ids: Ids, batch_size: int, rng: np.random.Generator) -> Iterator[Batch]:
+    """Every text once, in random order, batches of similar length; the rest that fills no batch waits for the next epoch."""
+    used = used_words(ids)
+    order = rng.permutation(len(ids))
+    window = batch_size * _WINDOW
+    groups = [order[start : start + window] for start in range(0, len(order), window)]
+    batches = []
+    for group in groups:
+        group = group[np.argsort(used[group], kind="stable")]
+        count = len(group) // batch_size
+        skipped = rng.integers(0, len(group) - count * batch_size + 1)
+        batches += np.split(group[skipped : skipped + count * batch_size], count) if count else []
+    for index in rng.permutation(len(batches)):
+        rows = batches[index]
+        yield Batch(rows, _cut(ids[rows], int(used[rows].max())))
+
+
+def in_order(ids: Ids, batch_size: int) -> Iterator[Batch]:
+    """Every text once, sorted by length, for prediction; the last batch is filled up with repeated rows."""
+    used = used_words(ids)
+    order = np.argsort(used, kind="stable")
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        rows = np.concatenate([rows, np.repeat(rows[-1:], batch_size - len(rows))])
+        yield Batch(rows, _cut(ids[rows], int(used[rows].max())))
+
+
+def used_words(ids: Ids) -> npt.NDArray[np.int64]:
+    """Slots in use per text; they are always the first ones."""
+    return (ids != 0).sum(axis=1)
+
+
+def _cut(ids: Ids, needed: int) -> Ids:
+    return ids[:, : next(length for length in lengths(ids.shape[1]) if length >= needed)]

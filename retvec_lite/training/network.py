@@ -1,0 +1,164 @@
+"""What is trained: the weights as variables, one compiled step, compiled prediction. One class for frozen and fine-tuned."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+from tensorflow import keras
+
+from retvec_lite.heads import HeadSpec
+from retvec_lite.modeling.classifier import embed_bits
+from retvec_lite.modeling.encoder import word_bits
+from retvec_lite.modeling.heads import head_logits, no_dropout, scan_lstm
+from retvec_lite.training.batches import Batch, in_order
+from retvec_lite.training.texts import Ids, Words
+
+Array = npt.NDArray[np.float32]
+Schedule = Callable[[float], keras.optimizers.schedules.LearningRateSchedule]
+
+_WORDS_STEP: Final = 256
+"""Distinct words of a batch are padded to a multiple of this, so that XLA compiles few shapes."""
+
+
+class Network:
+    """Head (and, when fine-tuned, embedding) weights with their optimizer.
+
+    Args:
+        head: which head.
+        weights: starting weights `head/...`, and `embedding/...` when the embedding is trained as well.
+        frozen: word vectors `[distinct words, dimension]` by id, or None when `words` are embedded in every step.
+        words: int32 `[distinct words, word_length]` by id.
+        class_weights: float32 `[classes]`, mean 1 over the training texts.
+        schedule: the learning rate by step, times the given factor.
+        label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
+        dropout: rate on the head's input and on the pooled text.
+        embedding_rate: learning rate of the embedding as a share of the head's.
+        weight_decay: of AdamW (Loshchilov and Hutter 2019).
+        seed: of dropout.
+    """
+
+    def __init__(
+        self,
+        head: HeadSpec,
+        weights: Mapping[str, Array],
+        frozen: npt.NDArray[np.float16] | None,
+        words: Words,
+        class_weights: Array,
+        schedule: Schedule,
+        *,
+        label_smoothing: float,
+        dropout: float,
+        embedding_rate: float,
+        weight_decay: float,
+        seed: int,
+    ) -> None:
+        self._head = head
+        self._frozen = frozen
+        self._words = words
+        self._class_weights = tf.constant(class_weights)
+        self._label_smoothing = label_smoothing
+        self._dropout = dropout
+        self._seed = seed
+        self._variables = {name: keras.Variable(value, name=name.replace("/", "_")) for name, value in weights.items()}
+        # Adam ignores a gradient's scale, so the embedding's smaller rate takes an optimizer of its own.
+        self._optimizers = []
+        for prefix, share in (("head/", 1.0), ("embedding/", embedding_rate)):
+            names = [name for name in self._variables if name.startswith(prefix)]
+            if names:
+                optimizer = keras.optimizers.AdamW(schedule(share), weight_decay=weight_decay, global_clipnorm=1.0)
+                optimizer.build([self._variables[name] for name in names])
+                self._optimizers.append((optimizer, names))
+        self._step = tf.function(self._train_step, jit_compile=True, autograph=False)
+        self._predict = tf.function(self._logits, jit_compile=True, autograph=False)
+
+    def train(self, batch: Batch, labels: npt.NDArray[np.int32], count: int) -> float:
+        """One optimizer step; returns the loss. `count` numbers the steps, for dropout."""
+        table, local = self._local(batch.ids)
+        return float(self._step(table, local, labels, np.int32(count)))
+
+    def logits(self, ids: Ids, classes: int, batch_size: int) -> Array:
+        """float32 `[texts, classes]`, in the order of `ids`."""
+        found = np.zeros((len(ids), classes), np.float32)
+        for batch in in_order(ids, batch_size):
+            table, local = self._local(batch.ids)
+            found[batch.rows] = self._predict(table, local).numpy()
+        return found
+
+    def weights(self) -> dict[str, Array]:
+        """The current weights by name."""
+        return {name: np.array(variable.numpy(), np.float32) for name, variable in self._variables.items()}
+
+    def load(self, weights: Mapping[str, Array]) -> None:
+        """Go back to earlier weights."""
+        for name, value in weights.items():
+            self._variables[name].assign(value)
+
+    def _local(self, ids: Ids) -> tuple[npt.NDArray[Any], Ids]:
+        """The rows of the word table that a batch needs, and its ids into them: each distinct word is embedded once."""
+        if self._frozen is not None:
+            return self._frozen[ids], ids
+        distinct, local = np.unique(ids, return_inverse=True)
+        rows = -(-len(distinct) // _WORDS_STEP) * _WORDS_STEP
+        words = np.zeros((rows, self._words.shape[1]), np.int32)
+        words[: len(distinct)] = self._words[distinct]
+        return words, local.reshape(ids.shape).astype(np.int32)
+
+    def _embeddings(self, table: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        if self._frozen is not None:
+            mask = tf.cast(tf.not_equal(ids, 0), tf.float32)
+            return tf.cast(table, tf.float32), mask
+        mask = tf.cast(tf.gather(table[:, 0] != 0, ids), tf.float32)
+        return tf.gather(embed_bits(word_bits(table[None])[0], self._tensors()), ids), mask
+
+    def _tensors(self) -> dict[str, tf.Tensor]:
+        return {name: tf.convert_to_tensor(variable) for name, variable in self._variables.items()}
+
+    def _logits(self, table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+        embeddings, mask = self._embeddings(table, ids)
+        return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, no_dropout)
+
+    def _train_step(self, table: tf.Tensor, ids: tf.Tensor, labels: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+        calls = iter(range(1 << 16))
+
+        def dropout(values: tf.Tensor) -> tf.Tensor:
+            # Whole words of the input are thinned per element; the seed depends on the step and the place in the graph.
+            keep = 1.0 - self._dropout
+            seed = tf.stack([count, self._seed * 1000 + next(calls)])
+            kept = tf.random.stateless_uniform(tf.shape(values), seed) < keep
+            return tf.where(kept, values / keep, 0.0)
+
+        with tf.GradientTape() as tape:
+            embeddings, mask = self._embeddings(table, ids)
+            logits = head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, dropout)
+            classes = logits.shape[-1]
+            targets = tf.one_hot(labels, classes)
+            targets = targets * (1.0 - self._label_smoothing) + self._label_smoothing / classes
+            losses = tf.nn.softmax_cross_entropy_with_logits(targets, logits)
+            loss = tf.reduce_mean(losses * tf.gather(self._class_weights, labels))
+        gradients = tape.gradient(loss, {name: variable.value for name, variable in self._variables.items()})
+        for optimizer, names in self._optimizers:
+            optimizer.apply_gradients([(gradients[name], self._variables[name]) for name in names])
+        return loss
+
+
+def class_weights(labels: npt.NDArray[np.int32], classes: int) -> Array:
+    """Weights that soften imbalance: by the square root of the inverse frequency, mean 1 over the texts.
+
+    The full inverse would let a class of three examples shout down one of three thousand; the root is the usual middle.
+    """
+    counts = np.bincount(labels, minlength=classes)
+    weights = 1.0 / np.sqrt(np.maximum(counts, 1))
+    return (weights / weights[labels].mean()).astype(np.float32)
+
+
+def cosine_schedule(peak: float, steps: int, warmup: int) -> Schedule:
+    """Linear warm-up to `peak`, then half a cosine down to 2 % of it (Loshchilov and Hutter 2017)."""
+
+    def scaled(share: float) -> keras.optimizers.schedules.LearningRateSchedule:
+        return keras.optimizers.schedules.CosineDecay(
+            0.0, max(1, steps - warmup), alpha=0.02, warmup_target=peak * share, warmup_steps=warmup
+        )
+
+    return scaled

@@ -1,0 +1,92 @@
+"""`retvec-lite train`: a labelled file in, a trained classifier and its table out."""
+
+import argparse
+from pathlib import Path
+
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.heads import HEADS
+from retvec_lite.training.settings import FitSettings
+
+OUTPUT_FILES = ("classifier.safetensors", "training.json", "labels.txt")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("data", metavar="DATA", help="labelled CSV, TSV or JSON Lines file; 'starter' for the built-in set")
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder for the trained classifier")
+    parser.add_argument("--text-column", default="text", help="column of the texts (default: text)")
+    parser.add_argument("--label-column", default="label", help="column of the labels (default: label)")
+    parser.add_argument(
+        "--validation", default="0.1", metavar="FILE|FRACTION", help="labelled file, or share of DATA (default: 0.1)"
+    )
+    parser.add_argument("--head", choices=tuple(HEADS), default="pool", help="classifier head (default: pool)")
+    parser.add_argument(
+        "--embedding", default="default", metavar="default|raw|FILE", help="word embedding (default: the built-in one)"
+    )
+    parser.add_argument("--fine-tune-embedding", action="store_true", help="train the word embedding with the head")
+    parser.add_argument(
+        "--max-words", default="auto", metavar="auto|N", help="word slots (default: 99th percentile of the texts)"
+    )
+    parser.add_argument("--epochs", type=int, metavar="N", help="passes over the data at most (default: by head)")
+    parser.add_argument(
+        "--typo-rate", type=float, metavar="R", help="mean share of mistyped words in augmented texts (default: 0.4; 0: off)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of everything random (default: 0)")
+    parser.add_argument("--force", action="store_true", help="replace an existing classifier in DIR")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train and write DIR; the table goes to standard output."""
+    from retvec_lite.files import atomic_directory, refuse_existing
+
+    max_words = _max_words(args.max_words)
+    settings = _settings(args)
+    refuse_existing(args.out, args.force)
+
+    from retvec_lite.dataset import read_dataset
+    from retvec_lite.starter_data import starter_file
+    from retvec_lite.training.progress import progress
+    from retvec_lite.training.train import choose_embedding, read_validation, train
+    from retvec_lite.training.train_report import print_report, training_json
+
+    path = starter_file("train") if args.data == "starter" else Path(args.data)
+    dataset = read_dataset(path, args.text_column, args.label_column)
+    validation = read_validation(args.validation)
+    if isinstance(validation, Path):
+        held_out = read_dataset(validation, args.text_column, args.label_column)
+    embedding = choose_embedding(args.embedding)
+    with atomic_directory(args.out, force=args.force, owned=OUTPUT_FILES) as folder:
+        with progress() as report:
+            trained = train(
+                dataset,
+                held_out if isinstance(validation, Path) else validation,
+                head=args.head,
+                embedding=embedding,
+                fine_tune=args.fine_tune_embedding,
+                max_words=max_words,
+                settings=settings,
+                report=report,
+            )
+        (folder / "classifier.safetensors").write_bytes(trained.classifier.to_bytes())
+        (folder / "training.json").write_text(training_json(trained), encoding="utf-8")
+        (folder / "labels.txt").write_text("".join(f"{label}\n" for label in trained.classifier.labels), encoding="utf-8")
+    print_report(trained, args.out)
+    return 0
+
+
+def _max_words(value: str) -> int | None:
+    if value == "auto":
+        return None
+    if not value.isdecimal() or not 1 <= int(value) <= 4096:
+        raise RetvecLiteError(f"Expected --max-words to be 'auto' or an integer from 1 to 4096, received {value!r}.")
+    return int(value)
+
+
+def _settings(args: argparse.Namespace) -> FitSettings:
+    if args.typo_rate is not None and not 0.0 <= args.typo_rate <= 1.0:
+        raise RetvecLiteError(f"Expected --typo-rate to be a share of the words from 0 to 1, received {args.typo_rate}.")
+    if args.epochs is not None and args.epochs < 1:
+        raise RetvecLiteError(f"Expected --epochs to be at least 1, received {args.epochs}.")
+
+    chosen = {"epochs": args.epochs, "typo_rate": args.typo_rate, "seed": args.seed}
+    return FitSettings(**{name: value for name, value in chosen.items() if value is not None})

@@ -1,0 +1,158 @@
+"""Unicode lookup tables for the typo generator: alphabets, cases, pools of characters.
+
+Everything is derived at first use from the Unicode data of Python's standard library and of the `regex` package, and
+kept for the life of the process. A table is indexed by code point, so that a whole batch is looked up in one NumPy call.
+"""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+Int32Array = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+
+UNICODE_SIZE = 0x110000
+_ASSIGNED_END = 0x32400  # nothing above is a letter, a digit or a sign (tags, variation selectors, private use)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """For every code point a (possibly empty) list of replacements, stored flat so that draws are vectorized.
+
+    Attributes:
+        starts: int32 [1114112], where the list of a code point begins in `members`.
+        counts: int32 [1114112], its length; 0 where there is none.
+        members: int32 [M], all lists, one after another.
+    """
+
+    starts: Int32Array
+    counts: Int32Array
+    members: Int32Array
+
+    def draw(self, codes: Int32Array, uniform: FloatArray) -> Int32Array:
+        """Replace each code point by one of its list, picked by `uniform` in [0, 1); itself where it has none."""
+        counts = self.counts[codes]
+        picked = self.members[
+            np.minimum(self.starts[codes] + (uniform * counts).astype(np.int32), len(self.members) - 1)
+        ]
+        return np.where(counts > 0, picked, codes).astype(np.int32)
+
+    def draw_other(self, codes: Int32Array, uniform: FloatArray) -> Int32Array:
+        """Like `draw` for lists that hold the code point itself, but never answers it when there is another."""
+        counts = self.counts[codes]
+        # One fewer to pick from; the last member stands in where the pick is the code point itself.
+        picked = self.draw_index(codes, (uniform * np.maximum(counts - 1, 1)).astype(np.int32))
+        last = self.draw_index(codes, np.maximum(counts - 1, 0))
+        return np.where(counts > 0, np.where(picked == codes, last, picked), codes).astype(np.int32)
+
+    def draw_index(self, codes: Int32Array, index: Int32Array) -> Int32Array:
+        """The member at `index` of each list (any member where the list is empty: the caller masks)."""
+        found: Int32Array = self.members[np.minimum(self.starts[codes] + index, len(self.members) - 1)]
+        return found
+
+
+def make_choices(lists: Mapping[int, Sequence[int]]) -> Choices:
+    """Build `Choices` from a dictionary of code point -> replacements."""
+    starts = np.zeros(UNICODE_SIZE, np.int32)
+    counts = np.zeros(UNICODE_SIZE, np.int32)
+    members: list[int] = []
+    shared: dict[int, int] = {}  # lists that are one object (an alphabet) are stored once
+    for code, options in lists.items():
+        if id(options) not in shared:
+            shared[id(options)] = len(members)
+            members.extend(options)
+        starts[code] = shared[id(options)]
+        counts[code] = len(options)
+    return Choices(starts, counts, np.asarray(members or [0], np.int32))
+
+
+def _alphabet_key(char: str) -> tuple[str, int, str] | None:
+    """Which alphabet a character belongs to, or None for one without (punctuation, symbols, unassigned)."""
+    category = unicodedata.category(char)
+    if category[0] not in "LMN":
+        return None
+    script = unicodedata.name(char, "").partition(" ")[0]
+    # Han and Hangul are one alphabet each; elsewhere half a block: a typed "a" is mistaken for one of a-z, hardly ever
+    # for one of the 600 other Latin letters, which have their own neighbours (those of é are the accented ones).
+    part = 0 if script in ("CJK", "HANGUL") else ord(char) >> 7
+    return script, part, category if category[0] == "L" else category[0]
+
+
+@functools.cache
+def alphabets() -> Choices:
+    """For every letter, mark and digit: the characters of its alphabet (same script, half block and category)."""
+    groups: dict[tuple[str, int, str], list[int]] = {}
+    lists: dict[int, list[int]] = {}
+    for code in range(0x30, _ASSIGNED_END):
+        key = _alphabet_key(chr(code))
+        if key is not None:
+            group = groups.setdefault(key, [])
+            group.append(code)
+            lists[code] = group
+    return make_choices(lists)
+
+
+def _one_to_one(method: str) -> Int32Array:
+    table = np.arange(UNICODE_SIZE, dtype=np.int32)
+    for code in range(0x41, 0x1EA00):  # Adlam, the last cased script, ends below
+        changed: str = getattr(chr(code), method)()
+        if len(changed) == 1:
+            table[code] = ord(changed)
+    return table
+
+
+@functools.cache
+def upper_table() -> Int32Array:
+    """int32 [1114112]: the upper case of each code point, where it is one code point."""
+    return _one_to_one("upper")
+
+
+@functools.cache
+def title_table() -> Int32Array:
+    """int32 [1114112]: the title case of each code point, where it is one code point."""
+    return _one_to_one("title")
+
+
+@functools.cache
+def swapcase_table() -> Int32Array:
+    """int32 [1114112]: the other case of each code point, where it is one code point."""
+    return _one_to_one("swapcase")
+
+
+@functools.cache
+def ascii_pool() -> Int32Array:
+    """Printable ASCII without the space (a space would end the word)."""
+    return np.arange(0x21, 0x7F, dtype=np.int32)
+
+
+@functools.cache
+def punctuation_pool() -> Int32Array:
+    """ASCII punctuation (three times, as it is what people type) and the common signs of other writing systems."""
+    ascii_signs = [code for code in range(0x21, 0x7F) if not chr(code).isalnum()]
+    others = "¡¿«»“”„‘’‚‹›–—…·•°§¶†‡、。「」『』【】〈〉《》・،؛؟।॥։՞՝჻።፣፤፥၊။៖។ฯ๏"
+    return np.asarray(ascii_signs * 3 + [ord(sign) for sign in others], np.int32)
+
+
+@functools.cache
+def bmp_pool() -> Int32Array:
+    """All characters of the Basic Multilingual Plane that a word can hold.
+
+    That is: assigned, no surrogate, private use, separator or control, and nothing invisible (format characters), which
+    the encoder drops.
+    """
+    skipped = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
+    return np.asarray([c for c in range(0x21, 0x10000) if unicodedata.category(chr(c)) not in skipped], np.int32)
+
+
+@functools.cache
+def emoji_pool() -> Int32Array:
+    """Characters with the Unicode property Emoji_Presentation (pictures by default; regional indicators included)."""
+    is_emoji = regex.compile(r"\p{Emoji_Presentation}")
+    return np.asarray([code for code in range(0x2000, 0x1FB00) if is_emoji.match(chr(code))], np.int32)

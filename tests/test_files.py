@@ -1,0 +1,182 @@
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from retvec_lite import files
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_directory, atomic_write, refuse_existing
+
+OWNED = ("*.tflite", "labels.txt")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def test_a_file_is_written_and_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    goal = tmp_path / "new" / "a.bin"
+    atomic_write(goal, b"one")
+    atomic_write(goal, b"two")
+    assert goal.read_bytes() == b"two" and names(goal.parent) == ["a.bin"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits of this kind")
+def test_a_new_file_follows_the_umask_and_a_replaced_one_keeps_its_mode(tmp_path: Path) -> None:
+    umask = os.umask(0o022)
+    try:
+        atomic_write(tmp_path / "a", b"")
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o644
+        (tmp_path / "a").chmod(0o600)
+        atomic_write(tmp_path / "a", b"x")
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+    finally:
+        os.umask(umask)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows needs a privilege to make symbolic links")
+def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    atomic_write(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")])
+def test_an_interrupted_file_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    goal = tmp_path / "a"
+    goal.write_bytes(b"old")
+
+    def fail(_: int) -> None:
+        raise error
+
+    monkeypatch.setattr(files.os, "fsync", fail)
+    with pytest.raises((KeyboardInterrupt, RetvecLiteError)) as caught:
+        atomic_write(goal, b"new")
+    if isinstance(caught.value, RetvecLiteError):
+        assert "room on the disk" in str(caught.value) and str(goal) in str(caught.value)
+    assert goal.read_bytes() == b"old" and names(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("goal", ["file/below", "folder"])
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, goal: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(RetvecLiteError, match=goal):
+        atomic_write(tmp_path / goal, b"x")
+    assert names(tmp_path) == ["file", "folder"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+def test_a_device_is_not_replaced() -> None:
+    with pytest.raises(RetvecLiteError, match="regular file"):
+        atomic_write("/dev/full", b"x")
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or (hasattr(os, "geteuid") and os.geteuid() == 0), reason="needs a user without root's permissions"
+)
+def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(RetvecLiteError, match="Permission denied"):
+            atomic_write(tmp_path / "a", b"x")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_refuse_existing(tmp_path: Path) -> None:
+    refuse_existing(tmp_path / "missing", force=False)
+    refuse_existing(tmp_path, force=False)  # an empty directory is no obstacle
+    (tmp_path / "file").touch()
+    for goal in (tmp_path, tmp_path / "file"):
+        with pytest.raises(RetvecLiteError, match="--force"):
+            refuse_existing(goal, force=False)
+        refuse_existing(goal, force=True)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_directory_appears_whole(tmp_path: Path, there: bool) -> None:
+    goal = tmp_path / "deep" / "dist"
+    if there:
+        goal.mkdir(parents=True)
+    with atomic_directory(goal) as folder:
+        (folder / "sub").mkdir()
+        (folder / "sub" / "a").write_bytes(b"a")
+        assert not there or names(goal) == []
+    assert (goal / "sub" / "a").read_bytes() == b"a" and names(goal.parent) == ["dist"]
+
+
+def test_force_replaces_what_the_command_wrote(tmp_path: Path) -> None:
+    goal = tmp_path / "dist"
+    goal.mkdir()
+    (goal / "old.tflite").touch()
+    with atomic_directory(goal, force=True, owned=OWNED) as folder:
+        (folder / "labels.txt").touch()
+    assert names(goal) == ["labels.txt"] and names(tmp_path) == ["dist"]
+
+
+def test_force_never_takes_foreign_files_away(tmp_path: Path) -> None:
+    goal = tmp_path / "dist"
+    goal.mkdir()
+    (goal / "thesis.docx").touch()
+    with pytest.raises(RetvecLiteError, match=r"thesis\.docx"), atomic_directory(goal, force=True, owned=OWNED):
+        raise AssertionError("not reached")
+    assert names(tmp_path) == ["dist"] and names(goal) == ["thesis.docx"]
+
+
+def test_the_current_directory_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    for goal in (".", ".."):
+        with pytest.raises(RetvecLiteError, match="beside the current one"), atomic_directory(goal, force=True):
+            raise AssertionError("not reached")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, RetvecLiteError, SystemExit])
+def test_an_interrupted_directory_leaves_the_old_one(tmp_path: Path, error: type[BaseException]) -> None:
+    goal = tmp_path / "dist"
+    goal.mkdir()
+    (goal / "old.tflite").write_bytes(b"old")
+    with pytest.raises(error), atomic_directory(goal, force=True, owned=OWNED) as folder:
+        (folder / "new.tflite").write_bytes(b"new")
+        raise error
+    assert names(goal) == ["old.tflite"] and names(tmp_path) == ["dist"]
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_failed_or_interrupted_rename_brings_the_old_directory_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    goal = tmp_path / "dist"
+    goal.mkdir()
+    (goal / "old.tflite").touch()
+    calls = 0
+    rename = os.rename
+
+    def interrupted(source: Path, target: Path) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2 and failing == 2:
+            raise OSError(errno.EIO, "Input/output error")
+        rename(source, target)
+        if calls == 1 and failing == 1:
+            raise KeyboardInterrupt  # just after the old directory stepped aside
+
+    monkeypatch.setattr(files.os, "rename", interrupted)
+    with (
+        pytest.raises((RetvecLiteError, KeyboardInterrupt)),
+        atomic_directory(goal, force=True, owned=OWNED) as folder,
+    ):
+        (folder / "new.tflite").touch()
+    assert names(goal) == ["old.tflite"] and names(tmp_path) == ["dist"]
+
+
+def test_a_file_in_the_place_of_a_directory_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dist").touch()
+    with pytest.raises(RetvecLiteError, match="received a file"), atomic_directory(tmp_path / "dist", force=True):
+        raise AssertionError("not reached")

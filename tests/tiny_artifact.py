@@ -1,0 +1,56 @@
+"""An exported file in miniature for the tests of the light path: data/tiny.tflite with a zip tail like the exporter's."""
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retvec_lite.config import EncoderConfig
+
+LABELS = ("digits", "CAPITALS", 'other, 🙂 "quoted"')
+MODEL = (Path(__file__).parent / "data" / "tiny.tflite").read_bytes()
+MAX_CHARS = 32
+
+
+def tiny_metadata(**changes: Any) -> dict[str, Any]:
+    """`retvec_lite.json` of the tiny model, with some keys changed; None removes a key."""
+    metadata = {
+        "format": "retvec-lite",
+        "contract_version": 1,
+        "encoder": EncoderConfig(max_chars=MAX_CHARS, max_words=8).to_dict(),
+        "labels": list(LABELS),
+        "head": "pool",
+        "recipe": "float32",
+        "embedding": "none",
+        "oldest_runtime": {"tflite-runtime": "2.14.0"},
+        "created_by": "retvec-lite tests",
+        "model_sha256": hashlib.sha256(MODEL).hexdigest(),
+        **changes,
+    }
+    return {key: value for key, value in metadata.items() if value is not None}
+
+
+def tiny_artifact(members: dict[str, str] | None = None, model: bytes = MODEL, **changes: Any) -> bytes:
+    """The bytes of the tiny model with its zip tail; `members` replaces the whole tail, `changes` the metadata's keys."""
+    if members is None:
+        members = {
+            "labels.txt": "".join(f"{label}\n" for label in LABELS),
+            "retvec_lite.json": json.dumps(tiny_metadata(**changes)),
+        }
+    tail = io.BytesIO()
+    with zipfile.ZipFile(tail, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return model + tail.getvalue()
+
+
+def tiny_probabilities(text: str) -> np.ndarray:
+    """What the tiny model answers: float64 [3]."""
+    codes = [ord(character) for character in text[:MAX_CHARS]]
+    digits, capitals = sum(48 <= code <= 57 for code in codes), sum(65 <= code <= 90 for code in codes)
+    powers = np.exp(np.array([digits, capitals, 0.5]) - max(digits, capitals, 0.5))
+    return powers / powers.sum()
