@@ -23,9 +23,28 @@ DEQUANTIZE: Final = 6
 UNIDIRECTIONAL_SEQUENCE_LSTM: Final = 44
 
 DTYPES: Final = (
-    "float32 float16 int32 uint8 int64 string bool int16 complex64 int8 float64 complex128 uint64 resource variant uint32 "
-    "uint16 int4 bfloat16 int2 uint4"
-).split()
+    "float32",
+    "float16",
+    "int32",
+    "uint8",
+    "int64",
+    "string",
+    "bool",
+    "int16",
+    "complex64",
+    "int8",
+    "float64",
+    "complex128",
+    "uint64",
+    "resource",
+    "variant",
+    "uint32",
+    "uint16",
+    "int4",
+    "bfloat16",
+    "int2",
+    "uint4",
+)
 """Names of the schema's `TensorType`, by value."""
 
 
@@ -134,7 +153,8 @@ class Model:
         if tensor.scales.size > 1:
             along[tensor.axis] = tensor.scales.size
         offset = tensor.zero_points.astype(np.float32).reshape(along)
-        return (floats - offset) * tensor.scales.reshape(along)
+        dequantized: Floats = (floats - offset) * tensor.scales.reshape(along)
+        return dequantized
 
 
 def read_model(data: bytes) -> Model:

@@ -9,7 +9,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.converters.flatbuffer import DEQUANTIZE, UNIDIRECTIONAL_SEQUENCE_LSTM, Constant, Model, constant_tensors
+from retvec_lite.converters.flatbuffer import (
+    DEQUANTIZE,
+    UNIDIRECTIONAL_SEQUENCE_LSTM,
+    Constant,
+    Model,
+    constant_tensors,
+)
 from retvec_lite.errors import RetvecLiteError
 
 Floats = npt.NDArray[np.float32]
@@ -46,7 +52,9 @@ def match_weights(model: Model, reference: Mapping[str, Floats]) -> dict[str, Fl
         else:
             found[name] = match
     if missing:
-        raise RetvecLiteError(f"Expected the model to hold the classifier's weights, received none for {', '.join(missing)}.")
+        raise RetvecLiteError(
+            f"Expected the model to hold the classifier's weights, received none for {', '.join(missing)}."
+        )
     return found
 
 

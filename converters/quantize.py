@@ -36,8 +36,17 @@ _WEIGHTS: Final[Mapping[int, tuple[range, int]]] = {
 }
 """Operator code -> which inputs are matrices, and along which of their axes the outputs lie (a scale for each)."""
 
-_DYNAMIC_VERSION: Final[Mapping[int, int]] = {_FULLY_CONNECTED: 12, _CONV_2D: 5, _LSTM: 2}
-"""Operators with a kernel for float32 inputs and int8 weights, and its version; per-channel but for the LSTM."""
+_DYNAMIC_VERSION: Final[Mapping[tuple[int, str], int]] = {
+    (_FULLY_CONNECTED, "int8"): 12,
+    (_FULLY_CONNECTED, "int4"): 12,
+    (_CONV_2D, "int8"): 5,
+    (_LSTM, "int8"): 2,
+}
+"""Operators with a kernel for float32 inputs and integer weights, and its version.
+
+One scale per output, but for the LSTM, whose kernel reads the first scale only and answers nonsense when there are more.
+The schema's tool gives int4 weights no version of their own; 12 keeps them from runtimes that are older than the kernel.
+"""
 
 _LARGE: Final = 1024
 """Elements from which any other float constant of the network (learned positions) is stored in 8 or 16 bits too."""
@@ -98,7 +107,11 @@ def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np
     largest = np.abs(rows).max(axis=1)
     seventh = np.where(largest > 0, largest / np.float32(7), np.float32(1)).astype(np.float32)
     # The training's own step, times seven and divided by seven, may have moved by one unit in the last place.
-    candidates = [(seventh, 7), (np.nextafter(seventh, np.float32(0)), 7), (np.nextafter(seventh, np.float32(np.inf)), 7)]
+    candidates = [
+        (seventh, 7),
+        (np.nextafter(seventh, np.float32(0)), 7),
+        (np.nextafter(seventh, np.float32(np.inf)), 7),
+    ]
     if bits == 8:
         full = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
         candidates.append((full, 127))
@@ -144,23 +157,24 @@ class _Network:
         """Quantize the constants of one operator; returns the DEQUANTIZE operators to put in front of it."""
         code = self._model.operatorCodes[operator.opcodeIndex].builtinCode
         places, axis = _WEIGHTS.get(code, (range(len(operator.inputs)), -2))
-        dynamic = self._recipe.dynamic and code in _DYNAMIC_VERSION
+        kind = self._recipe.weights
+        version = _DYNAMIC_VERSION.get((code, kind)) if self._recipe.dynamic else None
         inputs = np.array(operator.inputs)
-        added = []
+        added: list[Any] = []
         for place in places:
             values = self._constant(inputs[place], at_least=0 if code in _WEIGHTS else _LARGE)
             if values is None:
                 continue
-            if dynamic:
+            if version is not None:
                 per_row = None if code == _LSTM else axis
-                inputs[place] = self._store(inputs[place], _integers(values, 8, per_row))
+                inputs[place] = self._store(inputs[place], _integers(values, kind, per_row))
             elif code in _WEIGHTS:
-                inputs[place] = self._dequantized(inputs[place], self._lean(values, axis, self._recipe.weights), added)
+                inputs[place] = self._dequantized(inputs[place], _lean(values, kind, axis), added)
             else:
-                kind = "int8" if self._recipe.weights == "int4" else self._recipe.weights
-                inputs[place] = self._dequantized(inputs[place], self._lean(values, axis, kind), added)
-        if dynamic:
-            operator.opcodeIndex = self._operator_code(code, _DYNAMIC_VERSION[code])
+                other = "int8" if kind == "int4" else kind
+                inputs[place] = self._dequantized(inputs[place], _lean(values, other, axis), added)
+        if version is not None:
+            operator.opcodeIndex = self._operator_code(code, version)
         operator.inputs = inputs
         return added
 
@@ -173,12 +187,6 @@ class _Network:
         if tensor.type != schema().TensorType.FLOAT32 or data is None or len(data) < 4 * max(at_least, 1):
             return None
         return np.frombuffer(bytes(data), "<f4").reshape(tensor.shape)
-
-    @staticmethod
-    def _lean(values: Floats, axis: int, kind: str) -> _Stored:
-        if kind == "float16":
-            return _Stored("FLOAT16", values.astype("<f2").tobytes(), np.zeros(0, np.float32), 0)
-        return _integers(values, 4 if kind == "int4" else 8, axis % values.ndim if values.ndim > 1 else None)
 
     def _store(self, index: int, stored: _Stored) -> int:
         """The index of a new constant that takes the place of tensor `index`, or of the one made before."""
@@ -233,9 +241,16 @@ class _Network:
         return len(self._model.operatorCodes) - 1
 
 
-def _integers(values: Floats, bits: int, axis: int | None) -> _Stored:
-    integers, scales = to_grid(values, bits, axis)
-    if bits == 8:
+def _lean(values: Floats, kind: str, axis: int) -> _Stored:
+    """What is kept of a matrix that is computed with in float32."""
+    if kind == "float16":
+        return _Stored("FLOAT16", values.astype("<f2").tobytes(), np.zeros(0, np.float32), 0)
+    return _integers(values, kind, axis % values.ndim if values.ndim > 1 else None)
+
+
+def _integers(values: Floats, kind: str, axis: int | None) -> _Stored:
+    integers, scales = to_grid(values, 4 if kind == "int4" else 8, axis)
+    if kind == "int8":
         return _Stored("INT8", integers.tobytes(), scales, axis or 0)
     nibbles = integers.reshape(-1).view(np.uint8) & 0x0F
     if nibbles.size % 2:

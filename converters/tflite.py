@@ -1,6 +1,5 @@
 """A TensorFlow function as one .tflite of builtin operators, with the stages on its way kept under known names."""
 
-import os
 import tempfile
 from typing import Any, Final
 
@@ -75,11 +74,11 @@ def _frozen(concrete: Any) -> Any:
     names = sorted(concrete.structured_outputs)
     frozen = convert_variables_to_constants_v2(concrete)
 
-    @tf.function(input_signature=[tf.TensorSpec(concrete.inputs[0].shape, tf.int32, INPUT)], autograph=False)
     def constants(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
         return dict(zip(names, tf.nest.flatten(frozen(codepoints)), strict=True))
 
-    return constants.get_concrete_function()
+    spec = tf.TensorSpec(concrete.inputs[0].shape, tf.int32, INPUT)
+    return tf.function(constants, input_signature=[spec], autograph=False).get_concrete_function()
 
 
 def _tidied(model: bytes) -> bytes:

@@ -28,7 +28,16 @@ COMMANDS: Final = {
 }
 """Command -> its module with `add_arguments(parser)` and `run(args) -> exit code`."""
 
-_EXTRAS: Final = {"rich": "evaluate", "matplotlib": "evaluate"}
+_EXTRAS: Final = {
+    "rich": "evaluate",
+    "matplotlib": "evaluate",
+    "flatbuffers": "export",
+    "ai_edge_quantizer": "export",
+    "babel": "pretrain",
+    "confusable_homoglyphs": "pretrain",
+    "regex": "pretrain",
+    "wordfreq": "pretrain",
+}
 """Package -> the extra that brings it; every other package that can be missing belongs to `train`."""
 
 USAGE_ERROR: Final = 2
@@ -80,20 +89,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
+    name = arguments[0] if arguments else None
+    if name not in COMMANDS:
+        _overview().parse_args(arguments)  # prints help, version or what is wrong, and exits
+        raise AssertionError("unreachable: a command is required")
+    command = COMMANDS[name]
+    module: Any = importlib.import_module(command.module)
+    parser = argparse.ArgumentParser(
+        prog=f"retvec-lite {name}", description=f"{command.help[0].upper()}{command.help[1:]}."
+    )
+    module.add_arguments(parser)
+    # Intermixed: `classify MODEL --top 3 TEXT` is what people type.
+    return int(module.run(parser.parse_intermixed_args(arguments[1:])))
+
+
+def _overview() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="retvec-lite", description="Typo-proof text classifiers as one .tflite file.")
     parser.add_argument("--version", action="version", version=f"retvec-lite {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    module: Any = None
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
-        subparser = commands.add_parser(
-            name, help=command.help, description=f"{command.help[0].upper()}{command.help[1:]}."
-        )
-        if name == chosen:
-            module = importlib.import_module(command.module)
-            module.add_arguments(subparser)
-    args = parser.parse_args(arguments)
-    return int(module.run(args))
+        commands.add_parser(name, help=command.help)
+    return parser
 
 
 def _drop_output() -> None:

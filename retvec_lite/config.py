@@ -117,11 +117,7 @@ class EncoderConfig:
     contract_version: int = CONTRACT_VERSION
 
     def __post_init__(self) -> None:
-        if self.contract_version != CONTRACT_VERSION:
-            raise RetvecLiteError(
-                f"Expected contract version {CONTRACT_VERSION}, received {self.contract_version}: "
-                "use the retvec-lite release that wrote the file, or export it again."
-            )
+        _check_version(self.contract_version)
         for name, low, high in (("max_chars", 1, 65536), ("max_words", 1, 4096), ("word_length", 1, 64)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -164,12 +160,7 @@ class EncoderConfig:
         Raises:
             RetvecLiteError: for a missing or unknown field, a bad value, or another contract version.
         """
-        version = fields.get("contract_version")
-        if version != CONTRACT_VERSION:
-            raise RetvecLiteError(
-                f"Expected contract version {CONTRACT_VERSION}, received {version!r}: "
-                "use the retvec-lite release that wrote the file, or export it again."
-            )
+        _check_version(fields.get("contract_version"))
         expected = {field.name for field in dataclasses.fields(cls)}
         if set(fields) != expected:
             raise RetvecLiteError(
@@ -187,8 +178,17 @@ class EncoderConfig:
         """Rebuild from `to_json`'s text; raises RetvecLiteError like `from_dict`, and for text that is no JSON object."""
         try:
             fields = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise RetvecLiteError(f"Expected the encoder config as a JSON object, received {text[:80]!r}.") from error
         if not isinstance(fields, dict):
             raise RetvecLiteError(f"Expected the encoder config as a JSON object, received {text[:80]!r}.")
         return cls.from_dict(fields)
+
+
+def _check_version(version: object) -> None:
+    # True and 1.0 equal 1 in Python, and nowhere else.
+    if type(version) is not int or version != CONTRACT_VERSION:
+        raise RetvecLiteError(
+            f"Expected contract version {CONTRACT_VERSION}, received {version!r}: "
+            "use the retvec-lite release that wrote the file, or export it again."
+        )

@@ -91,7 +91,11 @@ class RnnHead(HeadSpec):
 
 @dataclasses.dataclass(frozen=True)
 class BertHead(HeadSpec):
-    """A small Transformer encoder (Vaswani et al. 2017, layer norm before each part), masked mean and max of its outputs."""
+    """A small Transformer encoder (Vaswani et al. 2017, layer norm before each part), masked mean and max of its outputs.
+
+    The norms inside the layers have no gain and bias: the dense layers behind them hold both, and a converter that folds
+    them there would take the kernels off their quantization grid.
+    """
 
     name: ClassVar[str] = "bert"
     width: int = 128
@@ -109,7 +113,6 @@ class BertHead(HeadSpec):
                 shapes |= _dense(f"{name}/{part}", self.width, self.width)
             shapes |= _dense(f"{name}/expand", self.width, self.feed_forward)
             shapes |= _dense(f"{name}/contract", self.feed_forward, self.width)
-            shapes |= _norm(f"{name}/attention_norm", self.width) | _norm(f"{name}/feed_forward_norm", self.width)
         return shapes | _norm("head/final_norm", self.width) | _dense("head/logits", 2 * self.width, classes)
 
 

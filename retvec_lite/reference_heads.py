@@ -99,10 +99,11 @@ def _bert(values: FloatArray, mask: Mask, head: BertHead, weights: Weights) -> F
     hidden = dense(values, weights, "head/projection") + weights["head/positions"][: len(values)]
     for layer in range(head.layers):
         name = f"head/layer_{layer}"
-        hidden = hidden + _attention(_layer_norm(hidden, weights, f"{name}/attention_norm"), mask, head, weights, name)
-        inner = gelu(dense(_layer_norm(hidden, weights, f"{name}/feed_forward_norm"), weights, f"{name}/expand"))
+        hidden = hidden + _attention(_normalize(hidden), mask, head, weights, name)
+        inner = gelu(dense(_normalize(hidden), weights, f"{name}/expand"))
         hidden = hidden + dense(inner, weights, f"{name}/contract")
-    return _layer_norm(hidden, weights, "head/final_norm")
+    normed = _normalize(hidden) * weights["head/final_norm/gain"] + weights["head/final_norm/bias"]
+    return normed.astype(np.float32)
 
 
 def _attention(values: FloatArray, mask: Mask, head: BertHead, weights: Weights, name: str) -> FloatArray:
@@ -121,8 +122,7 @@ def _attention(values: FloatArray, mask: Mask, head: BertHead, weights: Weights,
     return dense(mixed, weights, f"{name}/output")
 
 
-def _layer_norm(values: FloatArray, weights: Weights, name: str) -> FloatArray:
-    """Layer normalization over the width (Ba et al. 2016, https://arxiv.org/abs/1607.06450)."""
+def _normalize(values: FloatArray) -> FloatArray:
+    """Layer normalization over the width (Ba et al. 2016, https://arxiv.org/abs/1607.06450), without gain and bias."""
     centred = values - values.mean(axis=-1, keepdims=True, dtype=np.float64)
-    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)
-    return (centred / deviation * weights[f"{name}/gain"] + weights[f"{name}/bias"]).astype(np.float32)
+    return (centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)).astype(np.float32)

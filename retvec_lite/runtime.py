@@ -152,8 +152,20 @@ def describe_oldest_runtime(metadata: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {version}" for name, version in sorted(oldest.items())) + " or newer"
 
 
-def _import_runtime(name: str | None) -> tuple[str, Any]:
-    """(distribution, its Interpreter class) of the runtime asked for, else of the best one that can be had."""
+def import_runtime(name: str | None = None) -> tuple[str, Any]:
+    """Import the one runtime of this process.
+
+    Args:
+        name: the distribution, a key of `RUNTIMES`; by default the one that is already loaded, else the first that is
+            installed.
+
+    Returns:
+        The distribution and its `Interpreter` class.
+
+    Raises:
+        RetvecLiteError: when it is not installed or broken, or when another runtime is loaded: the two would break
+            each other.
+    """
     if name is not None and name not in RUNTIMES:
         raise RetvecLiteError(f"Expected a runtime out of {', '.join(RUNTIMES)}, received {name!r}.")
     loaded = [other for other, package in RUNTIMES.items() if package in sys.modules]
@@ -179,6 +191,25 @@ def _import_runtime(name: str | None) -> tuple[str, Any]:
         raise RetvecLiteError(f"Expected {choice} to work here, but it cannot be imported: {error}.") from error
 
 
+# The name that converters/runtime_worker.py knows; gone as soon as it uses the public one.
+_import_runtime = import_runtime
+
+
+def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_threads: int = 1) -> Any:
+    """An allocated interpreter of any .tflite, for measuring; `TextClassifier` is what runs an exported one.
+
+    Raises:
+        RetvecLiteError: like `import_runtime`, and for a model that the runtime cannot run.
+    """
+    name, interpreter_class = import_runtime(runtime)
+    try:
+        interpreter = interpreter_class(model_path=os.fspath(model), num_threads=num_threads)
+        interpreter.allocate_tensors()
+    except (ValueError, RuntimeError) as error:
+        raise RetvecLiteError(f"Expected {name} to run {model}, received: {' '.join(str(error).split())}") from error
+    return interpreter
+
+
 class TextClassifier:
     """A classifier that is ready to run. Make one with `TextClassifier.load`.
 
@@ -199,7 +230,7 @@ class TextClassifier:
         self.labels = artifact.labels
         self.config = artifact.config
         self.metadata = artifact.metadata
-        self.runtime, interpreter_class = _import_runtime(runtime)
+        self.runtime, interpreter_class = import_runtime(runtime)
         self._lock = threading.Lock()
         try:
             self._interpreter = interpreter_class(model_content=artifact.model, num_threads=num_threads)
@@ -207,7 +238,7 @@ class TextClassifier:
         except (ValueError, RuntimeError) as error:
             raise RetvecLiteError(
                 f"Expected {self.runtime} to run {artifact.path}, which is made for "
-                f"{describe_oldest_runtime(artifact.metadata)}, received: {error}."
+                f"{describe_oldest_runtime(artifact.metadata)}, received: {' '.join(str(error).split())}"
             ) from error
         self._input, self._output = self._interface(artifact)
 
@@ -288,7 +319,7 @@ class TextClassifier:
         inputs, outputs = self._interpreter.get_input_details(), self._interpreter.get_output_details()
         received = (
             self._interpreter.get_signature_list().get("classify"),
-            [(tuple(tensor["shape"]), np.dtype(tensor["dtype"]).name) for tensor in (*inputs, *outputs)],
+            [(tuple(tensor["shape"].tolist()), np.dtype(tensor["dtype"]).name) for tensor in (*inputs, *outputs)],
         )
         expected = (
             {"inputs": ["codepoints"], "outputs": ["probabilities"]},

@@ -142,9 +142,14 @@ def test_an_interrupted_directory_leaves_the_old_one(tmp_path: Path, error: type
     goal = tmp_path / "dist"
     goal.mkdir()
     (goal / "old.tflite").write_bytes(b"old")
-    with pytest.raises(error), atomic_directory(goal, force=True, owned=OWNED) as folder:
-        (folder / "new.tflite").write_bytes(b"new")
-        raise error
+
+    def write() -> None:
+        with atomic_directory(goal, force=True, owned=OWNED) as folder:
+            (folder / "new.tflite").write_bytes(b"new")
+            raise error
+
+    with pytest.raises(error):
+        write()
     assert names(goal) == ["old.tflite"] and names(tmp_path) == ["dist"]
 
 

@@ -253,6 +253,15 @@ def test_no_runtime_at_all_gives_one_sentence(model_path: Path, monkeypatch: pyt
         TextClassifier.load(model_path, runtime="tflite-runtime")
 
 
+def test_a_bare_interpreter_for_measuring(tmp_path: Path) -> None:
+    (tmp_path / "bare.tflite").write_bytes(MODEL)
+    interpreter = runtime.load_interpreter(None, tmp_path / "bare.tflite")
+    assert interpreter.get_input_details()[0]["shape"].tolist() == [1, MAX_CHARS]
+    (tmp_path / "bad.tflite").write_bytes(b"bad")
+    with pytest.raises(RetvecLiteError, match=r"bad\.tflite, received"):
+        runtime.load_interpreter(None, tmp_path / "bad.tflite")
+
+
 def test_installed_runtimes_are_listed_with_versions() -> None:
     found = installed_runtimes()
     assert found and set(found) <= set(runtime.RUNTIMES) and all(found.values())

@@ -42,7 +42,10 @@ def is_one_typo(before: str, after: str) -> bool:
     """Whether `after` is one insertion, deletion, substitution or neighbour swap away from `before`, and differs."""
     if before == after:
         return False
-    start = next((i for i, pair in enumerate(zip(before, after)) if pair[0] != pair[1]), min(len(before), len(after)))
+    start = next(
+        (i for i, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
+        min(len(before), len(after)),
+    )
     old, new = before[start:], after[start:]
     return new[1:] == old or old[1:] == new or old[1:] == new[1:] or (old[1::-1] + old[2:] == new)
 

@@ -23,6 +23,7 @@ from retvec_lite.evaluation import (
 )
 from retvec_lite.files import refuse_existing
 from retvec_lite.runtime import TextClassifier
+from retvec_lite.starter_data import starter_file
 
 _CHUNK = 64
 """Texts between two updates of the progress bar."""
@@ -34,7 +35,9 @@ _WORST = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="an exported .tflite")
-    parser.add_argument("--data", required=True, metavar="FILE", help="labelled texts: .csv, .tsv, .jsonl")
+    parser.add_argument(
+        "--data", required=True, metavar="FILE", help="labelled .csv, .tsv or .jsonl; 'starter': the built-in set"
+    )
     parser.add_argument("--text-column", default="text", metavar="NAME", help="column of the texts (default text)")
     parser.add_argument("--label-column", default="label", metavar="NAME", help="column of the labels (default label)")
     parser.add_argument(
@@ -71,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
         import matplotlib.figure  # noqa: F401
 
         refuse_existing(args.plot, args.force)
-    dataset = read_dataset(args.data, args.text_column, args.label_column)
+    path = starter_file("test") if args.data == "starter" else args.data
+    dataset = read_dataset(path, args.text_column, args.label_column)
     classifier = load_quietly(args.model, args.runtime)
     check_labels(dataset, classifier.labels)
     with _progress(len(dataset) * (1 + len(args.typos)), hidden=args.json) as advance:
@@ -135,9 +139,8 @@ def _print_tables(args: argparse.Namespace, clean: Evaluation, curve: Sequence[T
         console.print(drawn)
 
     console = Console()
-    console.print(
-        Text(f"{clean.texts:,} texts of {args.data}: accuracy {clean.accuracy:.4f}, macro F1 {clean.macro_f1:.4f}")
-    )
+    summary = f"{clean.texts:,} texts of {args.data}: accuracy {clean.accuracy:.4f}, macro F1 {clean.macro_f1:.4f}"
+    console.print(Text(summary), soft_wrap=True)
     table(
         "Mistyped words",
         ("share", "accuracy", "macro F1"),

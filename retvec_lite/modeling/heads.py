@@ -139,11 +139,11 @@ def _bert(values: tf.Tensor, mask: tf.Tensor, head: BertHead, weights: Tensors) 
     unused = ((mask - 1.0) * _FAR)[:, None, None, :]
     for layer in range(head.layers):
         name = f"head/layer_{layer}"
-        normed = _layer_norm(hidden, weights, f"{name}/attention_norm")
+        normed = _normalize(hidden)
         hidden += _attention(normed, unused, head, weights, name)
-        inner = gelu(dense(_layer_norm(hidden, weights, f"{name}/feed_forward_norm"), weights, f"{name}/expand"))
+        inner = gelu(dense(_normalize(hidden), weights, f"{name}/expand"))
         hidden += dense(inner, weights, f"{name}/contract")
-    return _layer_norm(hidden, weights, "head/final_norm")
+    return _normalize(hidden) * weights["head/final_norm/gain"] + weights["head/final_norm/bias"]
 
 
 def _attention(values: tf.Tensor, unused: tf.Tensor, head: BertHead, weights: Tensors, name: str) -> tf.Tensor:
@@ -159,7 +159,8 @@ def _attention(values: tf.Tensor, unused: tf.Tensor, head: BertHead, weights: Te
     return dense(tf.reshape(mixed, [-1, words, head.width]), weights, f"{name}/output")
 
 
-def _layer_norm(values: tf.Tensor, weights: Tensors, name: str) -> tf.Tensor:
+def _normalize(values: tf.Tensor) -> tf.Tensor:
+    """Layer normalization over the width, without gain and bias."""
     mean = tf.reduce_mean(values, axis=-1, keepdims=True)
     variance = tf.reduce_mean(tf.math.squared_difference(values, mean), axis=-1, keepdims=True)
-    return (values - mean) * tf.math.rsqrt(variance + NORM_EPSILON) * weights[f"{name}/gain"] + weights[f"{name}/bias"]
+    return (values - mean) * tf.math.rsqrt(variance + NORM_EPSILON)

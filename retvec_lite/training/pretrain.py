@@ -47,8 +47,6 @@ class PretrainSettings:
         dropout: spatial dropout, the share of whole characters hidden from the model.
         random_share: share of random UTF-8 tokens.
         quantized_share: the last part of the steps that trains with 4-bit weights; 0 for a float model.
-        languages_per_batch: languages that a batch is drawn from; 0 for all (the paper's way).
-        neighbour_share: share of words that get an alphabetical neighbour into their batch (not with all languages).
     """
 
     steps: int = 100_000
@@ -60,8 +58,6 @@ class PretrainSettings:
     dropout: float = 1 / 16
     random_share: float = 0.1
     quantized_share: float = 0.25
-    languages_per_batch: int = 0
-    neighbour_share: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be trained with."""
@@ -109,8 +105,11 @@ def pretrain(
         out: the safetensors file to write at the end.
         run_dir: folder for the checkpoint (written every `checkpoint_every` steps) and the log; made if missing.
         tasks: retrieval tasks, measured every `evaluate_every` steps and at the end.
-        name, command: for the file's metadata.
+        name: of the embedding, for the file's metadata.
+        command: that repeats the run, for the model card.
+        checkpoint_every: steps between two checkpoints.
         report_every: steps between two lines of progress.
+        evaluate_every: steps between two measurements of `tasks`.
         export_at: steps after which float weights are written beside `out`, as `<out>-<step>.safetensors`.
         stop_at: leave after this step with a checkpoint, as if interrupted.
         console: where progress goes; standard output by default.
@@ -139,8 +138,6 @@ def pretrain(
         batch_size=settings.batch_size,
         random_share=settings.random_share,
         dropout=settings.dropout,
-        languages_per_batch=settings.languages_per_batch,
-        neighbour_share=settings.neighbour_share,
     )
 
     def write(path: Path, step: int, found: dict[str, float]) -> None:

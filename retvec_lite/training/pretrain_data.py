@@ -44,17 +44,12 @@ def make_chunk(
     batch_size: int,
     random_share: float,
     dropout: float,
-    languages_per_batch: int = 0,
-    neighbour_share: float = 0.0,
 ) -> list[Batch]:
     """The `CHUNK` batches of chunk number `chunk`: a pure function of its arguments (see `PretrainSettings`)."""
     rng = np.random.default_rng((seed, chunk))
     half = batch_size // 2
     randoms = round(half * random_share)
-    if languages_per_batch:
-        base = words.sample_alike(CHUNK, half, rng, languages=languages_per_batch, neighbour_share=neighbour_share)
-    else:
-        base = words.sample(CHUNK * half, rng).reshape(CHUNK, half, WORD_LENGTH)
+    base = words.sample(CHUNK * half, rng).reshape(CHUNK, half, WORD_LENGTH)
     if randoms:
         base[:, half - randoms :] = random_tokens(CHUNK * randoms, rng).reshape(CHUNK, randoms, WORD_LENGTH)
     pairs = np.concatenate([base, base], axis=1)
@@ -139,6 +134,8 @@ def retrieval_task(
         language: its code.
         rows: int32 [N, 16], words by falling frequency, held-out ones among them; lists without any are queried as a whole.
         seed: of typos and of the choice of queries.
+        candidates: words to find the right one among, at most.
+        queries: mistyped words to look up, at most.
     """
     rng = np.random.default_rng(seed)
     unseen = held_out(rows)

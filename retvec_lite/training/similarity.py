@@ -29,6 +29,10 @@ def multi_similarity_loss(
     Args:
         classes: int32 [B], equal for variants of the same word.
         vectors: float32 [B, D], L2-normalized.
+        alpha: weight of positives, the steepness below `center`.
+        beta: weight of negatives, the steepness above `center`.
+        center: the paper's lambda, the cosine that both are measured from.
+        epsilon: the margin of the mining.
 
     Returns:
         float32 scalar.

@@ -35,8 +35,6 @@ _SMALL_LANGUAGE_SHARE = 0.25
 _SCRIPT_SHARE = 1.5
 _CASES = (0.6, 0.25, 0.15)  # as it is (casefolded), Title, UPPER
 
-_NEIGHBOURHOOD = 8  # how far an alphabetical neighbour is at most
-
 _HELD_OUT_ONE_IN = 50  # 2 %
 
 
@@ -45,7 +43,7 @@ class WordList:
     """Words to sample from.
 
     Attributes:
-        rows: int32 [N, 16], language after language, in alphabetical order within each.
+        rows: int32 [N, 16], language after language.
         cumulative: float64 [N], cumulative probability of each row; the last is 1.
         languages: name -> (first row, one past its last row).
         source: where the words come from, for the model card.
@@ -58,43 +56,9 @@ class WordList:
 
     def sample(self, count: int, rng: np.random.Generator) -> Int32Array:
         """Draw words with their case restored at random (60 % as listed, 25 % Title, 15 % UPPER): int32 [count, 16]."""
-        return self._restored(self._draw(rng.random(count)), rng)
-
-    def sample_alike(
-        self, groups: int, size: int, rng: np.random.Generator, *, languages: int, neighbour_share: float
-    ) -> Int32Array:
-        """Draw groups (batches) of words that are hard to tell apart: int32 [groups, size, 16].
-
-        Each group's words come from a few languages instead of from all, and a share of them are alphabetical neighbours
-        of another word of the group (mostly its inflected forms). Among words of 200 languages hardly a negative is hard.
-
-        Args:
-            groups, size: how many, and words in each.
-            rng: the only source of randomness.
-            languages: languages of a group, drawn by their share of all samples.
-            neighbour_share: share of the words that replace a random word by a neighbour of another.
-        """
-        spans = np.asarray(list(self.languages.values()))
-        upper = self.cumulative[spans[:, 1] - 1]
-        lower = np.concatenate([[0.0], upper[:-1]])
-        chosen = np.searchsorted(upper, rng.random((groups, languages)), side="right").clip(max=len(spans) - 1)
-        language = np.repeat(chosen, -(-size // languages), axis=1)[:, :size]
-        indices = self._draw(lower[language] + rng.random((groups, size)) * (upper - lower)[language])
-        near = round(size * neighbour_share / 2)  # the first words of the list are followed by neighbours of theirs
-        if near:
-            first, second = np.arange(near) * 2, np.arange(near) * 2 + 1
-            beside = indices[:, first] + rng.integers(1, _NEIGHBOURHOOD + 1, (groups, near))
-            same = language[:, first] == language[:, second]
-            beside = np.where(same, beside, indices[:, second])
-            indices[:, second] = np.clip(beside, spans[language[:, second], 0], spans[language[:, second], 1] - 1)
-        return self._restored(indices.ravel(), rng).reshape(groups, size, WORD_LENGTH)
-
-    def _draw(self, uniform: FloatArray) -> npt.NDArray[np.int64]:
-        found = np.searchsorted(self.cumulative, uniform, side="right")
-        return np.minimum(found, len(self.rows) - 1)
-
-    def _restored(self, indices: npt.NDArray[np.int64], rng: np.random.Generator) -> Int32Array:
-        return restore_case(restore_digits(self.rows[indices], rng), rng)
+        chosen = np.searchsorted(self.cumulative, rng.random(count), side="right")
+        words = self.rows[np.minimum(chosen, len(self.rows) - 1)]
+        return restore_case(restore_digits(words, rng), rng)
 
 
 def encode_words(words: Sequence[str]) -> Int32Array:
@@ -173,9 +137,6 @@ def build_word_list(lists: Iterable[tuple[str, Int32Array, FloatArray, float]], 
         words, weights = words[kept], weights[kept]
         if len(words) == 0:
             continue
-        # Big-endian bytes compare like code points.
-        order = np.argsort(np.ascontiguousarray(words.astype(">i4")).view("S64").ravel(), kind="stable")
-        words, weights = words[order], weights[order]
         rows.append(words)
         probabilities.append(weights / weights.sum() * factor * len(words) ** _LANGUAGE_EXPONENT)
         languages[language] = (start, start + len(words))

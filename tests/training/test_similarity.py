@@ -9,7 +9,7 @@ import pytest
 
 keras = pytest.importorskip("keras")
 
-from retvec_lite.training.similarity import multi_similarity_loss
+from retvec_lite.training.similarity import multi_similarity_loss  # noqa: E402
 
 
 def naive(classes: list[int], vectors: np.ndarray) -> float:

@@ -1,0 +1,81 @@
+# Everything of this project in one word each: `make help`. Needs Python 3.10 to 3.13 (3.11 on Linux runs every check,
+# the old runtime included) and make; the rest is installed into .venv from requirements.lock.
+
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.10 python3.12 python3.13 python3,$(if $(shell command -v $(name)),$(name))))
+VENV ?= .venv
+OUT ?= out/demo
+PYTEST_ARGS ?=
+
+# Linux and macOS; the Windows jobs call pytest directly.
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+RETVEC := $(BIN)/retvec-lite
+RECIPES := float32 int8 int8-dynamic int4
+PACKAGES := retvec_lite converters tests $(wildcard benchmarks)
+
+# A slow network is no reason to fail.
+export UV_HTTP_TIMEOUT ?= 300
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-fast lint format bench lock clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+install: $(STAMP)  ## the locked environment in .venv
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14) and "Expected Python 3.10 to 3.13, received " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+
+# uv is faster; pip also knows registries that only its own configuration names.
+$(STAMP): requirements.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirements requirements.lock \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, classify: all in out/demo
+	rm -rf $(OUT)
+	$(RETVEC) train starter --out $(OUT)/classifier
+	$(RETVEC) export $(OUT)/classifier --out $(OUT)/dist --recipe $(RECIPES)
+	$(RETVEC) verify $(OUT)/dist
+	@echo; cat $(OUT)/dist/report.md; echo
+	$(RETVEC) evaluate $(OUT)/dist/classifier-int8.tflite --data retvec_lite/starter/test.csv --typos 0,20,50
+	$(RETVEC) classify $(OUT)/dist/classifier-int8.tflite \
+		"wake me up at half past six" "wkae me up at hlaf past six" \
+		"Ihr Paket wird heute zugestellt" "你的验证码是 482913" "هل ستمطر غدا؟" \
+		"Y0ur acc0unt is l0cked, v3rify now: login.example"
+
+test: $(STAMP)  ## every test, the slow ones too
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-fast: $(STAMP)  ## the tests that take seconds
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+# mypy follows no import hook, which is how an editable installation finds converters/ as retvec_lite.converters:
+# it gets the tree as it will be installed, made of links.
+lint: $(STAMP)  ## ruff and mypy, nothing changed
+	$(BIN)/ruff check $(PACKAGES)
+	$(BIN)/ruff format --check $(PACKAGES)
+	@rm -rf build/typed && mkdir -p build/typed/retvec_lite
+	@for entry in retvec_lite/*; do ln -s "$(CURDIR)/$$entry" build/typed/retvec_lite/; done
+	@ln -s "$(CURDIR)/converters" build/typed/retvec_lite/converters
+	MYPYPATH=build/typed $(BIN)/mypy --package retvec_lite
+
+format: $(STAMP)  ## let ruff put the code in order
+	$(BIN)/ruff check --fix $(PACKAGES)
+	$(BIN)/ruff format $(PACKAGES)
+
+bench: $(STAMP)  ## the quick form of every benchmark
+	@if [ -f benchmarks/run.py ]; then $(BIN)/python benchmarks/run.py --quick; else echo "No benchmarks/run.py here." >&2; exit 1; fi
+
+lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 --all-extras --generate-hashes \
+		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file requirements.lock
+
+clean:  ## remove what was built or measured; .venv stays
+	rm -rf build dist out *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find retvec_lite converters tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,423 @@
+"""Holding one artifact against the NumPy reference, on one runtime after the other (design, section 1.4).
+
+Two questions. Does the file compute what it says? Its words, bits, embedding and probabilities against the reference run with
+the file's own dequantized weights. What did quantization cost? Its embedding and labels against the float32 weights.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite import reference, reference_heads
+from retvec_lite.classifier_file import Classifier
+from retvec_lite.config import EncoderConfig
+from retvec_lite.converters.editing import promote_outputs
+from retvec_lite.converters.flatbuffer import read_model
+from retvec_lite.converters.golden import golden_texts
+from retvec_lite.converters.matching import match_weights
+from retvec_lite.converters.recipes import Recipe
+from retvec_lite.converters.runtime_worker import run_model
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime import Artifact
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+
+STAGES: Final = ("words", "bits", "embedding")
+"""Inner tensors of a graph that are compared, by their keys in the metadata; RETVec-raw has no embedding."""
+
+OUTPUT: Final = "probabilities"
+
+_STAGE_TEXTS: Final = 100
+"""Real texts whose stages are compared besides the golden ones; labels are compared on all of them."""
+
+_CHUNK_WORDS: Final = 16_384
+"""Word slots whose stages are held at once: 27 MB of bits and 17 MB of embedding with the default sizes."""
+
+_WORST: Final = 3
+
+_WEIGHT_BOUNDS: Final[Mapping[str, float]] = {"float32": 0.0, "float16": 2**-10, "int8": 0.01, "int4": 0.45}
+"""Largest rounding error of a weight as a share of its tensor's largest: half a step of 10 mantissa bits, half of 1/127 and
+some room for a grid that was recognized; in four bits the best clipping may cost the largest weight 0.4 of itself."""
+
+_RUNTIMES_BY_AGE: Final = ("tflite-runtime", "ai-edge-litert")
+"""ai-edge-litert 1.0 continued tflite-runtime, which ended with 2.14."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One text (or word) that is off: by how much, and where in it."""
+
+    text: str
+    amount: float
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One measured figure and the bound it is held to.
+
+    Attributes:
+        name: what was measured.
+        question: `file`: is it the right file; `computation`: does it compute what it says; `cost`: what rounding cost.
+        value: the figure; NaN when the artifact answered NaN.
+        bound: the most it may be, or the least.
+        at_least: whether `bound` is the least.
+        texts: over how many texts (or words, for the cosine).
+        worst: the worst texts, when the bound is broken.
+        note: one more figure in words.
+    """
+
+    name: str
+    question: Literal["file", "computation", "cost"]
+    value: float
+    bound: float
+    at_least: bool = False
+    texts: int = 0
+    worst: tuple[Difference, ...] = ()
+    note: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the bound holds; never with NaN."""
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready values; a figure that is not finite becomes null."""
+        fields = dataclasses.asdict(self) | {"ok": self.ok}
+        fields["value"] = _finite(self.value)
+        fields["worst"] = [dataclasses.asdict(item) | {"amount": _finite(item.amount)} for item in self.worst]
+        return fields
+
+
+@dataclass(frozen=True)
+class RuntimeResult:
+    """One artifact on one runtime.
+
+    Attributes:
+        runtime: the distribution.
+        version: its version.
+        promised: whether the artifact claims to be right on it.
+        checks: what was measured; empty after a refusal.
+        refusal: the sentence, when the runtime did not run the artifact.
+        accuracy: share of real texts whose label is right; None without labels.
+    """
+
+    runtime: str
+    version: str
+    promised: bool
+    checks: tuple[Check, ...]
+    refusal: str | None = None
+    accuracy: float | None = None
+
+    @property
+    def correct(self) -> bool:
+        """Whether it computes what it says."""
+        return self.refusal is None and all(check.ok for check in self.checks if check.question == "computation")
+
+    @property
+    def ok(self) -> bool:
+        """Whether every bound holds."""
+        return self.refusal is None and all(check.ok for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready values."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return fields | {"ok": self.ok, "correct": self.correct, "checks": [check.to_dict() for check in self.checks]}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Texts with what the reference cuts them into: rows int32 `[texts, max_chars]`, slots `[texts, max_words, word_length]`."""
+
+    names: tuple[str, ...]
+    rows: Ints
+    slots: Ints
+
+    @classmethod
+    def of(cls, names: Iterable[str], rows: Sequence[Ints], config: EncoderConfig) -> "Sample":
+        """Encode the rows; there may be none."""
+        slots = [reference.words(row, config) for row in rows]
+        shape = (len(rows), config.max_words, config.word_length)
+        return cls(
+            tuple(names),
+            np.array(rows, np.int32).reshape(len(rows), config.max_chars),
+            np.array(slots, np.int32).reshape(shape),
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __add__(self, other: "Sample") -> "Sample":
+        return Sample(
+            self.names + other.names,
+            np.concatenate([self.rows, other.rows]),
+            np.concatenate([self.slots, other.slots]),
+        )
+
+    def first(self, count: int) -> "Sample":
+        """The first texts."""
+        return Sample(self.names[:count], self.rows[:count], self.slots[:count])
+
+
+class Oracle:
+    """The NumPy reference under one set of weights. It is slow, so each distinct word is embedded once."""
+
+    def __init__(self, classifier: Classifier, weights: Mapping[str, Floats]) -> None:
+        """`weights` are named and shaped like the classifier's."""
+        self._head = classifier.head
+        self._weights = weights
+        self._known: dict[bytes, Floats] = {}
+
+    def embedding(self, slots: Ints) -> Floats:
+        """float32 `[max_words, dimension]` of one text, empty slots included."""
+        keys = [word.tobytes() for word in slots]
+        new = {key: word for key, word in zip(keys, slots, strict=True) if key not in self._known}
+        if new:
+            vectors = reference.embed(reference.bits(np.stack(list(new.values()))), self._weights)
+            self._known |= dict(zip(new, vectors, strict=True))
+        return np.stack([self._known[key] for key in keys])
+
+    def probabilities(self, slots: Ints) -> Floats:
+        """float32 `[classes]` of one text."""
+        logits = reference_heads.head_logits(self.embedding(slots), slots[:, 0] != 0, self._head, self._weights)
+        powers = np.exp((logits - logits.max()).astype(np.float64))
+        return (powers / powers.sum()).astype(np.float32)
+
+    def table(self, sample: Sample) -> Floats:
+        """float32 `[texts, classes]`."""
+        return np.stack([self.probabilities(slots) for slots in sample.slots])
+
+
+class Examiner:
+    """Examines the artifacts of one classifier; what they share is computed once."""
+
+    def __init__(self, classifier: Classifier, texts: Sequence[str], labels: Sequence[str] | None = None) -> None:
+        """Prepare the reference.
+
+        Args:
+            classifier: the float32 weights that the artifacts are held against.
+            texts: real texts, for what quantization costs.
+            labels: their right labels, all of them known to the classifier; None when there are none.
+        """
+        config = classifier.encoder
+        self.classifier = classifier
+        self.golden_texts = golden_texts(config)
+        self.golden = Sample.of(
+            (f"golden text {text.name!r}" for text in self.golden_texts),
+            [text.codepoints for text in self.golden_texts],
+            config,
+        )
+        rows = [reference.codepoints(text, config.max_chars) for text in texts]
+        self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
+        self._staged = self.golden + self.real.first(_STAGE_TEXTS)
+        self._exact = Oracle(classifier, classifier.weights)
+        self._exact_labels = [int(self._exact.probabilities(slots).argmax()) for slots in self.real.slots]
+        self._right = None if labels is None else [classifier.labels.index(label) for label in labels]
+        self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
+
+    def own_weights(self, artifact: Artifact, recipe: Recipe) -> tuple[dict[str, Floats], Check]:
+        """What the artifact computes with, and how far that is from the classifier's weights.
+
+        Raises:
+            RetvecLiteError: when it holds other weights altogether.
+        """
+        own = match_weights(read_model(artifact.model), self.classifier.weights)
+        differences = []
+        for name, weights in self.classifier.weights.items():
+            largest = float(np.abs(weights).max()) or 1.0
+            off = np.abs(own[name] - weights)
+            differences.append(Difference(name, float(off.max()) / largest, f"at {_place(off)}"))
+        return own, _bounded("weights", "file", differences, _WEIGHT_BOUNDS[recipe.weights])
+
+    def examine(self, artifact: Artifact, recipe: Recipe, oracle: Oracle, runtime: str, version: str) -> RuntimeResult:
+        """Run an artifact on one runtime, in processes of its own.
+
+        Args:
+            artifact: a file whose config and labels are the classifier's.
+            recipe: the bounds.
+            oracle: the reference under the artifact's own weights.
+            runtime: the distribution.
+            version: its version.
+        """
+        promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
+        try:
+            whole = self.golden + self.real
+            answers = run_model(runtime, artifact.model, whole.rows)
+            table = _checked(answers, OUTPUT, (len(whole), len(artifact.labels)), np.float32)
+            stages = _Stages(self._tensors(artifact), self._exact if recipe.embedding_cosine else None)
+            promoted = promote_outputs(artifact.model, stages.names)
+            step = max(1, _CHUNK_WORDS // artifact.config.max_words)
+            for start in range(0, len(self._staged), step):
+                part = slice(start, start + step)
+                stages.compare(
+                    run_model(runtime, promoted, self._staged.rows[part]),
+                    self._staged.slots[part],
+                    oracle,
+                    is_real=np.arange(start, start + step) >= len(self.golden),
+                )
+        except RetvecLiteError as error:
+            return RuntimeResult(runtime, version, promised, (), str(error))
+        checks = stages.checks(self._staged.names, recipe)
+        checks.append(self._probabilities(table, oracle, recipe))
+        guesses = table[len(self.golden) :].argmax(axis=1).tolist()
+        if recipe.label_agreement is not None and guesses:
+            checks.append(self._labels(guesses, recipe.label_agreement))
+        accuracy = None if self._right is None else _share_equal(guesses, self._right)
+        return RuntimeResult(runtime, version, promised, tuple(checks), None, accuracy)
+
+    def _tensors(self, artifact: Artifact) -> dict[str, str]:
+        """Stage -> tensor name."""
+        named = artifact.metadata.get("tensors")
+        stages = [s for s in STAGES if s != "embedding" or "embedding/dense_0/kernel" in self.classifier.weights]
+        if not isinstance(named, dict) or not all(isinstance(named.get(stage), str) for stage in stages):
+            raise RetvecLiteError(f"Expected the metadata to name the tensors {', '.join(stages)}, received {named!r}.")
+        return {stage: named[stage] for stage in stages}
+
+    def _probabilities(self, table: Floats, oracle: Oracle, recipe: Recipe) -> Check:
+        off = np.abs(table[: len(self._staged)] - oracle.table(self._staged))
+        differences = [
+            Difference(name, float(row.max()), f"label {self.classifier.labels[int(row.argmax())]!r}")
+            for name, row in zip(self._staged.names, off, strict=True)
+        ]
+        return _bounded(OUTPUT, "computation", differences, recipe.parity_tolerance)
+
+    def _labels(self, guesses: list[int], bound: float) -> Check:
+        labels = self.classifier.labels
+        differences = [
+            Difference(name, 1.0, f"{labels[exact]!r} became {labels[guess]!r}")
+            for name, exact, guess in zip(self.real.names, self._exact_labels, guesses, strict=True)
+            if exact != guess
+        ]
+        share = _share_equal(guesses, self._exact_labels)
+        worst = () if share >= bound else tuple(differences[:_WORST])
+        return Check("same label", "cost", share, bound, True, len(guesses), worst, f"{len(differences)} different")
+
+
+class _Stages:
+    """Collects the differences of the inner tensors, text by text."""
+
+    def __init__(self, tensors: Mapping[str, str], exact: Oracle | None) -> None:
+        """`tensors`: stage -> name; `exact`: the oracle of the float32 weights where the cosine to it is wanted."""
+        self.names = list(dict.fromkeys(tensors.values()))
+        self._tensors = tensors
+        self._exact = exact if "embedding" in tensors else None
+        self._found: dict[str, list[tuple[float, str]]] = {stage: [] for stage in tensors}
+        self._cosines: dict[bytes, float] = {}
+
+    def compare(
+        self, answers: Mapping[str, npt.NDArray[Any]], slots: Ints, oracle: Oracle, is_real: npt.NDArray[np.bool_]
+    ) -> None:
+        """Take the answers for some texts; `slots` int32 `[texts, max_words, word_length]`."""
+        for index, words in enumerate(slots):
+            expected = {"words": words, "bits": reference.bits(words)}
+            if "embedding" in self._tensors:
+                expected["embedding"] = oracle.embedding(words)
+            for stage, right in expected.items():
+                shape = (len(slots), *right.shape)
+                found = _checked(answers, self._tensors[stage], shape, right.dtype.type)[index]
+                if stage == "embedding":
+                    off = np.abs(found - right)
+                    self._found[stage].append((float(off.max()), f"at {_place(off)}"))
+                    if self._exact is not None and is_real[index]:
+                        self._compare_direction(found, words)
+                else:
+                    wrong = found != right
+                    self._found[stage].append((float(wrong.sum()), f"first at {_place(wrong)}"))
+
+    def _compare_direction(self, found: Floats, words: Ints) -> None:
+        """Cosine of each word in use to its embedding under the float32 weights."""
+        assert self._exact is not None
+        exact = self._exact.embedding(words).astype(np.float64)
+        given = found.astype(np.float64)
+        norms = np.linalg.norm(exact, axis=1) * np.linalg.norm(given, axis=1)
+        cosines = (exact * given).sum(axis=1) / np.where(norms > 0, norms, 1.0)
+        for word, cosine in zip(words, cosines, strict=True):
+            if word[0]:
+                self._cosines[word.tobytes()] = float(cosine)
+
+    def checks(self, names: Sequence[str], recipe: Recipe) -> list[Check]:
+        """One check for each stage, and one for the cosine."""
+        checks = []
+        for stage, found in self._found.items():
+            differences = [Difference(name, *pair) for name, pair in zip(names, found, strict=True)]
+            bound = recipe.parity_tolerance if stage == "embedding" else 0.0
+            checks.append(_bounded(stage, "computation", differences, bound))
+        if recipe.embedding_cosine is not None and self._cosines:
+            mean, least = float(np.mean(list(self._cosines.values()))), min(self._cosines.values())
+            lowest = sorted(self._cosines.items(), key=lambda item: item[1])[:_WORST]
+            worst = tuple(Difference(f"word {_word(key)!r}", cosine) for key, cosine in lowest)
+            checks.append(
+                Check(
+                    "embedding cosine",
+                    "cost",
+                    mean,
+                    recipe.embedding_cosine,
+                    True,
+                    len(self._cosines),
+                    () if mean >= recipe.embedding_cosine else worst,
+                    f"least {least:.6f}",
+                )
+            )
+        return checks
+
+
+def promises(oldest: Any, runtime: str, version: str) -> bool:
+    """Whether a metadata entry `oldest_runtime` ({distribution: version} "or newer") covers a runtime."""
+    if not isinstance(oldest, Mapping) or len(oldest) != 1:
+        return True
+    name, since = next(iter(oldest.items()))
+    return age(runtime, version) >= age(str(name), str(since))
+
+
+def age(runtime: str, version: str) -> tuple[int, tuple[int, ...]]:
+    """Sorts runtimes from the oldest to the newest."""
+    place = _RUNTIMES_BY_AGE.index(runtime) if runtime in _RUNTIMES_BY_AGE else len(_RUNTIMES_BY_AGE)
+    numbers = tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split("."))
+    return place, numbers
+
+
+def _bounded(
+    name: str, question: Literal["file", "computation"], differences: Sequence[Difference], bound: float
+) -> Check:
+    """The largest difference against a bound; NaN counts as the largest of all."""
+    ordered = sorted(differences, key=lambda item: -math.inf if math.isnan(item.amount) else -item.amount)
+    value = ordered[0].amount
+    worst = () if value <= bound else tuple(item for item in ordered[:_WORST] if not item.amount <= bound)
+    return Check(name, question, value, bound, False, len(differences), worst)
+
+
+def _checked(
+    answers: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...], dtype: type[np.generic]
+) -> npt.NDArray[Any]:
+    if name not in answers:
+        raise RetvecLiteError(f"Expected an output {name!r}, received {', '.join(map(repr, sorted(answers)))}.")
+    found = answers[name]
+    if found.shape != shape or found.dtype != dtype:
+        raise RetvecLiteError(
+            f"Expected the tensor {name!r} to be {np.dtype(dtype).name} {list(shape[1:])}, "
+            f"received {found.dtype.name} {list(found.shape[1:])}."
+        )
+    return found
+
+
+def _place(off: npt.NDArray[Any]) -> str:
+    """Where the largest value stands, NaN first."""
+    return ", ".join(map(str, np.unravel_index(int(off.argmax()), off.shape)))
+
+
+def _word(key: bytes) -> str:
+    return "".join(map(chr, np.trim_zeros(np.frombuffer(key, np.int32), "b")))
+
+
+def _share_equal(first: Sequence[int], second: Sequence[int]) -> float:
+    return float(np.mean(np.array(first) == np.array(second))) if len(first) else 1.0
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,211 @@
+"""`report.json` and `report.md`: what was exported, how big it is, and where it was shown to be right.
+
+The same classifier on the same runtimes gives the same bytes: no dates, no durations, no paths.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from retvec_lite.classifier_file import Classifier
+from retvec_lite.converters.flatbuffer import read_model, sizes
+from retvec_lite.converters.ops import operators
+from retvec_lite.converters.parity import Check, RuntimeResult
+from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.converters.verify import ArtifactResult
+
+FORMAT: Final = "retvec-lite-report"
+VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A finished artifact: its bytes, the oldest runtime it states, and what was measured."""
+
+    data: bytes
+    oldest_runtime: Mapping[str, str]
+    result: ArtifactResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Everything that the two report files say.
+
+    Attributes:
+        classifier: what was exported.
+        created_by: name and version of this project.
+        artifacts: one for each recipe.
+        texts: the real texts that were used, in words.
+        golden_texts: how many golden texts were used.
+        accuracy: of the float32 reference on the real texts; None when they have other labels.
+        skipped: runtimes that are not installed.
+    """
+
+    classifier: Classifier
+    created_by: str
+    artifacts: Sequence[Exported]
+    texts: str
+    golden_texts: int
+    accuracy: float | None
+    skipped: Sequence[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready values."""
+        classifier = self.classifier
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "created_by": self.created_by,
+            "encoder": classifier.encoder.to_dict(),
+            "head": classifier.head.to_dict(),
+            "labels": list(classifier.labels),
+            "embedding": dict(classifier.embedding),
+            "training": dict(classifier.training),
+            "texts": {"real": self.texts, "golden": self.golden_texts},
+            "accuracy_float32": self.accuracy,
+            "artifacts": [_artifact(exported) for exported in self.artifacts],
+            "skipped_runtimes": list(self.skipped),
+        }
+
+    def to_json(self) -> bytes:
+        """`report.json`."""
+        return (json.dumps(self.to_dict(), indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+    def to_markdown(self) -> bytes:
+        """`report.md`."""
+        classifier = self.classifier
+        encoder = classifier.encoder
+        parts = [
+            "# Exported classifier",
+            f"Head `{classifier.head.name}` on the embedding `{classifier.embedding.get('name', 'raw')}`, "
+            f"{len(classifier.labels)} labels. Takes the first {encoder.max_chars} code points of a text, reads up to "
+            f"{encoder.max_words} words of {encoder.word_length} characters. Written by {self.created_by}.",
+            "## Files",
+            _table(
+                ("file", "bytes", "encoder", "embedding", "head", "graph", "metadata", "right on"),
+                (_file_row(exported) for exported in self.artifacts),
+            ),
+            "## Parity",
+            f"Against the NumPy reference, on {self.golden_texts} golden texts and {self.texts}. *Computation*: does the "
+            "file compute what it says (largest difference, with the file's own weights)? *Cost*: what did rounding the "
+            "weights change, compared with float32?",
+            _table(("file", "runtime", "check", "value", "bound", "", "note"), self._parity_rows()),
+        ]
+        if self.accuracy is not None:
+            parts.append(f"Accuracy of the float32 reference on {self.texts}: {self.accuracy:.4f}.")
+            rows = [
+                (e.result.file, f"{r.runtime} {r.version}", f"{r.accuracy:.4f}")
+                for e in self.artifacts
+                for r in e.result.runtimes
+                if r.accuracy is not None
+            ]
+            parts.append(_table(("file", "runtime", "accuracy"), rows))
+        if self.skipped:
+            parts.append(f"Skipped, because not installed: {', '.join(self.skipped)}.")
+        parts += ["## Operators", _table(("file", "operators (version, count)"), map(_operator_row, self.artifacts))]
+        parts += ["## Training", _facts(classifier.training), "## Embedding", _facts(classifier.embedding)]
+        return ("\n\n".join(parts) + "\n").encode()
+
+    def _parity_rows(self) -> Iterable[tuple[str, ...]]:
+        for exported in self.artifacts:
+            result = exported.result
+            for check in result.checks:
+                yield (result.file, "any", *_check_cells(check))
+            for runtime in result.runtimes:
+                name = f"{runtime.runtime} {runtime.version}"
+                if runtime.refusal is not None:
+                    yield (result.file, name, "runs", "refused", "", _promise(runtime), runtime.refusal)
+                for check in runtime.checks:
+                    cells = _check_cells(check)
+                    yield (result.file, name, *cells) if runtime.promised else (result.file, name, *cells[:3], "", "not promised")
+
+
+def format_value(check: Check) -> str:
+    """A check's figure for people."""
+    return _figure(check, check.value)
+
+
+def format_bound(check: Check) -> str:
+    """A check's bound for people."""
+    if check.bound == 0 and not check.at_least:
+        return "identical"
+    return f"{'>=' if check.at_least else '<='} {_figure(check, check.bound)}"
+
+
+def _figure(check: Check, value: float) -> str:
+    if check.name == "same label":
+        return f"{100 * value:.2f} %"
+    if check.name == "embedding cosine":
+        return f"{value:.6f}"
+    if check.name in ("words", "bits", "size"):
+        return f"{value:,.0f}"
+    return f"{value:.1e}"
+
+
+def _artifact(exported: Exported) -> dict[str, Any]:
+    recipe = find_recipe(str(exported.result.recipe))
+    return {
+        **exported.result.to_dict(),
+        "description": recipe.description,
+        "sha256": hashlib.sha256(exported.data).hexdigest(),
+        "sizes": sizes(exported.data),
+        "operators": [
+            {"name": name, "version": version, "count": count}
+            for name, version, count in operators(read_model(exported.data))
+        ],
+        "oldest_runtime": dict(exported.oldest_runtime),
+    }
+
+
+def _file_row(exported: Exported) -> tuple[str, ...]:
+    parts = sizes(exported.data)
+    oldest = ", ".join(f"{name} {version} or newer" for name, version in exported.oldest_runtime.items())
+    shown = (f"{parts[part]:,}" for part in ("encoder", "embedding", "head", "graph", "metadata"))
+    return (exported.result.file, f"{len(exported.data):,}", *shown, oldest)
+
+
+def _operator_row(exported: Exported) -> tuple[str, str]:
+    kinds = operators(read_model(exported.data))
+    return exported.result.file, ", ".join(f"{name} ({version}, {count})" for name, version, count in kinds)
+
+
+def _check_cells(check: Check) -> tuple[str, ...]:
+    over = f"{check.texts:,} {'words' if check.name == 'embedding cosine' else 'texts'}" if check.question != "file" else ""
+    note = "; ".join(filter(None, (check.question, over, check.note)))
+    return check.name, format_value(check), format_bound(check), "ok" if check.ok else "**broken**", note
+
+
+def _promise(runtime: RuntimeResult) -> str:
+    return "**broken**" if runtime.promised else "not promised"
+
+
+def _facts(facts: Mapping[str, Any]) -> str:
+    """A list of (nested) facts; long lists are left to `report.json`."""
+    lines = []
+    for key, value in sorted(facts.items()):
+        if isinstance(value, Mapping):
+            lines += [f"- {key}:", *(f"  - {name}: {_cell(_brief(part))}" for name, part in sorted(value.items()))]
+        else:
+            lines.append(f"- {key}: {_cell(_brief(value))}")
+    return "\n".join(lines) or "Nothing is known."
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, str):
+        return value
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return text if len(text) <= 300 else f"{len(value)} entries, see report.json"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Text that cannot leave its table cell."""
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,169 @@
+"""What is in the wheel and the sdist, that it works without the source tree, and that the frame agrees with itself."""
+
+import email
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import retvec_lite
+
+ROOT = Path(__file__).resolve().parents[1]
+TREES = {"retvec_lite": ROOT / "retvec_lite", "retvec_lite/converters": ROOT / "converters"}
+"""Where a folder of the wheel comes from."""
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@pytest.fixture(scope="module")
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist, built from a copy: setuptools writes into the source tree."""
+    source = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in ("retvec_lite", "converters"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    dist = source / "dist"
+    for step in ("build_sdist", "build_wheel"):
+        code = f"import sys; from setuptools import build_meta; build_meta.{step}(sys.argv[1])"
+        done = subprocess.run(
+            [sys.executable, "-c", code, dist], cwd=source, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    return dist
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (path,) = built.glob("*.whl")
+    return path
+
+
+def expected_files() -> set[str]:
+    """Every source and data file that must ship, as the wheel names it."""
+    found = set()
+    for prefix, folder in TREES.items():
+        for path in folder.rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
+                found.add(f"{prefix}/{path.relative_to(folder).as_posix()}")
+    return found
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert names == expected_files()
+    assert {"retvec_lite/py.typed", "retvec_lite/starter/train.csv", "retvec_lite/converters/__init__.py"} <= names
+
+
+def test_the_sdist_holds_the_sources(built: Path) -> None:
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "LICENSE", "README.md", "converters/__init__.py", "retvec_lite/py.typed"} <= names
+    assert "retvec_lite/starter/test.csv" in names
+
+
+def test_the_metadata_say_licence_python_and_extras(wheel: Path, project: dict) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        assert any(entry.endswith(".dist-info/licenses/LICENSE") for entry in archive.namelist())
+        metadata = email.message_from_bytes(archive.read(name))
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert set(metadata["Requires-Python"].split(",")) == {">=3.10", "<3.14"}
+    assert set(metadata.get_all("Provides-Extra", [])) == set(project["project"]["optional-dependencies"])
+
+
+def test_the_installed_wheel_works_without_the_source_tree(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    code = (
+        "import retvec_lite, retvec_lite.converters, retvec_lite.cli\n"
+        "from retvec_lite.starter_data import load_starter, starter_file\n"
+        "print(retvec_lite.__file__, retvec_lite.converters.__file__, starter_file('test'), sep='\\n')\n"
+        "print(len(load_starter('train')), len(load_starter('test')))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    *paths, sizes = done.stdout.splitlines()
+    assert all(Path(path).is_relative_to(site) for path in paths)
+    assert sizes == "1890 430"
+
+
+def test_the_starter_data_load_from_a_zip_file(wheel: Path, tmp_path: Path) -> None:
+    code = "from retvec_lite.starter_data import load_starter; print(len(load_starter('test')))"
+    environment = {**os.environ, "PYTHONPATH": str(wheel)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "430"), done.stderr
+
+
+def test_the_light_path_imports_neither_tensorflow_nor_a_runtime() -> None:
+    code = (
+        "import sys, retvec_lite.cli, retvec_lite.starter_data, retvec_lite.dataset, retvec_lite.runtime\n"
+        "print([name for name in ('tensorflow', 'keras', 'ai_edge_litert', 'tflite_runtime', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_package_folder_is_listed(project: dict) -> None:
+    found = {
+        f"{prefix}/{init.parent.relative_to(folder).as_posix()}".removesuffix("/.").replace("/", ".")
+        for prefix, folder in TREES.items()
+        for init in folder.rglob("__init__.py")
+    }
+    assert set(project["tool"]["setuptools"]["packages"]) == found
+
+
+def test_versions_agree(project: dict) -> None:
+    version = project["project"]["version"]
+    assert retvec_lite.__version__ == version
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_dependency_has_bounds_and_the_lock_pins_it(project: dict) -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    pinned = set(re.findall(r"^([a-z0-9.-]+)==", lock, re.MULTILINE))
+    groups = {"dependencies": project["project"]["dependencies"], **project["project"]["optional-dependencies"]}
+    for group, requirements in groups.items():
+        for requirement in requirements:
+            name = re.match(r"[a-z0-9-]+", requirement)[0]
+            if name == "retvec-lite":
+                continue
+            assert re.search(r"[<>=]=", requirement), f"{group}: {requirement}"
+            assert name in pinned, f"{name}: run `make lock`"
+
+
+def test_the_lock_names_no_registry_and_hashes_everything() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    assert "--index" not in lock
+    assert "--find-links" not in lock
+    entries = re.split(r"^(?=[a-z0-9])", lock, flags=re.MULTILINE)[1:]
+    assert entries
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def test_no_file_of_the_frame_names_this_machine() -> None:
+    for name in ("pyproject.toml", "Makefile", ".ci/run", ".github/workflows/ci.yml", "requirements.lock"):
+        assert not re.search(r"/(?:work|home|root|Users|tmp)/", (ROOT / name).read_text(encoding="utf-8")), name
