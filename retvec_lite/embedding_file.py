@@ -76,9 +76,13 @@ def load_embedding(path: str | Path) -> Embedding:
             f"Expected {path} to be a {FORMAT} file of version {VERSION}, "
             f"received format {metadata.get('format')!r}, version {metadata.get('version')!r}."
         )
-    _check_shapes(path, tensors)
+    check_layers(path, tensors)
+    try:
+        card = json.loads(metadata.get("card", "{}"))
+    except (ValueError, RecursionError) as error:
+        raise RetvecLiteError(f"Expected {path} to carry its card as JSON, received: {error}.") from error
     weights = {f"embedding/{name}": tensors[name] for name in sorted(tensors)}
-    return Embedding(metadata.get("name", Path(path).stem), weights, json.loads(metadata.get("card", "{}")))
+    return Embedding(metadata.get("name", Path(path).stem), weights, card)
 
 
 def load_default_embedding() -> Embedding:
@@ -87,14 +91,20 @@ def load_default_embedding() -> Embedding:
         return load_embedding(path)
 
 
-def _check_shapes(path: str | Path, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
+def check_layers(path: str | Path, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
+    """Make sure that `dense_{0,1,2}/{kernel,bias}` are there, fit together and hold numbers.
+
+    Raises:
+        RetvecLiteError: naming the file and the layer that does not fit.
+    """
     expected = {f"{layer}/{part}" for layer in LAYERS for part in ("kernel", "bias")}
     if set(tensors) != expected:
         raise RetvecLiteError(
             f"Expected {path} to hold the tensors {', '.join(sorted(expected))}, received {', '.join(sorted(tensors))}."
         )
-    inputs = tensors["dense_0/kernel"].shape[0]
-    if inputs % BITS:
+    shape = tensors["dense_0/kernel"].shape
+    inputs = shape[0] if shape else 0
+    if inputs == 0 or inputs % BITS:
         raise RetvecLiteError(f"Expected {path}: dense_0/kernel to have {BITS} rows per character, received {inputs}.")
     for layer in LAYERS:
         kernel, bias = tensors[f"{layer}/kernel"], tensors[f"{layer}/bias"]

@@ -21,9 +21,20 @@ Shapes = dict[str, tuple[int, ...]]
 
 @dataclasses.dataclass(frozen=True)
 class HeadSpec:
-    """A head's name and sizes. Subclasses are the heads; `shapes` lists every weight that one has."""
+    """A head's name and sizes. Subclasses are the heads; `shapes` lists every weight that one has.
+
+    Raises:
+        RetvecLiteError: on construction, for a size that is no positive integer.
+    """
 
     name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for field, size in dataclasses.asdict(self).items():
+            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+                raise RetvecLiteError(
+                    f"Expected the head {self.name} to have a positive integer as {field}, received {size!r}."
+                )
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """Weight names and shapes for word embeddings of `inputs` numbers and `classes` labels."""
@@ -103,6 +114,14 @@ class BertHead(HeadSpec):
     attention_heads: int = 4
     feed_forward: int = 512
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.width % self.attention_heads:
+            raise RetvecLiteError(
+                f"Expected the head {self.name} to have a width that its {self.attention_heads} attention heads divide, "
+                f"received {self.width}."
+            )
+
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """See `HeadSpec.shapes`."""
         shapes = _dense("head/projection", inputs, self.width)
@@ -124,11 +143,11 @@ def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
     """Rebuild a head from `HeadSpec.to_dict`'s values.
 
     Raises:
-        RetvecLiteError: for an unknown name or field.
+        RetvecLiteError: for an unknown name or field, or a size that is no positive integer.
     """
     sizes = dict(fields)
     name = sizes.pop("name", None)
-    if name not in HEADS:
+    if not isinstance(name, str) or name not in HEADS:
         raise RetvecLiteError(f"Expected the head to be one of {', '.join(HEADS)}, received {name!r}.")
     expected = {field.name for field in dataclasses.fields(HEADS[name])}
     if set(sizes) != expected:

@@ -26,7 +26,7 @@ def read_safetensors(path: str | Path) -> tuple[dict[str, npt.NDArray[np.float32
             return tensors, dict(file.metadata() or {})
     except FileNotFoundError as error:
         raise RetvecLiteError(f"Expected a safetensors file at {path}, received nothing: no such file.") from error
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, TypeError) as error:  # TypeError: a dtype that NumPy lacks (bfloat16)
         raise RetvecLiteError(
             f"Expected a safetensors file at {path}, received one that cannot be read: {error}."
         ) from error

@@ -202,6 +202,13 @@ def test_evaluate_plot(main: Main, model: str, data: str, tmp_path: Path) -> Non
     code, _, errors = main(*arguments)
     assert code == 2 and "--force" in errors
     assert main(*arguments, "--force")[0] == 0
+    code, _, errors = main(*arguments[:-1], "curve.svg")
+    assert code == 2 and ".png" in errors
+
+
+def test_evaluate_prints_even_when_the_plot_cannot_be_written(main: Main, model: str, data: str) -> None:
+    code, output, errors = main("evaluate", model, "--data", data, "--json", "--plot", f"{data}/below.png")
+    assert code == 2 and json.loads(output)["accuracy"] == 1.0 and "below.png" in errors
 
 
 def test_evaluate_knows_the_starter_data(main: Main, model: str) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from retvec_lite import files
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, atomic_write, refuse_existing
 
@@ -54,7 +53,7 @@ def test_an_interrupted_file_leaves_the_old_one(
     def fail(_: int) -> None:
         raise error
 
-    monkeypatch.setattr(files.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises((KeyboardInterrupt, RetvecLiteError)) as caught:
         atomic_write(goal, b"new")
     if isinstance(caught.value, RetvecLiteError):
@@ -172,7 +171,7 @@ def test_a_failed_or_interrupted_rename_brings_the_old_directory_back(
         if calls == 1 and failing == 1:
             raise KeyboardInterrupt  # just after the old directory stepped aside
 
-    monkeypatch.setattr(files.os, "rename", interrupted)
+    monkeypatch.setattr(os, "rename", interrupted)
     with (
         pytest.raises((RetvecLiteError, KeyboardInterrupt)),
         atomic_directory(goal, force=True, owned=OWNED) as folder,

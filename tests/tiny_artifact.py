@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.config import EncoderConfig
 
@@ -48,9 +49,9 @@ def tiny_artifact(members: dict[str, str] | None = None, model: bytes = MODEL, *
     return model + tail.getvalue()
 
 
-def tiny_probabilities(text: str) -> np.ndarray:
+def tiny_probabilities(text: str) -> npt.NDArray[np.float64]:
     """What the tiny model answers: float64 [3]."""
     codes = [ord(character) for character in text[:MAX_CHARS]]
     digits, capitals = sum(48 <= code <= 57 for code in codes), sum(65 <= code <= 90 for code in codes)
     powers = np.exp(np.array([digits, capitals, 0.5]) - max(digits, capitals, 0.5))
-    return powers / powers.sum()
+    return np.asarray(powers / powers.sum())

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="shares of mistyped words (default 0,10,20,50,100)",
     )
     parser.add_argument("--seed", type=int, default=TYPO_SEED, metavar="N", help=f"of the typos (default {TYPO_SEED})")
-    parser.add_argument("--plot", metavar="FILE.png", help="draw the typo curve")
+    parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw the typo curve")
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     add_runtime_argument(parser)
@@ -65,6 +65,13 @@ def percentages(text: str) -> tuple[float, ...]:
 percentages.__name__ = "list of percentages"  # argparse puts it into "invalid list of percentages value: 'x'"
 
 
+def png_file(text: str) -> str:
+    """An argparse type: the name of a PNG file."""
+    if not text.lower().endswith(".png"):
+        raise argparse.ArgumentTypeError(f"expected a name that ends in .png, received {text!r}")
+    return text
+
+
 def run(args: argparse.Namespace) -> int:
     """Score, print, and draw."""
     # Everything that can be missing or wrong is found before the work starts.
@@ -78,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
     dataset = read_dataset(path, args.text_column, args.label_column)
     classifier = load_quietly(args.model, args.runtime)
     check_labels(dataset, classifier.labels)
-    with _progress(len(dataset) * (1 + len(args.typos)), hidden=args.json) as advance:
+    mistyped = [rate for rate in args.typos if rate]
+    with _progress(len(dataset) * (1 + len(mistyped)), hidden=args.json) as advance:
 
         def classify(texts: Sequence[str]) -> npt.NDArray[np.float32]:
             parts = []
@@ -88,13 +96,15 @@ def run(args: argparse.Namespace) -> int:
             return np.concatenate(parts)
 
         clean = score(dataset.labels, classify(dataset.texts), classifier.labels)
-        curve = typo_curve(classify, classifier.labels, dataset, args.typos, args.seed)
-    if args.plot:
-        plot_typo_curves({classifier.metadata.get("recipe", "model"): curve}, args.plot, dataset.path.name)
+        curve = typo_curve(classify, classifier.labels, dataset, mistyped, args.seed)
+    if 0.0 in args.typos:
+        curve = (TypoPoint(0.0, clean.accuracy, clean.macro_f1), *curve)
     if args.json:
         print(json.dumps(_report(args, classifier, clean, curve), ensure_ascii=False))
     else:
         _print_tables(args, clean, curve)
+    if args.plot:
+        plot_typo_curves({classifier.metadata.get("recipe", "model"): curve}, args.plot, dataset.path.name)
     return 0
 
 

@@ -31,8 +31,9 @@ def conv_function() -> tf.types.experimental.PolymorphicFunction:
 
     def stages(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
         chars = tf.cast(codepoints, tf.float32)[..., None]
-        powers = np.exp2(np.arange(20, -1, -1, dtype=np.float32))
-        digits = tf.floor(chars / powers) - 2.0 * tf.floor(chars / (2 * powers))
+        # Not chars / 2**k: TensorFlow divides by way of a rounded reciprocal, and bits come out wrong.
+        powers = np.exp2(-np.arange(20, -1, -1, dtype=np.float32))
+        digits = tf.floor(chars * powers) - 2.0 * tf.floor(chars * (powers / 2))
         hidden = tf.nn.relu(tf.matmul(tf.reshape(digits, [-1, 21]), weights.dense))
         hidden = tf.reshape(hidden, [1, standin.CONV_CHARS, standin.CONV_WIDTH]) + weights.positions
         hidden = tf.nn.relu(tf.nn.conv2d(hidden[:, :, None], weights.conv[:, None], 1, "SAME"))

@@ -141,7 +141,7 @@ def test_weights_on_a_four_bit_grid_are_kept_exactly(built: Path, name: str, rec
 
 
 @given(
-    step=st.floats(1e-6, 1e3, width=32),
+    step=st.floats(2.0**-20, 1024.0, width=32),
     row=st.lists(st.integers(-7, 7), min_size=1, max_size=40),
     bits=st.sampled_from([4, 8]),
 )

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retvec_lite import reference
-from retvec_lite.config import BITS, EncoderConfig, Piece
+from retvec_lite.config import BITS, CJK_RANGES, SEA_RANGES, EncoderConfig, Piece
 from retvec_lite.modeling.encoder import encode_words, word_bits
 
 Rows = npt.NDArray[np.int32]
@@ -78,11 +78,9 @@ def test_the_graph_of_one_text_as_it_is_exported() -> None:
 
 
 def test_every_border_of_the_character_classes() -> None:
-    """Each code point that differs in class from a neighbour, between two letters; and each page of 256."""
+    """The ends of every range and page of 256, all separators and invisible characters, each with its neighbours, in a word."""
     config = EncoderConfig(max_chars=3, max_words=6)
-    classes = [reference.words([0x61, code, 0x61], config)[:, 0].astype(bool).sum() * 4 + (reference.words([0x61, code, 0x61], config)[1, 0] != 0)
-               for code in range(0, 0x3400)]  # fmt: skip
-    borders = {code for code in range(1, len(classes)) if classes[code] != classes[code - 1]}
+    borders = {code for ranges in (CJK_RANGES, SEA_RANGES) for span in ranges for code in span}
     pages = {page * 256 for page in range(0x1100)}
     codes = {*borders, *pages, *HOSTILE, *(code for kind in KINDS for code in kind)}
     codes = sorted({near for code in codes for near in (code - 1, code, code + 1) if INT32[0] <= near <= INT32[1]})
