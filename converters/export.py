@@ -9,9 +9,10 @@ import numpy as np
 
 from retvec_lite import __version__
 from retvec_lite.classifier_file import Classifier, load_classifier
+from retvec_lite.converters.checks import RuntimeResult, age, promises
 from retvec_lite.converters.golden import golden_bytes
 from retvec_lite.converters.metadata import About, attach_metadata
-from retvec_lite.converters.parity import Examiner, RuntimeResult, age, promises
+from retvec_lite.converters.parity import Examiner
 from retvec_lite.converters.quantize import quantize
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, Recipe, find_recipe
 from retvec_lite.converters.report import Exported, Report, format_bound, format_value
@@ -87,7 +88,9 @@ def export(
             oldest = _oldest_runtime(recipe, result)
             # The statement is in the zip tail alone: what was run and what is kept are the same flatbuffer.
             file.write_bytes(package(quantized, classifier, recipe, oldest))
-            result = dataclasses.replace(result, bytes=file.stat().st_size, runtimes=_promised(result, oldest), problem=None)
+            result = dataclasses.replace(
+                result, bytes=file.stat().st_size, runtimes=_promised(result, oldest), problem=None
+            )
             exported.append(Exported(file.read_bytes(), oldest, result))
             expected[recipe.name] = table
         report = Report(
@@ -172,7 +175,11 @@ def _oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:
         if not check.ok:
             raise RetvecLiteError(
                 f"Expected {result.file} to have {check.name} {format_bound(check)}, received {format_value(check)}"
-                + ("; choose a smaller head or a smaller recipe." if check.name == "size" else f" ({check.worst[0].text}).")
+                + (
+                    "; choose a smaller head or a smaller recipe."
+                    if check.name == "size"
+                    else f" ({check.worst[0].text})."
+                )
             )
     by_age = sorted(result.runtimes, key=lambda run: age(run.runtime, run.version))
     oldest = None
@@ -183,7 +190,9 @@ def _oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:
     for run in by_age:
         meant = promises(dict([recipe.oldest_runtime]), run.runtime, run.version)
         if not run.correct and (meant or run is by_age[-1]):
-            raise RetvecLiteError(f"Expected {result.file} to be right on {run.runtime} {run.version}, {_complaint(run)}")
+            raise RetvecLiteError(
+                f"Expected {result.file} to be right on {run.runtime} {run.version}, {_complaint(run)}"
+            )
     assert oldest is not None
     return {oldest.runtime: oldest.version}
 
@@ -193,9 +202,7 @@ def _complaint(run: RuntimeResult) -> str:
         return f"received: {run.refusal}"
     check = next(check for check in run.checks if check.question == "computation" and not check.ok)
     worst = check.worst[0]
-    return (
-        f"received {check.name} off by {format_value(check)} (bound {format_bound(check)}), worst {worst.text} {worst.where}."
-    )
+    return f"received {check.name} off by {format_value(check)} (bound {format_bound(check)}), worst {worst.text} {worst.where}."
 
 
 def _promised(result: ArtifactResult, oldest: dict[str, str]) -> tuple[RuntimeResult, ...]:

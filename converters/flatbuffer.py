@@ -136,7 +136,18 @@ class Model:
         """A stored float tensor's values, dequantized to float32 `[*tensor.shape]`.
 
         The formula is the schema's: (stored - zero point) * scale, with one scale for all or one along `axis`.
+
+        Raises:
+            RetvecLiteError: when the stored bytes are not what the shape asks for.
         """
+        try:
+            return self._values(tensor)
+        except (ValueError, TypeError) as error:
+            raise RetvecLiteError(
+                f"Expected tensor {tensor.name!r} to hold its shape, received a damaged model."
+            ) from error
+
+    def _values(self, tensor: Tensor) -> Floats:
         data = self.buffers[tensor.buffer]
         count = int(np.prod(tensor.shape, dtype=np.int64))
         if tensor.dtype == "int4":
@@ -269,6 +280,12 @@ def _read(data: bytes) -> Model:
         Signature(signature.text(2), _names(signature, 0), _names(signature, 1), signature.number(4, "I"))
         for signature in root.tables(7)
     )
+    for graph in graphs:
+        indices = {index for op in graph.operators for index in (*op.inputs, *op.outputs)}
+        if not indices | {*graph.inputs, *graph.outputs} <= {-1, *range(len(graph.tensors))}:
+            raise IndexError("a tensor that is not there")
+        if not {tensor.buffer for tensor in graph.tensors} <= {*range(len(buffers))}:
+            raise IndexError("a buffer that is not there")
     metadata = {entry.text(0): buffers[entry.number(1, "I")] for entry in root.tables(6)}
     return Model(graphs, buffers, signatures, metadata)
 

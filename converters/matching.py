@@ -28,9 +28,9 @@ normal distribution whose maximum is four deviations gives about 4 / 2**(b - 1) 
 def match_weights(model: Model, reference: Mapping[str, Floats]) -> dict[str, Floats]:
     """For every reference weight, what the file computes with in its place.
 
-    A weight is looked for as it is, transposed, with other dimensions of one, as the gates of a fused LSTM, as a prefix
-    (positions beyond the longest text are not exported), or row by row (a depthwise kernel becomes three vectors). A
-    weight of zeros alone may have been left out: adding nothing is what the file does then.
+    A weight is looked for as it is, transposed, with other dimensions of one, as the gates of a fused LSTM, or row by row
+    (a depthwise kernel becomes three vectors). A weight of zeros alone may have been left out: adding nothing is what the
+    file does then.
 
     Args:
         model: the parsed file.
@@ -66,10 +66,6 @@ def _match(weights: Floats, constants: list[Constant]) -> Floats | None:
         rows = [_nearest(row, constants) for row in weights]
         if all(row is not None for row in rows):
             return np.stack([row for row in rows if row is not None])
-        for count in range(len(weights) - 1, 0, -1):
-            prefix = _nearest(weights[:count], constants)
-            if prefix is not None:
-                return np.concatenate([prefix, weights[count:]])
     return None if weights.any() else weights.copy()
 
 

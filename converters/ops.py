@@ -2,7 +2,7 @@
 
 A runtime knows every operator up to some version and refuses a file with a newer one, so the list is what makes a file
 run on the oldest runtime it promises. Its versions are those that tflite-runtime 2.14.0 registers, found by asking it
-(`tests/converters/test_ops.py` asks again wherever that runtime is installed). Left out on purpose: custom and Flex
+(`tests/converters/test_flatbuffer.py` asks again wherever that runtime is installed). Left out on purpose: custom and Flex
 operators, variables and hash tables (a frozen graph has none), control flow, random numbers, strings.
 """
 

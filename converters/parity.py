@@ -4,29 +4,24 @@ Two questions. Does the file compute what it says? Its words, bits, embedding an
 the file's own dequantized weights. What did quantization cost? Its embedding and labels against the float32 weights.
 """
 
-import dataclasses
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite import reference, reference_heads
+from retvec_lite import reference
 from retvec_lite.classifier_file import Classifier
-from retvec_lite.config import EncoderConfig
+from retvec_lite.converters.checks import WORST, Check, Difference, RuntimeResult, bounded, promises
 from retvec_lite.converters.editing import promote_outputs
 from retvec_lite.converters.flatbuffer import read_model
 from retvec_lite.converters.golden import golden_texts
 from retvec_lite.converters.matching import match_weights
+from retvec_lite.converters.oracle import Floats, Ints, Oracle, Sample
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.runtime_worker import run_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import Artifact
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int32]
 
 STAGES: Final = ("words", "bits", "embedding")
 """Inner tensors of a graph that are compared, by their keys in the metadata; RETVec-raw has no embedding."""
@@ -39,159 +34,9 @@ _STAGE_TEXTS: Final = 100
 _CHUNK_WORDS: Final = 16_384
 """Word slots whose stages are held at once: 27 MB of bits and 17 MB of embedding with the default sizes."""
 
-_WORST: Final = 3
-
 _WEIGHT_BOUNDS: Final[Mapping[str, float]] = {"float32": 0.0, "float16": 2**-10, "int8": 0.01, "int4": 0.45}
 """Largest rounding error of a weight as a share of its tensor's largest: half a step of 10 mantissa bits, half of 1/127 and
 some room for a grid that was recognized; in four bits the best clipping may cost the largest weight 0.4 of itself."""
-
-_RUNTIMES_BY_AGE: Final = ("tflite-runtime", "ai-edge-litert")
-"""ai-edge-litert 1.0 continued tflite-runtime, which ended with 2.14."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One text (or word) that is off: by how much, and where in it."""
-
-    text: str
-    amount: float
-    where: str = ""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One measured figure and the bound it is held to.
-
-    Attributes:
-        name: what was measured.
-        question: `file`: is it the right file; `computation`: does it compute what it says; `cost`: what rounding cost.
-        value: the figure; NaN when the artifact answered NaN.
-        bound: the most it may be, or the least.
-        at_least: whether `bound` is the least.
-        texts: over how many texts (or words, for the cosine).
-        worst: the worst texts, when the bound is broken.
-        note: one more figure in words.
-    """
-
-    name: str
-    question: Literal["file", "computation", "cost"]
-    value: float
-    bound: float
-    at_least: bool = False
-    texts: int = 0
-    worst: tuple[Difference, ...] = ()
-    note: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether the bound holds; never with NaN."""
-        return self.value >= self.bound if self.at_least else self.value <= self.bound
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready values; a figure that is not finite becomes null."""
-        fields = dataclasses.asdict(self) | {"ok": self.ok}
-        fields["value"] = _finite(self.value)
-        fields["worst"] = [dataclasses.asdict(item) | {"amount": _finite(item.amount)} for item in self.worst]
-        return fields
-
-
-@dataclass(frozen=True)
-class RuntimeResult:
-    """One artifact on one runtime.
-
-    Attributes:
-        runtime: the distribution.
-        version: its version.
-        promised: whether the artifact claims to be right on it.
-        checks: what was measured; empty after a refusal.
-        refusal: the sentence, when the runtime did not run the artifact.
-        accuracy: share of real texts whose label is right; None without labels.
-    """
-
-    runtime: str
-    version: str
-    promised: bool
-    checks: tuple[Check, ...]
-    refusal: str | None = None
-    accuracy: float | None = None
-
-    @property
-    def correct(self) -> bool:
-        """Whether it computes what it says."""
-        return self.refusal is None and all(check.ok for check in self.checks if check.question == "computation")
-
-    @property
-    def ok(self) -> bool:
-        """Whether every bound holds."""
-        return self.refusal is None and all(check.ok for check in self.checks)
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready values."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return fields | {"ok": self.ok, "correct": self.correct, "checks": [check.to_dict() for check in self.checks]}
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Texts with what the reference cuts them into: rows int32 `[texts, max_chars]`, slots `[texts, max_words, word_length]`."""
-
-    names: tuple[str, ...]
-    rows: Ints
-    slots: Ints
-
-    @classmethod
-    def of(cls, names: Iterable[str], rows: Sequence[Ints], config: EncoderConfig) -> "Sample":
-        """Encode the rows; there may be none."""
-        slots = [reference.words(row, config) for row in rows]
-        shape = (len(rows), config.max_words, config.word_length)
-        return cls(
-            tuple(names),
-            np.array(rows, np.int32).reshape(len(rows), config.max_chars),
-            np.array(slots, np.int32).reshape(shape),
-        )
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __add__(self, other: "Sample") -> "Sample":
-        return Sample(
-            self.names + other.names,
-            np.concatenate([self.rows, other.rows]),
-            np.concatenate([self.slots, other.slots]),
-        )
-
-    def first(self, count: int) -> "Sample":
-        """The first texts."""
-        return Sample(self.names[:count], self.rows[:count], self.slots[:count])
-
-
-class Oracle:
-    """The NumPy reference under one set of weights. It is slow, so each distinct word is embedded once."""
-
-    def __init__(self, classifier: Classifier, weights: Mapping[str, Floats]) -> None:
-        """`weights` are named and shaped like the classifier's."""
-        self._head = classifier.head
-        self._weights = weights
-        self._known: dict[bytes, Floats] = {}
-
-    def embedding(self, slots: Ints) -> Floats:
-        """float32 `[max_words, dimension]` of one text, empty slots included."""
-        keys = [word.tobytes() for word in slots]
-        new = {key: word for key, word in zip(keys, slots, strict=True) if key not in self._known}
-        if new:
-            vectors = reference.embed(reference.bits(np.stack(list(new.values()))), self._weights)
-            self._known |= dict(zip(new, vectors, strict=True))
-        return np.stack([self._known[key] for key in keys])
-
-    def probabilities(self, slots: Ints) -> Floats:
-        """float32 `[classes]` of one text."""
-        logits = reference_heads.head_logits(self.embedding(slots), slots[:, 0] != 0, self._head, self._weights)
-        powers = np.exp((logits - logits.max()).astype(np.float64))
-        return (powers / powers.sum()).astype(np.float32)
-
-    def table(self, sample: Sample) -> Floats:
-        """float32 `[texts, classes]`."""
-        return np.stack([self.probabilities(slots) for slots in sample.slots])
 
 
 class Examiner:
@@ -233,7 +78,7 @@ class Examiner:
             largest = float(np.abs(weights).max()) or 1.0
             off = np.abs(own[name] - weights)
             differences.append(Difference(name, float(off.max()) / largest, f"at {_place(off)}"))
-        return own, _bounded("weights", "file", differences, _WEIGHT_BOUNDS[recipe.weights])
+        return own, bounded("weights", "file", differences, _WEIGHT_BOUNDS[recipe.weights])
 
     def examine(self, artifact: Artifact, recipe: Recipe, oracle: Oracle, runtime: str, version: str) -> RuntimeResult:
         """Run an artifact on one runtime, in processes of its own.
@@ -285,7 +130,7 @@ class Examiner:
             Difference(name, float(row.max()), f"label {self.classifier.labels[int(row.argmax())]!r}")
             for name, row in zip(self._staged.names, off, strict=True)
         ]
-        return _bounded(OUTPUT, "computation", differences, recipe.parity_tolerance)
+        return bounded(OUTPUT, "computation", differences, recipe.parity_tolerance)
 
     def _labels(self, guesses: list[int], bound: float) -> Check:
         labels = self.classifier.labels
@@ -295,7 +140,7 @@ class Examiner:
             if exact != guess
         ]
         share = _share_equal(guesses, self._exact_labels)
-        worst = () if share >= bound else tuple(differences[:_WORST])
+        worst = () if share >= bound else tuple(differences[:WORST])
         return Check("same label", "cost", share, bound, True, len(guesses), worst, f"{len(differences)} different")
 
 
@@ -347,10 +192,10 @@ class _Stages:
         for stage, found in self._found.items():
             differences = [Difference(name, *pair) for name, pair in zip(names, found, strict=True)]
             bound = recipe.parity_tolerance if stage == "embedding" else 0.0
-            checks.append(_bounded(stage, "computation", differences, bound))
+            checks.append(bounded(stage, "computation", differences, bound))
         if recipe.embedding_cosine is not None and self._cosines:
             mean, least = float(np.mean(list(self._cosines.values()))), min(self._cosines.values())
-            lowest = sorted(self._cosines.items(), key=lambda item: item[1])[:_WORST]
+            lowest = sorted(self._cosines.items(), key=lambda item: item[1])[:WORST]
             worst = tuple(Difference(f"word {_word(key)!r}", cosine) for key, cosine in lowest)
             checks.append(
                 Check(
@@ -365,31 +210,6 @@ class _Stages:
                 )
             )
         return checks
-
-
-def promises(oldest: Any, runtime: str, version: str) -> bool:
-    """Whether a metadata entry `oldest_runtime` ({distribution: version} "or newer") covers a runtime."""
-    if not isinstance(oldest, Mapping) or len(oldest) != 1:
-        return True
-    name, since = next(iter(oldest.items()))
-    return age(runtime, version) >= age(str(name), str(since))
-
-
-def age(runtime: str, version: str) -> tuple[int, tuple[int, ...]]:
-    """Sorts runtimes from the oldest to the newest."""
-    place = _RUNTIMES_BY_AGE.index(runtime) if runtime in _RUNTIMES_BY_AGE else len(_RUNTIMES_BY_AGE)
-    numbers = tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split("."))
-    return place, numbers
-
-
-def _bounded(
-    name: str, question: Literal["file", "computation"], differences: Sequence[Difference], bound: float
-) -> Check:
-    """The largest difference against a bound; NaN counts as the largest of all."""
-    ordered = sorted(differences, key=lambda item: -math.inf if math.isnan(item.amount) else -item.amount)
-    value = ordered[0].amount
-    worst = () if value <= bound else tuple(item for item in ordered[:_WORST] if not item.amount <= bound)
-    return Check(name, question, value, bound, False, len(differences), worst)
 
 
 def _checked(
@@ -417,7 +237,3 @@ def _word(key: bytes) -> str:
 
 def _share_equal(first: Sequence[int], second: Sequence[int]) -> float:
     return float(np.mean(np.array(first) == np.array(second))) if len(first) else 1.0
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from retvec_lite.classifier_file import Classifier
+from retvec_lite.converters.checks import Check, RuntimeResult
 from retvec_lite.converters.flatbuffer import read_model, sizes
 from retvec_lite.converters.ops import operators
-from retvec_lite.converters.parity import Check, RuntimeResult
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.verify import ArtifactResult
 
@@ -119,7 +119,11 @@ class Report:
                     yield (result.file, name, "runs", "refused", "", _promise(runtime), runtime.refusal)
                 for check in runtime.checks:
                     cells = _check_cells(check)
-                    yield (result.file, name, *cells) if runtime.promised else (result.file, name, *cells[:3], "", "not promised")
+                    yield (
+                        (result.file, name, *cells)
+                        if runtime.promised
+                        else (result.file, name, *cells[:3], "", "not promised")
+                    )
 
 
 def format_value(check: Check) -> str:
@@ -172,7 +176,11 @@ def _operator_row(exported: Exported) -> tuple[str, str]:
 
 
 def _check_cells(check: Check) -> tuple[str, ...]:
-    over = f"{check.texts:,} {'words' if check.name == 'embedding cosine' else 'texts'}" if check.question != "file" else ""
+    over = (
+        f"{check.texts:,} {'words' if check.name == 'embedding cosine' else 'texts'}"
+        if check.question != "file"
+        else ""
+    )
     note = "; ".join(filter(None, (check.question, over, check.note)))
     return check.name, format_value(check), format_bound(check), "ok" if check.ok else "**broken**", note
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime import _import_runtime
+from retvec_lite.runtime import import_runtime
 
 _TIMEOUT: Final = 600
 """Seconds for one batch of texts; a runtime that needs longer hangs."""
@@ -46,10 +46,14 @@ def run_model(runtime: str, model: bytes, rows: npt.NDArray[np.int32]) -> dict[s
         except subprocess.TimeoutExpired as error:
             raise RetvecLiteError(f"Expected {runtime} to answer within {_TIMEOUT} seconds, but it did not.") from error
         if done.returncode < 0:
-            raise RetvecLiteError(f"Expected {runtime} to run the model, but it crashed with signal {-done.returncode}.")
+            raise RetvecLiteError(
+                f"Expected {runtime} to run the model, but it crashed with signal {-done.returncode}."
+            )
         if done.returncode:
             lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-            raise RetvecLiteError(lines[-1] if lines else f"Expected {runtime} to run the model, but it gave up silently.")
+            raise RetvecLiteError(
+                lines[-1] if lines else f"Expected {runtime} to run the model, but it gave up silently."
+            )
         with np.load(files[2], allow_pickle=False) as outputs:
             return {name: outputs[name] for name in outputs.files}
 
@@ -58,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     """What the process does; on failure the last line on standard error is one sentence."""
     runtime, model, source, target = arguments
     try:
-        name, interpreter_class = _import_runtime(runtime)
+        name, interpreter_class = import_runtime(runtime)
         with np.load(source, allow_pickle=False) as data:
             rows = data["rows"]
         try:

@@ -10,10 +10,12 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.classifier_file import Classifier, load_classifier
+from retvec_lite.converters.checks import Check, RuntimeResult
 from retvec_lite.converters.flatbuffer import read_model
 from retvec_lite.converters.golden import check_golden, golden_bytes
 from retvec_lite.converters.ops import LITERT_ONLY, check_operators
-from retvec_lite.converters.parity import Check, Examiner, Floats, Oracle, RuntimeResult
+from retvec_lite.converters.oracle import Floats, Oracle
+from retvec_lite.converters.parity import Examiner
 from retvec_lite.converters.recipes import Recipe, find_recipe
 from retvec_lite.dataset import Dataset, read_dataset
 from retvec_lite.errors import RetvecLiteError
@@ -158,9 +160,7 @@ def verify(
     )
 
 
-def examine_file(
-    examiner: Examiner, file: Path, runtimes: Mapping[str, str]
-) -> tuple[ArtifactResult, Floats | None]:
+def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) -> tuple[ArtifactResult, Floats | None]:
     """Examine one artifact.
 
     Args:
@@ -183,7 +183,7 @@ def examine_file(
     checks = [weights]
     if recipe.weights.startswith("int"):
         checks.append(Check("size", "file", size, SIZE_LIMIT))
-    oracle = Oracle(examiner.classifier, own)
+    oracle = Oracle(examiner.classifier, own, eight_bit=recipe.dynamic)
     results = tuple(
         examiner.examine(artifact, recipe, oracle, runtime, version) for runtime, version in runtimes.items()
     )

@@ -88,38 +88,43 @@ def test_rnn_is_an_lstm_with_the_gates_in_their_order() -> None:
     np.testing.assert_allclose(logits, [sum(outputs) / 2, max(outputs)], rtol=1e-6)
 
 
-def test_bert_attends_to_the_words_in_use_alone() -> None:
-    """Width 2, so that a normed word is (+1, -1) or (-1, +1); attention reads and writes the first number only."""
-    head = BertHead(width=2, layers=1, attention_heads=1, feed_forward=1)
-    weights = {name: np.zeros(shape, np.float32) for name, shape in head.shapes(2, 2, 3).items()}
-    weights["head/projection/kernel"] = np.eye(2, dtype=np.float32)
-    weights["head/positions"] = np.array([[1.0, 0.0], [0.0, 2.0], [5.0, 5.0]], np.float32)
-    weights["head/layer_0/attention_norm/gain"] = weights["head/final_norm/gain"] = np.ones(2, np.float32)
-    weights["head/layer_0/feed_forward_norm/gain"] = np.ones(2, np.float32)
-    for part in ("query", "key", "value"):
-        weights[f"head/layer_0/{part}/kernel"][0, 0] = 1.0
-    weights["head/layer_0/output/kernel"][0, 0] = 4.0
-    weights["head/layer_0/expand/kernel"][:, 0] = 1.0, 0.0
-    weights["head/layer_0/contract/kernel"][0] = 0.0, 3.0
-    weights["head/logits/kernel"] = np.array([[1, 0], [0, 0], [0, 0], [0, 1]], np.float32)
-    embeddings = np.array([[2.0, 1.0], [0.0, 0.0], [9.0, 9.0]], np.float32)
+def test_bert_is_a_transformer_encoder_with_the_norm_before_each_part() -> None:
+    """The same sums once more, number by number, for two words in use, width 4 and two attention heads."""
+    head = BertHead(width=4, layers=1, attention_heads=2, feed_forward=3)
+    weights = random_head(head, 2, 2, 3)
+    embeddings = np.array([[2.0, 1.0], [-1.0, 0.5], [9.0, 9.0]], np.float32)
     logits = head_logits(embeddings, np.array([True, True, False]), head, weights)
 
-    def normed(word: list[float]) -> list[float]:
-        mean = sum(word) / 2
-        deviation = math.sqrt(sum((number - mean) ** 2 for number in word) / 2 + 1e-5)
-        return [(number - mean) / deviation for number in word]
+    def layer(values: list[float], name: str) -> list[float]:
+        kernel, bias = weights[f"head/{name}/kernel"].tolist(), weights[f"head/{name}/bias"].tolist()
+        return [bias[j] + sum(value * kernel[i][j] for i, value in enumerate(values)) for j in range(len(bias))]
 
-    hidden = [[2.0 + 1.0, 1.0 + 0.0], [0.0, 2.0]]
-    firsts = [normed(word)[0] for word in hidden]
-    for word, first in zip(hidden, firsts, strict=True):
-        powers = [math.exp(first * other / math.sqrt(2)) for other in firsts]
-        word[0] += 4.0 * sum(power * other for power, other in zip(powers, firsts, strict=True)) / sum(powers)
-    for word in hidden:
-        word[1] += 3.0 * gelu(normed(word)[0])
-    final = [normed(word) for word in hidden]
-    expected = [(final[0][0] + final[1][0]) / 2, max(final[0][1], final[1][1])]
-    np.testing.assert_allclose(logits, expected, rtol=1e-5)
+    def norm(values: list[float]) -> list[float]:
+        mean = sum(values) / 4
+        deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / 4 + 1e-5)
+        return [(value - mean) / deviation for value in values]
+
+    positions = weights["head/positions"].tolist()
+    hidden = [
+        [value + positions[word][i] for i, value in enumerate(layer(embeddings[word].tolist(), "projection"))]
+        for word in range(2)
+    ]
+    normed = [norm(word) for word in hidden]
+    query, key, value = ([layer(word, f"layer_0/{part}") for word in normed] for part in ("query", "key", "value"))
+    for word in range(2):
+        mixed = []
+        for first in (0, 2):  # each head sees two of the four numbers
+            scores = [sum(query[word][i] * key[other][i] for i in (first, first + 1)) for other in range(2)]
+            powers = [math.exp(score / math.sqrt(2)) for score in scores]
+            mixed += [sum(powers[other] * value[other][i] for other in range(2)) / sum(powers) for i in (first, first + 1)]
+        hidden[word] = [a + b for a, b in zip(hidden[word], layer(mixed, "layer_0/output"), strict=True)]
+    for word in range(2):
+        inner = [gelu(value) for value in layer(norm(hidden[word]), "layer_0/expand")]
+        hidden[word] = [a + b for a, b in zip(hidden[word], layer(inner, "layer_0/contract"), strict=True)]
+    gain, bias = weights["head/final_norm/gain"].tolist(), weights["head/final_norm/bias"].tolist()
+    first, second = ([gain[i] * value + bias[i] for i, value in enumerate(norm(word))] for word in hidden)
+    pooled = [(a + b) / 2 for a, b in zip(first, second, strict=True)] + [max(pair) for pair in zip(first, second, strict=True)]
+    np.testing.assert_allclose(logits, layer(pooled, "logits"), atol=1e-6)
 
 
 @each_head

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.config import BITS
-from retvec_lite.embedding_file import LAYERS, Embedding
+from retvec_lite.embedding_file import LAYERS, Embedding, check_layers
 from retvec_lite.errors import RetvecLiteError
 
 RELEASED_BITS: Final = 24
@@ -72,11 +72,12 @@ def _layers(path: Path, arrays: Arrays) -> dict[str, npt.NDArray[np.float32]]:
         )
     digits = kernels[0].reshape(RELEASED_WORD_LENGTH, RELEASED_BITS, -1)[:, RELEASED_BITS - BITS :]
     kernels[0] = digits.reshape(RELEASED_WORD_LENGTH * BITS, -1)
-    weights = {}
+    layers = {}
     for layer, kernel, bias in zip(LAYERS, kernels, biases, strict=True):
-        weights[f"embedding/{layer}/kernel"] = np.ascontiguousarray(kernel, np.float32)
-        weights[f"embedding/{layer}/bias"] = np.ascontiguousarray(bias, np.float32)
-    return weights
+        layers[f"{layer}/kernel"] = np.ascontiguousarray(kernel, np.float32)
+        layers[f"{layer}/bias"] = np.ascontiguousarray(bias, np.float32)
+    check_layers(path, layers)
+    return {f"embedding/{name}": value for name, value in layers.items()}
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -125,5 +126,5 @@ def _npz(path: Path) -> Arrays:
     try:
         with np.load(path) as file:
             return {f"{name[1:]}/{name[0]}": file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
         raise RetvecLiteError(f"Expected an .npz file of weights at {path}, received: {error}.") from error

@@ -21,7 +21,7 @@ class Batch(NamedTuple):
 
 def lengths(max_words: int) -> tuple[int, ...]:
     """The lengths that batches are cut to: few, because XLA compiles a step for each."""
-    return tuple(sorted({max(1, round(max_words * share)) for share in (0.25, 0.5, 1.0)}))
+    return tuple(sorted({max(1, round(max_words * share)) for share in (0.25, 0.5, 0.75, 1.0)}))
 
 
 def epoch(ids: Ids, batch_size: int, rng: np.random.Generator) -> Iterator[Batch]:

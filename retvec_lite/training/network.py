@@ -18,7 +18,7 @@ from retvec_lite.training.texts import Ids, Words
 Array = npt.NDArray[np.float32]
 Schedule = Callable[[float], keras.optimizers.schedules.LearningRateSchedule]
 
-_WORDS_STEP: Final = 256
+_WORDS_STEP: Final = 512
 """Distinct words of a batch are padded to a multiple of this, so that XLA compiles few shapes."""
 
 
@@ -123,10 +123,13 @@ class Network:
         calls = iter(range(1 << 16))
 
         def dropout(values: tf.Tensor) -> tf.Tensor:
-            # Whole words of the input are thinned per element; the seed depends on the step and the place in the graph.
+            # One mask for all words of a text (spatial dropout, Tompson et al. 2015): regularizes as well here, and random
+            # numbers for every element would cost more than the matrix products. The seed depends on the step and the
+            # place in the graph.
             keep = 1.0 - self._dropout
+            shape = [1 if 0 < axis < values.shape.rank - 1 else size for axis, size in enumerate(values.shape)]
             seed = tf.stack([count, self._seed * 1000 + next(calls)])
-            kept = tf.random.stateless_uniform(tf.shape(values), seed) < keep
+            kept = tf.random.stateless_uniform(shape, seed) < keep
             return tf.where(kept, values / keep, 0.0)
 
         with tf.GradientTape() as tape:

@@ -66,7 +66,7 @@ def refusals() -> list[str]:
         return {"bits": bits, "probabilities": tf.sin(bits)}
 
     wrong = [
-        traced(lambda text: fine(text), 8, "text"),
+        traced(fine, 8, "text"),
         tf.function(fine, input_signature=[tf.TensorSpec([None, 8], tf.int32, "codepoints")]),
         traced(other_output, 8),
         traced(unconnected, 8),

@@ -17,6 +17,7 @@ def run_script(name: str, *arguments: str) -> None:
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, str(HERE / name), *arguments],
+        check=False,
         env={**os.environ, **quiet, "CUDA_VISIBLE_DEVICES": ""},
         capture_output=True,
         text=True,

@@ -92,7 +92,9 @@ def conv_weights() -> ConvWeights:
         return rng.normal(0, 0.3, shape).astype(np.float32)
 
     width = CONV_WIDTH
-    return ConvWeights(draw(21, width), draw(1, CONV_CHARS, width), draw(3, width, width), draw(3, width), draw(width, 5))
+    return ConvWeights(
+        draw(21, width), draw(1, CONV_CHARS, width), draw(3, width, width), draw(3, width), draw(width, 5)
+    )
 
 
 def conv_inputs() -> np.ndarray:

@@ -7,7 +7,7 @@ from conftest import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retvec_lite.converters.editing import promote_outputs
+from retvec_lite.converters.editing import find_tensor, pack, promote_outputs, unpack
 from retvec_lite.converters.flatbuffer import Model, constant_tensors, read_model, sizes
 from retvec_lite.converters.matching import match_weights
 from retvec_lite.converters.ops import operators
@@ -89,7 +89,9 @@ def test_how_weights_are_stored(built: Path) -> None:
     kinds = {}
     for recipe in RECIPES:
         constants = constant_tensors(read_model(quantize(float32, recipe)))
-        kinds[recipe] = {constant.dtype for constant in constants if constant.values.ndim == 2 and constant.values.size > 64}
+        kinds[recipe] = {
+            constant.dtype for constant in constants if constant.values.ndim == 2 and constant.values.size > 64
+        }
     assert kinds == {
         "float32": {"float32"},
         "float16": {"float16"},
@@ -177,10 +179,11 @@ def test_unknown_recipe() -> None:
         quantize(b"", "int2")
 
 
-def test_model_without_bits() -> None:
-    foreign = (Path(__file__).parents[1] / "data" / "tiny.tflite").read_bytes()
+def test_model_without_bits(built: Path) -> None:
+    model = unpack((built / "pool.tflite").read_bytes())
+    model.subgraphs[0].tensors[find_tensor(model.subgraphs[0], "bits")].name = "other"
     with pytest.raises(RetvecLiteError, match="'bits'"):
-        quantize(foreign, "int8")
+        quantize(pack(model), "int8")
 
 
 def test_bounds_are_those_of_the_design() -> None:

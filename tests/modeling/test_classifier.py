@@ -1,0 +1,69 @@
+"""The whole graph against the oracle, stage by stage, batched and alone."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from contract_cases import random_code_points
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from modeling_cases import SMALL_HEADS, random_classifier
+
+from retvec_lite import reference, reference_heads
+from retvec_lite.classifier_file import Classifier
+from retvec_lite.config import EncoderConfig
+from retvec_lite.heads import HeadSpec
+from retvec_lite.modeling.classifier import classify, embed_bits
+from retvec_lite.modeling.fused_lstm import fused_lstm
+from retvec_lite.modeling.heads import scan_lstm
+
+TEXTS = ["", " \t\u2003 ", "a", "Hello wörld 🙂", "漢字とかな ไทยภาษา", "x" * 500, "one two three four five six seven eight nine ten", "\ud800"]
+each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
+
+
+def assert_stages(rows: np.ndarray, classifier: Classifier, stages: tuple[tf.Tensor, ...]) -> None:
+    for row, words, bits, embedding, probabilities in zip(rows, *(stage.numpy() for stage in stages), strict=True):
+        slots = reference.words(row, classifier.encoder)
+        np.testing.assert_array_equal(words, slots)
+        np.testing.assert_array_equal(bits, reference.bits(slots))
+        np.testing.assert_allclose(embedding, reference.embed(reference.bits(slots), classifier.weights), atol=1e-5)
+        right = reference_heads.probabilities(slots, classifier.head, classifier.weights)
+        np.testing.assert_allclose(probabilities, right, atol=1e-5)
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["dense", "raw"])
+@each_head
+def test_every_stage_is_the_oracle_s(head: HeadSpec, raw: bool) -> None:
+    classifier = random_classifier(head, raw=raw)
+    length = classifier.encoder.max_chars
+    rows = np.stack([reference.codepoints(text, length) for text in TEXTS])
+    rows = np.concatenate([rows, random_code_points(np.random.default_rng(9), 8, length)])
+    together = classify(tf.constant(rows), classifier, classifier.weights, scan_lstm)
+    assert_stages(rows, classifier, together)
+    for place in (0, 3, 9):
+        alone = classify(tf.constant(rows[place : place + 1]), classifier, classifier.weights, fused_lstm)
+        assert_stages(rows[place : place + 1], classifier, alone)
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=8, max_size=8))
+@settings(max_examples=30)
+def test_hostile_input_gives_probabilities(values: list[int]) -> None:
+    classifier = random_classifier(SMALL_HEADS[0], config=EncoderConfig(max_chars=8, max_words=2))
+    found = classify(tf.constant([values]), classifier, classifier.weights, scan_lstm).probabilities.numpy()
+    assert np.isfinite(found).all() and found.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+@each_head
+def test_the_compiled_graph_is_the_same(head: HeadSpec) -> None:
+    classifier = random_classifier(head)
+    graph = tf.function(
+        lambda rows: classify(rows, classifier, classifier.weights, scan_lstm),
+        input_signature=[tf.TensorSpec([None, classifier.encoder.max_chars], tf.int32)],
+        autograph=False,
+    )
+    rows = np.stack([reference.codepoints(text, classifier.encoder.max_chars) for text in TEXTS])
+    assert_stages(rows, classifier, graph(rows))
+
+
+def test_raw_passes_the_bits_on() -> None:
+    bits = tf.ones((2, 3, 21))
+    assert embed_bits(bits, {}) is bits
