@@ -95,7 +95,14 @@ def _run(*arguments: str) -> None:
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    header = ["data set", *(f"{rate:.0%} mistyped" for rate in RATES), "float32, clean", "same label", "int8 file", "trained with"]
+    header = [
+        "data set",
+        *(f"{rate:.0%} mistyped" for rate in RATES),
+        "float32, clean",
+        "same label",
+        "int8 file",
+        "trained with",
+    ]
     return markdown_table(
         header,
         [

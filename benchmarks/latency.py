@@ -32,7 +32,7 @@ def build(folder: Path) -> None:
     """Write `full-RECIPE.tflite` and `network-RECIPE.tflite`. Imports TensorFlow: runs in a process of its own."""
     from retvec_lite.classifier_file import Classifier
     from retvec_lite.config import EncoderConfig
-    from retvec_lite.converters.export import float32_model
+    from retvec_lite.converters.export import convert
     from retvec_lite.converters.quantize import quantize
     from retvec_lite.embedding_file import load_default_embedding
     from retvec_lite.heads import PoolHead
@@ -43,7 +43,7 @@ def build(folder: Path) -> None:
     head = PoolHead()
     weights = head.initial_weights(np.random.default_rng(0), embedding.dimension, len(labels), SLOTS)
     classifier = Classifier(config, head, labels, {**embedding.weights, **weights}, {"name": embedding.name}, {})
-    float32 = float32_model(classifier)
+    float32 = convert(classifier)
     for recipe in ("float32", "int8", "int8-dynamic"):
         model = quantize(float32, recipe)
         (folder / f"full-{recipe}.tflite").write_bytes(model)

@@ -1,7 +1,7 @@
 """From a trained classifier to a folder of .tflite files that were run, on every installed runtime, before they were kept."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from retvec_lite.converters.verify import (
     LABELS_NAME,
     REFERENCE_NAME,
     ArtifactResult,
+    RealTexts,
     Tell,
     examine_file,
     labels_bytes,
@@ -29,7 +30,8 @@ from retvec_lite.converters.verify import (
     skipped_runtimes,
 )
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_directory
+from retvec_lite.files import atomic_directory, explain_os_error
+from retvec_lite.quiet import silent_standard_error
 
 REPORT_JSON: Final = "report.json"
 REPORT_MARKDOWN: Final = "report.md"
@@ -72,50 +74,72 @@ def export(
     texts = real_texts(classifier, data)
     runtimes = require_runtimes()
     with atomic_directory(dist, force=force, owned=OWNED) as folder:
-        tell("Converting the graph")
-        model = convert(classifier)
-        tell(f"Computing the reference on {texts.describe()}")
-        examiner = Examiner(classifier, texts.texts, texts.labels)
-        exported, expected = [], {}
-        for recipe in chosen:
-            tell(f"Running {recipe.name} on {', '.join(runtimes)}")
-            file = folder / f"classifier-{recipe.name}.tflite"
-            quantized = quantize(model, recipe.name)
-            file.write_bytes(package(quantized, classifier, recipe, dict([recipe.oldest_runtime])))
-            result, table = examine_file(examiner, file, runtimes)
-            if table is None:
-                raise RetvecLiteError(str(result.problem))
-            oldest = _oldest_runtime(recipe, result)
-            # The statement is in the zip tail alone: what was run and what is kept are the same flatbuffer.
-            file.write_bytes(package(quantized, classifier, recipe, oldest))
-            result = dataclasses.replace(
-                result, bytes=file.stat().st_size, runtimes=_promised(result, oldest), problem=None
-            )
-            exported.append(Exported(file.read_bytes(), oldest, result))
-            expected[recipe.name] = table
-        report = Report(
-            classifier=classifier,
-            created_by=CREATED_BY,
-            artifacts=exported,
-            texts=texts.describe(),
-            golden_texts=len(examiner.golden),
-            accuracy=examiner.accuracy,
-            skipped=skipped_runtimes(runtimes),
-        )
-        golden = golden_bytes(classifier.encoder, classifier.labels, examiner.golden_texts, expected)
-        for name, content in (
-            (LABELS_NAME, labels_bytes(classifier.labels)),
-            (GOLDEN_NAME, golden),
-            (REPORT_JSON, report.to_json()),
-            (REPORT_MARKDOWN, report.to_markdown()),
-            (REFERENCE_NAME, classifier.to_bytes()),
-        ):
-            (folder / name).write_bytes(content)
+        try:
+            return _fill(folder, classifier, chosen, texts, runtimes, tell)
+        except OSError as error:
+            raise explain_os_error(error, dist) from error
+
+
+def _fill(
+    folder: Path,
+    classifier: Classifier,
+    recipes: Sequence[Recipe],
+    texts: RealTexts,
+    runtimes: Mapping[str, str],
+    tell: Tell,
+) -> Report:
+    tell("Converting the graph")
+    model = convert(classifier)
+    tell(f"Computing the reference on {texts.describe()}")
+    examiner = Examiner(classifier, texts.texts, texts.labels)
+    exported, expected = [], {}
+    for recipe in recipes:
+        tell(f"Running {recipe.name} on {', '.join(runtimes)}")
+        file = folder / f"classifier-{recipe.name}.tflite"
+        quantized = quantize(model, recipe.name)
+        file.write_bytes(package(quantized, classifier, recipe, dict([recipe.oldest_runtime])))
+        result, table = examine_file(examiner, file, runtimes)
+        if table is None:
+            raise RetvecLiteError(str(result.problem))
+        oldest = _oldest_runtime(recipe, result)
+        # The statement is in the zip tail alone: what was run and what is kept are the same flatbuffer.
+        data = package(quantized, classifier, recipe, oldest)
+        file.write_bytes(data)
+        result = _final(result, len(data), oldest)
+        _refuse_broken_file(result)
+        exported.append(Exported(data, oldest, result))
+        expected[recipe.name] = table
+    report = Report(
+        classifier=classifier,
+        created_by=CREATED_BY,
+        artifacts=exported,
+        texts=texts.describe(),
+        golden_texts=len(examiner.golden),
+        accuracy=examiner.accuracy,
+        skipped=skipped_runtimes(runtimes),
+    )
+    for name, content in (
+        (LABELS_NAME, labels_bytes(classifier.labels)),
+        (GOLDEN_NAME, golden_bytes(classifier.encoder, classifier.labels, examiner.golden_texts, expected)),
+        (REPORT_JSON, report.to_json()),
+        (REPORT_MARKDOWN, report.to_markdown()),
+        (REFERENCE_NAME, classifier.to_bytes()),
+    ):
+        (folder / name).write_bytes(content)
     return report
 
 
 def convert(classifier: Classifier) -> bytes:
-    """The classifier's whole graph as a float32 .tflite, without metadata. Imports TensorFlow."""
+    """The classifier's whole graph as a float32 .tflite, without metadata.
+
+    Imports TensorFlow, whose notes about the machine and the conversion are kept from standard error; what goes wrong is
+    an exception.
+    """
+    with silent_standard_error():
+        return _convert(classifier)
+
+
+def _convert(classifier: Classifier) -> bytes:
     import tensorflow as tf
 
     from retvec_lite.converters.tflite import INPUT, to_tflite
@@ -125,14 +149,12 @@ def convert(classifier: Classifier) -> bytes:
     weights = {name: np.asarray(value, np.float32) for name, value in classifier.weights.items()}
     stages = [*stage_names(classifier), "probabilities"]
 
-    @tf.function(
-        input_signature=[tf.TensorSpec([1, classifier.encoder.max_chars], tf.int32, name=INPUT)], autograph=False
-    )
     def graph(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
         computed = classify(codepoints, classifier, weights, fused_lstm)
         return {stage: getattr(computed, stage) for stage in stages}
 
-    return to_tflite(graph)
+    signature = [tf.TensorSpec([1, classifier.encoder.max_chars], tf.int32, name=INPUT)]
+    return to_tflite(tf.function(graph, input_signature=signature, autograph=False))
 
 
 def stage_names(classifier: Classifier) -> list[str]:
@@ -169,18 +191,8 @@ def _oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:
     """The oldest installed runtime from which on the artifact is right on every one.
 
     Raises:
-        RetvecLiteError: when it is wrong on the newest or on one that the recipe is meant for, or when it is too large.
+        RetvecLiteError: when it is wrong on the newest, or on one that the recipe is meant for.
     """
-    for check in result.checks:
-        if not check.ok:
-            raise RetvecLiteError(
-                f"Expected {result.file} to have {check.name} {format_bound(check)}, received {format_value(check)}"
-                + (
-                    "; choose a smaller head or a smaller recipe."
-                    if check.name == "size"
-                    else f" ({check.worst[0].text})."
-                )
-            )
     by_age = sorted(result.runtimes, key=lambda run: age(run.runtime, run.version))
     oldest = None
     for run in reversed(by_age):
@@ -205,7 +217,21 @@ def _complaint(run: RuntimeResult) -> str:
     return f"received {check.name} off by {format_value(check)} (bound {format_bound(check)}), worst {worst.text} {worst.where}."
 
 
-def _promised(result: ArtifactResult, oldest: dict[str, str]) -> tuple[RuntimeResult, ...]:
-    return tuple(
+def _final(result: ArtifactResult, size: int, oldest: Mapping[str, str]) -> ArtifactResult:
+    """The result of the provisional file as that of the final one, which states another oldest runtime and has its size."""
+    checks = tuple(
+        dataclasses.replace(check, value=float(size)) if check.name == "size" else check for check in result.checks
+    )
+    runs = tuple(
         dataclasses.replace(run, promised=promises(oldest, run.runtime, run.version)) for run in result.runtimes
     )
+    return dataclasses.replace(result, bytes=size, checks=checks, runtimes=runs, problem=None)
+
+
+def _refuse_broken_file(result: ArtifactResult) -> None:
+    for check in result.checks:
+        if not check.ok:
+            advice = "choose a smaller head or recipe" if check.name == "size" else f"worst {check.worst[0].text}"
+            raise RetvecLiteError(
+                f"Expected {result.file} to have {check.name} {format_bound(check)}, received {format_value(check)}: {advice}."
+            )

@@ -1,8 +1,6 @@
 """`retvec-lite export`: a trained classifier in, a folder of .tflite files out."""
 
 import argparse
-import logging
-import os
 import sys
 
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES
@@ -36,9 +34,6 @@ def run(args: argparse.Namespace) -> int:
     """Export, and say what came out."""
     if args.format not in FORMATS:
         raise RetvecLiteError(f"Expected --format to be one of {', '.join(FORMATS)}, received {args.format!r}.")
-    # TensorFlow's notes on the machine it runs on are of no use here; it reads this before it is imported.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)
     from retvec_lite.converters.export import export
     from retvec_lite.converters.verify_command import print_results
 

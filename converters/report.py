@@ -140,7 +140,7 @@ def format_bound(check: Check) -> str:
 
 def _figure(check: Check, value: float) -> str:
     if check.name == "same label":
-        return f"{100 * value:.2f} %"
+        return f"{100 * value:.2f}%"
     if check.name == "embedding cosine":
         return f"{value:.6f}"
     if check.name in ("words", "bits", "size"):

@@ -1,12 +1,13 @@
-"""A model on one runtime in a process of its own: two runtimes, or TensorFlow and a runtime, break each other in one.
+"""Models on one runtime in a process of their own: two runtimes, or TensorFlow and a runtime, break each other in one.
 
-Run as `python -m retvec_lite.converters.runtime_worker RUNTIME MODEL INPUT.npz OUTPUT.npz`; `run_model` does so.
+Run as `python -m retvec_lite.converters.runtime_worker RUNTIME MODEL INPUT.npz OUTPUT.npz [MODEL INPUT OUTPUT ...]`;
+`run_models` does so.
 """
 
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,63 +18,69 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import import_runtime
 
 _TIMEOUT: Final = 600
-"""Seconds for one batch of texts; a runtime that needs longer hangs."""
+"""Seconds for all models; a runtime that needs longer hangs."""
 
 
-def run_model(runtime: str, model: bytes, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
-    """Run a model on a runtime, one row after the other, in a new process with one thread.
+def run_models(
+    runtime: str, jobs: Sequence[tuple[bytes, npt.NDArray[np.int32]]]
+) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Run models on a runtime, one row after the other, in one new process with one thread.
 
     Args:
         runtime: the distribution, `ai-edge-litert` or `tflite-runtime`.
-        model: a flatbuffer with one input.
-        rows: int32 `[texts, max_chars]`.
+        jobs: for each a model, a flatbuffer with one input, and its rows, int32 `[texts, max_chars]`.
 
-    Returns:
-        For each output of the graph, by tensor name, its values stacked: `[texts, ...]`.
+    Yields:
+        For each job the values of each output of the graph, by tensor name, stacked: `[texts, ...]`.
 
     Raises:
-        RetvecLiteError: when the runtime is missing, refuses the model, fails, crashes, or does not come to an end.
+        RetvecLiteError: when the runtime is missing, refuses a model, fails, crashes, or does not come to an end.
     """
-    with tempfile.TemporaryDirectory(prefix="retvec-lite-") as folder:
-        files = [Path(folder) / name for name in ("model.tflite", "input.npz", "output.npz")]
-        files[0].write_bytes(model)
-        np.savez(files[1], rows=rows)
-        command = [sys.executable, "-m", __name__, runtime, *map(str, files)]
-        try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, errors="replace", check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            raise RetvecLiteError(f"Expected {runtime} to answer within {_TIMEOUT} seconds, but it did not.") from error
-        if done.returncode < 0:
-            raise RetvecLiteError(
-                f"Expected {runtime} to run the model, but it crashed with signal {-done.returncode}."
-            )
-        if done.returncode:
-            lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-            raise RetvecLiteError(
-                lines[-1] if lines else f"Expected {runtime} to run the model, but it gave up silently."
-            )
-        with np.load(files[2], allow_pickle=False) as outputs:
-            return {name: outputs[name] for name in outputs.files}
+    with tempfile.TemporaryDirectory(prefix="retvec-lite-") as name:
+        folder = Path(name)
+        command = [sys.executable, "-m", __name__, runtime]
+        for number, (model, rows) in enumerate(jobs):
+            files = [folder / f"{number}.{part}" for part in ("tflite", "input.npz", "output.npz")]
+            files[0].write_bytes(model)
+            np.savez(files[1], rows=rows)
+            command += map(str, files)
+        _run(command, runtime)
+        for number in range(len(jobs)):
+            with np.load(folder / f"{number}.output.npz", allow_pickle=False) as outputs:
+                yield {name: outputs[name] for name in outputs.files}
+
+
+def _run(command: Sequence[str], runtime: str) -> None:
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, errors="replace", check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RetvecLiteError(f"Expected {runtime} to answer within {_TIMEOUT} seconds, but it did not.") from error
+    if done.returncode < 0:
+        raise RetvecLiteError(f"Expected {runtime} to run the model, but it crashed with signal {-done.returncode}.")
+    if done.returncode:
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        raise RetvecLiteError(lines[-1] if lines else f"Expected {runtime} to run the model, but it gave up silently.")
 
 
 def main(arguments: Sequence[str]) -> int:
     """What the process does; on failure the last line on standard error is one sentence."""
-    runtime, model, source, target = arguments
+    runtime, *files = arguments
     try:
         name, interpreter_class = import_runtime(runtime)
-        with np.load(source, allow_pickle=False) as data:
-            rows = data["rows"]
-        try:
-            outputs = _answers(interpreter_class(model_path=model, num_threads=1), rows)
-        except (ValueError, RuntimeError) as error:
-            sentence = " ".join(str(error).split())
-            raise RetvecLiteError(f"Expected {name} to run the model, received: {sentence}") from error
+        for model, source, target in zip(files[::3], files[1::3], files[2::3], strict=True):
+            with np.load(source, allow_pickle=False) as data:
+                rows = data["rows"]
+            try:
+                outputs = _answers(interpreter_class(model_path=model, num_threads=1), rows)
+            except (ValueError, RuntimeError) as error:
+                sentence = " ".join(str(error).split())
+                raise RetvecLiteError(f"Expected {name} to run the model, received: {sentence}") from error
+            np.savez(target, **outputs)
     except RetvecLiteError as error:
         print(error, file=sys.stderr)
         return 1
-    np.savez(target, **outputs)
     return 0
 
 

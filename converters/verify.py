@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from retvec_lite.converters.recipes import Recipe, find_recipe
 from retvec_lite.dataset import Dataset, read_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import RUNTIMES, Artifact, installed_runtimes, read_artifact
+from retvec_lite.starter_data import starter_file
 
 REFERENCE_NAME: Final = "reference.safetensors"
 LABELS_NAME: Final = "labels.txt"
@@ -179,7 +179,7 @@ def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) ->
         _check_origin(artifact, recipe, examiner.classifier)
         own, weights = examiner.own_weights(artifact, recipe)
     except RetvecLiteError as error:
-        return ArtifactResult(file.name, recipe and recipe.name, size, problem=str(error)), None
+        return ArtifactResult(file.name, recipe.name if recipe else None, size, problem=str(error)), None
     checks = [weights]
     if recipe.weights.startswith("int"):
         checks.append(Check("size", "file", size, SIZE_LIMIT))
@@ -204,8 +204,7 @@ def real_texts(
         RetvecLiteError: for a file that cannot be read.
     """
     if data is None:
-        with resources.as_file(resources.files("retvec_lite") / "starter" / "test.csv") as path:
-            dataset, source, most = read_dataset(path), "the starter data (test.csv)", STARTER_TEXTS
+        dataset, source, most = read_dataset(starter_file("test")), "the starter data (test.csv)", STARTER_TEXTS
     else:
         dataset, source, most = read_dataset(data, text_column, label_column), Path(data).name, DATA_TEXTS
     chosen = _spread(dataset, most)

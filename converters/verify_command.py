@@ -3,8 +3,12 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+_CHECKS: Final = ("words", "bits", "embedding", "probabilities", "embedding cosine", "same label")
+_COLUMNS: Final = ("recipe", "runtime", "words", "bits", "embed.", "output", "cosine", "labels", "result")
+"""What the table shows, the checks under shorter names so that it fits into 80 columns."""
 
 if TYPE_CHECKING:
     from retvec_lite.converters.checks import Check, RuntimeResult
@@ -45,54 +49,50 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_results(artifacts: Sequence["ArtifactResult"], skipped: Sequence[str]) -> None:
-    """Print a table of all checks, then what is wrong and where."""
+    """Print one line for each file and runtime, then which bounds are broken, where, by how much.
+
+    A runtime that is older than a file says it needs is `too old` when it refuses the file, and `unstated` otherwise.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("file", "runtime", "check", "value", "bound", "result", "note")
-    broken = []
+    table = Table(*_COLUMNS, box=None, padding=(0, 1, 0, 0))
+    broken: list[str] = []
     for artifact in artifacts:
-        for cells, lines in _rows(artifact):
-            table.add_row(*map(Text, cells))  # names are data: rich must not read its markup into them
-            broken += lines
-        table.add_section()
+        name = artifact.file.removeprefix("classifier-").removesuffix(".tflite")
+        for check in artifact.checks:
+            broken += _complaints(artifact.file, check)
+        if artifact.problem is not None:
+            broken.append(f"{artifact.file}: {artifact.problem}")
+        if not artifact.runtimes:
+            table.add_row(name, *[""] * (len(_COLUMNS) - 2), "broken")
+        for run in artifact.runtimes:
+            values = {check.name: _value(check) for check in run.checks}
+            cells = [values.get(check, "") for check in _CHECKS]
+            table.add_row(*map(Text, (name, f"{run.runtime}\n{run.version}", *cells, _verdict(run))))
+            if run.promised:
+                place = f"{artifact.file} on {run.runtime} {run.version}"
+                broken += [f"{place}: {run.refusal}"] if run.refusal else []
+                broken += [line for check in run.checks for line in _complaints(place, check)]
     for name in skipped:
-        table.add_row("", name, "", "", "", "skipped", "not installed")
+        broken.append(f"{name} is not installed: skipped.")
     console = Console()
     console.print(table)
     for line in broken:
         console.print(Text(line), soft_wrap=True)
 
 
-def _rows(artifact: "ArtifactResult") -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """For each line of the table its cells and what to say below it."""
-    name = artifact.file
-    if artifact.problem is not None:
-        yield (name, "", "", "", "", "broken", "see below"), [f"{name}: {artifact.problem}"]
-    for check in artifact.checks:
-        yield (name, "", *_cells(check)), _complaints(name, check)
-    for run in artifact.runtimes:
-        place = f"{run.runtime} {run.version}"
-        if run.refusal is not None:
-            told = [f"{name} on {place}: {run.refusal}"] if run.promised else []
-            yield (name, place, "runs", "refused", "", _result(run, False), "see below" if told else ""), told
-        for check in run.checks:
-            value, bound, note = _cells(check)[1:3] + _cells(check)[4:]
-            told = _complaints(f"{name} on {place}", check) if run.promised else []
-            yield (name, place, check.name, value, bound, _result(run, check.ok), note), told
+def _value(check: "Check") -> str:
+    from retvec_lite.converters.report import format_value
+
+    return format_value(check) if check.value or check.at_least else "same"
 
 
-def _cells(check: "Check") -> tuple[str, str, str, str, str]:
-    from retvec_lite.converters.report import format_bound, format_value
-
-    return check.name, format_value(check), format_bound(check), "ok" if check.ok else "broken", check.note
-
-
-def _result(run: "RuntimeResult", ok: bool) -> str:
+def _verdict(run: "RuntimeResult") -> str:
     if run.promised:
-        return "ok" if ok else "broken"
-    return "ok (not promised)" if ok else "not promised"
+        return "ok" if run.ok else "broken"
+    return "too old" if run.refusal else "unstated"
 
 
 def _complaints(place: str, check: "Check") -> list[str]:
@@ -100,5 +100,8 @@ def _complaints(place: str, check: "Check") -> list[str]:
         return []
     from retvec_lite.converters.report import format_bound, format_value
 
-    lines = [f"{place}: {check.name} is {format_value(check)}, must be {format_bound(check)}. Worst:"]
+    lines = [
+        f"{place}: {check.name} is {format_value(check)}, must be {format_bound(check)}"
+        + (". Worst:" if check.worst else ".")
+    ]
     return lines + [f"    {item.text}: {item.amount:.3g} {item.where}".rstrip() for item in check.worst]

@@ -63,18 +63,19 @@ class PoolHead(HeadSpec):
 
 @dataclasses.dataclass(frozen=True)
 class CnnHead(HeadSpec):
-    """A dense layer over three neighbouring words, then residual separable convolutions between halvings of the text.
+    """A dense layer over each region of words, then residual separable convolutions between halvings of the text.
 
-    After DPCNN (Johnson and Zhang, ACL 2017): region embedding, two-convolution blocks with shortcuts, pooling by two.
+    After DPCNN (Johnson and Zhang, ACL 2017): region embedding, convolution blocks with shortcuts, pooling by two.
     """
 
     name: ClassVar[str] = "cnn"
     filters: int = 256
     blocks: int = 2
+    region: int = 1
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """See `HeadSpec.shapes`."""
-        shapes = _dense("head/region", 3 * inputs, self.filters)
+        shapes = _dense("head/region", self.region * inputs, self.filters)
         for block in range(self.blocks):
             shapes[f"head/block_{block}/depthwise"] = (3, self.filters)
             shapes |= _dense(f"head/block_{block}/pointwise", self.filters, self.filters)

@@ -50,14 +50,14 @@ def _mean_and_max(values: FloatArray, mask: Mask) -> FloatArray:
     return np.concatenate([used.mean(axis=0, dtype=np.float64), used.max(axis=0)]).astype(np.float32)
 
 
-def _neighbours(values: FloatArray) -> FloatArray:
-    """float32 `[3, words, width]`: the word before, the word itself, the word behind; zeros beyond the ends."""
-    padded = np.pad(values, ((1, 1), (0, 0)))
-    return np.stack([padded[:-2], padded[1:-1], padded[2:]])
+def _neighbours(values: FloatArray, count: int = 3) -> FloatArray:
+    """float32 `[count, words, width]`: the words around each word, itself in the middle; zeros beyond the ends."""
+    padded = np.pad(values, ((count // 2, count // 2), (0, 0)))
+    return np.stack([padded[start : start + len(values)] for start in range(count)])
 
 
 def _cnn(values: FloatArray, mask: Mask, head: CnnHead, weights: Weights) -> tuple[FloatArray, Mask]:
-    region = np.concatenate(list(_neighbours(values)), axis=1)
+    region = np.concatenate(list(_neighbours(values, head.region)), axis=1)
     hidden = gelu(dense(region, weights, "head/region")) * mask[:, None]
     for block in range(head.blocks):
         name = f"head/block_{block}"

@@ -22,7 +22,7 @@ def read_safetensors(path: str | Path) -> tuple[dict[str, npt.NDArray[np.float32
         raise RetvecLiteError('Reading weights needs safetensors: pip install "retvec-lite[train]".') from error
     try:
         with safe_open(str(path), framework="numpy") as file:
-            tensors = {name: np.asarray(file.get_tensor(name), np.float32) for name in file.keys()}
+            tensors = {name: np.asarray(file.get_tensor(name), np.float32) for name in sorted(file.keys())}
             return tensors, dict(file.metadata() or {})
     except FileNotFoundError as error:
         raise RetvecLiteError(f"Expected a safetensors file at {path}, received nothing: no such file.") from error

@@ -9,7 +9,23 @@ from hypothesis import strategies as st
 from retvec_lite.config import INVISIBLE, SEPARATORS, EncoderConfig, Piece
 
 INT32 = (-(2**31), 2**31 - 1)
-HOSTILE = (*INT32, -1, -2, -256, -257, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFFFD, 0x10FFFF, 0x110000, 0x1100FF)
+HOSTILE = (
+    *INT32,
+    -1,
+    -2,
+    -256,
+    -257,
+    0xD7FF,
+    0xD800,
+    0xDBFF,
+    0xDC00,
+    0xDFFF,
+    0xE000,
+    0xFFFD,
+    0x10FFFF,
+    0x110000,
+    0x1100FF,
+)
 """Values around every border of the Unicode scalar values, and the ends of int32."""
 
 KINDS: tuple[tuple[int, ...], ...] = (
@@ -46,7 +62,8 @@ def configs(**fixed: Any) -> st.SearchStrategy[EncoderConfig]:
 def code_points(max_size: int) -> st.SearchStrategy[list[int]]:
     """Up to `max_size` int32 values: runs of one kind beside each other, any text, any numbers."""
     runs = st.lists(
-        st.sampled_from(KINDS).flatmap(lambda kind: st.lists(st.sampled_from(kind), min_size=1, max_size=20)), max_size=12
+        st.sampled_from(KINDS).flatmap(lambda kind: st.lists(st.sampled_from(kind), min_size=1, max_size=20)),
+        max_size=12,
     ).map(lambda parts: [value for part in parts for value in part][:max_size])
     text = st.text(st.characters(codec=None), max_size=max_size).map(lambda text: [ord(char) for char in text])
     return st.one_of(runs, text, st.lists(st.integers(*INT32), max_size=max_size))

@@ -1,5 +1,7 @@
 """Small classifiers of random weights for tests of heads, files and graphs."""
 
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,21 +25,25 @@ def random_embedding(word_length: int = 16, dimension: int = 20, seed: int = 0) 
     rng = np.random.default_rng(seed)
     weights: dict[str, npt.NDArray[np.float32]] = {}
     sizes = (word_length * BITS, 28, 24, dimension)
-    for layer, (rows, columns) in enumerate(zip(sizes, sizes[1:])):  # noqa: B905 - neighbours
+    for layer, (rows, columns) in enumerate(itertools.pairwise(sizes)):
         kernel = rng.normal(0.0, 1.5 / np.sqrt(rows), (rows, columns))
         weights[f"embedding/dense_{layer}/bias"] = rng.normal(0.0, 0.3, columns).astype(np.float32)
         weights[f"embedding/dense_{layer}/kernel"] = kernel.astype(np.float32)
     return Embedding("random", weights, {"note": "test weights 🙂", "steps": 0})
 
 
-def random_head(head: HeadSpec, inputs: int, classes: int, max_words: int, seed: int = 1) -> dict[str, npt.NDArray[np.float32]]:
+def random_head(
+    head: HeadSpec, inputs: int, classes: int, max_words: int, seed: int = 1
+) -> dict[str, npt.NDArray[np.float32]]:
     """Weights of a head with nothing at its neutral starting value, so that no part can be left out unnoticed."""
     rng = np.random.default_rng(seed)
     weights = head.initial_weights(rng, inputs, classes, max_words)
     return {name: (value + rng.normal(0.0, 0.1, value.shape)).astype(np.float32) for name, value in weights.items()}
 
 
-def random_classifier(head: HeadSpec, *, raw: bool = False, config: EncoderConfig | None = None, seed: int = 0) -> Classifier:
+def random_classifier(
+    head: HeadSpec, *, raw: bool = False, config: EncoderConfig | None = None, seed: int = 0
+) -> Classifier:
     """A whole classifier over small slots."""
     config = config or EncoderConfig(max_chars=48, max_words=9)
     embedding = None if raw else random_embedding(config.word_length, seed=seed)

@@ -94,7 +94,9 @@ def test_a_file_of_another_kind(tmp_path: Path, content: bytes) -> None:
     assert "safetensors" in refusal(path)
 
 
-@pytest.mark.parametrize("metadata", [{}, {"classifier": "{"}, {"classifier": "[]"}, {"classifier": "[" * 100_000}, {"format": "pt"}])
+@pytest.mark.parametrize(
+    "metadata", [{}, {"classifier": "{"}, {"classifier": "[]"}, {"classifier": "[" * 100_000}, {"format": "pt"}]
+)
 def test_a_safetensors_file_of_another_tool(tmp_path: Path, metadata: dict[str, str]) -> None:
     path = tmp_path / FILE_NAME
     path.write_bytes(safetensors_bytes({"w": np.zeros(3, np.float32)}, metadata))
@@ -160,7 +162,14 @@ def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any],
 
 def test_another_contract_version_is_named(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
-    about = {"format": "retvec-lite-classifier", "version": 1, "head": {}, "labels": [], "embedding": {}, "training": {}}
+    about = {
+        "format": "retvec-lite-classifier",
+        "version": 1,
+        "head": {},
+        "labels": [],
+        "embedding": {},
+        "training": {},
+    }
     metadata = {"classifier": json.dumps({**about, "encoder": {"contract_version": 2, "new": 1}})}
     path.write_bytes(safetensors_bytes({"w": np.zeros(3, np.float32)}, metadata))
     with pytest.raises(RetvecLiteError, match="contract version 1, received 2"):

@@ -1,6 +1,7 @@
 """The frozen contract: its character sets against Python's own Unicode tables, its validation, its JSON."""
 
 import dataclasses
+import itertools
 import json
 import sys
 import unicodedata
@@ -76,7 +77,7 @@ def test_unspaced_scripts_are_whole(
 def test_every_code_point_has_one_class() -> None:
     ranges = sorted(CJK_RANGES + SEA_RANGES)
     assert all(first <= last for first, last in ranges)
-    assert all(before[1] < after[0] for before, after in zip(ranges, ranges[1:]))  # noqa: B905 - neighbours
+    assert all(before[1] < after[0] for before, after in itertools.pairwise(ranges))
     assert not any(_inside(code, CJK_RANGES + SEA_RANGES) for code in (0, REPLACEMENT, *SEPARATORS, *INVISIBLE))
     assert not any(_inside(code, CJK_RANGES + SEA_RANGES) for code in range(0xD800, 0xE000))
 

@@ -41,7 +41,10 @@ def test_the_file_says_what_it_is(tmp_path: Path) -> None:
     path.write_bytes(random_embedding().to_bytes())
     tensors, metadata = read_safetensors(path)
     assert set(tensors) == {f"dense_{layer}/{part}" for layer in range(3) for part in ("kernel", "bias")}
-    about = {key: metadata[key] for key in ("format", "version", "word_length", "bits", "embedding_dim", "activation", "name")}
+    about = {
+        key: metadata[key]
+        for key in ("format", "version", "word_length", "bits", "embedding_dim", "activation", "name")
+    }
     assert about == {
         "format": "retvec-lite-embedding", "version": "1", "word_length": "16", "bits": "21",
         "embedding_dim": "20", "activation": "gelu,gelu,tanh", "name": "random",

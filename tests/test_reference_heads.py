@@ -1,5 +1,6 @@
 """The oracle's heads against sums worked out by hand, and against the properties that define them."""
 
+import itertools
 import math
 from statistics import NormalDist
 
@@ -48,9 +49,11 @@ def test_cnn_looks_at_neighbours_then_halves() -> None:
     weights = ones(head, 1, 4)
     for block in range(2):
         weights[f"head/block_{block}/depthwise"] = np.array([[0.0], [1.0], [0.5]], np.float32)
-    logits = head_logits(np.array([[1.0], [2.0], [3.0], [7.0]], np.float32), np.array([True] * 3 + [False]), head, weights)
+    logits = head_logits(
+        np.array([[1.0], [2.0], [3.0], [7.0]], np.float32), np.array([True] * 3 + [False]), head, weights
+    )
     first = [gelu(1.0 + 2.0), gelu(1.0 + 2.0 + 3.0), gelu(2.0 + 3.0), 0.0]
-    second = [here + gelu(here + 0.5 * behind) for here, behind in zip(first[:3], first[1:], strict=True)]
+    second = [here + gelu(here + 0.5 * behind) for here, behind in itertools.pairwise(first)]
     halved = [max(second[:2]), second[2]]
     third = [halved[0] + gelu(halved[0] + 0.5 * halved[1]), halved[1] + gelu(halved[1])]
     np.testing.assert_allclose(logits, [sum(third) / 2, max(third)], rtol=1e-6)
@@ -116,14 +119,18 @@ def test_bert_is_a_transformer_encoder_with_the_norm_before_each_part() -> None:
         for first in (0, 2):  # each head sees two of the four numbers
             scores = [sum(query[word][i] * key[other][i] for i in (first, first + 1)) for other in range(2)]
             powers = [math.exp(score / math.sqrt(2)) for score in scores]
-            mixed += [sum(powers[other] * value[other][i] for other in range(2)) / sum(powers) for i in (first, first + 1)]
+            mixed += [
+                sum(powers[other] * value[other][i] for other in range(2)) / sum(powers) for i in (first, first + 1)
+            ]
         hidden[word] = [a + b for a, b in zip(hidden[word], layer(mixed, "layer_0/output"), strict=True)]
     for word in range(2):
         inner = [gelu(value) for value in layer(norm(hidden[word]), "layer_0/expand")]
         hidden[word] = [a + b for a, b in zip(hidden[word], layer(inner, "layer_0/contract"), strict=True)]
     gain, bias = weights["head/final_norm/gain"].tolist(), weights["head/final_norm/bias"].tolist()
     first, second = ([gain[i] * value + bias[i] for i, value in enumerate(norm(word))] for word in hidden)
-    pooled = [(a + b) / 2 for a, b in zip(first, second, strict=True)] + [max(pair) for pair in zip(first, second, strict=True)]
+    pooled = [(a + b) / 2 for a, b in zip(first, second, strict=True)] + [
+        max(pair) for pair in zip(first, second, strict=True)
+    ]
     np.testing.assert_allclose(logits, layer(pooled, "logits"), atol=1e-6)
 
 

@@ -1,11 +1,8 @@
 """What the light commands share."""
 
 import argparse
-import contextlib
-import os
-import sys
-from collections.abc import Iterator
 
+from retvec_lite.quiet import silent_standard_error
 from retvec_lite.runtime import RUNTIMES, TextClassifier
 
 
@@ -33,26 +30,7 @@ def load_quietly(path: str, runtime: str | None) -> TextClassifier:
     Raises:
         RetvecLiteError: like `TextClassifier.load`; errors reach the user through it and are not lost.
     """
-    with _silent_standard_error():
+    with silent_standard_error():
         classifier = TextClassifier.load(path, runtime=runtime)
         classifier.probabilities("")
     return classifier
-
-
-@contextlib.contextmanager
-def _silent_standard_error() -> Iterator[None]:
-    if sys.stderr is not None:
-        sys.stderr.flush()
-    try:
-        saved = os.dup(2)
-    except OSError:  # standard error is closed: nobody to be spared
-        yield
-        return
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nothing, 2)
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(nothing)

@@ -102,15 +102,15 @@ def _mean_and_max(values: tf.Tensor, used: tf.Tensor) -> tf.Tensor:
     return tf.concat([mean, highest], axis=-1)
 
 
-def _neighbours(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The word before, the word itself, the word behind; zeros beyond the ends."""
-    padded = tf.pad(values, [[0, 0], [1, 1], [0, 0]])
-    words = values.shape[1]
-    return padded[:, :words], values, padded[:, 2 : words + 2]
+def _neighbours(values: tf.Tensor, width: int = 3) -> list[tf.Tensor]:
+    """The `width` words around each word, itself in the middle; zeros beyond the ends."""
+    words, side = values.shape[1], width // 2
+    padded = tf.pad(values, [[0, 0], [side, side], [0, 0]])
+    return [values if start == side else padded[:, start : start + words] for start in range(width)]
 
 
 def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
-    hidden = gelu(dense(tf.concat(_neighbours(values), axis=-1), weights, "head/region")) * used
+    hidden = gelu(dense(tf.concat(_neighbours(values, head.region), axis=-1), weights, "head/region")) * used
     for block in range(head.blocks):
         name = f"head/block_{block}"
         depthwise = weights[f"{name}/depthwise"]

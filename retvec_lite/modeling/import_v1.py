@@ -106,7 +106,9 @@ def _tfjs(path: Path) -> Arrays:
             for entry in group["weights"]:
                 offset = _take(entry, data, offset, arrays)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RetvecLiteError(f"Expected a TF.js model with its weight files at {path}, received: {error!r}.") from error
+        raise RetvecLiteError(
+            f"Expected a TF.js model with its weight files at {path}, received: {error!r}."
+        ) from error
     return arrays
 
 
@@ -124,7 +126,7 @@ def _take(entry: Mapping[str, Any], data: bytes, offset: int, arrays: dict[str, 
 def _npz(path: Path) -> Arrays:
     """Arrays k0, b0, k1, ... named so that kernels and biases sort by layer."""
     try:
-        with np.load(path) as file:
+        with path.open("rb") as stream, np.load(stream) as file:
             return {f"{name[1:]}/{name[0]}": file[name] for name in file.files}
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise RetvecLiteError(f"Expected an .npz file of weights at {path}, received: {error}.") from error

@@ -26,8 +26,14 @@ Report = Callable[[str, int, int], None]
 
 @dataclasses.dataclass(frozen=True)
 class FitResult:
-    """Trained weights, the validation logits at each of `VALIDATION_RATES`, one entry of history per epoch, and which
-    epoch, counted from 1, the weights are of."""
+    """What `fit` found.
+
+    Attributes:
+        weights: all of the classifier's weights.
+        validation_logits: float32 `[texts, classes]` at each of `VALIDATION_RATES`.
+        history: one entry per epoch: loss, validation accuracies, their mean.
+        best_epoch: which epoch, counted from 1, the weights are of.
+    """
 
     weights: Mapping[str, npt.NDArray[np.float32]]
     validation_logits: Mapping[float, npt.NDArray[np.float32]]
@@ -50,7 +56,8 @@ def fit(
     """Train `head` on `training`.
 
     Args:
-        training, validation: labelled texts; every label of both is in `labels`.
+        training: labelled texts to learn from; their labels are in `labels`.
+        validation: labelled texts for early stopping, of the same labels.
         labels: class names in the order of the outputs.
         config: the contract's parameters.
         head: which head, with its sizes.
@@ -119,8 +126,11 @@ def fit(
 
 
 def augmented_copies(texts: Sequence[str], settings: FitSettings) -> list[list[str]]:
-    """Differently mistyped copies of the texts: one half of each untouched, in the other a share of the words up to
-    twice `typo_rate`, drawn per text, so that a classifier meets clean and hopeless texts alike."""
+    """Differently mistyped copies of the texts.
+
+    One half of each copy is untouched; in the other a share of the words up to twice `typo_rate`, drawn per text, is
+    mistyped, so that a classifier meets clean and hopeless texts alike.
+    """
     if settings.typo_rate == 0.0:
         return [list(texts)]
     rng = np.random.default_rng(settings.seed)

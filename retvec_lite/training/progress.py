@@ -1,6 +1,7 @@
-"""A progress bar for long work, on standard error; silent where that is no terminal."""
+"""A progress bar for long work, on standard error; a line for every tenth where that is no terminal."""
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 
 
@@ -12,7 +13,10 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
 
     columns = (TextColumn("{task.description:>16}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+    if not console.is_terminal:
+        yield _lines()
+        return
+    with Progress(*columns, console=console) as bars:
         tasks: dict[str, TaskID] = {}
 
         def report(what: str, done: int, total: int) -> None:
@@ -21,3 +25,16 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
             bars.update(tasks[what], completed=done, total=total)
 
         yield report
+
+
+def _lines() -> Callable[[str, int, int], None]:
+    """For logs: a line whenever another tenth is done."""
+    told: dict[str, int] = {}
+
+    def report(what: str, done: int, total: int) -> None:
+        tenths = 10 * done // max(total, 1)
+        if tenths > told.get(what, 0):
+            told[what] = tenths
+            print(f"{what}: {10 * tenths} %", file=sys.stderr, flush=True)
+
+    return report

@@ -104,8 +104,10 @@ def embed_words(words: Words, weights: Tensors, advance: Advance = lambda count:
 
 
 def count_words(texts: Sequence[str], config: EncoderConfig) -> npt.NDArray[np.int64]:
-    """How many word slots each text asks for, whatever `max_words` and `max_chars` are; counted over its first 4,096
-    code points, which is more than any phone will classify."""
+    """How many word slots each text asks for, whatever `max_words` and `max_chars` are.
+
+    Counted over the first 4,096 code points of a text, which is more than any phone will classify.
+    """
     longest = min(max(map(len, texts)), _LONGEST_COUNTED)
     probe = dataclasses.replace(config, max_chars=_round_up(longest), max_words=_round_up(longest))
     return (encode_texts(texts, probe).ids != 0).sum(axis=1)
@@ -117,7 +119,7 @@ def fitting_config(texts: Sequence[str], base: EncoderConfig, max_words: int | N
     Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts of the field fit.
     """
     counts = count_words(texts, base)
-    slots = max_words or min(_round_up(math.ceil(float(np.percentile(counts, 99)))), 4096)
+    slots = min(_round_up(math.ceil(float(np.percentile(counts, 99)))), 4096) if max_words is None else max_words
     lengths = np.minimum(np.array([len(text) for text in texts]), _LONGEST_COUNTED)
     # What the texts that fit the slots need in code points, and what full slots of this data's words would.
     fits = counts <= slots

@@ -16,7 +16,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluation import Evaluation, score
 from retvec_lite.heads import HEADS
 from retvec_lite.training.fit import Report, fit
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.settings import FitSettings, recommended
 from retvec_lite.training.texts import count_words, encode_texts, fitting_config
 
 
@@ -43,7 +43,7 @@ def train(
     embedding: Embedding | None,
     fine_tune: bool = False,
     max_words: int | None = None,
-    settings: FitSettings = FitSettings(),  # noqa: B008 - frozen
+    settings: FitSettings | None = None,
     report: Report = lambda what, done, total: None,
 ) -> Trained:
     """Train a classifier.
@@ -55,7 +55,7 @@ def train(
         embedding: pre-trained word embedding, None for RETVec-raw.
         fine_tune: train the embedding as well.
         max_words: word slots; None takes the 99th percentile of the training texts.
-        settings: see `FitSettings`.
+        settings: None takes what `recommended` says for this much data.
         report: receives progress.
 
     Raises:
@@ -69,9 +69,12 @@ def train(
                 f"Expected the labels of {validation.path} to occur in {training.path}, received {missing[0]!r} there only."
             )
     else:
-        training, validation = split(training, validation, settings.seed)
+        training, validation = split(training, validation, settings.seed if settings else 0)
     if fine_tune and embedding is None:
         raise RetvecLiteError("Expected an embedding to fine-tune, received 'raw', which has no weights.")
+    if head not in HEADS:
+        raise RetvecLiteError(f"Expected the head to be one of {', '.join(HEADS)}, received {head!r}.")
+    settings = settings or recommended(len(training), fine_tune=fine_tune)
     labels = training.classes
     word_length = embedding.word_length if embedding else EncoderConfig().word_length
     config = fitting_config(training.texts, EncoderConfig(word_length=word_length), max_words)

@@ -5,14 +5,16 @@ from pathlib import Path
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.heads import HEADS
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.settings import recommended
 
 OUTPUT_FILES = ("classifier.safetensors", "training.json", "labels.txt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("data", metavar="DATA", help="labelled CSV, TSV or JSON Lines file; 'starter' for the built-in set")
+    parser.add_argument(
+        "data", metavar="DATA", help="labelled CSV, TSV or JSON Lines file; 'starter' for the built-in set"
+    )
     parser.add_argument("--out", metavar="DIR", required=True, help="folder for the trained classifier")
     parser.add_argument("--text-column", default="text", help="column of the texts (default: text)")
     parser.add_argument("--label-column", default="label", help="column of the labels (default: label)")
@@ -27,9 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-words", default="auto", metavar="auto|N", help="word slots (default: 99th percentile of the texts)"
     )
-    parser.add_argument("--epochs", type=int, metavar="N", help="passes over the data at most (default: by head)")
     parser.add_argument(
-        "--typo-rate", type=float, metavar="R", help="mean share of mistyped words in augmented texts (default: 0.4; 0: off)"
+        "--epochs", type=int, metavar="N", help="passes over the data at most (default: by the size of the data)"
+    )
+    parser.add_argument(
+        "--typo-rate",
+        type=float,
+        metavar="R",
+        help="mean share of mistyped words in augmented texts (default: 0.4; 0: off)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of everything random (default: 0)")
     parser.add_argument("--force", action="store_true", help="replace an existing classifier in DIR")
@@ -37,14 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train and write DIR; the table goes to standard output."""
-    from retvec_lite.files import atomic_directory, refuse_existing
+    from retvec_lite.files import atomic_directory, atomic_write, refuse_existing
 
     max_words = _max_words(args.max_words)
-    settings = _settings(args)
+    chosen = _chosen_settings(args)
     refuse_existing(args.out, args.force)
 
     from retvec_lite.dataset import read_dataset
+    from retvec_lite.quiet import load_tensorflow
     from retvec_lite.starter_data import starter_file
+
+    load_tensorflow()
+
     from retvec_lite.training.progress import progress
     from retvec_lite.training.train import choose_embedding, read_validation, train
     from retvec_lite.training.train_report import print_report, training_json
@@ -64,12 +75,13 @@ def run(args: argparse.Namespace) -> int:
                 embedding=embedding,
                 fine_tune=args.fine_tune_embedding,
                 max_words=max_words,
-                settings=settings,
+                settings=recommended(len(dataset), fine_tune=args.fine_tune_embedding, **chosen),
                 report=report,
             )
-        (folder / "classifier.safetensors").write_bytes(trained.classifier.to_bytes())
-        (folder / "training.json").write_text(training_json(trained), encoding="utf-8")
-        (folder / "labels.txt").write_text("".join(f"{label}\n" for label in trained.classifier.labels), encoding="utf-8")
+        labels = "".join(f"{label}\n" for label in trained.classifier.labels)
+        contents = (trained.classifier.to_bytes(), training_json(trained).encode(), labels.encode())
+        for name, content in zip(OUTPUT_FILES, contents, strict=True):
+            atomic_write(folder / name, content)
     print_report(trained, args.out)
     return 0
 
@@ -82,11 +94,12 @@ def _max_words(value: str) -> int | None:
     return int(value)
 
 
-def _settings(args: argparse.Namespace) -> FitSettings:
+def _chosen_settings(args: argparse.Namespace) -> dict[str, float]:
     if args.typo_rate is not None and not 0.0 <= args.typo_rate <= 1.0:
-        raise RetvecLiteError(f"Expected --typo-rate to be a share of the words from 0 to 1, received {args.typo_rate}.")
+        raise RetvecLiteError(
+            f"Expected --typo-rate to be a share of the words from 0 to 1, received {args.typo_rate}."
+        )
     if args.epochs is not None and args.epochs < 1:
         raise RetvecLiteError(f"Expected --epochs to be at least 1, received {args.epochs}.")
-
     chosen = {"epochs": args.epochs, "typo_rate": args.typo_rate, "seed": args.seed}
-    return FitSettings(**{name: value for name, value in chosen.items() if value is not None})
+    return {name: value for name, value in chosen.items() if value is not None}

@@ -15,9 +15,9 @@ def print_report(trained: Trained, folder: str) -> None:
 
     classifier = trained.classifier
     facts = classifier.training
-    console = Console()
+    console = Console(emoji=False)  # a label such as ":smile:" is shown as it is
     console.print(
-        f"[bold]{classifier.head.name}[/bold] on {facts['data']}: {facts['training_texts']:,} training texts, "
+        f"[bold]{classifier.head.name}[/bold] on {escape(facts['data'])}: {facts['training_texts']:,} training texts, "
         f"{len(classifier.labels)} labels, {classifier.encoder.max_words} word slots of "
         f"{classifier.encoder.max_chars} code points ({facts['texts_cut_by_max_words']:.1%} of the texts were cut), "
         f"best of {facts['epochs']} epochs: {facts['best_epoch']}.",
@@ -39,7 +39,8 @@ def print_report(trained: Trained, folder: str) -> None:
         for confusion in clean.confusions[:_WORST]:
             table.add_row(escape(confusion.expected), escape(confusion.predicted), str(confusion.texts))
         console.print(table)
-    console.print(f"Written to {folder}; next: retvec-lite export {folder} --out DIST", highlight=False, soft_wrap=True)
+    place = escape(folder)
+    console.print(f"Written to {place}; next: retvec-lite export {place} --out DIST", highlight=False, soft_wrap=True)
 
 
 def training_json(trained: Trained) -> str:

@@ -16,7 +16,16 @@ from retvec_lite.modeling.classifier import classify, embed_bits
 from retvec_lite.modeling.fused_lstm import fused_lstm
 from retvec_lite.modeling.heads import scan_lstm
 
-TEXTS = ["", " \t\u2003 ", "a", "Hello wörld 🙂", "漢字とかな ไทยภาษา", "x" * 500, "one two three four five six seven eight nine ten", "\ud800"]
+TEXTS = [
+    "",
+    " \t\u2003 ",
+    "a",
+    "Hello wörld 🙂",
+    "漢字とかな ไทยภาษา",
+    "x" * 500,
+    "one two three four five six seven eight nine ten",
+    "\ud800",
+]
 each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 
 

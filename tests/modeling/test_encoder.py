@@ -30,7 +30,7 @@ def assert_same(rows: Rows, words: Any, config: EncoderConfig) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_any_input_under_any_config(data: st.DataObject) -> None:
     config = data.draw(configs())
     rows = np.stack([padded(data.draw(code_points(config.max_chars)), config.max_chars) for _ in range(3)])
@@ -69,7 +69,8 @@ def test_the_compiled_graph_on_many_texts(config: EncoderConfig) -> None:
 def test_the_graph_of_one_text_as_it_is_exported() -> None:
     config = CONFIGS[0]
     graph = tf.function(
-        lambda rows: word_bits(encode_words(rows, config)), input_signature=[tf.TensorSpec([1, config.max_chars], tf.int32)]
+        lambda rows: word_bits(encode_words(rows, config)),
+        input_signature=[tf.TensorSpec([1, config.max_chars], tf.int32)],
     )
     concrete = graph.get_concrete_function()
     assert concrete.output_shapes == (1, config.max_words, config.word_length * BITS)
@@ -90,7 +91,11 @@ def test_every_border_of_the_character_classes() -> None:
 
 @pytest.mark.parametrize("fill", [*HOSTILE, 0, 0x20, 0x4E00, 0x200B, 0x61])
 def test_a_text_of_one_value_alone(fill: int) -> None:
-    for config in (CONFIGS[0], CONFIGS[2], EncoderConfig(max_chars=40, max_words=50, word_length=5, cjk_piece=Piece(5, 1))):
+    for config in (
+        CONFIGS[0],
+        CONFIGS[2],
+        EncoderConfig(max_chars=40, max_words=50, word_length=5, cjk_piece=Piece(5, 1)),
+    ):
         rows = np.full((2, config.max_chars), fill, np.int32)
         assert_same(rows, encode_words(tf.constant(rows), config), config)
 
@@ -124,7 +129,9 @@ def test_no_index_ever_leaves_its_tensor(values: list[int], drop: bool) -> None:
 def test_bits_are_exact(values: list[int]) -> None:
     words = np.array(values, np.int32).reshape(2, 3, 2)
     digits = word_bits(tf.constant(words)).numpy()
-    assert "".join(str(int(digit)) for digit in digits.reshape(-1)) == "".join(format(value, "021b") for value in values)
+    assert "".join(str(int(digit)) for digit in digits.reshape(-1)) == "".join(
+        format(value, "021b") for value in values
+    )
 
 
 def test_bits_of_every_power_and_its_neighbours() -> None:

@@ -100,7 +100,9 @@ def test_every_weight_learns(head: HeadSpec) -> None:
     rng = np.random.default_rng(6)
     weights = {name: tf.Variable(value) for name, value in random_head(head, 8, 3, 6).items()}
     with tf.GradientTape() as tape:
-        logits = head_logits(tf.constant(rng.normal(size=(8, 6, 8)), tf.float32), tf.ones((8, 6)), head, weights, scan_lstm)
+        logits = head_logits(
+            tf.constant(rng.normal(size=(8, 6, 8)), tf.float32), tf.ones((8, 6)), head, weights, scan_lstm
+        )
         loss = tf.reduce_sum(logits * tf.constant(rng.normal(size=(8, 3)), tf.float32))
     gradients = tape.gradient(loss, weights)
     without = {name for name, gradient in gradients.items() if gradient is None or not np.any(gradient)}

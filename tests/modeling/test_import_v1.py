@@ -86,7 +86,9 @@ def test_every_container_gives_the_same_embedding(write: object, tmp_path: Path,
     kernel = embedding.weights["embedding/dense_0/kernel"]
     assert kernel.shape == (336, 256)
     for character in (0, 7, 15):
-        np.testing.assert_array_equal(kernel[character * 21 : character * 21 + 21], arrays["k0"][character * 24 + 3 : character * 24 + 24])
+        np.testing.assert_array_equal(
+            kernel[character * 21 : character * 21 + 21], arrays["k0"][character * 24 + 3 : character * 24 + 24]
+        )
     for layer in range(3):
         np.testing.assert_array_equal(embedding.weights[f"embedding/dense_{layer}/bias"], arrays[f"b{layer}"])
         if layer:
@@ -176,7 +178,14 @@ def test_a_broken_tfjs_folder(tmp_path: Path, arrays: Arrays) -> None:
     refusal(model)
     shard.write_bytes(whole)
     manifest["weightsManifest"][0]["weights"][1]["quantization"] = {"scale": 1.0, "dtype": "uint8"}
-    for content in (json.dumps(manifest), "{", "{}", "[]", '{"weightsManifest": 3}', '{"weightsManifest": [{"paths": [], "weights": [{}]}]}'):
+    for content in (
+        json.dumps(manifest),
+        "{",
+        "{}",
+        "[]",
+        '{"weightsManifest": 3}',
+        '{"weightsManifest": [{"paths": [], "weights": [{}]}]}',
+    ):
         model.write_text(content)
         refusal(model)
 

@@ -12,13 +12,14 @@ from tiny_data import QUICK, WORDS, tiny_dataset
 from retvec_lite.config import EncoderConfig
 from retvec_lite.heads import HeadSpec, PoolHead
 from retvec_lite.training import fit as fit_module
+from retvec_lite.training.batches import Batch
 from retvec_lite.training.fit import VALIDATION_RATES, FitResult, augmented_copies, fit, mistyped
 from retvec_lite.training.network import Network, class_weights, cosine_schedule
 from retvec_lite.training.settings import FitSettings
 
 CONFIG = EncoderConfig(max_chars=64, max_words=8)
 LABELS = tuple(sorted(WORDS))
-EMBEDDING = random_embedding()
+EMBEDDING = random_embedding(dimension=64)
 
 
 def run(head: HeadSpec = SMALL_HEADS[0], **changes: Any) -> FitResult:
@@ -36,9 +37,18 @@ def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[An
     return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
+Progress = dict[str, list[tuple[int, int]]]
+
+
 @pytest.fixture(scope="module")
-def frozen() -> FitResult:
-    return run()
+def progress() -> Progress:
+    """What the run of `frozen` reported."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def frozen(progress: Progress) -> FitResult:
+    return run(report=lambda what, done, total: progress.setdefault(what, []).append((done, total)))
 
 
 # --- augmentation -----------------------------------------------------------------------------------------------------
@@ -55,7 +65,9 @@ def test_half_of_every_copy_is_untouched_and_the_other_half_mistyped_as_asked() 
     assert len(copies) == 3 and len({tuple(copy) for copy in copies}) == 3
     original = TEXTS[0].split()
     for copy in copies:
-        changed = [sum(a != b for a, b in zip(text.split(), original, strict=True)) / 8 for text in copy if text != TEXTS[0]]
+        changed = [
+            sum(a != b for a, b in zip(text.split(), original, strict=True)) / 8 for text in copy if text != TEXTS[0]
+        ]
         assert 0.4 < len(changed) / len(copy) < 0.55
         assert 0.33 < np.mean(changed) < 0.5, "a mean of 0.4, without the few that were spared by chance"
         assert max(changed) > 0.6
@@ -106,23 +118,19 @@ def test_a_frozen_embedding_comes_back_as_it_was(frozen: FitResult) -> None:
     assert head == SMALL_HEADS[0].shapes(EMBEDDING.dimension, len(LABELS), CONFIG.max_words)
 
 
-def test_the_same_seed_gives_the_same_bits_and_another_does_not(frozen: FitResult) -> None:
+def test_the_same_seed_gives_the_same_bits(frozen: FitResult) -> None:
     again = run()
     assert same(again.weights, frozen.weights) and again.history == frozen.history
-    assert all(np.array_equal(again.validation_logits[rate], frozen.validation_logits[rate]) for rate in VALIDATION_RATES)
-    other = run(settings=FitSettings(**{**vars(QUICK), "seed": 4, "epochs": 1}))
-    assert not same(other.weights, frozen.weights)
+    assert all(
+        np.array_equal(again.validation_logits[rate], frozen.validation_logits[rate]) for rate in VALIDATION_RATES
+    )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", SMALL_HEADS[1:], ids=lambda head: head.name)
 def test_every_head_learns(head: HeadSpec) -> None:
-    assert accuracy(run(head, settings=FitSettings(**{**vars(QUICK), "epochs": 12}))) > 0.9
-
-
-def test_raw_bits_are_enough() -> None:
-    result = run(embedding={})
-    assert accuracy(result) > 0.9
-    assert all(name.startswith("head/") for name in result.weights)
+    settings = FitSettings(**{**vars(QUICK), "epochs": 30, "patience": 30})
+    assert accuracy(run(head, settings=settings)) > 0.9
 
 
 def test_fine_tuning_changes_the_embedding() -> None:
@@ -132,16 +140,19 @@ def test_fine_tuning_changes_the_embedding() -> None:
         assert result.weights[name].shape == value.shape and not np.array_equal(result.weights[name], value), name
 
 
-def test_imbalanced_classes_are_all_found() -> None:
+def test_raw_bits_of_imbalanced_classes_are_enough_to_find_them_all() -> None:
     counts = dict(zip(WORDS, (90, 20, 8, 4), strict=True))
     validation = tiny_dataset(10, seed=1)
     result = fit(
         tiny_dataset(counts=counts), validation, LABELS, CONFIG, PoolHead(hidden=24), {},
-        fine_tune=False, settings=FitSettings(**{**vars(QUICK), "epochs": 12}),
+        fine_tune=False, settings=QUICK,
     )  # fmt: skip
+    assert all(name.startswith("head/") for name in result.weights)
     guess = [LABELS[place] for place in result.validation_logits[0.0].argmax(axis=1)]
     for label in LABELS:
-        recall = np.mean([found == label for found, right in zip(guess, validation.labels, strict=True) if right == label])
+        recall = np.mean(
+            [found == label for found, right in zip(guess, validation.labels, strict=True) if right == label]
+        )
         assert recall > 0.5, f"{label}: {recall}"
 
 
@@ -170,34 +181,21 @@ def test_training_stops_early_and_gives_the_best_epoch_back(
 
     monkeypatch.setattr(fit_module, "Network", Scripted)
     settings = FitSettings(**{**vars(QUICK), "epochs": 5, "patience": 2})
-    result = fit(tiny_dataset(4), tiny_dataset(1, seed=1), LABELS, CONFIG, SMALL_HEADS[0], {}, fine_tune=False, settings=settings)
+    result = fit(
+        tiny_dataset(4), tiny_dataset(1, seed=1), LABELS, CONFIG, SMALL_HEADS[0], {}, fine_tune=False, settings=settings
+    )
     assert result.best_epoch == best and len(result.history) == epochs
     assert result.weights["head/epoch"] == best
     assert result.validation_logits[0.0].max() == (best - 1) * len(VALIDATION_RATES) + 1
     assert [entry["score"] for entry in result.history] == list(scores[:epochs])
 
 
-def test_progress_is_reported_to_the_end() -> None:
-    seen: dict[str, list[tuple[int, int]]] = {}
-    run(report=lambda what, done, total: seen.setdefault(what, []).append((done, total)), settings=FitSettings(**{**vars(QUICK), "epochs": 1}))
-    assert list(seen) == ["encoding texts", "embedding words", "training"]
-    for steps in seen.values():
+def test_progress_is_reported_to_the_end(frozen: FitResult, progress: Progress) -> None:
+    assert list(progress) == ["encoding texts", "embedding words", "training"]
+    for what, steps in progress.items():
         done = [count for count, _ in steps]
-        assert done == sorted(done) and steps[-1][0] == steps[-1][1]
-
-
-def test_an_exception_from_the_report_stops_training() -> None:
-    def interrupt(what: str, done: int, total: int) -> None:
-        if what == "training" and done > 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(report=interrupt)
-
-
-@pytest.mark.parametrize("seed", [2**31 - 1])
-def test_large_seeds_work(seed: int) -> None:
-    assert run(settings=FitSettings(**{**vars(QUICK), "seed": seed, "epochs": 1})).best_epoch == 1
+        assert done == sorted(done)
+        assert steps[-1][0] == steps[-1][1] or (what == "training" and len(frozen.history) < QUICK.epochs)
 
 
 # --- the network ------------------------------------------------------------------------------------------------------
@@ -208,17 +206,16 @@ def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
     words = np.zeros((40, 16), np.int32)
     words[1:, 0] = range(0x61, 0x61 + 39)
     head = SMALL_HEADS[0]
-    weights = {**EMBEDDING.weights, **head.initial_weights(rng, EMBEDDING.dimension, 4, 8)}
+    weights = head.initial_weights(rng, 5, 4, 8)
+    vectors = rng.normal(size=(40, 5)).astype(np.float16)
     network = Network(
-        head, weights, None, words, np.ones(4, np.float32), cosine_schedule(0.1, 10, 1),
-        label_smoothing=0.1, dropout=0.5, embedding_rate=1.0, weight_decay=0.0, seed=0,
+        head, weights, vectors, words, np.ones(4, np.float32), cosine_schedule(0.1, 10, 0),
+        label_smoothing=0.1, dropout=0.5, embedding_rate=1.0, weight_decay=0.0, seed=2**31 - 1,
     )  # fmt: skip
     ids = rng.integers(0, 40, (6, 8)).astype(np.int32)
     ids = np.take_along_axis(ids, np.argsort(ids == 0, axis=1, kind="stable"), axis=1)
     before = network.logits(ids, 4, 4)
     assert same(network.weights(), weights)
-    from retvec_lite.training.batches import Batch
-
     assert network.train(Batch(np.arange(6), ids), np.array([0, 1, 2, 3, 0, 1], np.int32), 1) > 0
     assert not np.allclose(network.logits(ids, 4, 4), before)
     network.load(weights)
