@@ -62,7 +62,8 @@ class Examiner:
         self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
         self._staged = self.golden + self.real.first(_STAGE_TEXTS)
         self._exact = Oracle(classifier, classifier.weights)
-        self._exact_labels = [int(self._exact.probabilities(slots).argmax()) for slots in self.real.slots]
+        self._exact_answers = [self._exact.probabilities(slots) for slots in self.real.slots]
+        self._exact_labels = [int(answer.argmax()) for answer in self._exact_answers]
         self._right = None if labels is None else [classifier.labels.index(label) for label in labels]
         self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
 
@@ -130,15 +131,22 @@ class Examiner:
         return bounded(OUTPUT, "computation", differences, recipe.parity_tolerance)
 
     def _labels(self, guesses: list[int], bound: float) -> Check:
+        """Labels against those of the float32 weights; a difference is how much more likely those hold their own label."""
         labels = self.classifier.labels
         differences = [
-            Difference(name, 1.0, f"{labels[exact]!r} became {labels[guess]!r}")
-            for name, exact, guess in zip(self.real.names, self._exact_labels, guesses, strict=True)
+            Difference(name, float(answer[exact] - answer[guess]), f"{labels[exact]!r} became {labels[guess]!r}")
+            for name, answer, exact, guess in zip(
+                self.real.names, self._exact_answers, self._exact_labels, guesses, strict=True
+            )
             if exact != guess
         ]
+        differences.sort(key=lambda item: -item.amount)
         share = _share_equal(guesses, self._exact_labels)
+        note = f"{len(differences)} different"
+        if differences:
+            note += f", float32 margins up to {differences[0].amount:.4f}"
         worst = () if share >= bound else tuple(differences[:WORST])
-        return Check("same label", "cost", share, bound, True, len(guesses), worst, f"{len(differences)} different")
+        return Check("same label", "cost", share, bound, True, len(guesses), worst, note)
 
 
 class _Stages:

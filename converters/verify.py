@@ -15,7 +15,7 @@ from retvec_lite.converters.golden import check_golden, golden_bytes
 from retvec_lite.converters.ops import LITERT_ONLY, check_operators
 from retvec_lite.converters.oracle import Floats, Oracle
 from retvec_lite.converters.parity import Examiner
-from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
 from retvec_lite.dataset import Dataset, read_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import RUNTIMES, Artifact, installed_runtimes, read_artifact
@@ -133,7 +133,11 @@ def verify(
             wrong with an artifact is a result, not an error.
     """
     folder = Path(dist)
-    files = sorted(folder.glob("*.tflite"))
+    order = [f"classifier-{recipe}.tflite" for recipe in RECIPES]
+    files = sorted(
+        folder.glob("*.tflite"),
+        key=lambda file: (order.index(file.name) if file.name in order else len(order), file.name),
+    )
     if not files:
         raise RetvecLiteError(
             f"Expected a folder that 'retvec-lite export' wrote, received {dist}, which holds no .tflite file."

@@ -73,6 +73,11 @@ class CnnHead(HeadSpec):
     blocks: int = 2
     region: int = 1
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.region % 2 == 0:
+            raise RetvecLiteError(f"Expected the region of cnn to be an odd number of words, received {self.region}.")
+
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """See `HeadSpec.shapes`."""
         shapes = _dense("head/region", self.region * inputs, self.filters)

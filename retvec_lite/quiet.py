@@ -36,5 +36,7 @@ def load_tensorflow() -> None:
     with silent_standard_error():
         import tensorflow as tf
 
+        # Training compiles a step for each of a few lengths on purpose; Python's logger warns of "retracing".
+        tf.get_logger().setLevel("ERROR")
         # The first operation starts the device layer, which has something to say about missing GPUs.
         tf.constant(0)

@@ -12,7 +12,7 @@ from retvec_lite.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
 
 SMALL_HEADS: tuple[HeadSpec, ...] = (
     PoolHead(hidden=24),
-    CnnHead(filters=16, blocks=3),
+    CnnHead(filters=16, blocks=3, region=3),
     RnnHead(projection=12, units=10),
     BertHead(width=16, layers=2, attention_heads=4, feed_forward=20),
 )

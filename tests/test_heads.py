@@ -10,7 +10,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.heads import HEADS, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead, head_from_dict
 
 ALL = [PoolHead(), CnnHead(), RnnHead(), BertHead()]
-SMALL = [PoolHead(hidden=6), CnnHead(filters=5, blocks=3), RnnHead(projection=4, units=3), BertHead(width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
+SMALL = [PoolHead(hidden=6), CnnHead(filters=5, blocks=3, region=5), RnnHead(projection=4, units=3), BertHead(width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
 
 EMBEDDING_BYTES = 218_000
 """Of the int8 embedding: 336 * 256 + 2 * 256 * 256 weights of one byte, 768 float32 biases and as many scales."""

@@ -45,7 +45,7 @@ def test_pool_is_the_mean_and_maximum_of_one_dense_layer() -> None:
 
 
 def test_cnn_looks_at_neighbours_then_halves() -> None:
-    head = CnnHead(filters=1, blocks=2)
+    head = CnnHead(filters=1, blocks=2, region=3)
     weights = ones(head, 1, 4)
     for block in range(2):
         weights[f"head/block_{block}/depthwise"] = np.array([[0.0], [1.0], [0.5]], np.float32)
@@ -60,7 +60,7 @@ def test_cnn_looks_at_neighbours_then_halves() -> None:
 
 
 def test_an_odd_number_of_words_is_halved_with_the_last_alone() -> None:
-    head = CnnHead(filters=1, blocks=2)
+    head = CnnHead(filters=1, blocks=2, region=3)
     weights = ones(head, 1, 3)
     for name in weights:
         if "block" in name:

@@ -25,7 +25,7 @@ def lengths(max_words: int) -> tuple[int, ...]:
 
 
 def epoch(ids: Ids, batch_size: int, rng: np.random.Generator) -> Iterator[Batch]:
-    """Every text once, in random order, batches of similar length; the rest that fills no batch waits for the next epoch."""
+    """Texts in random order, none twice, in batches of similar length; the few that fill no batch wait for the next epoch."""
     used = used_words(ids)
     order = rng.permutation(len(ids))
     window = batch_size * _WINDOW

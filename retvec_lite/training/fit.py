@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from retvec_lite.config import EncoderConfig
 from retvec_lite.dataset import Dataset
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.heads import HeadSpec
 from retvec_lite.training.batches import epoch
 from retvec_lite.training.network import Network, class_weights, cosine_schedule
@@ -115,6 +116,11 @@ def fit(
         logits = {
             rate: network.logits(ids, len(labels), 256) for rate, ids in zip(VALIDATION_RATES, held_ids, strict=True)
         }
+        if not np.isfinite(losses).all():
+            raise RetvecLiteError(
+                f"Expected training to converge, received a loss of {losses[-1]} in epoch {number + 1}: "
+                "the data or the embedding holds something extreme."
+            )
         accuracies = {rate: float((found.argmax(axis=1) == truth).mean()) for rate, found in logits.items()}
         score = float(np.mean(list(accuracies.values())))
         history.append({"epoch": number + 1, "loss": float(np.mean(losses)), "accuracy": accuracies, "score": score})

@@ -60,7 +60,7 @@ class Network:
         self._class_weights = tf.constant(class_weights)
         self._label_smoothing = label_smoothing
         self._dropout = dropout
-        self._seed = seed
+        self._seed = seed % 2**20
         self._variables = {name: keras.Variable(value, name=name.replace("/", "_")) for name, value in weights.items()}
         # Adam ignores a gradient's scale, so the embedding's smaller rate takes an optimizer of its own.
         self._optimizers = []

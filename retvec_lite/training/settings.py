@@ -41,7 +41,7 @@ def recommended(texts: int, *, fine_tune: bool, **chosen: Any) -> FitSettings:
     """
     defaults: dict[str, Any] = {}
     if texts >= _MANY:
-        defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2}
+        defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2, "copies": 4}
     if fine_tune:
         defaults |= {"learning_rate": 1e-3}
     return FitSettings(**{**defaults, **chosen})

@@ -14,7 +14,9 @@ CONFIGS = (
     EncoderConfig(max_chars=64, max_words=8),
     EncoderConfig(max_chars=20, max_words=1),
     EncoderConfig(word_length=64, max_chars=200, max_words=4, cjk_piece=None),
-    EncoderConfig(max_chars=128, max_words=8, overflow="truncate", cjk_piece=None, sea_piece=None, drop_invisible=False),
+    EncoderConfig(
+        max_chars=128, max_words=8, overflow="truncate", cjk_piece=None, sea_piece=None, drop_invisible=False
+    ),
 )
 LABELS = ("yes", "no, really", "„maybe“ 🙂")
 
@@ -61,9 +63,7 @@ def test_hostile_inputs_are_there() -> None:
 
 def test_too_long_words_and_texts_are_there() -> None:
     config = EncoderConfig(max_chars=2048)
-    pieces = {
-        text.name: reference.count_pieces(text.codepoints.tolist(), config) for text in golden_texts(config)
-    }
+    pieces = {text.name: reference.count_pieces(text.codepoints.tolist(), config) for text in golden_texts(config)}
     assert pieces["words as long as a slot"] == 3
     assert pieces["words one longer than a slot"] == 6
     assert pieces["more words than slots"] > config.max_words
@@ -120,7 +120,11 @@ def test_an_untouched_document_passes() -> None:
         (b'"name":"empty"', b'"name":"void"', "'empty' of the reference: it is missing"),
         (b'"codepoints":[97],', b'"codepoints":[98],', "'one letter'.*its codepoints"),
         (b'"words":[[97,0', b'"words":[[98,0', "'one letter'.*its words"),
-        (b'"words":[],"probabilities":{"int8":[', b'"words":[],"probabilities":{"int8":[1', "its probabilities for int8"),
+        (
+            b'"words":[],"probabilities":{"int8":[',
+            b'"words":[],"probabilities":{"int8":[1',
+            "its probabilities for int8",
+        ),
         (b'"words":[],"probabilities":{"int8":[', b'"words":[],"probabilities":{"int8":[NaN,', "its probabilities"),
         (b'"cases"', b'"boxes"', "as export writes it"),
         (b"{", b"[", "as export writes it"),

@@ -1,0 +1,105 @@
+import dataclasses
+import json
+import math
+import re
+
+import pytest
+import standin
+from exported import exports
+
+from retvec_lite.converters.checks import Check, Difference, RuntimeResult
+from retvec_lite.converters.report import Exported, Report, format_bound, format_value
+from retvec_lite.converters.verify import ArtifactResult
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    data = (exports() / "pool" / "classifier-int4.tflite").read_bytes()
+    checks = (
+        Check("words", "computation", 0.0, 0.0, texts=70),
+        Check("embedding", "computation", math.nan, 0.02, texts=70, worst=(Difference("a | b\nc", math.nan, "at 0"),)),
+        Check("same label", "cost", 0.98, 0.985, True, 300, note="6 different"),
+    )
+    runs = (
+        RuntimeResult("ai-edge-litert", "2.3.0", True, checks, None, 0.5),
+        RuntimeResult("tflite-runtime", "2.14.0", False, (), "refused: op | version"),
+    )
+    result = ArtifactResult(
+        "classifier-int4.tflite", "int4", len(data), (Check("size", "file", 54321.0, 999999),), runs
+    )
+    classifier = dataclasses.replace(
+        standin.classifier("pool"),
+        training={"data": "train.csv", "validation": {"0": 0.912345678, "0.5": 0.8}, "history": [{"epoch": 1}] * 100},
+        embedding={"name": "random", "card": {"steps": 0}},
+    )
+    return Report(
+        classifier=classifier,
+        created_by="retvec-lite tests",
+        artifacts=[Exported(data, {"ai-edge-litert": "2.3.0"}, result)],
+        texts="300 texts of test.csv",
+        golden_texts=70,
+        accuracy=0.75,
+        skipped=["tflite-runtime"],
+    )
+
+
+def test_json_is_sorted_and_has_no_nan(report: Report) -> None:
+    data = report.to_json()
+    found = json.loads(data, parse_constant=pytest.fail)
+    assert data == (json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    artifact = found["artifacts"][0]
+    assert artifact["recipe"] == "int4"
+    assert sum(artifact["sizes"].values()) == artifact["bytes"]
+    assert artifact["oldest_runtime"] == {"ai-edge-litert": "2.3.0"}
+    assert {"name": "GELU", "version": 1, "count": 3} in artifact["operators"]
+    assert artifact["runtimes"][0]["checks"][1]["value"] is None
+    assert found["training"]["validation"]["0"] == 0.912345678
+
+
+def test_reports_hold_no_dates_durations_or_paths() -> None:
+    for head in ("pool", "bert"):
+        for name in ("report.json", "report.md", "golden.json"):
+            text = (exports() / head / name).read_text(encoding="utf-8")
+            assert not re.search(r"\b20[2-9]\d-\d\d|\bseconds\b|\bms\b", text), name
+            assert str(exports()) not in text
+
+
+def test_markdown_tables_are_whole(report: Report) -> None:
+    text = report.to_markdown().decode()
+    tables: dict[int, set[int]] = {}
+    number = 0
+    for line in text.splitlines():
+        if line.startswith("|"):
+            tables.setdefault(number, set()).add(len(re.findall(r"(?<!\\)\|", line)))
+        else:
+            number += 1
+    assert tables
+    assert all(len(widths) == 1 for widths in tables.values()), tables
+    for part in (
+        "classifier-int4.tflite",
+        "ai-edge-litert 2.3.0 or newer",
+        "**broken**",
+        "refused: op \\| version",
+        "not promised",
+        "98.00%",
+        "0.9123",
+        "100 entries, see report.json",
+        "Skipped, because not installed: tflite-runtime.",
+        "GELU (1, 3)",
+    ):
+        assert part in text, part
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "bound"),
+    [
+        (Check("words", "computation", 12.0, 0.0), "12", "identical"),
+        (Check("embedding", "computation", 3.21e-4, 2e-3), "3.2e-04", "<= 2.0e-03"),
+        (Check("embedding cosine", "cost", 0.99951, 0.999, True), "0.999510", ">= 0.999000"),
+        (Check("same label", "cost", 0.996, 0.995, True), "99.60%", ">= 99.50%"),
+        (Check("size", "file", 338961.0, 999999), "338,961", "<= 999,999"),
+    ],
+)
+def test_figures_are_made_for_people(check: Check, value: str, bound: str) -> None:
+    assert format_value(check) == value
+    assert format_bound(check) == bound
