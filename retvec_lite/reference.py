@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from retvec_lite.config import (
     BITS,
-    CJK_RANGES,
     INVISIBLE,
     MAX_CODE_POINT,
     REPLACEMENT,
-    SEA_RANGES,
     SEPARATORS,
+    UNSPACED,
     EncoderConfig,
     Piece,
 )
@@ -128,10 +127,9 @@ def _script(char: int, config: EncoderConfig) -> str | None:
     """Which cutting rule a character falls under; None for a separator."""
     if char in _SEPARATORS:
         return None
-    if config.cjk_piece and any(first <= char <= last for first, last in CJK_RANGES):
-        return "cjk"
-    if config.sea_piece and any(first <= char <= last for first, last in SEA_RANGES):
-        return "sea"
+    for script, ranges in UNSPACED.items():
+        if getattr(config, script) and any(first <= char <= last for first, last in ranges):
+            return script
     return "spaced"
 
 
@@ -141,7 +139,7 @@ def _cut(run: list[int], script: str | None, config: EncoderConfig) -> list[list
     if script == "spaced" and config.overflow == "truncate":
         return [run[: config.word_length]]
     whole = Piece(config.word_length, config.word_length)
-    length, step = {"cjk": config.cjk_piece, "sea": config.sea_piece}.get(script) or whole
+    length, step = whole if script == "spaced" else getattr(config, script)
     overlap = length - step
     starts = [start for start in range(0, len(run), step) if start == 0 or start + overlap < len(run)]
     return [run[start : start + length] for start in starts]

@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 
 from retvec_lite.config import (
     BITS,
-    CJK_RANGES,
+    HAN_RANGES,
     CONTRACT_VERSION,
     INVISIBLE,
+    KANA_RANGES,
     MAX_CODE_POINT,
     REPLACEMENT,
     SEA_RANGES,
     SEPARATORS,
+    UNSPACED,
     EncoderConfig,
     Piece,
 )
@@ -52,9 +54,14 @@ def _inside(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
     ("ranges", "inside", "outside"),
     [
         (
-            CJK_RANGES,
-            ("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "CJK RADICAL", "KANGXI", "HIRAGANA LETTER", "KATAKANA LETTER", "HALFWIDTH KATAKANA LETTER"),
-            ("LATIN", "CYRILLIC", "ARABIC", "DEVANAGARI", "HANGUL", "THAI", "DIGIT", "EMOJI", "FULLWIDTH", "BOPOMOFO", "KATAKANA MIDDLE DOT", "IDEOGRAPHIC FULL STOP"),
+            HAN_RANGES,
+            ("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "CJK RADICAL", "KANGXI"),
+            ("LATIN", "CYRILLIC", "ARABIC", "DEVANAGARI", "HANGUL", "THAI", "DIGIT", "EMOJI", "FULLWIDTH", "BOPOMOFO", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC FULL STOP"),
+        ),
+        (
+            KANA_RANGES,
+            ("HIRAGANA LETTER", "KATAKANA LETTER", "HALFWIDTH KATAKANA LETTER"),
+            ("LATIN", "HANGUL", "CJK", "KANGXI", "FULLWIDTH", "BOPOMOFO", "KATAKANA MIDDLE DOT", "IDEOGRAPHIC FULL STOP"),
         ),
         (
             SEA_RANGES,
@@ -75,11 +82,11 @@ def test_unspaced_scripts_are_whole(
 
 
 def test_every_code_point_has_one_class() -> None:
-    ranges = sorted(CJK_RANGES + SEA_RANGES)
+    ranges = sorted(span for spans in UNSPACED.values() for span in spans)
     assert all(first <= last for first, last in ranges)
     assert all(before[1] < after[0] for before, after in itertools.pairwise(ranges))
-    assert not any(_inside(code, CJK_RANGES + SEA_RANGES) for code in (0, REPLACEMENT, *SEPARATORS, *INVISIBLE))
-    assert not any(_inside(code, CJK_RANGES + SEA_RANGES) for code in range(0xD800, 0xE000))
+    assert not any(_inside(code, tuple(ranges)) for code in (0, REPLACEMENT, *SEPARATORS, *INVISIBLE))
+    assert not any(_inside(code, tuple(ranges)) for code in range(0xD800, 0xE000))
 
 
 def test_bits_hold_every_code_point() -> None:
@@ -97,7 +104,8 @@ def any_config() -> st.SearchStrategy[EncoderConfig]:
         word_length=st.integers(5, 64),
         overflow=st.sampled_from(["wrap", "truncate"]),
         drop_invisible=st.booleans(),
-        cjk_piece=st.sampled_from(PIECES),
+        han_piece=st.sampled_from(PIECES),
+        kana_piece=st.sampled_from(PIECES),
         sea_piece=st.sampled_from(PIECES),
     )
 
@@ -107,7 +115,7 @@ def test_json_round_trip_is_exact(config: EncoderConfig) -> None:
     again = EncoderConfig.from_json(config.to_json())
     assert again == config and hash(again) == hash(config) and again.to_json() == config.to_json()
     assert EncoderConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
-    assert all(isinstance(piece, Piece) for piece in (again.cjk_piece, again.sea_piece) if piece is not None)
+    assert all(isinstance(piece, Piece) for piece in (again.han_piece, again.kana_piece, again.sea_piece) if piece is not None)
 
 
 def test_a_config_cannot_be_changed() -> None:
@@ -116,7 +124,7 @@ def test_a_config_cannot_be_changed() -> None:
 
 
 def test_plain_tuples_become_pieces() -> None:
-    assert EncoderConfig(cjk_piece=(3, 2)).cjk_piece == Piece(length=3, step=2)  # type: ignore[arg-type]
+    assert EncoderConfig(han_piece=(3, 2)).han_piece == Piece(length=3, step=2)  # type: ignore[arg-type]
 
 
 def sentence(error: pytest.ExceptionInfo[RetvecLiteError]) -> str:
@@ -137,7 +145,7 @@ def sentence(error: pytest.ExceptionInfo[RetvecLiteError]) -> str:
         *(("drop_invisible", value) for value in (1, 0, None, "true", [])),
         *(
             (name, value)
-            for name in ("cjk_piece", "sea_piece")
+            for name in UNSPACED
             for value in ((2, 3), (2, 0), (0, 0), (-1, -1), (17, 1), (2,), (2, 1, 1), (2.0, 1), (True, True), 2, "21", [2, 1])
         ),
     ],

@@ -78,7 +78,7 @@ def test_invisible_characters_are_dropped_before_words_are_cut(invisible: int) -
 
 
 def test_a_dropped_character_joins_a_run_of_an_unspaced_script() -> None:
-    assert cut("漢\u200b字名") == ["漢字", "字名"]
+    assert cut("漢\u200b字名", han_piece=Piece(2, 1)) == ["漢字", "字名"]
     assert cut("漢\u200b字名", drop_invisible=False) == ["漢", "\u200b", "字名"]
 
 
@@ -102,32 +102,32 @@ def test_a_dropped_character_joins_a_run_of_an_unspaced_script() -> None:
     ],
 )
 def test_a_run_is_cut_into_pieces_that_each_show_something_new(piece: Piece | None, expected: list[str]) -> None:
-    assert cut("一二三四五", cjk_piece=piece) == expected
+    assert cut("一二三四五", han_piece=piece) == expected
 
 
 def test_one_character_alone_is_a_piece() -> None:
-    assert cut("漢 字", cjk_piece=Piece(2, 1)) == ["漢", "字"]
+    assert cut("漢 字", han_piece=Piece(2, 1)) == ["漢", "字"]
 
 
 def test_scripts_are_cut_apart() -> None:
-    assert cut("iPhone漢字が15台ไทยภาษาx", sea_piece=Piece(4, 4)) == [
-        "iPhone", "漢字", "字が", "15", "台", "ไทยภ", "าษา", "x",
+    assert cut("iPhone漢字がの15台ไทยภาษาx", han_piece=Piece(2, 1), kana_piece=Piece(2, 2), sea_piece=Piece(4, 4)) == [
+        "iPhone", "漢字", "がの", "15", "台", "ไทยภ", "าษา", "x",
     ]  # fmt: skip
 
 
-def test_han_and_kana_are_one_run_and_thai_and_khmer_too() -> None:
-    assert cut("仮なカ", cjk_piece=Piece(3, 3)) == ["仮なカ"]
+def test_hiragana_and_katakana_are_one_run_and_thai_and_khmer_too() -> None:
+    assert cut("仮なカ", han_piece=Piece(3, 3), kana_piece=Piece(3, 3)) == ["仮", "なカ"]
     assert cut("ไขខ្", sea_piece=Piece(4, 4)) == ["ไขខ្"]
 
 
 def test_without_a_rule_an_unspaced_script_is_like_every_other() -> None:
-    assert cut("a漢字b", cjk_piece=None) == ["a漢字b"]
+    assert cut("a漢字b", han_piece=None) == ["a漢字b"]
     assert cut("aไทยb", sea_piece=None) == ["aไทยb"]
-    assert cut("漢字ไทยก", cjk_piece=None, sea_piece=Piece(2, 2)) == ["漢字", "ไท", "ยก"]
+    assert cut("漢字ไทยก", han_piece=None, sea_piece=Piece(2, 2)) == ["漢字", "ไท", "ยก"]
 
 
 def test_cjk_punctuation_is_spaced_text() -> None:
-    assert cut("はい、三。", cjk_piece=Piece(2, 1)) == ["はい", "、", "三", "。"]
+    assert cut("はい、三。", kana_piece=Piece(2, 1)) == ["はい", "、", "三", "。"]
 
 
 # --- rule 5: length ---------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def test_or_its_rest_is_dropped() -> None:
 
 
 def test_truncation_leaves_pieces_alone() -> None:
-    assert cut("一二三四五六 abcdefgh", word_length=5, overflow="truncate", cjk_piece=Piece(2, 2)) == [
+    assert cut("一二三四五六 abcdefgh", word_length=5, overflow="truncate", han_piece=Piece(2, 2)) == [
         "一二", "三四", "五六", "abcde",
     ]  # fmt: skip
 
@@ -159,7 +159,7 @@ def test_no_word_is_lost_or_invented(config: EncoderConfig, data: st.DataObject)
     """With neighbouring pieces, wrapping and room enough, the slots are the text without separators."""
     values = data.draw(code_points(config.max_chars).filter(lambda found: all(value > 0 for value in found)))
     whole = EncoderConfig(
-        max_chars=config.max_chars, max_words=config.max_chars, cjk_piece=Piece(1, 1), sea_piece=Piece(3, 3)
+        max_chars=config.max_chars, max_words=config.max_chars, han_piece=Piece(1, 1), sea_piece=Piece(3, 3)
     )
     slots = words(padded(values, config.max_chars), whole)
     scalar = [0xFFFD if value > 0x10FFFF or 0xD800 <= value < 0xE000 else value for value in values]

@@ -16,17 +16,17 @@ import tensorflow as tf
 
 from retvec_lite.config import (
     BITS,
-    CJK_RANGES,
     INVISIBLE,
     MAX_CODE_POINT,
     REPLACEMENT,
-    SEA_RANGES,
     SEPARATORS,
+    UNSPACED,
     EncoderConfig,
     Piece,
 )
 
-_SEPARATOR, _SPACED, _CJK, _SEA, _INVISIBLE, _INVALID = range(6)
+_SEPARATOR, _SPACED, _INVISIBLE, _INVALID, _FIRST_UNSPACED = range(5)
+_UNSPACED: Final = {name: _FIRST_UNSPACED + place for place, name in enumerate(UNSPACED)}
 _PAGE: Final = 256
 
 
@@ -101,7 +101,7 @@ def word_bits(words: tf.Tensor) -> tf.Tensor:
 
 def _classify(codepoints: tf.Tensor, config: EncoderConfig) -> tuple[tf.Tensor, tf.Tensor]:
     """Sanitized code points and their classes, both int32 `[batch, max_chars]`."""
-    table = _class_table(config.cjk_piece is not None, config.sea_piece is not None, config.drop_invisible)
+    table = _class_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
     bounded = tf.clip_by_value(codepoints, -1, MAX_CODE_POINT + 1)
     page = tf.math.floordiv(bounded, _PAGE)
     low = bounded - page * _PAGE
@@ -140,29 +140,24 @@ def _rules(config: EncoderConfig) -> dict[int, Piece]:
     never = 1 << 30
     step = never if config.overflow == "truncate" else config.word_length
     rules = {_SPACED: Piece(config.word_length, step)}
-    if config.cjk_piece:
-        rules[_CJK] = config.cjk_piece
-    if config.sea_piece:
-        rules[_SEA] = config.sea_piece
-    return rules
+    return rules | {key: getattr(config, name) for name, key in _UNSPACED.items() if getattr(config, name)}
 
 
 def _per_class(values: dict[int, int]) -> npt.NDArray[np.int32]:
     """A table over all classes; the ones without a rule (separators) get 1, which no result depends on."""
-    return np.array([values.get(key, 1) for key in range(_INVALID + 1)], np.int32)
+    return np.array([values.get(key, 1) for key in range(_FIRST_UNSPACED + len(UNSPACED))], np.int32)
 
 
 @functools.cache
-def _class_table(cuts_cjk: bool, cuts_sea: bool, drops_invisible: bool) -> _ClassTable:
+def _class_table(unspaced: tuple[str, ...], drops_invisible: bool) -> _ClassTable:
     classes = np.full(MAX_CODE_POINT + 1, _SPACED, np.uint8)
     classes[[0, *SEPARATORS]] = _SEPARATOR
     if drops_invisible:
         classes[list(INVISIBLE)] = _INVISIBLE
     classes[0xD800:0xE000] = _INVALID
-    for cuts, ranges, key in ((cuts_cjk, CJK_RANGES, _CJK), (cuts_sea, SEA_RANGES, _SEA)):
-        if cuts:
-            for first, last in ranges:
-                classes[first : last + 1] = key
+    for name in unspaced:
+        for first, last in UNSPACED[name]:
+            classes[first : last + 1] = _UNSPACED[name]
     outside = np.full((1, _PAGE), _INVALID, np.uint8)
     pages = np.concatenate([outside, classes.reshape(-1, _PAGE), outside])
     unique, inverse = np.unique(pages, axis=0, return_inverse=True)

@@ -1,22 +1,22 @@
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from retvec_lite import reference
-from retvec_lite.config import BITS, INVISIBLE, SEPARATORS, EncoderConfig
+from retvec_lite.config import BITS, INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
 from retvec_lite.converters.golden import check_golden, golden_bytes, golden_texts
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.errors import RetvecLiteError
 
+UNCUT: dict[str, Any] = dict.fromkeys(UNSPACED)
 CONFIGS = (
     EncoderConfig(),
     EncoderConfig(max_chars=64, max_words=8),
     EncoderConfig(max_chars=20, max_words=1),
-    EncoderConfig(word_length=64, max_chars=200, max_words=4, cjk_piece=None),
-    EncoderConfig(
-        max_chars=128, max_words=8, overflow="truncate", cjk_piece=None, sea_piece=None, drop_invisible=False
-    ),
+    EncoderConfig(word_length=64, max_chars=200, max_words=4, **UNCUT),
+    EncoderConfig(max_chars=128, max_words=8, overflow="truncate", drop_invisible=False, **UNCUT),
 )
 LABELS = ("yes", "no, really", "„maybe“ 🙂")
 

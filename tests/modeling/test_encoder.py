@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retvec_lite import reference
-from retvec_lite.config import BITS, CJK_RANGES, SEA_RANGES, EncoderConfig, Piece
+from retvec_lite.config import BITS, UNSPACED, EncoderConfig, Piece
 from retvec_lite.modeling.encoder import encode_words, word_bits
 
 Rows = npt.NDArray[np.int32]
@@ -47,9 +47,9 @@ CONFIGS = [
     EncoderConfig(max_chars=96, max_words=24),
     EncoderConfig(max_chars=96, max_words=200, drop_invisible=False),
     EncoderConfig(max_chars=96, max_words=1, overflow="truncate"),
-    EncoderConfig(max_chars=96, max_words=24, overflow="truncate", cjk_piece=None, sea_piece=None),
-    *(EncoderConfig(max_chars=64, max_words=12, word_length=5, cjk_piece=piece, sea_piece=piece) for piece in PIECES),
-    EncoderConfig(max_chars=64, max_words=64, word_length=1, cjk_piece=Piece(1, 1), sea_piece=Piece(1, 1)),
+    EncoderConfig(max_chars=96, max_words=24, overflow="truncate", han_piece=None, kana_piece=None, sea_piece=None),
+    *(EncoderConfig(max_chars=64, max_words=12, word_length=5, han_piece=piece, kana_piece=piece, sea_piece=piece) for piece in PIECES),
+    EncoderConfig(max_chars=64, max_words=64, word_length=1, han_piece=Piece(1, 1), kana_piece=Piece(1, 1), sea_piece=Piece(1, 1)),
     EncoderConfig(max_chars=1, max_words=3),
     EncoderConfig(max_chars=7, max_words=8, word_length=64, sea_piece=Piece(64, 1)),
 ]
@@ -81,7 +81,7 @@ def test_the_graph_of_one_text_as_it_is_exported() -> None:
 def test_every_border_of_the_character_classes() -> None:
     """The ends of every range and page of 256, all separators and invisible characters, each with its neighbours, in a word."""
     config = EncoderConfig(max_chars=3, max_words=6)
-    borders = {code for ranges in (CJK_RANGES, SEA_RANGES) for span in ranges for code in span}
+    borders = {code for ranges in UNSPACED.values() for span in ranges for code in span}
     pages = {page * 256 for page in range(0x1100)}
     codes = {*borders, *pages, *HOSTILE, *(code for kind in KINDS for code in kind)}
     codes = sorted({near for code in codes for near in (code - 1, code, code + 1) if INT32[0] <= near <= INT32[1]})
@@ -94,7 +94,7 @@ def test_a_text_of_one_value_alone(fill: int) -> None:
     for config in (
         CONFIGS[0],
         CONFIGS[2],
-        EncoderConfig(max_chars=40, max_words=50, word_length=5, cjk_piece=Piece(5, 1)),
+        EncoderConfig(max_chars=40, max_words=50, word_length=5, han_piece=Piece(5, 1)),
     ):
         rows = np.full((2, config.max_chars), fill, np.int32)
         assert_same(rows, encode_words(tf.constant(rows), config), config)
