@@ -105,7 +105,7 @@ def test_the_installed_wheel_works_without_the_source_tree(wheel: Path, tmp_path
     assert done.returncode == 0, done.stderr
     *paths, sizes = done.stdout.splitlines()
     assert all(Path(path).is_relative_to(site) for path in paths)
-    assert sizes == "1890 430"
+    assert sizes == "7479 1830"
 
 
 def test_the_starter_data_load_from_a_zip_file(wheel: Path, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_the_starter_data_load_from_a_zip_file(wheel: Path, tmp_path: Path) -> N
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout.strip()) == (0, "430"), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (0, "1830"), done.stderr
 
 
 def test_the_light_path_imports_neither_tensorflow_nor_a_runtime() -> None:

