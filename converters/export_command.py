@@ -16,10 +16,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", default="tflite", metavar="NAME", help="tflite, the only one so far")
     parser.add_argument(
         "--recipe",
-        action="append",
+        action="extend",
+        nargs="+",
         choices=RECIPES,
         metavar="NAME",
-        help=f"may be given several times (default {DEFAULT_RECIPE}): "
+        help=f"one or several (default {DEFAULT_RECIPE}): "
         + "; ".join(f"{recipe.name}: {recipe.description}" for recipe in RECIPES.values()),
     )
     parser.add_argument("--force", action="store_true", help="replace an earlier export")

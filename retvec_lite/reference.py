@@ -97,7 +97,8 @@ def dense(inputs: FloatArray, weights: Weights, name: str) -> FloatArray:
 def gelu(inputs: FloatArray) -> FloatArray:
     """Exact GELU, x * (1 + erf(x / sqrt 2)) / 2 (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415)."""
     erf = np.frompyfunc(math.erf, 1, 1)(inputs.astype(np.float64) / math.sqrt(2.0)).astype(np.float64)
-    return (0.5 * inputs * (1.0 + erf)).astype(np.float32)
+    activated: FloatArray = (0.5 * inputs * (1.0 + erf)).astype(np.float32)
+    return activated
 
 
 def _pieces(values: list[int], config: EncoderConfig) -> list[list[int]]:

@@ -22,7 +22,8 @@ def probabilities(slots: IntArray, head: HeadSpec, weights: Weights) -> FloatArr
     """
     logits = head_logits(embed(bits(slots), weights), slots[:, 0] != 0, head, weights)
     shifted = np.exp((logits - logits.max()).astype(np.float64))
-    return (shifted / shifted.sum()).astype(np.float32)
+    shares: FloatArray = (shifted / shifted.sum()).astype(np.float32)
+    return shares
 
 
 def head_logits(embeddings: FloatArray, mask: Mask, head: HeadSpec, weights: Weights) -> FloatArray:
@@ -39,7 +40,8 @@ def head_logits(embeddings: FloatArray, mask: Mask, head: HeadSpec, weights: Wei
             hidden = _bert(present, mask, head, weights)
         case _:
             raise TypeError(f"Expected one of the heads of retvec_lite.heads, received {head!r}.")
-    return dense(_mean_and_max(hidden, mask)[None], weights, "head/logits")[0]
+    logits: FloatArray = dense(_mean_and_max(hidden, mask)[None], weights, "head/logits")[0]
+    return logits
 
 
 def _mean_and_max(values: FloatArray, mask: Mask) -> FloatArray:
@@ -47,7 +49,8 @@ def _mean_and_max(values: FloatArray, mask: Mask) -> FloatArray:
     if not mask.any():
         return np.zeros(2 * values.shape[1], np.float32)
     used = values[mask]
-    return np.concatenate([used.mean(axis=0, dtype=np.float64), used.max(axis=0)]).astype(np.float32)
+    pooled: FloatArray = np.concatenate([used.mean(axis=0, dtype=np.float64), used.max(axis=0)]).astype(np.float32)
+    return pooled
 
 
 def _neighbours(values: FloatArray, count: int = 3) -> FloatArray:
@@ -88,11 +91,13 @@ def _lstm(values: FloatArray, head: RnnHead, weights: Weights) -> FloatArray:
         cell = _sigmoid(forget) * cell + _sigmoid(entry) * np.tanh(candidate)
         state = _sigmoid(output) * np.tanh(cell)
         outputs.append(state)
-    return np.stack(outputs).astype(np.float32)
+    sequence: FloatArray = np.stack(outputs).astype(np.float32)
+    return sequence
 
 
 def _sigmoid(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return 0.5 * (1.0 + np.tanh(0.5 * values))
+    result: npt.NDArray[np.float64] = 0.5 * (1.0 + np.tanh(0.5 * values))
+    return result
 
 
 def _bert(values: FloatArray, mask: Mask, head: BertHead, weights: Weights) -> FloatArray:
@@ -125,4 +130,6 @@ def _attention(values: FloatArray, mask: Mask, head: BertHead, weights: Weights,
 def _normalize(values: FloatArray) -> FloatArray:
     """Layer normalization over the width (Ba et al. 2016, https://arxiv.org/abs/1607.06450), without gain and bias."""
     centred = values - values.mean(axis=-1, keepdims=True, dtype=np.float64)
-    return (centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)).astype(np.float32)
+    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)
+    normed: FloatArray = (centred / deviation).astype(np.float32)
+    return normed

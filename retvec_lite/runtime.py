@@ -191,10 +191,6 @@ def import_runtime(name: str | None = None) -> tuple[str, Any]:
         raise RetvecLiteError(f"Expected {choice} to work here, but it cannot be imported: {error}.") from error
 
 
-# The name that converters/runtime_worker.py knows; gone as soon as it uses the public one.
-_import_runtime = import_runtime
-
-
 def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_threads: int = 1) -> Any:
     """An allocated interpreter of any .tflite, for measuring; `TextClassifier` is what runs an exported one.
 

@@ -40,8 +40,13 @@ def safetensors_bytes(tensors: Mapping[str, npt.NDArray[np.float32]], metadata: 
     """
     from safetensors.numpy import save
 
-    data = save({name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}, metadata=dict(metadata))
+    data = save(
+        {name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}, metadata=dict(metadata)
+    )
     length = int.from_bytes(data[:8], "little")
-    header = json.dumps(json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    header = json.dumps(
+        json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    ).encode()
     header += b" " * (-len(header) % 8)
-    return len(header).to_bytes(8, "little") + header + data[8 + length :]
+    rewritten: bytes = len(header).to_bytes(8, "little") + header + data[8 + length :]
+    return rewritten

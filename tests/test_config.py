@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from retvec_lite.config import (
     BITS,
-    HAN_RANGES,
     CONTRACT_VERSION,
+    HAN_RANGES,
     INVISIBLE,
     KANA_RANGES,
     MAX_CODE_POINT,
@@ -115,7 +115,9 @@ def test_json_round_trip_is_exact(config: EncoderConfig) -> None:
     again = EncoderConfig.from_json(config.to_json())
     assert again == config and hash(again) == hash(config) and again.to_json() == config.to_json()
     assert EncoderConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
-    assert all(isinstance(piece, Piece) for piece in (again.han_piece, again.kana_piece, again.sea_piece) if piece is not None)
+    assert all(
+        isinstance(piece, Piece) for piece in (again.han_piece, again.kana_piece, again.sea_piece) if piece is not None
+    )
 
 
 def test_a_config_cannot_be_changed() -> None:

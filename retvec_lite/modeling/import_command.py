@@ -5,7 +5,9 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("source", metavar="SOURCE", help="SavedModel folder, TF.js folder, or .npz with k0, b0, ..., k2, b2")
+    parser.add_argument(
+        "source", metavar="SOURCE", help="SavedModel folder, TF.js folder, or .npz with k0, b0, ..., k2, b2"
+    )
     parser.add_argument("--out", metavar="FILE", required=True, help="embedding file to write (.safetensors)")
     parser.add_argument("--force", action="store_true", help="replace an existing FILE")
 

@@ -99,7 +99,7 @@ def _tfjs(path: Path) -> Arrays:
     """Weights of a TF.js model: `weightsManifest` names shapes and dtypes in the order of the bytes of its shard files."""
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))["weightsManifest"]
-        arrays = {}
+        arrays: dict[str, npt.NDArray[np.float32]] = {}
         for group in manifest:
             data = b"".join((path.parent / name).read_bytes() for name in group["paths"])
             offset = 0

@@ -30,7 +30,7 @@ def epoch(ids: Ids, batch_size: int, rng: np.random.Generator) -> Iterator[Batch
     order = rng.permutation(len(ids))
     window = batch_size * _WINDOW
     groups = [order[start : start + window] for start in range(0, len(order), window)]
-    batches = []
+    batches: list[npt.NDArray[np.int64]] = []
     for group in groups:
         group = group[np.argsort(used[group], kind="stable")]
         count = len(group) // batch_size
@@ -53,7 +53,8 @@ def in_order(ids: Ids, batch_size: int) -> Iterator[Batch]:
 
 def used_words(ids: Ids) -> npt.NDArray[np.int64]:
     """Slots in use per text; they are always the first ones."""
-    return (ids != 0).sum(axis=1)
+    used: npt.NDArray[np.int64] = (ids != 0).sum(axis=1)
+    return used
 
 
 def _cut(ids: Ids, needed: int) -> Ids:

@@ -165,7 +165,8 @@ def class_weights(labels: npt.NDArray[np.int32], classes: int) -> Array:
     """
     counts = np.bincount(labels, minlength=classes)
     weights = 1.0 / np.sqrt(np.maximum(counts, 1))
-    return (weights / weights[labels].mean()).astype(np.float32)
+    scaled: Array = (weights / weights[labels].mean()).astype(np.float32)
+    return scaled
 
 
 def cosine_schedule(peak: float, steps: int, warmup: int) -> Schedule:

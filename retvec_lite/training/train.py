@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,18 +112,3 @@ def _share_cut(training: Dataset, config: EncoderConfig) -> float:
     """Share of the training texts with words beyond `max_words` or `max_chars`."""
     fitting = (encode_texts(training.texts, config).ids != 0).sum(axis=1)
     return float(np.mean(fitting < count_words(training.texts, config)))
-
-
-def read_validation(value: str) -> Path | float:
-    """The argument of `--validation`: a share of the training data between 0 and 1, or a file.
-
-    Raises:
-        RetvecLiteError: for a number that is no share.
-    """
-    try:
-        share = float(value)
-    except ValueError:
-        return Path(value)
-    if not 0.0 < share < 1.0:
-        raise RetvecLiteError(f"Expected --validation to be a file or a share between 0 and 1, received {value}.")
-    return share

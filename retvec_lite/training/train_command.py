@@ -50,21 +50,23 @@ def run(args: argparse.Namespace) -> int:
     chosen = _chosen_settings(args)
     refuse_existing(args.out, args.force)
 
-    from retvec_lite.dataset import read_dataset
+    from retvec_lite.dataset import check_trainable, read_dataset
     from retvec_lite.quiet import load_tensorflow
     from retvec_lite.starter_data import starter_file
+
+    path = starter_file("train") if args.data == "starter" else Path(args.data)
+    dataset = read_dataset(path, args.text_column, args.label_column)
+    check_trainable(dataset)
+    validation = _validation(args.validation)
+    if isinstance(validation, Path):
+        held_out = read_dataset(validation, args.text_column, args.label_column)
 
     load_tensorflow()
 
     from retvec_lite.training.progress import progress
-    from retvec_lite.training.train import choose_embedding, read_validation, train
+    from retvec_lite.training.train import choose_embedding, train
     from retvec_lite.training.train_report import print_report, training_json
 
-    path = starter_file("train") if args.data == "starter" else Path(args.data)
-    dataset = read_dataset(path, args.text_column, args.label_column)
-    validation = read_validation(args.validation)
-    if isinstance(validation, Path):
-        held_out = read_dataset(validation, args.text_column, args.label_column)
     embedding = choose_embedding(args.embedding)
     with atomic_directory(args.out, force=args.force, owned=OUTPUT_FILES) as folder:
         with progress() as report:
@@ -103,3 +105,14 @@ def _chosen_settings(args: argparse.Namespace) -> dict[str, float]:
         raise RetvecLiteError(f"Expected --epochs to be at least 1, received {args.epochs}.")
     chosen = {"epochs": args.epochs, "typo_rate": args.typo_rate, "seed": args.seed}
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _validation(value: str) -> Path | float:
+    """A share of the training data between 0 and 1, or a file."""
+    try:
+        share = float(value)
+    except ValueError:
+        return Path(value)
+    if not 0.0 < share < 1.0:
+        raise RetvecLiteError(f"Expected --validation to be a file or a share between 0 and 1, received {value}.")
+    return share

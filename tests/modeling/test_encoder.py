@@ -48,8 +48,13 @@ CONFIGS = [
     EncoderConfig(max_chars=96, max_words=200, drop_invisible=False),
     EncoderConfig(max_chars=96, max_words=1, overflow="truncate"),
     EncoderConfig(max_chars=96, max_words=24, overflow="truncate", han_piece=None, kana_piece=None, sea_piece=None),
-    *(EncoderConfig(max_chars=64, max_words=12, word_length=5, han_piece=piece, kana_piece=piece, sea_piece=piece) for piece in PIECES),
-    EncoderConfig(max_chars=64, max_words=64, word_length=1, han_piece=Piece(1, 1), kana_piece=Piece(1, 1), sea_piece=Piece(1, 1)),
+    *(
+        EncoderConfig(max_chars=64, max_words=12, word_length=5, han_piece=piece, kana_piece=piece, sea_piece=piece)
+        for piece in PIECES
+    ),
+    EncoderConfig(
+        max_chars=64, max_words=64, word_length=1, han_piece=Piece(1, 1), kana_piece=Piece(1, 1), sea_piece=Piece(1, 1)
+    ),
     EncoderConfig(max_chars=1, max_words=3),
     EncoderConfig(max_chars=7, max_words=8, word_length=64, sea_piece=Piece(64, 1)),
 ]

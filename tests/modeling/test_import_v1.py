@@ -18,7 +18,9 @@ from retvec_lite.modeling.import_v1 import import_v1
 Arrays = dict[str, np.ndarray]
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
-PARITY = EncoderConfig(max_words=1, overflow="truncate", drop_invisible=False, han_piece=None, kana_piece=None, sea_piece=None)
+PARITY = EncoderConfig(
+    max_words=1, overflow="truncate", drop_invisible=False, han_piece=None, kana_piece=None, sea_piece=None
+)
 TEXTS = ["", "a", "icecream", "Straße", "🙂👩‍🚀", "漢字", "\U0010ffff" * 20, "x" * 16]
 
 

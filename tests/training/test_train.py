@@ -14,7 +14,8 @@ from retvec_lite.dataset import Dataset, split
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training import train as train_module
 from retvec_lite.training.fit import VALIDATION_RATES
-from retvec_lite.training.train import Trained, choose_embedding, read_validation, train
+from retvec_lite.training.train import Trained, choose_embedding, train
+from retvec_lite.training.train_command import _validation
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +85,8 @@ def test_embeddings_are_chosen_by_name(tmp_path: Path) -> None:
 
 
 def test_validation_is_a_share_or_a_file() -> None:
-    assert read_validation("0.25") == 0.25
-    assert read_validation("test.csv") == Path("test.csv")
+    assert _validation("0.25") == 0.25
+    assert _validation("test.csv") == Path("test.csv")
     for value in ("0", "1", "-0.1", "nan", "inf", "25"):
         with pytest.raises(RetvecLiteError, match=f"--validation .* received {value}"):
-            read_validation(value)
+            _validation(value)
