@@ -15,7 +15,7 @@ from retvec_lite.heads import HeadSpec
 from retvec_lite.training.batches import epoch
 from retvec_lite.training.network import Network, class_weights, cosine_schedule
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.texts import EncodedTexts, embed_words, encode_texts
+from retvec_lite.training.texts import EncodedTexts, Ids, embed_words, encode_texts
 from retvec_lite.typos import mistype
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
@@ -104,7 +104,7 @@ def fit(
         seed=settings.seed,
     )
 
-    best_score, best_weights, best_logits, best_epoch = -math.inf, network.weights(), {}, 0
+    best_score, best_weights, best_epoch = -math.inf, network.weights(), 0
     history: list[dict[str, Any]] = []
     count = 0
     for number in range(settings.epochs):
@@ -113,9 +113,7 @@ def fit(
             losses.append(network.train(batch, targets[batch.rows], count))
             count += 1
             report("training", min(count, steps), steps)
-        logits = {
-            rate: network.logits(ids, len(labels), 256) for rate, ids in zip(VALIDATION_RATES, held_ids, strict=True)
-        }
+        logits = _held_out_logits(network, held_ids, len(labels))
         if not np.isfinite(losses).all():
             raise RetvecLiteError(
                 f"Expected training to converge, received a loss of {losses[-1]} in epoch {number + 1}: "
@@ -125,10 +123,17 @@ def fit(
         score = float(np.mean(list(accuracies.values())))
         history.append({"epoch": number + 1, "loss": float(np.mean(losses)), "accuracy": accuracies, "score": score})
         if score > best_score:
-            best_score, best_weights, best_logits, best_epoch = score, network.weights(), logits, number
+            best_score, best_weights, best_epoch = score, network.weights(), number
         elif number - best_epoch >= settings.patience:
             break
-    return FitResult({**embedding, **best_weights}, best_logits, history, best_epoch + 1)
+    network.load(best_weights)
+    final_logits = _held_out_logits(network, held_ids, len(labels))
+    return FitResult({**embedding, **best_weights}, final_logits, history, best_epoch + 1)
+
+
+def _held_out_logits(network: Network, held_ids: Sequence[Ids], classes: int) -> dict[float, npt.NDArray[np.float32]]:
+    """Validation logits at each of `VALIDATION_RATES`."""
+    return {rate: network.logits(ids, classes, 256) for rate, ids in zip(VALIDATION_RATES, held_ids, strict=True)}
 
 
 def augmented_copies(texts: Sequence[str], settings: FitSettings) -> list[list[str]]:

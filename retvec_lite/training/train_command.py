@@ -103,6 +103,8 @@ def _chosen_settings(args: argparse.Namespace) -> dict[str, float]:
         )
     if args.epochs is not None and args.epochs < 1:
         raise RetvecLiteError(f"Expected --epochs to be at least 1, received {args.epochs}.")
+    if not 0 <= args.seed < 2**31:
+        raise RetvecLiteError(f"Expected --seed to be an integer from 0 to {2**31 - 1}, received {args.seed}.")
     chosen = {"epochs": args.epochs, "typo_rate": args.typo_rate, "seed": args.seed}
     return {name: value for name, value in chosen.items() if value is not None}
 

@@ -10,6 +10,7 @@ from modeling_cases import SMALL_HEADS, random_embedding
 from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite.config import EncoderConfig
+from retvec_lite.converters.quantize import to_grid
 from retvec_lite.heads import HeadSpec, PoolHead
 from retvec_lite.training import fit as fit_module
 from retvec_lite.training.batches import Batch
@@ -171,13 +172,16 @@ def test_training_stops_early_and_gives_the_best_epoch_back(
             return 1.0
 
         def logits(self, ids: Any, classes: int, batch_size: int) -> npt.NDArray[np.float32]:
-            share = scores[self.predictions // len(VALIDATION_RATES)]
+            share = scores[min(self.predictions // len(VALIDATION_RATES), len(scores) - 1)]
             self.predictions += 1
             guess = np.where(np.arange(4) < share * 4, truth, (truth + 1) % 4)
             return np.eye(4, dtype=np.float32)[guess] * self.predictions
 
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:
             return {"head/epoch": np.array([self.predictions / len(VALIDATION_RATES)], np.float32)}
+
+        def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
+            self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(VALIDATION_RATES))
 
     monkeypatch.setattr(fit_module, "Network", Scripted)
     settings = FitSettings(**{**vars(QUICK), "epochs": 5, "patience": 2})
@@ -214,10 +218,22 @@ def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
     )  # fmt: skip
     ids = rng.integers(0, 40, (6, 8)).astype(np.int32)
     ids = np.take_along_axis(ids, np.argsort(ids == 0, axis=1, kind="stable"), axis=1)
+    weights = network.weights()
+    network.load(weights)
     before = network.logits(ids, 4, 4)
-    assert same(network.weights(), weights)
+    assert same(network.weights(), weights), "what lies on its grid stays there"
     assert network.train(Batch(np.arange(6), ids), np.array([0, 1, 2, 3, 0, 1], np.int32), 1) > 0
     assert not np.allclose(network.logits(ids, 4, 4), before)
     network.load(weights)
     np.testing.assert_array_equal(network.logits(ids, 4, 4), before)
     np.testing.assert_allclose(network.logits(ids[::-1], 4, 4)[::-1], before, atol=1e-6)
+
+
+def test_matrices_end_on_their_four_bit_grid(frozen: FitResult) -> None:
+    """So that a float32, an int8 and an int4 file of one classifier are the same function."""
+    matrices = {name: value for name, value in frozen.weights.items() if name.startswith("head/") and value.ndim == 2}
+    assert matrices
+    for name, value in matrices.items():
+        for bits in (8, 4):
+            integers, scales = to_grid(value.T, bits, 0)
+            np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=f"{name} in {bits} bits")

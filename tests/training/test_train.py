@@ -26,7 +26,7 @@ def trained() -> Trained:
 def test_the_classifier_carries_its_facts(trained: Trained) -> None:
     classifier, facts = trained.classifier, trained.classifier.training
     assert classifier.labels == tuple(sorted(WORDS)) and classifier.head.name == "pool"
-    assert classifier.encoder.max_words == 8 and classifier.encoder.word_length == 16
+    assert classifier.encoder.max_words == 16 and classifier.encoder.word_length == 16
     assert dict(classifier.embedding) == {"name": "random", "card": random_embedding().card}
     assert (facts["training_texts"], facts["validation_texts"], facts["data"]) == (180, 60, "tiny.csv")
     assert facts["settings"] == vars(QUICK) and facts["fine_tuned_embedding"] is False

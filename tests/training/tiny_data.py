@@ -15,7 +15,7 @@ WORDS = {
 FILLERS = ("please", "now", "the", "a", "tomorrow", "me")
 
 QUICK = FitSettings(
-    epochs=6, patience=6, batch_size=16, learning_rate=1e-2, typo_rate=0.2, copies=2, dropout=0.1, seed=3
+    epochs=14, patience=14, batch_size=16, learning_rate=1e-2, typo_rate=0.2, copies=2, dropout=0.1, seed=3
 )
 
 
