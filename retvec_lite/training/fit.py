@@ -21,6 +21,11 @@ from retvec_lite.typos import mistype
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words that early stopping and the final table look at."""
 
+_FROZEN_LEVELS: Final = 7
+_FINE_TUNED_LEVELS: Final = 127
+"""Heads on a frozen embedding lose nothing on a 4-bit grid (Banking77 validation, mean over typo rates: .875 against .876), so
+that all recipes are one function. Training everything on it cost AG News .901 -> .899 (clean .908 -> .904), so there float32 and int8 are one."""
+
 Report = Callable[[str, int, int], None]
 """Called with (what is going on, done, of how many)."""
 
@@ -102,6 +107,7 @@ def fit(
         embedding_rate=settings.embedding_rate,
         weight_decay=settings.weight_decay,
         seed=settings.seed,
+        levels=_FINE_TUNED_LEVELS if fine_tune else _FROZEN_LEVELS,
     )
 
     best_score, best_weights, best_epoch = -math.inf, network.weights(), 0

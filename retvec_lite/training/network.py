@@ -38,6 +38,7 @@ class Network:
         embedding_rate: learning rate of the embedding as a share of the head's.
         weight_decay: of AdamW (Loshchilov and Hutter 2019).
         seed: of dropout.
+        levels: largest integer of the grid that matrices are trained and kept on, 7 for 4 bits, 127 for 8.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Network:
         embedding_rate: float,
         weight_decay: float,
         seed: int,
+        levels: int,
     ) -> None:
         self._head = head
         self._frozen = frozen
@@ -62,6 +64,7 @@ class Network:
         self._label_smoothing = label_smoothing
         self._dropout = dropout
         self._seed = seed % 2**20
+        self._levels = levels
         self._variables = {name: keras.Variable(value, name=name.replace("/", "_")) for name, value in weights.items()}
         # Adam ignores a gradient's scale, so the embedding's smaller rate takes an optimizer of its own.
         self._optimizers = []
@@ -88,9 +91,9 @@ class Network:
         return found
 
     def weights(self) -> dict[str, Array]:
-        """The current weights by name, matrices on their 4-bit grid: what training computes with."""
+        """The current weights by name, matrices on their grid: what training computes with."""
         arrays = {name: np.array(variable.numpy(), np.float32) for name, variable in self._variables.items()}
-        return {name: snap(value) if is_matrix(name) else value for name, value in arrays.items()}
+        return {name: snap(value, self._levels) if is_matrix(name) else value for name, value in arrays.items()}
 
     def load(self, weights: Mapping[str, Array]) -> None:
         """Go back to earlier weights."""
@@ -118,7 +121,7 @@ class Network:
         """Weights as the exported file will have them; gradients pass the rounding as if it were not there."""
         tensors = {name: tf.convert_to_tensor(variable) for name, variable in self._variables.items()}
         return {
-            name: value + tf.stop_gradient(fake_quantize(value) - value) if is_matrix(name) else value
+            name: value + tf.stop_gradient(fake_quantize(value, self._levels) - value) if is_matrix(name) else value
             for name, value in tensors.items()
         }
 

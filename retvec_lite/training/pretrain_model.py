@@ -27,29 +27,35 @@ def bits_of(codepoints: Tensor) -> Tensor:
     return ops.cast(ops.bitwise_and(ops.right_shift(codepoints[..., None], places), 1), "float32")
 
 
-def fake_quantize(kernel: Tensor) -> Tensor:
-    """The nearest kernel on a symmetric 4-bit grid per output channel: float32 [in, out] -> float32 [in, out]."""
-    scale = ops.maximum(ops.max(ops.abs(kernel), axis=0, keepdims=True) / LEVELS, 1e-12)
-    return ops.clip(ops.round(kernel / scale), -LEVELS, LEVELS) * scale
+def fake_quantize(kernel: Tensor, levels: int = LEVELS) -> Tensor:
+    """The nearest kernel on a symmetric grid per output channel: float32 [in, out] -> float32 [in, out].
+
+    The grid's integers are -levels..levels: 7 for 4 bits, 127 for 8.
+    """
+    scale = ops.maximum(ops.max(ops.abs(kernel), axis=0, keepdims=True) / levels, 1e-12)
+    return ops.clip(ops.round(kernel / scale), -levels, levels) * scale
 
 
-def snap(kernel: FloatMatrix) -> FloatMatrix:
-    """Put a kernel on its 4-bit grid such that every later quantizer finds the same grid again.
+def snap(kernel: FloatMatrix, levels: int = LEVELS) -> FloatMatrix:
+    """Put a kernel on its grid such that every later quantizer finds the same grid again.
 
-    The scale of a channel (max / 7) is rounded up to 8 significant binary digits. Then all 15 multiples are exact in
-    float32 and in float16, the channel's largest weight is exactly 7 scales, and dividing it by 7 gives back the scale.
+    The scale of a channel (max / levels) is rounded up to 8 significant binary digits, 10 for 8-bit grids. Then all multiples are exact in
+    float32 (those of 4 bits in float16 too), the channel's largest weight is exactly `levels` scales, and dividing it by
+    `levels` gives back the scale.
 
     Args:
         kernel: float32 [in, out].
+        levels: the grid's largest integer, 7 for 4 bits, 127 for 8.
 
     Returns:
         float32 [in, out].
     """
-    scale = np.abs(kernel).max(axis=0).astype(np.float64) / LEVELS
+    scale = np.abs(kernel).max(axis=0).astype(np.float64) / levels
     scale = np.maximum(scale, 2.0**-20)  # a channel of zeros stays zero
-    unit = 2.0 ** (np.floor(np.log2(scale)) - 7)
+    unit = 2.0 ** (np.floor(np.log2(scale)) - max(7, levels.bit_length() + 2))
     scale = np.ceil(scale / unit) * unit
-    snapped: FloatMatrix = (np.clip(np.rint(kernel / scale), -LEVELS, LEVELS) * scale).astype(np.float32)
+    integers = np.clip(np.rint(kernel / scale), -levels, levels)
+    snapped: FloatMatrix = (integers * scale).astype(np.float32)
     return snapped
 
 

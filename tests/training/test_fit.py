@@ -214,7 +214,7 @@ def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
     vectors = rng.normal(size=(40, 5)).astype(np.float16)
     network = Network(
         head, weights, vectors, words, np.ones(4, np.float32), cosine_schedule(0.1, 10, 0),
-        label_smoothing=0.1, dropout=0.5, embedding_rate=1.0, weight_decay=0.0, seed=2**31 - 1,
+        label_smoothing=0.1, dropout=0.5, embedding_rate=1.0, weight_decay=0.0, seed=2**31 - 1, levels=7,
     )  # fmt: skip
     ids = rng.integers(0, 40, (6, 8)).astype(np.int32)
     ids = np.take_along_axis(ids, np.argsort(ids == 0, axis=1, kind="stable"), axis=1)
@@ -237,3 +237,12 @@ def test_matrices_end_on_their_four_bit_grid(frozen: FitResult) -> None:
         for bits in (8, 4):
             integers, scales = to_grid(value.T, bits, 0)
             np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=f"{name} in {bits} bits")
+
+
+def test_a_fine_tuned_classifier_ends_on_an_eight_bit_grid() -> None:
+    result = run(fine_tune=True, settings=FitSettings(**{**vars(QUICK), "epochs": 2}))
+    matrices = {name: value for name, value in result.weights.items() if name.endswith("/kernel")}
+    assert any(name.startswith("embedding/") for name in matrices)
+    for name, value in matrices.items():
+        integers, scales = to_grid(value.T, 8, 0)
+        np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=name)
