@@ -96,12 +96,8 @@ _TEXTS: Final[Mapping[str, str]] = {
     "flags and keycaps": "🇩🇪🇫🇷 🇯🇵 🏴󠁧󠁢󠁳󠁣󠁴󠁿 1️⃣ #️⃣",
     "highest code point": "a\U0010ffff \U0010ffff\U0010ffffb",
     "replacement character": "a\ufffdb \ufffd \ufffe\uffff",
-    "every separator between words": "".join(f"w{chr(65 + i)}{chr(code)}" for i, code in enumerate(SEPARATORS)) + "end",
     "every separator alone": "".join(map(chr, SEPARATORS)),
     "near separators": "a\x08b\x0ec\x1cd\x1fe\x84f\x86g\u180eh\u200bi\u2060j\ufeffk\u115fl\u3164m\u2800n",
-    "every invisible character inside a word": " ".join(
-        f"fr{chr(code)}ee{index}" for index, code in enumerate(INVISIBLE)
-    ),
     "invisible characters alone": "".join(map(chr, INVISIBLE)) + " " + "".join(map(chr, INVISIBLE)),
     "invisible characters between Han": "我\u200b的\u2060包\ufeff裹",
     "NUL inside": "before\0after\0\0end",
@@ -143,7 +139,7 @@ class GoldenText:
 def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     """The golden texts of a config, always the same in the same order, with distinct names."""
     length = config.word_length
-    texts = dict(_bit_texts(config)) | dict(_TEXTS)
+    texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
     texts["words as long as a slot"] = " ".join(("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length] for i in range(3))
     texts["words one longer than a slot"] = " ".join(
         ("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length + 1] for i in range(3)
@@ -259,3 +255,21 @@ def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     yield "bits: highest bit 17, Han", han
     for number, start in enumerate(range(0, len(words), together), start=1):
         yield f"bits: every bit at every position, part {number}", " ".join(words[start : start + together])
+
+
+def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
+    """Every separator and every invisible character where it matters, in as many texts as the slots and input ask for."""
+    separated = [f"w{chr(65 + index)}{chr(code)}" for index, code in enumerate(SEPARATORS)]
+    together = max(1, min(config.max_words - 1, (config.max_chars - len("end")) // 3))
+    for name, part in _parts("every separator between words", separated, together):
+        yield name, "".join(part) + "end"
+    hidden = [f"fr{chr(code)}ee{index}" for index, code in enumerate(INVISIBLE)]
+    together = max(1, min(config.max_words, (config.max_chars + 1) // (max(map(len, hidden)) + 1)))
+    for name, part in _parts("every invisible character inside a word", hidden, together):
+        yield name, " ".join(part)
+
+
+def _parts(name: str, items: Sequence[str], together: int) -> Iterator[tuple[str, Sequence[str]]]:
+    """The items in groups of `together`, named apart where there is more than one group."""
+    for number, start in enumerate(range(0, len(items), together), start=1):
+        yield name if together >= len(items) else f"{name}, part {number}", items[start : start + together]

@@ -80,8 +80,12 @@ def load_classifier(path: str | Path) -> Classifier:
     missing = [part for part, kind in _PARTS.items() if not isinstance(about.get(part), kind)]
     if missing:
         raise RetvecLiteError(f"Expected {file} to describe its {', '.join(_PARTS)}, received no {missing[0]}.")
+    try:
+        encoder = EncoderConfig.from_dict(about["encoder"])
+    except RetvecLiteError as error:
+        raise RetvecLiteError(f"{error} (in {file})") from error
     classifier = Classifier(
-        encoder=EncoderConfig.from_dict(about["encoder"]),
+        encoder=encoder,
         head=head_from_dict(about["head"]),
         labels=tuple(about["labels"]),
         weights=weights,

@@ -41,6 +41,27 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
     )
 
 
+def require_room(path: str | os.PathLike[str], needed: int) -> None:
+    """Stop before long work whose result would not fit on the disk.
+
+    Args:
+        path: what will be written; it and its parents need not exist.
+        needed: bytes.
+
+    Raises:
+        RetvecLiteError: when the disk has less room than that.
+    """
+    place = Path(os.path.realpath(path))
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    try:
+        free = shutil.disk_usage(place).free
+    except OSError as error:
+        raise explain_os_error(error, path) from error
+    if free < needed:
+        raise RetvecLiteError(f"Expected room for {needed:,} bytes on the disk to write {path}, received {free:,}.")
+
+
 def _beside(goal: Path) -> Path:
     return goal.with_name(f".{goal.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
 

@@ -1,12 +1,14 @@
 import errno
 import os
+import shutil
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_directory, atomic_write, refuse_existing
+from retvec_lite.files import atomic_directory, atomic_write, refuse_existing, require_room
 
 OWNED = ("*.tflite", "labels.txt")
 
@@ -86,6 +88,14 @@ def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
             atomic_write(tmp_path / "a", b"x")
     finally:
         tmp_path.chmod(0o700)
+
+
+def test_room_is_asked_for_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_room(tmp_path / "not" / "there" / "yet", 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=5))
+    require_room(tmp_path / "a", 5)
+    with pytest.raises(RetvecLiteError, match=r"room for 6 bytes on the disk to write .*there, received 5"):
+        require_room(tmp_path / "not" / "there", 6)
 
 
 def test_refuse_existing(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_no_word_is_lost_or_invented(config: EncoderConfig, data: st.DataObject)
     """With neighbouring pieces, wrapping and room enough, the slots are the text without separators."""
     values = data.draw(code_points(config.max_chars).filter(lambda found: all(value > 0 for value in found)))
     whole = EncoderConfig(
-        max_chars=config.max_chars, max_words=config.max_chars, han_piece=Piece(1, 1), sea_piece=Piece(3, 3)
+        max_chars=config.max_chars, max_words=config.max_chars, kana_piece=Piece(2, 2), sea_piece=Piece(3, 3)
     )
     slots = words(padded(values, config.max_chars), whole)
     scalar = [0xFFFD if value > 0x10FFFF or 0xD800 <= value < 0xE000 else value for value in values]

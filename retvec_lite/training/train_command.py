@@ -8,6 +8,8 @@ from retvec_lite.heads import HEADS
 from retvec_lite.training.settings import recommended
 
 OUTPUT_FILES = ("classifier.safetensors", "training.json", "labels.txt")
+_ROOM = 8_000_000
+"""Bytes of the largest classifier with its report: asked of the disk beforehand, so that no training is for nothing."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train and write DIR; the table goes to standard output."""
-    from retvec_lite.files import atomic_directory, atomic_write, refuse_existing
+    from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing, require_room
 
     max_words = _max_words(args.max_words)
     chosen = _chosen_settings(args)
@@ -68,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from retvec_lite.training.train_report import print_report, training_json
 
     embedding = choose_embedding(args.embedding)
+    require_room(args.out, _ROOM)
     with atomic_directory(args.out, force=args.force, owned=OUTPUT_FILES) as folder:
         with progress() as report:
             trained = train(
@@ -82,8 +85,11 @@ def run(args: argparse.Namespace) -> int:
             )
         labels = "".join(f"{label}\n" for label in trained.classifier.labels)
         contents = (trained.classifier.to_bytes(), training_json(trained).encode(), labels.encode())
-        for name, content in zip(OUTPUT_FILES, contents, strict=True):
-            atomic_write(folder / name, content)
+        try:
+            for name, content in zip(OUTPUT_FILES, contents, strict=True):
+                (folder / name).write_bytes(content)
+        except OSError as error:
+            raise explain_os_error(error, args.out) from error
     print_report(trained, args.out)
     return 0
 

@@ -61,6 +61,19 @@ def test_hostile_inputs_are_there() -> None:
     assert texts["unpaired surrogates"].text is None
 
 
+@pytest.mark.parametrize("config", CONFIGS)
+def test_every_separator_and_invisible_character_changes_a_slot_that_is_encoded(config: EncoderConfig) -> None:
+    """Whatever the size: a graph that took one of them for a letter would give other words for some golden text."""
+    texts = golden_texts(config)
+    for code in (*SEPARATORS, *(INVISIBLE if config.drop_invisible else ())):
+        broken = (np.where(text.codepoints == code, ord("x"), text.codepoints) for text in texts)
+        assert any(
+            not np.array_equal(reference.words(row, config), reference.words(text.codepoints, config))
+            for text, row in zip(texts, broken, strict=True)
+            if code in text.codepoints
+        ), hex(code)
+
+
 def test_too_long_words_and_texts_are_there() -> None:
     config = EncoderConfig(max_chars=2048)
     pieces = {text.name: reference.count_pieces(text.codepoints.tolist(), config) for text in golden_texts(config)}

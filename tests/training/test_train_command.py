@@ -4,11 +4,13 @@ import csv
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -179,4 +181,16 @@ def test_a_full_disk_is_named(
     assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR
     message = capsys.readouterr().err
     assert "room on the disk" in message and "out" in message and "standard streams" not in message
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_disk_without_room_is_told_before_the_training(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train_module, "train", lambda *args, **kwargs: pytest.fail("no work may be done"))
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1000))
+    before = sorted(tmp_path.iterdir())
+    assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR
+    message = capsys.readouterr().err
+    assert "room for" in message and "received 1,000" in message and str(tmp_path / "out") in message
     assert sorted(tmp_path.iterdir()) == before
