@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RETVEC := $(BIN)/retvec-lite
-RECIPES := float32 int8 int8-dynamic int4
+RECIPES := float32 int8 int4
 PACKAGES := retvec_lite converters tests $(wildcard benchmarks)
 
 # A slow network is no reason to fail.
@@ -38,11 +38,11 @@ $(STAMP): requirements.lock pyproject.toml | $(BIN)/python
 
 demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, classify: all in out/demo
 	rm -rf $(OUT)
-	$(RETVEC) train starter --out $(OUT)/classifier
+	$(RETVEC) train starter --head cnn --out $(OUT)/classifier
 	$(RETVEC) export $(OUT)/classifier --out $(OUT)/dist --recipe $(RECIPES)
 	$(RETVEC) verify $(OUT)/dist
 	@echo; cat $(OUT)/dist/report.md; echo
-	$(RETVEC) evaluate $(OUT)/dist/classifier-int8.tflite --data retvec_lite/starter/test.csv --typos 0,20,50
+	$(RETVEC) evaluate $(OUT)/dist/classifier-int8.tflite --data starter --typos 0,20,50
 	$(RETVEC) classify $(OUT)/dist/classifier-int8.tflite \
 		"wake me up at half past six" "wkae me up at hlaf past six" \
 		"Ihr Paket wird heute zugestellt" "你的验证码是 482913" "هل ستمطر غدا؟" \

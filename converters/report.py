@@ -105,7 +105,11 @@ class Report:
         if self.skipped:
             parts.append(f"Skipped, because not installed: {', '.join(self.skipped)}.")
         parts += ["## Operators", _table(("file", "operators (version, count)"), map(_operator_row, self.artifacts))]
-        parts += ["## Training", _facts(classifier.training), "## Embedding", _facts(classifier.embedding)]
+        facts = dict(classifier.training)
+        curve = facts.pop("validation", {})
+        if curve:
+            parts += ["## Accuracy by share of mistyped words", _typo_table(curve)]
+        parts += ["## Training", _facts(facts), "## Embedding", _facts(classifier.embedding)]
         return ("\n\n".join(parts) + "\n").encode()
 
     def _parity_rows(self) -> Iterable[tuple[str, ...]]:
@@ -187,6 +191,15 @@ def _check_cells(check: Check) -> tuple[str, ...]:
 
 def _promise(runtime: RuntimeResult) -> str:
     return "**broken**" if runtime.promised else "not promised"
+
+
+def _typo_table(curve: Mapping[str, Mapping[str, float]]) -> str:
+    """What training measured on its validation texts; `retvec-lite evaluate` measures a file on others."""
+    rows = (
+        (f"{float(rate):.0%}", f"{scores['accuracy']:.3f}", f"{scores['macro_f1']:.3f}")
+        for rate, scores in sorted(curve.items(), key=lambda item: float(item[0]))
+    )
+    return _table(("mistyped words (validation)", "accuracy", "macro F1"), rows)
 
 
 def _facts(facts: Mapping[str, Any]) -> str:

@@ -120,7 +120,11 @@ def fitting_config(texts: Sequence[str], base: EncoderConfig, max_words: int | N
     Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts of the field fit.
     """
     counts = count_words(texts, base)
-    slots = min(_round_up(math.ceil(float(np.percentile(counts, 99)))), 4096) if max_words is None else max_words
+    slots = (
+        min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
+        if max_words is None
+        else max_words
+    )
     lengths = np.minimum(np.array([len(text) for text in texts]), _LONGEST_COUNTED)
     # What the texts that fit the slots need in code points, and what full slots of this data's words would.
     fits = counts <= slots

@@ -29,7 +29,11 @@ def report() -> Report:
     )
     classifier = dataclasses.replace(
         standin.classifier("pool"),
-        training={"data": "train.csv", "validation": {"0": 0.912345678, "0.5": 0.8}, "history": [{"epoch": 1}] * 100},
+        training={
+            "data": "train.csv",
+            "validation": {"0.5": {"accuracy": 0.8, "macro_f1": 0.7}, "0": {"accuracy": 0.912345678, "macro_f1": 0.9}},
+            "history": [{"epoch": 1}] * 100,
+        },
         embedding={"name": "random", "card": {"steps": 0}},
     )
     return Report(
@@ -53,7 +57,7 @@ def test_json_is_sorted_and_has_no_nan(report: Report) -> None:
     assert artifact["oldest_runtime"] == {"ai-edge-litert": "2.3.0"}
     assert {"name": "GELU", "version": 1, "count": 3} in artifact["operators"]
     assert artifact["runtimes"][0]["checks"][1]["value"] is None
-    assert found["training"]["validation"]["0"] == 0.912345678
+    assert found["training"]["validation"]["0"]["accuracy"] == 0.912345678
 
 
 def test_reports_hold_no_dates_durations_or_paths() -> None:
@@ -82,7 +86,7 @@ def test_markdown_tables_are_whole(report: Report) -> None:
         "refused: op \\| version",
         "not promised",
         "98.00%",
-        "0.9123",
+        "| 0% | 0.912 | 0.900 |\n| 50% | 0.800 | 0.700 |",
         "100 entries, see report.json",
         "Skipped, because not installed: tflite-runtime.",
         "GELU (1, 3)",
