@@ -128,7 +128,7 @@ class EncoderConfig:
     drop_invisible: bool = True
     han_piece: Piece | None = Piece(1, 1)
     kana_piece: Piece | None = Piece(2, 1)
-    sea_piece: Piece | None = Piece(4, 4)
+    sea_piece: Piece | None = Piece(6, 3)
     contract_version: int = CONTRACT_VERSION
 
     def __post_init__(self) -> None:

@@ -139,11 +139,11 @@ def test_a_longer_word_goes_on_in_the_next_slot() -> None:
 
 
 def test_or_its_rest_is_dropped() -> None:
-    assert cut("abcdefghijkl x", word_length=5, overflow="truncate") == ["abcde", "x"]
+    assert cut("abcdefghijkl x", word_length=5, sea_piece=None, overflow="truncate") == ["abcde", "x"]
 
 
 def test_truncation_leaves_pieces_alone() -> None:
-    assert cut("一二三四五六 abcdefgh", word_length=5, overflow="truncate", han_piece=Piece(2, 2)) == [
+    assert cut("一二三四五六 abcdefgh", word_length=5, overflow="truncate", han_piece=Piece(2, 2), sea_piece=None) == [
         "一二", "三四", "五六", "abcde",
     ]  # fmt: skip
 

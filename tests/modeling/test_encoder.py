@@ -99,7 +99,7 @@ def test_a_text_of_one_value_alone(fill: int) -> None:
     for config in (
         CONFIGS[0],
         CONFIGS[2],
-        EncoderConfig(max_chars=40, max_words=50, word_length=5, han_piece=Piece(5, 1)),
+        EncoderConfig(max_chars=40, max_words=50, word_length=5, han_piece=Piece(5, 1), sea_piece=None),
     ):
         rows = np.full((2, config.max_chars), fill, np.int32)
         assert_same(rows, encode_words(tf.constant(rows), config), config)
@@ -108,7 +108,7 @@ def test_a_text_of_one_value_alone(fill: int) -> None:
 @given(st.lists(st.integers(*INT32), min_size=16, max_size=16), st.booleans())
 def test_no_index_ever_leaves_its_tensor(values: list[int], drop: bool) -> None:
     """What `tf.gather` and `tf.scatter_nd` are asked for, whatever the input: TFLite would not check it."""
-    config = EncoderConfig(max_chars=16, max_words=3, word_length=5, drop_invisible=drop)
+    config = EncoderConfig(max_chars=16, max_words=3, word_length=5, sea_piece=None, drop_invisible=drop)
     asked: list[tuple[int, int, int]] = []
     gather, scatter = tf.gather, tf.scatter_nd
 

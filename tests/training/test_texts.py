@@ -42,7 +42,10 @@ def assert_words(found: list[str], config: EncoderConfig) -> None:
 def test_ids_name_the_oracle_s_words() -> None:
     assert_words(TEXTS, CONFIG)
     assert_words(
-        TEXTS, EncoderConfig(max_chars=16, max_words=4, word_length=5, han_piece=Piece(1, 1), overflow="truncate")
+        TEXTS,
+        EncoderConfig(
+            max_chars=16, max_words=4, word_length=5, han_piece=Piece(1, 1), sea_piece=None, overflow="truncate"
+        ),
     )
     ids = encode_texts(TEXTS, CONFIG).ids
     assert ids[2, 0] == ids[2, 1] != ids[2, 2] == ids[3, 0] == ids[5, 0]
