@@ -3,8 +3,8 @@
     python benchmarks/classification.py [--data DIR] [--only NAME] [--head HEAD] [--quick]
 
 For each data set: `retvec-lite train`, `retvec-lite export --recipe int8 float32`, then both files classify the test split.
-Head and settings of each data set were chosen on validation rows of its training file, never on the test split; the seed is
-fixed.
+Head and settings of each data set were chosen on rows set aside from training (docs/benchmarks.md tells how); the
+seed is fixed.
 """
 
 import argparse

@@ -8,11 +8,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.config import EncoderConfig
+from retvec_lite.config import BITS, EncoderConfig
 from retvec_lite.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.heads import HeadSpec
 from retvec_lite.training.batches import epoch
+from retvec_lite.training.grid import EIGHT_BITS, FOUR_BITS
 from retvec_lite.training.network import Network, class_weights, cosine_schedule
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import EncodedTexts, Ids, embed_words, encode_texts
@@ -20,11 +21,6 @@ from retvec_lite.typos import mistype
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words that early stopping and the final table look at."""
-
-_FROZEN_LEVELS: Final = 7
-_FINE_TUNED_LEVELS: Final = 127
-"""Heads on a frozen embedding lose nothing on a 4-bit grid (Banking77 validation, mean over typo rates: .875 against .876), so
-that all recipes are one function. Training everything on it cost AG News .901 -> .899 (clean .908 -> .904), so there float32 and int8 are one."""
 
 Report = Callable[[str, int, int], None]
 """Called with (what is going on, done, of how many)."""
@@ -87,7 +83,7 @@ def fit(
     held_ids = np.split(encoded.ids[len(copies) * rows :], len(held_out))
 
     rng = np.random.default_rng(settings.seed)
-    inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else config.word_length * 21
+    inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else config.word_length * BITS
     weights = head.initial_weights(rng, inputs, len(labels), config.max_words)
     if fine_tune:
         weights = {**embedding, **weights}
@@ -95,6 +91,8 @@ def fit(
     batch_size = min(settings.batch_size, max(1, rows // 4))
     steps_per_epoch = max(1, rows // batch_size)
     steps = settings.epochs * steps_per_epoch
+    # A head on a frozen embedding keeps its accuracy on a 4-bit grid, so that all recipes are one function; when everything
+    # trains, 8 bits did a little better, and float32 and int8 are one (docs/benchmarks.md).
     network = Network(
         head,
         weights,
@@ -107,7 +105,7 @@ def fit(
         embedding_rate=settings.embedding_rate,
         weight_decay=settings.weight_decay,
         seed=settings.seed,
-        levels=_FINE_TUNED_LEVELS if fine_tune else _FROZEN_LEVELS,
+        levels=EIGHT_BITS if fine_tune else FOUR_BITS,
     )
 
     best_score, best_weights, best_epoch = -math.inf, network.weights(), 0
@@ -119,12 +117,12 @@ def fit(
             losses.append(network.train(batch, targets[batch.rows], count))
             count += 1
             report("training", min(count, steps), steps)
-        logits = _held_out_logits(network, held_ids, len(labels))
         if not np.isfinite(losses).all():
             raise RetvecLiteError(
                 f"Expected training to converge, received a loss of {losses[-1]} in epoch {number + 1}: "
                 "the data or the embedding holds something extreme."
             )
+        logits = _held_out_logits(network, held_ids, len(labels))
         accuracies = {rate: float((found.argmax(axis=1) == truth).mean()) for rate, found in logits.items()}
         score = float(np.mean(list(accuracies.values())))
         history.append({"epoch": number + 1, "loss": float(np.mean(losses)), "accuracy": accuracies, "score": score})

@@ -13,7 +13,7 @@ from retvec_lite.modeling.classifier import embed_bits
 from retvec_lite.modeling.encoder import word_bits
 from retvec_lite.modeling.heads import head_logits, no_dropout, scan_lstm
 from retvec_lite.training.batches import Batch, in_order
-from retvec_lite.training.pretrain_model import fake_quantize, snap
+from retvec_lite.training.grid import fake_quantize, snap
 from retvec_lite.training.texts import Ids, Words
 
 Array = npt.NDArray[np.float32]

@@ -1,5 +1,7 @@
 """Training itself: it learns, it repeats itself to the bit, it stops early, and it gives the best epoch back."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -246,3 +248,12 @@ def test_a_fine_tuned_classifier_ends_on_an_eight_bit_grid() -> None:
     for name, value in matrices.items():
         integers, scales = to_grid(value.T, 8, 0)
         np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=name)
+
+
+def test_training_a_classifier_needs_nothing_of_the_pretrain_extra() -> None:
+    code = (
+        "import sys, retvec_lite.training.train, retvec_lite.training.train_report\n"
+        "print([name for name in ('wordfreq', 'babel', 'confusable_homoglyphs', 'regex') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

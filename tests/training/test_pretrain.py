@@ -160,7 +160,7 @@ def test_retrieval_finds_words_of_an_embedding_that_knows_them() -> None:
 
 def test_snapped_kernels_survive_every_quantizer() -> None:
     pytest.importorskip("keras")
-    from retvec_lite.training.pretrain_model import snap
+    from retvec_lite.training.grid import snap
 
     kernel = np.random.default_rng(0).normal(size=(64, 32)).astype(np.float32)
     kernel[:, 3] *= 1e-4
@@ -180,7 +180,7 @@ def test_snapped_kernels_survive_every_quantizer() -> None:
 
 def test_fake_quantization_is_what_snapping_does() -> None:
     pytest.importorskip("keras")
-    from retvec_lite.training.pretrain_model import fake_quantize, snap
+    from retvec_lite.training.grid import fake_quantize, snap
 
     kernel = np.random.default_rng(0).normal(size=(64, 32)).astype(np.float32)
     fake, snapped = np.asarray(fake_quantize(kernel)), snap(kernel)
