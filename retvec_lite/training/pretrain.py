@@ -19,11 +19,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.augment import WORD_LENGTH
+from retvec_lite.training.grid import FloatMatrix
 from retvec_lite.training.pretrain_data import RetrievalTask, make_chunk, prefetch
 from retvec_lite.training.pretrain_model import (
     BITS,
     EMBEDDING_DIM,
-    FloatMatrix,
     WordModel,
     build_model,
     learning_rate,
