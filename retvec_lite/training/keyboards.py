@@ -1,10 +1,13 @@
 """Neighbouring keys of real keyboard layouts, for "the finger slipped" typos.
 
-The rows are national standard layouts, level 1 (plain) and level 2 (Shift). No maintained Python package holds layouts, so
-they are written here as data, and were compared with xkeyboard-config 2.35 (`xkb-data`): equal, but for three known
-places that stay because the shipped weights were trained with them. Thai has "_" where xkb has "-"; Arabic has nothing on the
-lam-alef key (two characters); the Armenian rows are a phonetic layout that xkb does not have in this form. Korean is
-Dubeolsik, which xkb leaves to the input method.
+No maintained Python package holds layouts, so they are written here as data: level 1 (plain) and, in "_shift",
+level 2. They equal those of xkeyboard-config 2.35 (`xkb-data`), for most names that country's default, but:
+
+- Armenian is xkb's "eastern-alt", made after the layout of Windows; the default there is another. Bulgarian is there
+  twice, phonetic ("bg") and the default ("bg_bds"). Sinhala and Urdu are xkb's defaults, which are phonetic. Korean is
+  Dubeolsik, which xkb leaves to the input method.
+- The Arabic lam-alef key and one Khmer vowel key are empty: they type two characters, a substitution is one for one.
+- Empty too are the Malayalam key of the invisible joiner and the Latin "z" that xkb leaves in Gurmukhi and Gujarati.
 
 Four rows each, from the digit row down. On a staggered keyboard the key at column c touches columns c-1 and c+1 of its own
 row, c and c+1 of the row above and c-1 and c of the row below (the digit row sits one half key to the left of the letters).
@@ -16,8 +19,8 @@ import functools
 
 from retvec_lite.training.unicode_tables import Choices, make_choices
 
-# A space stands for a key that types nothing (a dead key). The rows of letters begin at the key right of Tab, of Caps Lock
-# and of Shift; the digit row begins at the key "1".
+# A space stands for a key that types no single character (a dead key, or see above). The rows of letters begin at the key
+# right of Tab, of Caps Lock and of Shift; the digit row begins at the key "1".
 LAYOUTS: dict[str, tuple[str, str, str, str]] = {
     "us": ("1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./"),
     "us_shift": ("!@#$%^&*()_+", "QWERTYUIOP{}", 'ASDFGHJKL:"', "ZXCVBNM<>?"),
@@ -37,10 +40,31 @@ LAYOUTS: dict[str, tuple[str, str, str, str]] = {
     "ara": ("1234567890-=", "ضصثقفغعهخحجد", "شسيبلاتنمكط", "ئءؤر ىةوزظ"),
     "ir": ("۱۲۳۴۵۶۷۸۹۰-=", "ضصثقفغعهخحجچ", "شسیبلاتنمکگ", "ظطزرذدپو./"),
     "in_deva": ("१२३४५६७८९०-ृ", "ौैाीूबहगदजड़", "ोे्िुपरकतचट", "ॆंमनवलस,.य"),
-    "th": ("ๅ/_ภถุึคตจขช", "ๆไำพะัีรนยบล", "ฟหกดเ้่าสวง", "ผปแอิืทมใฝ"),
+    "th": ("ๅ/-ภถุึคตจขช", "ๆไำพะัีรนยบล", "ฟหกดเ้่าสวง", "ผปแอิืทมใฝ"),
     "kr": ("1234567890-=", "ㅂㅈㄷㄱㅅㅛㅕㅑㅐㅔ[]", "ㅁㄴㅇㄹㅎㅗㅓㅏㅣ;'", "ㅋㅌㅊㅍㅠㅜㅡ,./"),
     "ge": ("1234567890-=", "ქწერტყუიოპ[]", "ასდფგჰჯკლ;'", "ზხცვბნმ,./"),
     "am": ("։ձյ՛,-.«»օռժ", "խւէրտեըիոպչջ", "ասդֆքհճկլթփ", "զցգվբնմշղծ"),
+    "bg_bds": ("1234567890-.", ",уеишщксдзц;", "ьяаожгтнвмч", "юйъэфхпрлб"),
+    "mk": ("1234567890-=", "љњертѕуиопшѓ", "асдфгхјклчќ", "зџцвбнм,./"),
+    "rs": ("1234567890'+", "љњертзуиопшђ", "асдфгхјклчћ", "жџцвбнм,.-"),
+    "kz": ('"әіңғ,.үұқөһ', "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю№"),
+    "mn": ("1234567890ещ", "фцужэнгшүзкъ", "йыбөахролдп", "ячёсмитьвю"),
+    "hu": ("123456789öüó", "qwertzuiopőú", "asdfghjkléá", "yxcvbnm,.-"),
+    "cz": ("+ěščřžýáíé= ", "qwertzuiopú)", "asdfghjklů§", "yxcvbnm,.-"),
+    "pk": ("1234567890-=", "قوعرتےءیہپ][", "اسدفگحجکل؛'", "زشچطبنم،۔/"),
+    "bd": ("১২৩৪৫৬৭৮৯০-=", "ঙযডপটচজহগড়[]", "ৃুিব্াকতদ;'", "ঁোেরনসম,./"),
+    "in_guru": ("੧੨੩੪੫੬੭੮੯੦ਃ=", "ੌੈਾੀੂਬਹਗਦਜਡ਼", "ੋੇ੍ਿੁਪਰਕਤਚਟ", " ਂਮਨਵਲਸ,.ਯ"),
+    "in_gujr": ("૧૨૩૪૫૬૭૮૯૦-ઋ", "ૌૈાીૂબહગદજડ઼", "ોે્િુપરકતચટ", " ંમનવલસ,.ય"),
+    "in_orya": ("୧୨୩୪୫୬୭୮୯୦ଃୃ", "ୌୈାୀୂବହଗଦଜଡ଼", "ୋେ୍ିୁପରକତଚଟ", " ଂମନଵଲସ,.ଯ"),
+    "in_taml": ("௧௨௩௪௫௬௭௮௯௰௱௲", "ௌைாீூ ஹ  ஜ ஞ", "ோே்ிுபரகதசட", "ெஂமநவலஸ,.ய"),
+    "in_telu": ("౧౨౩౪౫౬౭౮౯౦ఃృ", "ౌైాీూబహగదజడఞ", "ోే్ిుపరకతచట", "ెంమనవలస,.య"),
+    "in_knda": ("೧೨೩೪೫೬೭೮೯೦ಃೃ", "ೌೈಾೀೂಬಹಗದಜಡ಼", "ೋೇ್ಿುಪರಕತಚಟ", "ೆಂಮನವಲಸ,.ಯ"),
+    "in_mlym": ("൧൨൩൪൫൬൭൮൯൦-ൃ", "ൌൈാീൂബഹഗദജഡ", "ോേ്ിുപരകതചട", "െംമനവലസ,.യ"),
+    "lk": ("1234567890-=", "ඍඇඑරතයඋඉඔප[]", "අසදෆගහජකල;'", "ඤඳචවබනම,./"),
+    "kh": ("១២៣៤៥៦៧៨៩០ឥឲ", "ឆឹេរតយុិោផៀឪ", "ាសដថងហ្កលើ់", "ឋខចវបនម ។៊"),
+    "la": ("ຢຟໂຖຸູຄຕຈຂຊໍ", "ົໄຳພະິີຣນຍບລ", "ັຫກດເ້່າສວງ", "ຜປແອຶືທມໃຝ"),
+    "mm": ("၁၂၃၄၅၆၇၈၉၀-=", "ဆတနမအပကငသစဟဩ", "ေျိ်ါ့ြုူး'", "ဖထခလဘညာ,./"),
+    "bt": ("༡༢༣༤༥༦༧༨༩༠༔།", "ཀཁགངིེོུཅཆཇཉ", "ཏཐདནཔཕབམཙཚཛ", "ཞཟའཡརལཤསཧཨ"),
 }
 
 # English QWERTY is what "QWERTY substitution" names: its neighbours count three times as much as any other layout's.

@@ -233,7 +233,8 @@ def test_tables() -> None:
     for rows in LAYOUTS.values():
         keys = [key for row in rows for key in row if key != " "]
         assert len(keys) == len(set(keys)) and len(rows[0]) == 12
-    assert keyboard_neighbours().counts[ord("й")] > 0
+        assert not any(unicodedata.category(key).startswith("C") for key in keys)  # none invisible or unassigned
+    assert all(keyboard_neighbours().counts[ord(letter)] > 0 for letter in "йћқөαאكگकকਕકକகకಕകකកກကཀกკկㅏ")
     confusable = homoglyphs()
     of_a = confusable.members[confusable.starts[ord("a")] :][: confusable.counts[ord("a")]]
     assert ord("а") in of_a  # the Cyrillic one
