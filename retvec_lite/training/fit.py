@@ -17,7 +17,7 @@ from retvec_lite.training.grid import EIGHT_BITS, FOUR_BITS
 from retvec_lite.training.network import Network, class_weights, cosine_schedule
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import EncodedTexts, Ids, embed_words, encode_texts
-from retvec_lite.typos import mistype
+from retvec_lite.typos import mistype, mistype_many
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words that early stopping and the final table look at."""
@@ -76,7 +76,7 @@ def fit(
     targets = np.array([index[label] for label in training.labels], np.int32)
     truth = np.array([index[label] for label in validation.labels], np.int32)
     copies = augmented_copies(training.texts, settings)
-    held_out = [mistyped(validation.texts, rate, settings.seed + 1) for rate in VALIDATION_RATES]
+    held_out = [mistype_many(validation.texts, rate, settings.seed + 1) for rate in VALIDATION_RATES]
     encoded = _encode([*copies, *held_out], config, report)
     rows = len(training)
     copy_ids = [encoded.ids[place * rows : (place + 1) * rows] for place in range(len(copies))]
@@ -161,11 +161,6 @@ def augmented_copies(texts: Sequence[str], settings: FitSettings) -> list[list[s
             ]
         )
     return copies
-
-
-def mistyped(texts: Sequence[str], rate: float, seed: int) -> list[str]:
-    """The texts with a share of their words mistyped, each by a seed of its own."""
-    return [mistype(text, rate, seed * 1_000_003 + place) for place, text in enumerate(texts)] if rate else list(texts)
 
 
 def _encode(groups: Sequence[Sequence[str]], config: EncoderConfig, report: Report) -> EncodedTexts:

@@ -16,7 +16,7 @@ from retvec_lite.converters.quantize import to_grid
 from retvec_lite.heads import HeadSpec, PoolHead
 from retvec_lite.training import fit as fit_module
 from retvec_lite.training.batches import Batch
-from retvec_lite.training.fit import VALIDATION_RATES, FitResult, augmented_copies, fit, mistyped
+from retvec_lite.training.fit import VALIDATION_RATES, FitResult, augmented_copies, fit
 from retvec_lite.training.network import Network, class_weights, cosine_schedule
 from retvec_lite.training.settings import FitSettings
 
@@ -79,12 +79,6 @@ def test_half_of_every_copy_is_untouched_and_the_other_half_mistyped_as_asked() 
 def test_copies_follow_the_seed() -> None:
     one, again, other = (augmented_copies(TEXTS[:50], FitSettings(seed=seed)) for seed in (1, 1, 2))
     assert one == again != other
-
-
-def test_mistyped_is_the_same_every_time_and_nothing_at_rate_zero() -> None:
-    assert mistyped(TEXTS[:3], 0.0, 7) == TEXTS[:3]
-    assert mistyped(TEXTS[:3], 0.5, 7) == mistyped(TEXTS[:3], 0.5, 7) != mistyped(TEXTS[:3], 0.5, 8)
-    assert len(set(mistyped(TEXTS[:20], 0.5, 7))) > 15, "each text has a seed of its own"
 
 
 # --- weights of the classes, learning rate ----------------------------------------------------------------------------
