@@ -1,6 +1,6 @@
 """Typos: the paper's 22 augmentations over batches of words, vectorized in NumPy (RETVec paper, 3.3 and appendix).
 
-A word is a row of int32 code points `[16]`, zero-padded. Every one of the 22 kinds is the same operation with other
+A word is a row of int32 code points, zero-padded: `[16]` in what ships, of any other length in comparisons. Every one of the 22 kinds is the same operation with other
 numbers: at a place, cut out some characters and put some others in. So a batch in which each row has a kind of its own is
 mistyped in one pass: place, cut and characters per row, then a single gather.
 """
@@ -81,7 +81,7 @@ _PERMUTATIONS = np.asarray([(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0
 
 
 def word_lengths(words: Int32Array) -> IntArray:
-    """Length of each word: int64 [B] from int32 [B, 16] (zeros are padding, and only padding)."""
+    """Length of each word: int64 [B] from int32 [B, L] (zeros are padding, and only padding)."""
     lengths: IntArray = np.count_nonzero(words, axis=1).astype(np.int64)
     return lengths
 
@@ -99,13 +99,13 @@ def apply_typos(words: Int32Array, kinds: str | int | npt.ArrayLike, rng: np.ran
     """One typo in every word.
 
     Args:
-        words: int32 [B, 16]. The n-grams that are inserted come from other words of this batch.
+        words: int32 [B, L]. The n-grams that are inserted come from other words of this batch.
         kinds: one name or index of `TYPO_KINDS` for all words, or an index for each.
         rng: the only source of randomness.
 
     Returns:
-        int32 [B, 16], cut off at 16 characters. A word that the kind cannot change (nothing to swap, no other case, an
-        insertion behind the 16th character, an empty word) is returned as it is.
+        int32 [B, L], cut off at L characters. A word that the kind cannot change (nothing to swap, no other case, an
+        insertion behind the last place, an empty word) is returned as it is.
     """
     count = len(words)
     if count == 0:
@@ -150,7 +150,7 @@ def augment(
     """Mistype a batch as the paper does: most words, up to a quarter of their characters, at most four typos.
 
     Args:
-        words: int32 [B, 16].
+        words: int32 [B, L].
         rng: the only source of randomness.
         share: share of words that are mistyped at all.
         max_share: number of typos of a mistyped word is uniform between 1 and this share of its length ...
@@ -158,7 +158,7 @@ def augment(
         kinds: indices of `TYPO_KINDS` to draw from, uniformly, one per typo; None for all 22.
 
     Returns:
-        int32 [B, 16]. With all 22 kinds a typo that cannot be (a case change in Arabic, a swap in a word of one
+        int32 [B, L]. With all 22 kinds a typo that cannot be (a case change in Arabic, a swap in a word of one
         character) becomes a substitution within the alphabet, so that a mistyped word is one.
     """
     pool = np.arange(len(TYPO_KINDS)) if kinds is None else np.asarray(kinds, np.int64)
@@ -179,19 +179,19 @@ def augment(
     return mistyped
 
 
-def random_tokens(count: int, rng: np.random.Generator) -> Int32Array:
-    """Random UTF-8 tokens of 1-16 characters (paper: 10 % of the samples): int32 [count, 16].
+def random_tokens(count: int, rng: np.random.Generator, word_length: int = WORD_LENGTH) -> Int32Array:
+    """Random UTF-8 tokens of 1-16 characters (paper: 10 % of the samples): int32 [count, word_length].
 
     Five sorts in equal parts, because uniform code points alone would be nothing but Han, Hangul and unassigned values:
     any Unicode scalar value; any assigned BMP character; characters of one alphabet; printable ASCII (codes, addresses,
     prices); digits and emoji.
     """
-    shape = (count, WORD_LENGTH)
+    shape = (count, word_length)
     scalar = rng.integers(1, 0x110000 - 0x800, shape, dtype=np.int32)
     scalar += np.where(scalar >= 0xD800, 0x800, 0).astype(np.int32)  # jump over the surrogates
     scalar = np.where(scalar < 0x4000, _from_pool(bmp_pool(), rng.random(shape)), scalar)  # no control, no separator
     bmp = _from_pool(bmp_pool(), rng.random(shape))
-    first = np.repeat(bmp[:, :1], WORD_LENGTH, axis=1)
+    first = np.repeat(bmp[:, :1], word_length, axis=1)
     letters = alphabets().draw(first, rng.random(shape))
     ascii_ = _from_pool(ascii_pool(), rng.random(shape))
     digits = rng.integers(0x30, 0x3A, shape, dtype=np.int32)
@@ -199,7 +199,7 @@ def random_tokens(count: int, rng: np.random.Generator) -> Int32Array:
     tokens: Int32Array = np.choose(rng.integers(0, 5, (count, 1)), [scalar, bmp, letters, ascii_, emoji]).astype(
         np.int32
     )
-    tokens[np.arange(WORD_LENGTH) >= rng.integers(1, WORD_LENGTH + 1, (count, 1))] = 0
+    tokens[np.arange(word_length) >= rng.integers(1, word_length + 1, (count, 1))] = 0
     return tokens
 
 
@@ -245,7 +245,7 @@ def _fill(
 
     every = np.arange(len(words))
     # The character at the place; for an insertion at the end, the last one (whose alphabet is continued).
-    current = words[every, np.clip(np.minimum(place, length - 1), 0, WORD_LENGTH - 1)]
+    current = words[every, np.clip(np.minimum(place, length - 1), 0, words.shape[1] - 1)]
     for pool, insertions, substitution in (
         (ascii_pool(), ("ascii_insertion",), "ascii_substitution"),
         (bmp_pool(), ("bmp_insertion",), "bmp_substitution"),
@@ -270,10 +270,10 @@ def _fill(
     characters[rows, 0] = current[rows]
 
     rows = np.flatnonzero(kind == _KIND["neighbour_swap"])
-    start = np.minimum(place[rows], WORD_LENGTH - 2)
+    start = np.minimum(place[rows], words.shape[1] - 2)
     characters[rows, 0], characters[rows, 1] = words[rows, start + 1], words[rows, start]
     rows = np.flatnonzero(kind == _KIND["shuffle"])
-    start = np.minimum(place[rows], WORD_LENGTH - 3)
+    start = np.minimum(place[rows], words.shape[1] - 3)
     order = _PERMUTATIONS[(uniform[1, rows] * len(_PERMUTATIONS)).astype(np.int64)]
     characters[rows[:, None], np.arange(3)] = words[rows[:, None], start[:, None] + order]
 
@@ -292,19 +292,19 @@ def _fill_ngrams(
 
 
 def _splice(words: Int32Array, place: IntArray, cut: IntArray, characters: Int32Array, put: IntArray) -> Int32Array:
-    """Cut `cut` characters out at `place` and put the first `put` of `characters` there: int32 [B, 16]."""
-    count = len(words)
+    """Cut `cut` characters out at `place` and put the first `put` of `characters` there: int32 [B, L]."""
+    count, length = words.shape
     # Columns: the word, as many zeros as a cut can pull in, the characters to put in.
-    width = WORD_LENGTH + 2 * _MAX_INSERT
+    width = length + 2 * _MAX_INSERT
     source = np.zeros((count, width), np.int32)
-    source[:, :WORD_LENGTH] = words
-    source[:, WORD_LENGTH + _MAX_INSERT :] = characters
-    column = np.arange(WORD_LENGTH)
+    source[:, :length] = words
+    source[:, length + _MAX_INSERT :] = characters
+    column = np.arange(length)
     offset = column - place[:, None]
     index = np.where(
         offset < 0,
         column,
-        np.where(offset < put[:, None], WORD_LENGTH + _MAX_INSERT + offset, column + (cut - put)[:, None]),
+        np.where(offset < put[:, None], length + _MAX_INSERT + offset, column + (cut - put)[:, None]),
     )
     index += np.arange(count)[:, None] * width
     spliced: Int32Array = source.ravel().take(index)

@@ -121,8 +121,7 @@ class Network:
         """Weights as the exported file will have them; gradients pass the rounding as if it were not there."""
         tensors = {name: tf.convert_to_tensor(variable) for name, variable in self._variables.items()}
         return {
-            name: value + tf.stop_gradient(fake_quantize(value, self._levels) - value) if is_matrix(name) else value
-            for name, value in tensors.items()
+            name: fake_quantize(value, self._levels) if is_matrix(name) else value for name, value in tensors.items()
         }
 
     def _logits(self, table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:

@@ -17,17 +17,12 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from retvec_lite.embedding_file import Embedding
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training.augment import WORD_LENGTH
+from retvec_lite.files import atomic_write
 from retvec_lite.training.grid import FloatMatrix
 from retvec_lite.training.pretrain_data import RetrievalTask, make_chunk, prefetch
-from retvec_lite.training.pretrain_model import (
-    BITS,
-    EMBEDDING_DIM,
-    WordModel,
-    build_model,
-    learning_rate,
-)
+from retvec_lite.training.pretrain_model import NetworkSettings, Schedule, WordModel, build_model
 from retvec_lite.training.words import WordList
 
 CHECKPOINT = "checkpoint.npz"
@@ -43,21 +38,25 @@ class PretrainSettings:
         batch_size: rows of a batch, two for each word.
         seed: of initial weights, words, typos and dropout.
         warmup: steps of linear warm-up.
-        peak_rate, final_rate: Adam's learning rate, cosine between them.
+        peak_rate, final_rate: the learning rate, cosine between them.
+        muon: train matrices by Muon and not by Adam.
         dropout: spatial dropout, the share of whole characters hidden from the model.
         random_share: share of random UTF-8 tokens.
         quantized_share: the last part of the steps that trains with 4-bit weights; 0 for a float model.
+        network: shape and grid.
     """
 
     steps: int = 100_000
-    batch_size: int = 1024
+    batch_size: int = 2048
     seed: int = 0
     warmup: int = 1000
     peak_rate: float = 1e-3
-    final_rate: float = 1e-4
+    final_rate: float = 2e-5
+    muon: bool = True
     dropout: float = 1 / 16
     random_share: float = 0.1
-    quantized_share: float = 0.25
+    quantized_share: float = 0.4
+    network: NetworkSettings = dataclasses.field(default_factory=NetworkSettings)
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be trained with."""
@@ -71,6 +70,11 @@ class PretrainSettings:
                 "Expected dropout and random share in [0, 1) and quantized share in [0, 1], "
                 f"received {self.dropout}, {self.random_share} and {self.quantized_share}."
             )
+
+    @property
+    def schedule(self) -> Schedule:
+        """Learning rate and optimizer."""
+        return Schedule(self.steps, self.warmup, self.peak_rate, self.final_rate, self.muon)
 
     @property
     def quantized_from(self) -> int:
@@ -92,6 +96,7 @@ def pretrain(
     evaluate_every: int = 2500,
     export_at: Iterable[int] = (),
     stop_at: int | None = None,
+    initial: Embedding | None = None,
     console: Console | None = None,
 ) -> Path | None:
     """Pre-train an embedding, or continue a run, and write it as safetensors.
@@ -112,6 +117,7 @@ def pretrain(
         evaluate_every: steps between two measurements of `tasks`.
         export_at: steps after which float weights are written beside `out`, as `<out>-<step>.safetensors`.
         stop_at: leave after this step with a checkpoint, as if interrupted.
+        initial: weights to begin with, of the same shape; random ones by default.
         console: where progress goes; standard output by default.
 
     Returns:
@@ -120,13 +126,9 @@ def pretrain(
     tasks, exports = list(tasks), frozenset(export_at)
     console = console or Console()
     run_dir.mkdir(parents=True, exist_ok=True)
-    model = build_model(
-        settings.steps,
-        settings.seed,
-        warmup=settings.warmup,
-        peak=settings.peak_rate,
-        final=settings.final_rate,
-    )
+    model = build_model(settings.schedule, settings.seed, settings.network)
+    if initial is not None:
+        model.load(initial)
     checkpoint = run_dir / CHECKPOINT
     start = _restore(checkpoint, model, settings) if checkpoint.exists() else 0
     stop = min(settings.steps, settings.steps if stop_at is None else stop_at)
@@ -143,7 +145,9 @@ def pretrain(
     def write(path: Path, step: int, found: dict[str, float]) -> None:
         quantized = step == settings.steps and settings.quantized_share > 0
         card = _card(settings, words, step, found, command, quantized)
-        save_embedding(path, model.arrays(snapped=quantized), name=name, card=card)
+        weights = {f"embedding/{key}": value for key, value in model.arrays(snapped=quantized).items()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, Embedding(name, weights, card).to_bytes())
 
     with log.progress:
         for step, batch in enumerate(prefetch(make, start, stop), start + 1):
@@ -180,27 +184,6 @@ def measure(embed: Callable[[npt.NDArray[np.int32]], FloatMatrix], tasks: Iterab
     return {task.language: task.found(embed) for task in tasks}
 
 
-def save_embedding(path: Path, arrays: dict[str, FloatMatrix], *, name: str, card: dict[str, Any]) -> None:
-    """Write an embedding file atomically: safetensors, float32, with the metadata that says how to use it."""
-    from safetensors.numpy import save_file
-
-    metadata = {
-        "format": "retvec-lite-embedding",
-        "version": "1",
-        "word_length": str(WORD_LENGTH),
-        "bits": str(BITS),
-        "embedding_dim": str(EMBEDDING_DIM),
-        "activation": "gelu,gelu,tanh",
-        "name": name,
-        "card": json.dumps(card, ensure_ascii=False, sort_keys=True),
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    save_file({key: np.ascontiguousarray(value) for key, value in arrays.items()}, partial, metadata)
-    partial.chmod(0o644)  # safetensors makes it readable by its owner alone
-    os.replace(partial, path)
-
-
 def _card(
     settings: PretrainSettings, words: WordList, step: int, found: dict[str, float], command: str, quantized: bool
 ) -> dict[str, Any]:
@@ -216,7 +199,8 @@ def _card(
         "settings": dataclasses.asdict(settings),
         "metrics": {"right_word_found": {key: round(value, 4) for key, value in found.items()}},
         "quantization": (
-            "4 bits, symmetric, per output channel: kernels are on their grid (scale = max / 7, exact in float16)"
+            f"{settings.network.weight_bits} bits, symmetric, one scale per "
+            f"{'kernel' if settings.network.per_tensor else 'output channel'}: kernels are on their grid"
             if quantized
             else "none: float weights"
         ),
@@ -285,9 +269,7 @@ class _Log:
         now = time.perf_counter()
         settings, mean = self._settings, float(np.mean(self._losses))
         seconds = (now - self._since) / len(self._losses)
-        rate = learning_rate(
-            step, settings.steps, warmup=settings.warmup, peak=settings.peak_rate, final=settings.final_rate
-        )
+        rate = settings.schedule.rate(step)
         left = (settings.steps - step) * seconds / 60
         words = settings.batch_size / seconds
         quantized = " 4-bit" if step > settings.quantized_from else ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.training.augment import WORD_LENGTH, augment, random_tokens
+from retvec_lite.training.augment import augment, random_tokens
 from retvec_lite.training.unicode_tables import Int32Array
 from retvec_lite.training.words import WordList, held_out, row_hashes, wordfreq_words
 
@@ -26,8 +26,8 @@ class Batch:
     """One training batch.
 
     Attributes:
-        codepoints: int32 [B, 16], B/2 words and then another variant of each.
-        keep: float32 [B, 16], 0 for dropped characters, else 1 / (1 - rate).
+        codepoints: int32 [B, L], B/2 words and then another variant of each.
+        keep: float32 [B, L], 0 for dropped characters, else 1 / (1 - rate).
         classes: int32 [B], equal for variants of the same word.
     """
 
@@ -49,11 +49,12 @@ def make_chunk(
     rng = np.random.default_rng((seed, chunk))
     half = batch_size // 2
     randoms = round(half * random_share)
-    base = words.sample(CHUNK * half, rng).reshape(CHUNK, half, WORD_LENGTH)
+    length = words.rows.shape[1]
+    base = words.sample(CHUNK * half, rng).reshape(CHUNK, half, length)
     if randoms:
-        base[:, half - randoms :] = random_tokens(CHUNK * randoms, rng).reshape(CHUNK, randoms, WORD_LENGTH)
+        base[:, half - randoms :] = random_tokens(CHUNK * randoms, rng, length).reshape(CHUNK, randoms, length)
     pairs = np.concatenate([base, base], axis=1)
-    variants = augment(pairs.reshape(-1, WORD_LENGTH), rng).reshape(pairs.shape)
+    variants = augment(pairs.reshape(-1, length), rng).reshape(pairs.shape)
     keep = (rng.random(pairs.shape, np.float32) >= dropout).astype(np.float32) / np.float32(1 - dropout)
     batches = []
     for index in range(CHUNK):
@@ -109,8 +110,8 @@ class RetrievalTask:
 
     Attributes:
         language: its code.
-        candidates: int32 [C, 16], C up to 10,000.
-        queries: int32 [Q, 16], mistyped words.
+        candidates: int32 [C, L], C up to 10,000.
+        queries: int32 [Q, L], mistyped words.
         answers: int64 [Q], the row of the right one in `candidates`.
     """
 
@@ -132,7 +133,7 @@ def retrieval_task(
 
     Args:
         language: its code.
-        rows: int32 [N, 16], words by falling frequency, held-out ones among them; lists without any are queried as a whole.
+        rows: int32 [N, L], words by falling frequency, held-out ones among them; lists without any are queried as a whole.
         seed: of typos and of the choice of queries.
         candidates: words to find the right one among, at most.
         queries: mistyped words to look up, at most.

@@ -1,6 +1,7 @@
 """The words that pre-training learns from: lists, case restoration, balanced sampling, held-out words.
 
-Rows are words as int32 code points `[N, 16]`, zero-padded, longer words cut off (the paper's rule).
+Rows are words as int32 code points `[N, L]`, zero-padded, longer words cut off (the paper's rule); L, the word length, is 16
+in what ships.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ UInt64Array = npt.NDArray[np.uint64]
 
 # Languages of scripts without spaces, of which the encoder sees pieces and not words.
 UNSPACED_LANGUAGES = ("zh", "ja", "th", "lo", "km", "my")
-_PIECE_LENGTHS = (1, 2, 3, 4)
+# The encoder cuts Han into single characters, kana into pairs and South-East Asian runs into sixes (contract, rule 4), and
+# leaves shorter remainders of each.
+_PIECE_LENGTHS = {"zh": (1, 2, 3, 4), "ja": (1, 2, 3, 4)}
+_SEA_PIECE_LENGTHS = (1, 2, 3, 4, 5, 6)
 
 # P(language) ~ count ** 0.3: Finnish (734,000 words) comes four times as often as Vietnamese (11,000), not 70 times.
 _LANGUAGE_EXPONENT = 0.3
@@ -43,7 +47,7 @@ class WordList:
     """Words to sample from.
 
     Attributes:
-        rows: int32 [N, 16], language after language.
+        rows: int32 [N, L], language after language.
         cumulative: float64 [N], cumulative probability of each row; the last is 1.
         languages: name -> (first row, one past its last row).
         source: where the words come from, for the model card.
@@ -55,16 +59,16 @@ class WordList:
     source: str
 
     def sample(self, count: int, rng: np.random.Generator) -> Int32Array:
-        """Draw words with their case restored at random (60 % as listed, 25 % Title, 15 % UPPER): int32 [count, 16]."""
+        """Draw words with their case restored at random (60 % as listed, 25 % Title, 15 % UPPER): int32 [count, L]."""
         chosen = np.searchsorted(self.cumulative, rng.random(count), side="right")
         words = self.rows[np.minimum(chosen, len(self.rows) - 1)]
         return restore_case(restore_digits(words, rng), rng)
 
 
-def encode_words(words: Sequence[str]) -> Int32Array:
-    """Words as rows of code points: int32 [N, 16], zero-padded, cut off at 16."""
-    text = "".join(word[:WORD_LENGTH].ljust(WORD_LENGTH, "\0") for word in words)
-    return np.frombuffer(text.encode("utf-32-le", "replace"), "<i4").reshape(-1, WORD_LENGTH).astype(np.int32)
+def encode_words(words: Sequence[str], word_length: int = WORD_LENGTH) -> Int32Array:
+    """Words as rows of code points: int32 [N, word_length], zero-padded, cut off there."""
+    text = "".join(word[:word_length].ljust(word_length, "\0") for word in words)
+    return np.frombuffer(text.encode("utf-32-le", "replace"), "<i4").reshape(-1, word_length).astype(np.int32)
 
 
 def decode_word(row: Int32Array) -> str:
@@ -87,12 +91,13 @@ def held_out(rows: Int32Array) -> BoolArray:
 
     Words that short are a closed set (every Han character is one), and they are pieces of other words.
     """
-    chosen: BoolArray = row_hashes(rows) % np.uint64(_HELD_OUT_ONE_IN) == 0
+    # By its first 16 characters, so that embeddings of every word length leave out the same words.
+    chosen: BoolArray = row_hashes(rows[:, :WORD_LENGTH]) % np.uint64(_HELD_OUT_ONE_IN) == 0
     return chosen & (word_lengths(rows) > 2)
 
 
 def restore_case(words: Int32Array, rng: np.random.Generator) -> Int32Array:
-    """Leave, Title or UPPER each word at random; scripts without case stay as they are: int32 [B, 16]."""
+    """Leave, Title or UPPER each word at random; scripts without case stay as they are: int32 [B, L]."""
     case = rng.choice(3, len(words), p=_CASES)
     words = words.copy()
     words[case == 1, 0] = title_table()[words[case == 1, 0]]
@@ -101,21 +106,21 @@ def restore_case(words: Int32Array, rng: np.random.Generator) -> Int32Array:
 
 
 def restore_digits(words: Int32Array, rng: np.random.Generator) -> Int32Array:
-    """wordfreq writes every digit of a long number as 0 ("00:00", "0000"): put random digits there: int32 [B, 16]."""
+    """wordfreq writes every digit of a long number as 0 ("00:00", "0000"): put random digits there: int32 [B, L]."""
     zeros = words == ord("0")
     zeros &= (zeros.sum(axis=1) >= 2)[:, None]
     digits = rng.integers(ord("0"), ord("9") + 1, words.shape, dtype=np.int32)
     return np.where(zeros, digits, words)
 
 
-def pieces(rows: Int32Array) -> Int32Array:
-    """All distinct runs of 1 to 4 characters inside words of a script without spaces: int32 [P, 16]."""
+def pieces(rows: Int32Array, sizes: Sequence[int]) -> Int32Array:
+    """All distinct runs of so many characters inside words of a script without spaces: int32 [P, L]."""
     found = []
-    lengths = word_lengths(rows)
-    for size in _PIECE_LENGTHS:
-        for start in range(WORD_LENGTH - size + 1):
+    lengths, word_length = word_lengths(rows), rows.shape[1]
+    for size in sizes:
+        for start in range(word_length - size + 1):
             whole = rows[lengths >= start + size, start : start + size]
-            found.append(np.pad(whole, ((0, 0), (0, WORD_LENGTH - size))))
+            found.append(np.pad(whole, ((0, 0), (0, word_length - size))))
     return _distinct(np.concatenate(found))
 
 
@@ -128,7 +133,7 @@ def build_word_list(lists: Iterable[tuple[str, Int32Array, FloatArray, float]], 
     """Balance languages and leave out the held-out words.
 
     Args:
-        lists: (language, int32 [n, 16] casefolded words, float64 [n] weights within the language, factor of the language).
+        lists: (language, int32 [n, L] casefolded words, float64 [n] weights within the language, factor of the language).
         source: for the model card.
     """
     rows, probabilities, languages, start = [], [], {}, 0
@@ -147,20 +152,22 @@ def build_word_list(lists: Iterable[tuple[str, Int32Array, FloatArray, float]], 
     return WordList(np.concatenate(rows), cumulative / cumulative[-1], languages, source)
 
 
-def load_wordfreq() -> WordList:
+def load_wordfreq(word_length: int = WORD_LENGTH) -> WordList:
     """wordfreq's best lists of 42 languages, CLDR words of the scripts and languages it lacks, pieces of unspaced ones."""
     lists: list[tuple[str, Int32Array, FloatArray, float]] = []
-    lists.extend((language, *wordfreq_words(language), 1.0) for language in wordfreq_languages())
+    lists.extend((language, *wordfreq_words(language, word_length), 1.0) for language in wordfreq_languages())
     known = {name for name, *_ in lists} | {"no", "nn", "hr", "sr", "bs"}  # wordfreq calls the last three sh
     for language in cldr_languages():
         words = cldr_words(language) if language not in known else []
         if len(words) >= 200 or language in SCRIPT_LOCALES:
-            rows = _distinct(encode_words(words))
+            rows = _distinct(encode_words(words, word_length))
             factor = _SCRIPT_SHARE if language in SCRIPT_LOCALES else _SMALL_LANGUAGE_SHARE
             lists.append((language, rows, np.ones(len(rows)), factor))
     for language, words_, *_ in list(lists):
         if language in UNSPACED_LANGUAGES:
-            runs = pieces(words_[words_[:, 0] > 0x2FF])  # wordfreq's lists hold Latin words and numbers, too
+            runs = pieces(
+                words_[words_[:, 0] > 0x2FF], _PIECE_LENGTHS.get(language, _SEA_PIECE_LENGTHS)
+            )  # wordfreq's lists hold Latin words and numbers, too
             lists.append((f"{language}-pieces", runs, np.ones(len(runs)), 1.0))
     return build_word_list(lists, "wordfreq 3.1 (best lists) and CLDR (babel)")
 
@@ -170,21 +177,21 @@ def wordfreq_languages() -> list[str]:
     return sorted(_wordfreq().available_languages("best"))
 
 
-def wordfreq_words(language: str) -> tuple[Int32Array, FloatArray]:
-    """One language of wordfreq: int32 [N, 16] casefolded words by falling frequency, float64 [N] sampling weights."""
+def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Int32Array, FloatArray]:
+    """One language of wordfreq: int32 [N, word_length] casefolded words by falling frequency, float64 [N] sampling weights."""
     frequencies: dict[str, float] = _wordfreq().get_frequency_dict(language, "best")
     ranked = sorted(frequencies.items(), key=lambda item: (-item[1], item[0]))
     words = [word for word, _ in ranked]
     if language == "el":  # casefolding made the final sigma a plain one
         words = [word[:-1] + "ς" if len(word) > 1 and word.endswith("σ") else word for word in words]
-    rows = encode_words(words)
+    rows = encode_words(words, word_length)
     weights = np.asarray([frequency for _, frequency in ranked]) ** _FREQUENCY_EXPONENT
-    _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the 16th character
+    _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the last place
     first = np.sort(first)
     return rows[first], weights[first]
 
 
-def load_files(paths: Sequence[Path]) -> WordList:
+def load_files(paths: Sequence[Path], word_length: int = WORD_LENGTH) -> WordList:
     """Word lists of the user: UTF-8, one word a line (what follows a blank or a tab is ignored), one file a language."""
     lists = []
     for path in paths:
@@ -192,7 +199,7 @@ def load_files(paths: Sequence[Path]) -> WordList:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise RetvecLiteError(f"Expected a UTF-8 word list in {path}, received: {error}.") from error
-        rows = _distinct(encode_words([line.split()[0] for line in lines if line.strip()] or [""]))
+        rows = _distinct(encode_words([line.split()[0] for line in lines if line.strip()] or [""], word_length))
         lists.append((path.stem, rows, np.ones(len(rows)), 1.0))
     return build_word_list(lists, ", ".join(path.name for path in paths))
 

@@ -71,7 +71,7 @@ def test_languages_are_balanced_and_case_is_restored(small_lists: wl.WordList) -
 
 
 def test_pieces_are_all_runs_of_one_to_four() -> None:
-    found = {wl.decode_word(row) for row in wl.pieces(wl.encode_words(["東京都庁前", "東"]))}
+    found = {wl.decode_word(row) for row in wl.pieces(wl.encode_words(["東京都庁前", "東"]), (1, 2, 3, 4))}
     word = "東京都庁前"
     assert found == {word[i : i + n] for n in (1, 2, 3, 4) for i in range(len(word) - n + 1)}
 
@@ -96,6 +96,11 @@ def test_bad_word_files_are_told(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n")
     with pytest.raises(RetvecLiteError, match="received none"):
         wl.load_files([tmp_path / "empty.txt"])
+
+
+def test_other_word_lengths_leave_out_the_same_words() -> None:
+    names = [f"word{number}" for number in range(3000)]
+    assert (wl.held_out(wl.encode_words(names)) == wl.held_out(wl.encode_words(names, 20))).all()
 
 
 # --- batches ---
@@ -190,6 +195,53 @@ def test_fake_quantization_is_what_snapping_does() -> None:
     assert np.abs(levels - snapped_levels).max() <= 1
 
 
+def test_a_learned_scale_clips_and_gets_the_gradient_of_the_rounding_error() -> None:
+    """LSQ's formula: round(v) - v inside the grid, +-levels outside; the weights' is 1 inside and 0 outside."""
+    tf = pytest.importorskip("tensorflow")
+    from retvec_lite.training.grid import fake_quantize, snap
+
+    kernel = np.array([[0.34, -2.0], [0.06, 0.93], [-0.71, 0.35]], np.float32)
+    scale = np.array([[0.1, 0.2]], np.float32)
+    with tf.GradientTape() as tape:
+        weights, steps = tf.Variable(kernel), tf.Variable(scale)
+        values = fake_quantize(weights, 7, steps)
+        total = tf.reduce_sum(values)
+    assert np.asarray(values) == pytest.approx(np.array([[0.3, -1.4], [0.1, 1.0], [-0.7, 0.4]]), abs=1e-6)
+    to_weights, to_steps = tape.gradient(total, [weights, steps])
+    v = kernel / scale
+    inside = np.abs(v) <= 7
+    assert (np.asarray(to_weights) == inside).all()
+    expected = np.where(inside, np.rint(v) - v, np.sign(v) * 7).sum(axis=0, keepdims=True)
+    assert np.asarray(to_steps) == pytest.approx(expected, abs=1e-4)
+    snapped = snap(kernel, 7, scale)
+    assert np.abs(snapped).max(axis=0) == pytest.approx([0.7, 1.4], rel=0.01)
+    assert (snap(snapped) == snapped).all()  # a quantizer that looks for the largest weight finds this grid
+
+
+@pytest.mark.parametrize("options", [{}, {"per_tensor": True}, {"learned_clipping": False}, {"weight_bits": 2}])
+def test_files_hold_what_the_network_computed_with(options: dict[str, object]) -> None:
+    pytest.importorskip("keras")
+    from retvec_lite.training.pretrain_model import NetworkSettings, WordModel
+
+    settings = NetworkSettings(**options)  # type: ignore[arg-type]
+    model = WordModel(0, settings)
+    rows = wl.encode_words(NAMES[:50])
+    model.embed_words(rows)
+    model.quantized.assign(1.0)
+    computed = model.embed_words(rows)
+    arrays = model.arrays(snapped=True)
+    for index, layer in enumerate(model.dense_layers):
+        kernel = arrays[f"dense_{index}/kernel"]
+        most = 2 * settings.levels + 1
+        columns = [kernel] if settings.per_tensor else list(kernel.T)
+        assert all(len(np.unique(column)) <= most for column in columns)
+        layer.kernel.assign(kernel)
+    model.quantized.assign(0.0)
+    stored = model.embed_words(rows)
+    cosine = (computed * stored).sum(1) / np.linalg.norm(computed, axis=1) / np.linalg.norm(stored, axis=1)
+    assert cosine.min() > 0.99  # scales are rounded up to 8 binary digits on the way into the file
+
+
 # --- whole runs ---
 
 
@@ -248,12 +300,12 @@ def test_a_resumed_run_ends_with_the_same_weights(list_file: Path, tmp_path: Pat
 
 def test_bits_and_embedding_are_those_of_the_reference() -> None:
     pytest.importorskip("keras")
-    from retvec_lite.training.pretrain_model import WordModel, bits_of
+    from retvec_lite.training.pretrain_model import NetworkSettings, WordModel, bits_of
 
     rows = wl.encode_words(["hello", "🙂\U0010ffff", "東京"])
     expected = (rows[..., None] >> np.arange(20, -1, -1)) & 1
     assert (np.asarray(bits_of(rows)) == expected).all()
-    model = WordModel(seed=0)
+    model = WordModel(0, NetworkSettings())
     got = model.embed_words(rows)
     arrays = model.arrays(snapped=False)
     values = expected.reshape(3, -1).astype(np.float64)
@@ -262,6 +314,47 @@ def test_bits_and_embedding_are_those_of_the_reference() -> None:
         values = values @ arrays[f"dense_{index}/kernel"] + arrays[f"dense_{index}/bias"]
         values = np.tanh(values) if index == 2 else values * 0.5 * (1 + erf(values / np.sqrt(2)))
     assert np.abs(got - values).max() < 1e-5
+
+
+def test_a_run_can_begin_with_another_ones_weights(list_file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("keras")
+    from rich.console import Console
+
+    from retvec_lite.embedding_file import load_default_embedding, load_embedding
+    from retvec_lite.training.pretrain import PretrainSettings, pretrain
+    from retvec_lite.training.pretrain_model import NetworkSettings
+
+    words, default = wl.load_files([list_file], 16), load_default_embedding()
+
+    def go(network: NetworkSettings) -> Path | None:
+        settings = PretrainSettings(steps=1, batch_size=8, warmup=0, peak_rate=1e-6, quantized_share=0, network=network)
+        out, quiet = tmp_path / "next.safetensors", Console(quiet=True)
+        return pretrain(words, settings, out, run_dir=tmp_path / "run", initial=default, console=quiet)
+
+    found = go(NetworkSettings())
+    assert found is not None
+    for name, weights in load_embedding(found).weights.items():
+        assert np.abs(weights - default.weights[name]).max() < 1e-4
+    with pytest.raises(RetvecLiteError, match=r"word length 16 and 128 dimensions.*16 and 256"):
+        go(NetworkSettings(embedding_dim=128))
+
+
+@pytest.mark.parametrize("options", [{"word_length": 20}, {"embedding_dim": 32}, {"projection": True}])
+def test_other_shapes_train_as_well(list_file: Path, tmp_path: Path, options: dict[str, object]) -> None:
+    pytest.importorskip("keras")
+    from rich.console import Console
+
+    from retvec_lite.embedding_file import load_embedding
+    from retvec_lite.training.pretrain import PretrainSettings, pretrain
+    from retvec_lite.training.pretrain_model import NetworkSettings
+
+    network = NetworkSettings(**options)  # type: ignore[arg-type]
+    words = wl.load_files([list_file], network.word_length)
+    settings = PretrainSettings(steps=2, batch_size=8, warmup=0, network=network, muon=False)
+    out = tmp_path / "e.safetensors"
+    assert pretrain(words, settings, out, run_dir=tmp_path / "run", console=Console(quiet=True)) == out
+    embedding = load_embedding(out)
+    assert (embedding.word_length, embedding.dimension) == (network.word_length, network.embedding_dim)
 
 
 @pytest.mark.parametrize("options", [{"steps": 0}, {"batch_size": 7}, {"dropout": 1.0}, {"quantized_share": 1.5}])

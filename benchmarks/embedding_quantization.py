@@ -1,0 +1,120 @@
+"""Which grid should the embedding be trained on? Short 4-bit (and 3, 2 bit) trainings that begin with the same float weights.
+
+    python benchmarks/embedding_quantization.py FLOAT_EMBEDDING [--steps N] [--only NAME] [--quick]
+
+FLOAT_EMBEDDING is what `retvec-lite pretrain --export-at STEP` wrote before 4-bit training began. Every row trains the same
+number of steps more, on the same batches with the same learning rate; "rounded only" rows do not train.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from common import RESULTS, markdown_table, read_results, write_results
+from rich.console import Console
+
+from retvec_lite.embedding_file import Embedding, load_embedding
+from retvec_lite.training.grid import FloatMatrix, snap
+from retvec_lite.training.pretrain import PretrainSettings, measure, pretrain
+from retvec_lite.training.pretrain_data import RetrievalTask, wordfreq_tasks
+from retvec_lite.training.pretrain_model import NetworkSettings, Schedule, build_model
+from retvec_lite.training.unicode_tables import Int32Array
+from retvec_lite.training.words import WordList, load_wordfreq
+
+LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
+RATE: Final = 2e-4  # about that of the long run when its 4-bit part begins
+
+ROUNDED: Final[Mapping[str, int]] = {"8 bits, rounded only": 127, "4 bits, rounded only": 7}
+TRAINED: Final[Mapping[str, NetworkSettings | None]] = {
+    "float, as many steps more": None,
+    "4 bits": NetworkSettings(learned_clipping=False),
+    "4 bits, learned clipping": NetworkSettings(learned_clipping=True),
+    "4 bits, per tensor": NetworkSettings(per_tensor=True, learned_clipping=False),
+    "4 bits, per tensor, learned clipping": NetworkSettings(per_tensor=True, learned_clipping=True),
+    "3 bits": NetworkSettings(weight_bits=3, learned_clipping=False),
+    "3 bits, learned clipping": NetworkSettings(weight_bits=3, learned_clipping=True),
+    "2 bits": NetworkSettings(weight_bits=2, learned_clipping=False),
+    "2 bits, learned clipping": NetworkSettings(weight_bits=2, learned_clipping=True),
+}
+ALL: Final = ("float, as given", *ROUNDED, *TRAINED)
+
+
+def embedder(embedding: Embedding) -> Callable[[Int32Array], FloatMatrix]:
+    """A fast function from words to their embeddings."""
+    model = build_model(Schedule(1, 0, 1e-3, 1e-3, muon=False), 0, NetworkSettings(learned_clipping=False))
+    model.load(embedding)
+    return model.embed_words
+
+
+def rounded(embedding: Embedding, levels: int) -> Embedding:
+    """The embedding with its kernels rounded to a grid, without training."""
+    weights = {
+        name: snap(value, levels) if name.endswith("kernel") else value for name, value in embedding.weights.items()
+    }
+    return Embedding(embedding.name, weights, embedding.card)
+
+
+def trained(embedding: Embedding, network: NetworkSettings | None, steps: int, words: WordList) -> Embedding:
+    """The embedding after more steps on a grid, or as floats."""
+    settings = PretrainSettings(
+        steps=steps,
+        warmup=min(100, steps // 10),
+        peak_rate=RATE,
+        final_rate=RATE / 10,
+        seed=1,
+        quantized_share=1.0 if network else 0.0,
+        network=network or NetworkSettings(learned_clipping=False),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "embedding.safetensors"
+        pretrain(words, settings, out, run_dir=Path(folder) / "run", initial=embedding, console=Console(quiet=True))
+        return load_embedding(out)
+
+
+def judge(
+    embedding: Embedding, given: Callable[[Int32Array], FloatMatrix], tasks: Iterable[RetrievalTask]
+) -> dict[str, float]:
+    """Right word found, and the mean cosine to the embedding that was given."""
+    tasks = list(tasks)
+    embed = embedder(embedding)
+    found = measure(embed, tasks)
+    queries = np.concatenate([task.queries for task in tasks])
+    mine, theirs = embed(queries), given(queries)
+    cosines = (mine * theirs).sum(1) / np.linalg.norm(mine, axis=1) / np.linalg.norm(theirs, axis=1)
+    return {"found": float(np.mean(list(found.values()))), "cosine": float(cosines.mean())}
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    """Measure the chosen grids and write the table of all that have been measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("embedding", type=Path)
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--only", choices=ALL, action="append", help="a grid (default: all)")
+    parser.add_argument("--quick", action="store_true", help="60 steps")
+    args = parser.parse_args(None if arguments is None else list(arguments))
+    path = RESULTS / ("embedding_quantization_quick" if args.quick else "embedding_quantization")
+    steps = 60 if args.quick else args.steps
+    embedding = load_embedding(args.embedding)
+    tasks = wordfreq_tasks(LANGUAGES, seed=0)
+    given = embedder(embedding)
+    start = embedding.card.get("steps")
+    known: dict[str, dict[str, Any]] = {
+        row["grid"]: row for row in read_results(path) if row["steps"] == steps and row["from_step"] == start
+    }
+    words = load_wordfreq()
+    for name in args.only or ALL:
+        if name in TRAINED:
+            found = judge(trained(embedding, TRAINED[name], steps, words), given, tasks)
+        else:
+            found = judge(rounded(embedding, ROUNDED[name]) if name in ROUNDED else embedding, given, tasks)
+        known[name] = {"grid": name, "steps": steps, "from_step": start, **found}
+        rows = [known[grid] for grid in ALL if grid in known]
+        table = [[row["grid"], f"{row['found']:.4f}", f"{row['cosine']:.4f}"] for row in rows]
+        write_results(path, rows, markdown_table(["kernels", "right word found", "cosine to the given floats"], table))
+
+
+if __name__ == "__main__":
+    main()
