@@ -48,7 +48,7 @@ LOCALES: Final = (
     "zh-CN",
 )
 ROWS: Final = 1000  # of each locale
-AG_NEWS_ROWS: Final = 10_000
+AG_NEWS_ROWS: Final = 6_000
 
 BASE: Final = PretrainSettings(warmup=200)
 
@@ -64,7 +64,8 @@ VARIANTS: Final = {
     "no spatial dropout": dataclasses.replace(BASE, dropout=0.0),
     "no 4-bit training, float32": dataclasses.replace(BASE, quantized_share=0.0),
     "projection layer": _network(projection=True),
-    "Adam, 1e-3 to 1e-4": dataclasses.replace(BASE, muon=False, final_rate=1e-4),
+    "Adam, 1e-3 to 1e-4": dataclasses.replace(BASE, muon=False, peak_rate=1e-3, final_rate=1e-4),
+    "all typo kinds alike": dataclasses.replace(BASE, equal_kinds=True),
 }
 
 
@@ -144,7 +145,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     """Measure the chosen variants and write the table of all that have been measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--only", choices=tuple(VARIANTS), action="append", help="a variant (default: all)")
     parser.add_argument("--quick", action="store_true", help="300 steps, Banking77 alone, two variants")
     args = parser.parse_args(None if arguments is None else list(arguments))

@@ -146,6 +146,7 @@ def augment(
     max_share: float = 0.25,
     max_typos: int = 4,
     kinds: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
 ) -> Int32Array:
     """Mistype a batch as the paper does: most words, up to a quarter of their characters, at most four typos.
 
@@ -156,12 +157,15 @@ def augment(
         max_share: number of typos of a mistyped word is uniform between 1 and this share of its length ...
         max_typos: ... and at most this many (always at least 1).
         kinds: indices of `TYPO_KINDS` to draw from, uniformly, one per typo; None for all 22.
+        weights: how often each of the 22 comes, as integers, and not uniformly.
 
     Returns:
         int32 [B, L]. With all 22 kinds a typo that cannot be (a case change in Arabic, a swap in a word of one
         character) becomes a substitution within the alphabet, so that a mistyped word is one.
     """
     pool = np.arange(len(TYPO_KINDS)) if kinds is None else np.asarray(kinds, np.int64)
+    if weights is not None:
+        pool = np.repeat(pool, weights)
     most = np.clip((word_lengths(words) * max_share).astype(np.int64), 1, max_typos)
     typos = 1 + (rng.random(len(words)) * most).astype(np.int64)
     typos[rng.random(len(words)) >= share] = 0

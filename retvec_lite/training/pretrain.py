@@ -21,7 +21,7 @@ from retvec_lite.embedding_file import Embedding
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
 from retvec_lite.training.grid import FloatMatrix
-from retvec_lite.training.pretrain_data import RetrievalTask, make_chunk, prefetch
+from retvec_lite.training.pretrain_data import KIND_WEIGHTS, RetrievalTask, make_chunk, prefetch
 from retvec_lite.training.pretrain_model import NetworkSettings, Schedule, WordModel, build_model
 from retvec_lite.training.words import WordList
 
@@ -42,6 +42,7 @@ class PretrainSettings:
         muon: train matrices by Muon and not by Adam.
         dropout: spatial dropout, the share of whole characters hidden from the model.
         random_share: share of random UTF-8 tokens.
+        equal_kinds: draw all 22 kinds of typos alike, and not by `KIND_WEIGHTS`.
         quantized_share: the last part of the steps that trains with 4-bit weights; 0 for a float model.
         network: shape and grid.
     """
@@ -50,11 +51,12 @@ class PretrainSettings:
     batch_size: int = 2048
     seed: int = 0
     warmup: int = 1000
-    peak_rate: float = 1e-3
-    final_rate: float = 2e-5
+    peak_rate: float = 3e-3
+    final_rate: float = 3e-5
     muon: bool = True
     dropout: float = 1 / 16
     random_share: float = 0.1
+    equal_kinds: bool = False
     quantized_share: float = 0.4
     network: NetworkSettings = dataclasses.field(default_factory=NetworkSettings)
 
@@ -140,6 +142,7 @@ def pretrain(
         batch_size=settings.batch_size,
         random_share=settings.random_share,
         dropout=settings.dropout,
+        weights=None if settings.equal_kinds else KIND_WEIGHTS,
     )
 
     def write(path: Path, step: int, found: dict[str, float]) -> None:

@@ -240,3 +240,25 @@ def test_tables() -> None:
     assert ord("а") in of_a  # the Cyrillic one
     assert alphabets().counts[ord("q")] == 26
     assert upper_table()[ord("ß")] == ord("ß") and upper_table()[ord("я")] == ord("Я")
+
+
+def test_weights_say_how_often_a_kind_comes() -> None:
+    words = encode_words(["keyboard"] * 4000)
+    weights = [0] * len(aug.TYPO_KINDS)
+    weights[aug.TYPO_KINDS.index("deletion")] = 3
+    weights[aug.TYPO_KINDS.index("repetition")] = 1
+    after = aug.augment(words, np.random.default_rng(0), share=1.0, max_typos=1, weights=weights)
+    change = aug.word_lengths(after) - 8
+    assert set(change.tolist()) == {-1, 1}
+    assert 0.72 < (change == -1).mean() < 0.78
+
+
+@pytest.mark.parametrize("length", [8, 20])
+def test_words_of_other_lengths_are_mistyped_within_theirs(length: int) -> None:
+    words = encode_words(["a" * 30, "keyboard", "🙂"] * 200, length)
+    rng = np.random.default_rng(0)
+    for result in (aug.augment(words, rng, share=1.0), aug.random_tokens(600, rng, length)):
+        lengths = aug.word_lengths(result)
+        assert result.shape == (600, length)
+        assert ((np.arange(length) < lengths[:, None]) == (result > 0)).all()
+        assert lengths.max() == length
