@@ -24,6 +24,9 @@ COMMANDS: Final = {
     "evaluate": _Command("retvec_lite.commands.evaluate", "measure an exported file on labelled data, with typos"),
     "info": _Command("retvec_lite.commands.info", "show what is inside an exported file"),
     "pretrain": _Command("retvec_lite.training.pretrain_command", "train a word embedding"),
+    "evaluate-embedding": _Command(
+        "retvec_lite.embedding_evaluation.command", "measure a word embedding on mistyped words of 42 languages or more"
+    ),
     "import-embedding": _Command("retvec_lite.modeling.import_command", "import released RETVec v1 weights"),
 }
 """Command -> its module with `add_arguments(parser)` and `run(args) -> exit code`."""
@@ -33,6 +36,7 @@ _EXTRAS: Final = {
     "matplotlib": "evaluate",
     "flatbuffers": "export",
     "ai_edge_quantizer": "export",
+    "coremltools": "coreml",
     "babel": "pretrain",
     "confusable_homoglyphs": "pretrain",
     "regex": "pretrain",
