@@ -64,7 +64,7 @@ VARIANTS: Final = {
     "no spatial dropout": dataclasses.replace(BASE, dropout=0.0),
     "no 4-bit training, float32": dataclasses.replace(BASE, quantized_share=0.0),
     "projection layer": _network(projection=True),
-    "Adam, 1e-3 to 1e-4": dataclasses.replace(BASE, muon=False, peak_rate=1e-3, final_rate=1e-4),
+    "Adam, 1e-3 to 1e-4": dataclasses.replace(BASE, muon=False, final_rate=1e-4),
     "all typo kinds alike": dataclasses.replace(BASE, equal_kinds=True),
 }
 

@@ -7,6 +7,7 @@ mistyped in one pass: place, cut and characters per row, then a single gather.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -146,7 +147,7 @@ def augment(
     max_share: float = 0.25,
     max_typos: int = 4,
     kinds: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
+    weights: Sequence[int] | None = None,
 ) -> Int32Array:
     """Mistype a batch as the paper does: most words, up to a quarter of their characters, at most four typos.
 

@@ -51,8 +51,8 @@ class PretrainSettings:
     batch_size: int = 2048
     seed: int = 0
     warmup: int = 1000
-    peak_rate: float = 3e-3
-    final_rate: float = 3e-5
+    peak_rate: float = 1e-3
+    final_rate: float = 2e-5
     muon: bool = True
     dropout: float = 1 / 16
     random_share: float = 0.1

@@ -54,16 +54,13 @@ def run(args: argparse.Namespace) -> int:
     from retvec_lite.training.pretrain_data import retrieval_task, wordfreq_tasks
     from retvec_lite.training.words import load_files, load_wordfreq
 
-    muon = args.optimizer == "muon"
-    rates = {} if muon else {"peak_rate": 1e-3, "final_rate": 1e-4}  # the paper's
     settings = PretrainSettings(
         steps=args.steps,
         batch_size=args.batch_size,
         seed=args.seed,
         warmup=min(args.warmup, args.steps // 10),
         quantized_share=args.quantized_share,
-        muon=muon,
-        **rates,
+        muon=args.optimizer == "muon",
     )
     if args.words == ["wordfreq"]:
         words = load_wordfreq()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,21 +23,20 @@ CHUNK = 8
 
 # How often each kind of typo comes in training; the retrieval metric draws them all alike. Shifts are the hardest to see through
 # for a network that reads positions, and deletions are what people do most; a word under a foreign n-gram is beyond
-# finding, and at equal shares such words drew the strongest gradients. After 1,000 steps from one checkpoint: .791 of words
-# found, and .746 of people's misspellings, against .781 and .721 at equal shares (docs/embedding.md).
+# finding, and at equal shares such words drew the strongest gradients (docs/embedding.md has the comparison).
 _SHARES = {
-    "deletion": 36,
-    "repetition": 12,
-    "alphabet_insertion": 12,
+    "deletion": 24,
+    "repetition": 9,
+    "alphabet_insertion": 9,
     "punctuation_prefix_insertion": 9,
     "emoji_prefix_insertion": 9,
     "neighbour_swap": 9,
     "case_substitution": 3,
     "punctuation_suffix_insertion": 3,
     "emoji_suffix_insertion": 3,
-    "ngram_prefix_insertion": 1,
-    "ngram_suffix_insertion": 1,
-    "ngram_substitution": 1,
+    "ngram_prefix_insertion": 2,
+    "ngram_suffix_insertion": 2,
+    "ngram_substitution": 2,
 }
 KIND_WEIGHTS = tuple(_SHARES.get(kind, 6) for kind in TYPO_KINDS)
 
@@ -65,7 +64,7 @@ def make_chunk(
     batch_size: int,
     random_share: float,
     dropout: float,
-    weights: npt.ArrayLike | None = None,
+    weights: Sequence[int] | None = None,
 ) -> list[Batch]:
     """The `CHUNK` batches of chunk number `chunk`: a pure function of its arguments (see `PretrainSettings`)."""
     rng = np.random.default_rng((seed, chunk))

@@ -1,0 +1,60 @@
+"""Classifiers on frozen embeddings: the same `pool` head, data and training on each, so that only the embedding differs.
+
+    python benchmarks/embedding_classifiers.py FILE [FILE ...] [--data DIR] [--only NAME] [--quick]
+
+A FILE is an embedding (`retvec-lite pretrain`, or `retvec-lite import-embedding` for the released RETVec v1 weights), or `default`.
+Accuracy of the exported int8 file on the official test splits, with 0 / 20 / 50 / 100 % of the words mistyped, and of the
+float32 file on clean texts.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from classification import RATES, TASKS, Task, measure
+from common import DATA, RESULTS, markdown_table, read_results, write_results
+
+HEAD: Final = ("--head", "pool")
+
+
+def frozen(task: Task) -> Task:
+    """The same data with the `pool` head on the frozen embedding."""
+    validation = task.arguments[-2:] if "--validation" in task.arguments else ()
+    return task._replace(arguments=(*HEAD, *validation))
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    """Measure the chosen data sets and write the table of all that have been measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--only", choices=tuple(TASKS), action="append", help="a data set (default: all)")
+    parser.add_argument("--quick", action="store_true", help="SMS alone, 4 epochs")
+    args = parser.parse_args(None if arguments is None else list(arguments))
+    path = RESULTS / ("embedding_classifiers_quick" if args.quick else "embedding_classifiers")
+    extra = ("--epochs", "4") if args.quick else ()
+    known = {(row["data"], row["embedding"]): row for row in read_results(path)}
+    for name in args.only or (["SMS spam"] if args.quick else TASKS):
+        for file in args.files:
+            with tempfile.TemporaryDirectory() as work:
+                row = measure(name, frozen(TASKS[name]), args.data, Path(work), (*extra, "--embedding", file))
+            kept = {key: row[key] for key in ("data", "accuracy", "float32_accuracy", "macro_f1", "test_texts")}
+            known[name, Path(file).stem] = {**kept, "embedding": Path(file).stem}
+            rows = [known[key] for key in sorted(known)]
+            header = ["data set", "embedding", *(f"{rate:.0%} mistyped" for rate in RATES), "float32, clean"]
+            table = [
+                [
+                    row["data"],
+                    row["embedding"],
+                    *(f"{row['accuracy'][f'{rate:g}']:.3f}" for rate in RATES),
+                    f"{row['float32_accuracy']:.3f}",
+                ]
+                for row in rows
+            ]
+            write_results(path, rows, markdown_table(header, table))
+
+
+if __name__ == "__main__":
+    main()
