@@ -1,17 +1,22 @@
-"""From a trained classifier to a folder of .tflite files that were run, on every installed runtime, before they were kept."""
+"""From a trained classifier to a folder of .tflite files and .mlpackages that were run before they were kept."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import importlib.util
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from retvec_lite import __version__
 from retvec_lite.classifier_file import Classifier, load_classifier
 from retvec_lite.converters.checks import RuntimeResult, age, promises
+from retvec_lite.converters.coreml import build_package, load_coremltools
+from retvec_lite.converters.coreml_parity import RUNTIME, TOLERANCES, examine_package, has_core_ml
+from retvec_lite.converters.coreml_recipes import DEFAULT_TARGET, Storage, find_storage
+from retvec_lite.converters.describing import CREATED_BY, about, details, stage_names
 from retvec_lite.converters.golden import golden_bytes
-from retvec_lite.converters.metadata import About, attach_metadata
+from retvec_lite.converters.metadata import attach_metadata
+from retvec_lite.converters.oracle import Floats
 from retvec_lite.converters.parity import Examiner
 from retvec_lite.converters.quantize import quantize
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, Recipe, find_recipe
@@ -20,6 +25,7 @@ from retvec_lite.converters.verify import (
     GOLDEN_NAME,
     LABELS_NAME,
     REFERENCE_NAME,
+    REPORT_NAME,
     ArtifactResult,
     RealTexts,
     Tell,
@@ -33,12 +39,38 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.quiet import silent_standard_error
 
-REPORT_JSON: Final = "report.json"
+FORMATS: Final = ("tflite", "coreml")
+
 REPORT_MARKDOWN: Final = "report.md"
-OWNED: Final = ("classifier-*.tflite", LABELS_NAME, GOLDEN_NAME, REPORT_JSON, REPORT_MARKDOWN, REFERENCE_NAME)
+OWNED: Final = (
+    "classifier-*.tflite",
+    "classifier-*.mlpackage",
+    LABELS_NAME,
+    GOLDEN_NAME,
+    REPORT_NAME,
+    REPORT_MARKDOWN,
+    REFERENCE_NAME,
+)
 """The files of the folder: all that `force` may replace."""
 
-CREATED_BY: Final = f"retvec-lite {__version__}"
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """What to make, checked before any work is done: `runtimes` are distribution -> version, for the recipes."""
+
+    recipes: Sequence[Recipe]
+    runtimes: Mapping[str, str]
+    storages: Sequence[Storage]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Finished:
+    """An artifact with what it must answer to the golden texts: its key in golden.json, the table and its tolerance."""
+
+    exported: Exported
+    key: str
+    table: Floats
+    tolerance: float
 
 
 def export(
@@ -46,16 +78,22 @@ def export(
     dist: str | Path,
     recipes: Sequence[str] = (DEFAULT_RECIPE,),
     *,
+    formats: Sequence[str] = FORMATS[:1],
+    ios: int = DEFAULT_TARGET,
+    block: int | None = None,
     force: bool = False,
     data: str | Path | None = None,
     tell: Tell = lambda _: None,
 ) -> Report:
-    """Write `classifier-<recipe>.tflite` for each recipe, labels, golden.json, the reports and the float reference.
+    """Write `classifier-<recipe>.tflite` or `.mlpackage` for each recipe, labels, golden.json, reports, the float reference.
 
     Args:
         source: the folder that `retvec-lite train` wrote.
         dist: the folder to make.
         recipes: names out of `RECIPES`; a name given twice counts once.
+        formats: out of `FORMATS`.
+        ios: the oldest iOS that packages are for.
+        block: how many weights share a scale in packages with the recipe int4; None: all of an output.
         force: replace an earlier export.
         data: a labelled file with real texts (columns `text` and `label`) to measure what quantization costs; the starter
             texts by default.
@@ -66,39 +104,81 @@ def export(
         and decide; an artifact that computes wrongly is an error.
 
     Raises:
+        ModuleNotFoundError: when coremltools is needed and not installed.
         RetvecLiteError: for bad input, an existing folder without `force`, an artifact that computes something else than
             it says on a runtime it is meant for, or a quantized one of 1 MB or more. Nothing is left then.
     """
-    chosen = [find_recipe(name) for name in dict.fromkeys(recipes)]
+    plan = _plan(dict.fromkeys(recipes), set(formats), ios, block)
     classifier = load_classifier(source)
     texts = real_texts(classifier, data)
-    runtimes = require_runtimes()
     with atomic_directory(dist, force=force, owned=OWNED) as folder:
         try:
-            return _fill(folder, classifier, chosen, texts, runtimes, tell)
+            return _fill(folder, classifier, plan, texts, tell)
         except OSError as error:
             raise explain_os_error(error, dist) from error
 
 
-def _fill(
-    folder: Path,
-    classifier: Classifier,
-    recipes: Sequence[Recipe],
-    texts: RealTexts,
-    runtimes: Mapping[str, str],
-    tell: Tell,
-) -> Report:
-    tell("Converting the graph")
-    model = convert(classifier)
+def _plan(recipes: Iterable[str], formats: set[str], ios: int, block: int | None) -> _Plan:
+    if not formats or not formats.issubset(FORMATS):
+        raise RetvecLiteError(f"Expected formats out of {', '.join(FORMATS)}, received {sorted(formats)}.")
+    chosen = [find_recipe(name) for name in recipes]
+    storages: list[Storage] = []
+    if "coreml" in formats:
+        storages = [find_storage(recipe.name, ios, block) for recipe in chosen]
+        if importlib.util.find_spec("coremltools") is None:
+            raise ModuleNotFoundError("No module named 'coremltools'", name="coremltools")
+    is_tflite = "tflite" in formats
+    return _Plan(chosen if is_tflite else [], require_runtimes() if is_tflite else {}, storages)
+
+
+def _fill(folder: Path, classifier: Classifier, plan: _Plan, texts: RealTexts, tell: Tell) -> Report:
     tell(f"Computing the reference on {texts.describe()}")
     examiner = Examiner(classifier, texts.texts, texts.labels)
-    exported, expected = [], {}
-    for recipe in recipes:
-        tell(f"Running {recipe.name} on {', '.join(runtimes)}")
+    finished = [*_tflite_files(folder, examiner, plan, tell), *_packages(folder, examiner, plan, tell)]
+    exported = [item.exported for item in finished]
+    skipped = skipped_runtimes(plan.runtimes) if plan.recipes else ()
+    if plan.storages and not has_core_ml():
+        skipped = (*skipped, RUNTIME)
+    report = Report(
+        classifier=classifier,
+        created_by=CREATED_BY,
+        artifacts=exported,
+        texts=texts.describe(),
+        golden_texts=len(examiner.golden),
+        accuracy=examiner.accuracy,
+        skipped=skipped,
+    )
+    golden = golden_bytes(
+        classifier.encoder,
+        classifier.labels,
+        examiner.golden_texts,
+        {item.key: item.table for item in finished},
+        {item.key: item.tolerance for item in finished},
+    )
+    for name, content in (
+        (LABELS_NAME, labels_bytes(classifier.labels)),
+        (GOLDEN_NAME, golden),
+        (REPORT_NAME, report.to_json()),
+        (REPORT_MARKDOWN, report.to_markdown()),
+        (REFERENCE_NAME, classifier.to_bytes()),
+    ):
+        (folder / name).write_bytes(content)
+    return report
+
+
+def _tflite_files(folder: Path, examiner: Examiner, plan: _Plan, tell: Tell) -> Iterator[_Finished]:
+    """Write and run a .tflite for each recipe."""
+    if not plan.recipes:
+        return
+    tell("Converting the graph")
+    classifier = examiner.classifier
+    model = convert(classifier)
+    for recipe in plan.recipes:
+        tell(f"Running {recipe.name} on {', '.join(plan.runtimes)}")
         file = folder / f"classifier-{recipe.name}.tflite"
         quantized = quantize(model, recipe.name)
         file.write_bytes(package(quantized, classifier, recipe, dict([recipe.oldest_runtime])))
-        result, table = examine_file(examiner, file, runtimes)
+        result, table = examine_file(examiner, file, plan.runtimes)
         if table is None:
             raise RetvecLiteError(str(result.problem))
         oldest = _oldest_runtime(recipe, result)
@@ -107,26 +187,35 @@ def _fill(
         file.write_bytes(data)
         result = _final(result, len(data), oldest)
         _refuse_broken_file(result)
-        exported.append(Exported(data, oldest, result))
-        expected[recipe.name] = table
-    report = Report(
-        classifier=classifier,
-        created_by=CREATED_BY,
-        artifacts=exported,
-        texts=texts.describe(),
-        golden_texts=len(examiner.golden),
-        accuracy=examiner.accuracy,
-        skipped=skipped_runtimes(runtimes),
-    )
-    for name, content in (
-        (LABELS_NAME, labels_bytes(classifier.labels)),
-        (GOLDEN_NAME, golden_bytes(classifier.encoder, classifier.labels, examiner.golden_texts, expected)),
-        (REPORT_JSON, report.to_json()),
-        (REPORT_MARKDOWN, report.to_markdown()),
-        (REFERENCE_NAME, classifier.to_bytes()),
-    ):
-        (folder / name).write_bytes(content)
-    return report
+        yield _Finished(Exported(data, oldest, result), recipe.name, table, recipe.parity_tolerance)
+
+
+def _packages(folder: Path, examiner: Examiner, plan: _Plan, tell: Tell) -> Iterator[_Finished]:
+    """Write an .mlpackage for each recipe and evaluate it; where there is Core ML, it runs as well."""
+    if not plan.storages:
+        return
+    load_coremltools()
+    from retvec_lite.converters.coreml_package import write_package
+
+    classifier = examiner.classifier
+    for storage in plan.storages:
+        tell(f"Evaluating {storage.recipe} for Core ML")
+        oldest = {"iOS": str(storage.target)}
+        files = build_package(
+            classifier, storage, about(classifier, storage.recipe), details(classifier, storage.recipe, oldest)
+        )
+        folder_of_package = folder / f"classifier-{storage.recipe}.mlpackage"
+        write_package(files, folder_of_package)
+        result, table = examine_package(examiner, folder_of_package)
+        if table is None:
+            raise RetvecLiteError(str(result.problem))
+        for run in result.runtimes:
+            if not run.correct:
+                raise _wrong(result, run)
+        _refuse_broken_file(result)
+        yield _Finished(
+            Exported(files, oldest, result), f"{RUNTIME}-{storage.recipe}", table, TOLERANCES[storage.weights]
+        )
 
 
 def convert(classifier: Classifier) -> bytes:
@@ -157,34 +246,10 @@ def _convert(classifier: Classifier) -> bytes:
     return to_tflite(tf.function(graph, input_signature=signature, autograph=False))
 
 
-def stage_names(classifier: Classifier) -> list[str]:
-    """The inner tensors that artifacts name; the bits of RETVec-raw are its embedding."""
-    return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
-
-
 def package(model: bytes, classifier: Classifier, recipe: Recipe, oldest_runtime: dict[str, str]) -> bytes:
     """A quantized model with its metadata and zip tail, the same bytes for the same arguments."""
-    details: dict[str, Any] = {
-        "format": "retvec-lite",
-        "contract_version": classifier.encoder.contract_version,
-        "encoder": classifier.encoder.to_dict(),
-        "labels": list(classifier.labels),
-        "head": classifier.head.name,
-        "recipe": recipe.name,
-        "embedding": str(classifier.embedding.get("name", "raw")),
-        "oldest_runtime": oldest_runtime,
-        "created_by": CREATED_BY,
-        "tensors": {stage: stage for stage in stage_names(classifier)},
-    }
-    about = About(
-        name="retvec-lite text classifier",
-        description=f"Classifies text into {len(classifier.labels)} labels from its code points alone, typos and all scripts "
-        f"included ({classifier.head.name} head, {recipe.name} weights).",
-        version=__version__,
-        author=CREATED_BY,
-        license="Set by the owner of the training data; the software is under Apache-2.0.",
-    )
-    return attach_metadata(model, about, classifier.labels, details)
+    told = details(classifier, recipe.name, oldest_runtime)
+    return attach_metadata(model, about(classifier, recipe.name), classifier.labels, told)
 
 
 def _oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:
@@ -202,19 +267,23 @@ def _oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:
     for run in by_age:
         meant = promises(dict([recipe.oldest_runtime]), run.runtime, run.version)
         if not run.correct and (meant or run is by_age[-1]):
-            raise RetvecLiteError(
-                f"Expected {result.file} to be right on {run.runtime} {run.version}, {_complaint(run)}"
-            )
+            raise _wrong(result, run)
     assert oldest is not None
     return {oldest.runtime: oldest.version}
 
 
-def _complaint(run: RuntimeResult) -> str:
+def _wrong(result: ArtifactResult, run: RuntimeResult) -> RetvecLiteError:
+    """The sentence about an artifact that computes something else than it says on one runtime."""
     if run.refusal is not None:
-        return f"received: {run.refusal}"
-    check = next(check for check in run.checks if check.question == "computation" and not check.ok)
-    worst = check.worst[0]
-    return f"received {check.name} off by {format_value(check)} (bound {format_bound(check)}), worst {worst.text} {worst.where}."
+        complaint = f"received: {run.refusal}"
+    else:
+        check = next(check for check in run.checks if check.question == "computation" and not check.ok)
+        worst = check.worst[0]
+        complaint = (
+            f"received {check.name} off by {format_value(check)} (bound {format_bound(check)}), "
+            f"worst {worst.text} {worst.where}."
+        )
+    return RetvecLiteError(f"Expected {result.file} to be right on {run.runtime} {run.version}, {complaint}")
 
 
 def _final(result: ArtifactResult, size: int, oldest: Mapping[str, str]) -> ArtifactResult:

@@ -1,19 +1,27 @@
-"""`retvec-lite export`: a trained classifier in, a folder of .tflite files out."""
+"""`retvec-lite export`: a trained classifier in, a folder of .tflite files and .mlpackages out."""
 
 import argparse
 import sys
+from typing import Final
 
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES
 from retvec_lite.errors import RetvecLiteError
 
-FORMATS = ("tflite",)
+_FORMATS: Final = {"tflite": ("tflite",), "coreml": ("coreml",), "all": ("tflite", "coreml")}
+_IOS: Final = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("classifier", metavar="DIR", help="the folder that 'retvec-lite train' wrote")
     parser.add_argument("--out", required=True, metavar="DIST", help="the folder to make")
-    parser.add_argument("--format", default="tflite", metavar="NAME", help="tflite, the only one so far")
+    parser.add_argument(
+        "--format",
+        action="extend",
+        nargs="+",
+        metavar="NAME",
+        help=f"one or several of {', '.join(_FORMATS)} (default tflite); coreml makes .mlpackages for iOS and macOS",
+    )
     parser.add_argument(
         "--recipe",
         action="extend",
@@ -22,6 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"one or several (default {DEFAULT_RECIPE}): "
         + "; ".join(f"{recipe.name}: {recipe.description}" for recipe in RECIPES.values()),
+    )
+    parser.add_argument(
+        "--ios", type=int, metavar="VERSION", help=f"oldest iOS of the .mlpackages: 16, 17 or 18 (default {_IOS})"
+    )
+    parser.add_argument(
+        "--block",
+        type=int,
+        metavar="N",
+        help="a scale for every N weights of an output in an int4 .mlpackage for iOS 18 (default: one for all of them)",
     )
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
     parser.add_argument(
@@ -33,8 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export, and say what came out."""
-    if args.format not in FORMATS:
-        raise RetvecLiteError(f"Expected --format to be one of {', '.join(FORMATS)}, received {args.format!r}.")
+    names = args.format or ["tflite"]
+    for name in names:
+        if name not in _FORMATS:
+            raise RetvecLiteError(f"Expected --format to be one of {', '.join(_FORMATS)}, received {name!r}.")
+    formats = sorted({part for name in names for part in _FORMATS[name]})
+    for option, value in (("--ios", args.ios), ("--block", args.block)):
+        if value is not None and "coreml" not in formats:
+            raise RetvecLiteError(f"Expected {option} only with --format coreml or all, received --format {names[0]}.")
     from retvec_lite.converters.export import export
     from retvec_lite.converters.verify_command import print_results
 
@@ -42,6 +65,9 @@ def run(args: argparse.Namespace) -> int:
         args.classifier,
         args.out,
         args.recipe or [DEFAULT_RECIPE],
+        formats=formats,
+        ios=_IOS if args.ios is None else args.ios,
+        block=args.block,
         force=args.force,
         data=args.data,
         tell=lambda line: print(line, file=sys.stderr),
@@ -50,10 +76,11 @@ def run(args: argparse.Namespace) -> int:
     print_results([exported.result for exported in report.artifacts], report.skipped)
     for exported in report.artifacts:
         oldest = ", ".join(f"{name} {version}" for name, version in exported.oldest_runtime.items())
-        print(f"{args.out}/{exported.result.file}: {len(exported.data):,} bytes, right on {oldest} or newer")
+        is_right = "right on" if isinstance(exported.data, bytes) else "made for"
+        print(f"{args.out}/{exported.result.file}: {exported.result.bytes:,} bytes, {is_right} {oldest} or newer")
     if not all(exported.result.ok for exported in report.artifacts):
         print(
-            "Rounding the weights cost more than the bounds above allow: the files compute what they say, but choose a "
+            "Rounding cost more than the bounds above allow: the files compute what they say, but choose a "
             "larger recipe, or judge with --data on texts of your own."
         )
     return 0

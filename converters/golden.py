@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite import reference
-from retvec_lite.config import INVISIBLE, SEPARATORS, EncoderConfig
+from retvec_lite.config import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig
+from retvec_lite.converters.oracle import Sample
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
 
@@ -154,11 +155,39 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     return tuple(rows)
 
 
+def edge_sample(config: EncoderConfig) -> Sample:
+    """Texts with the first and last code point of every range that the contract knows, and their neighbours outside.
+
+    A graph keeps the ranges as constants. The golden texts hold characters of all of them, but not every edge: with every edge,
+    `golden.json` would grow by a quarter under the default config.
+    """
+    alone = [(code, code) for code in (*SEPARATORS, *INVISIBLE)]
+    ranges = [
+        *alone,
+        *(found for script in UNSPACED.values() for found in script),
+        (0xD800, 0xDFFF),
+        (0, MAX_CODE_POINT),
+    ]
+    edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
+    # Three of a kind tell all cutting rules apart; they and their neighbours ask for five slots at most.
+    together = max(1, min(config.max_words // 5, config.max_chars // 6))
+    names, rows = [], []
+    for start in range(0, len(edges), together):
+        part = edges[start : start + together]
+        values = [value for code in part for value in (0x61, code, code, code, 0x62, 0x20)]
+        row = np.zeros(config.max_chars, np.int32)
+        row[: len(values)] = values[: config.max_chars]
+        names.append(f"around {', '.join(f'U+{code & 0xFFFFFFFF:04X}' for code in part)}")
+        rows.append(row)
+    return Sample.of(names, rows, config)
+
+
 def golden_bytes(
     config: EncoderConfig,
     labels: Sequence[str],
     texts: Sequence[GoldenText],
     probabilities: Mapping[str, npt.NDArray[np.float32]],
+    tolerances: Mapping[str, float] | None = None,
 ) -> bytes:
     """`golden.json`: one line for each case, so that differences can be read.
 
@@ -169,14 +198,17 @@ def golden_bytes(
         labels: the classes, in the order of the probabilities.
         texts: from `golden_texts`.
         probabilities: by recipe, what the file must answer: float32 `[texts, classes]` of the reference run with the
-            file's own weights.
+            file's own weights. Core ML's packages have keys of their own, `coreml-<recipe>`.
+        tolerances: how far an answer may be off, for each key of `probabilities`; those of the recipes by default.
     """
+    if tolerances is None:
+        tolerances = {recipe: find_recipe(recipe).parity_tolerance for recipe in probabilities}
     head: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "encoder": config.to_dict(),
         "labels": list(labels),
-        "tolerance": {recipe: find_recipe(recipe).parity_tolerance for recipe in sorted(probabilities)},
+        "tolerance": {recipe: tolerances[recipe] for recipe in sorted(probabilities)},
     }
     decimals = {recipe: 2 - math.floor(math.log10(bound)) for recipe, bound in head["tolerance"].items()}
     cases = []

@@ -25,6 +25,11 @@ _BOUNDS: Final[Mapping[str, float]] = {"float32": 1e-6, "float16": 1e-3, "int8":
 normal distribution whose maximum is four deviations gives about 4 / 2**(b - 1) / sqrt(12); unrelated weights differ by 1.4."""
 
 
+SMALLEST: Final = 2.0**-14
+"""Smaller numbers have fewer digits in half precision: its steps stay 2**-24 from there on. Training leaves such weights where
+nothing depends on them, as on the bias of the keys in attention."""
+
+
 def match_weights(model: Model, reference: Mapping[str, Floats]) -> dict[str, Floats]:
     """For every reference weight, what the file computes with in its place.
 
@@ -76,7 +81,8 @@ def _nearest(weights: Floats, constants: list[Constant]) -> Floats | None:
     for constant in constants:
         for values in _views(constant.values, weights.shape):
             distance = float(np.sqrt(np.mean(np.square(values - weights, dtype=np.float64))))
-            if distance < least and distance <= _BOUNDS[constant.dtype] * size:
+            rounded = max(size, SMALLEST) if constant.dtype == "float16" else size
+            if distance < least and distance <= _BOUNDS[constant.dtype] * rounded:
                 best, least = values, distance
     return best
 

@@ -1,6 +1,6 @@
 """The NumPy reference run many times: texts encoded once, each distinct word embedded once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -46,7 +46,15 @@ class Sample:
 
     def first(self, count: int) -> "Sample":
         """The first texts."""
-        return Sample(self.names[:count], self.rows[:count], self.slots[:count])
+        return self._part(slice(0, count))
+
+    def parts(self, count: int) -> Iterator["Sample"]:
+        """All texts in order, at most `count` at once."""
+        for start in range(0, len(self), count):
+            yield self._part(slice(start, start + count))
+
+    def _part(self, part: slice) -> "Sample":
+        return Sample(self.names[part], self.rows[part], self.slots[part])
 
 
 _NUDGES: Final = (0.0, 1e-3, -1e-3)

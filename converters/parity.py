@@ -15,8 +15,8 @@ from retvec_lite.classifier_file import Classifier
 from retvec_lite.converters.checks import WORST, Check, Difference, RuntimeResult, bounded, promises
 from retvec_lite.converters.editing import promote_outputs
 from retvec_lite.converters.flatbuffer import read_model
-from retvec_lite.converters.golden import golden_texts
-from retvec_lite.converters.matching import match_weights
+from retvec_lite.converters.golden import edge_sample, golden_texts
+from retvec_lite.converters.matching import SMALLEST, match_weights
 from retvec_lite.converters.oracle import Floats, Ints, Oracle, Sample
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.runtime_worker import run_models
@@ -34,13 +34,23 @@ _STAGE_TEXTS: Final = 100
 _CHUNK_WORDS: Final = 16_384
 """Word slots whose stages are held at once: 27 MB of bits and 17 MB of embedding with the default sizes."""
 
-_WEIGHT_BOUNDS: Final[Mapping[str, float]] = {"float32": 0.0, "float16": 2**-10, "int8": 0.01, "int4": 0.45}
+WEIGHT_BOUNDS: Final[Mapping[str, float]] = {"float32": 0.0, "float16": 2**-10, "int8": 0.01, "int4": 0.45}
 """Largest rounding error of a weight as a share of its tensor's largest: half a step of 10 mantissa bits, half of 1/127 and
 some room for a grid that was recognized; in four bits the best clipping may cost the largest weight 0.4 of itself."""
 
 
 class Examiner:
-    """Examines the artifacts of one classifier; what they share is computed once."""
+    """Examines the artifacts of one classifier; what they share is computed once.
+
+    Attributes:
+        classifier: the float32 weights that the artifacts are held against.
+        golden_texts: what every artifact is run on.
+        golden: the same with what the reference makes of them.
+        real: texts that people might write.
+        staged: the golden and the first real texts, on which inner values are compared.
+        edges: texts around the edges of what the contract tells apart, on which words and bits are compared.
+        accuracy: of the float32 weights on the real texts; None without labels.
+    """
 
     def __init__(self, classifier: Classifier, texts: Sequence[str], labels: Sequence[str] | None = None) -> None:
         """Prepare the reference.
@@ -60,7 +70,8 @@ class Examiner:
         )
         rows = [reference.codepoints(text, config.max_chars) for text in texts]
         self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
-        self._staged = self.golden + self.real.first(_STAGE_TEXTS)
+        self.staged = self.golden + self.real.first(_STAGE_TEXTS)
+        self.edges = edge_sample(config)
         self._exact = Oracle(classifier, classifier.weights)
         self._exact_answers = [self._exact.probabilities(slots)[0] for slots in self.real.slots]
         self._exact_labels = [int(answer.argmax()) for answer in self._exact_answers]
@@ -76,10 +87,9 @@ class Examiner:
         own = match_weights(read_model(artifact.model), self.classifier.weights)
         differences = []
         for name, weights in self.classifier.weights.items():
-            largest = float(np.abs(weights).max()) or 1.0
-            off = np.abs(own[name] - weights)
-            differences.append(Difference(name, float(off.max()) / largest, f"at {_place(off)}"))
-        return own, bounded("weights", "file", differences, _WEIGHT_BOUNDS[recipe.weights])
+            off = np.abs(own[name] - weights) / magnitude(weights)
+            differences.append(Difference(name, float(off.max()), f"at {_place(off)}"))
+        return own, bounded("weights", "file", differences, WEIGHT_BOUNDS[recipe.weights])
 
     def examine(self, artifact: Artifact, recipe: Recipe, oracle: Oracle, runtime: str, version: str) -> RuntimeResult:
         """Run an artifact on one runtime, in processes of its own.
@@ -94,25 +104,53 @@ class Examiner:
         promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
         try:
             whole = self.golden + self.real
-            stages = _Stages(self._tensors(artifact), self._exact if recipe.embedding_cosine else None)
+            stages = self.stages(self._tensors(artifact), recipe)
             promoted = promote_outputs(artifact.model, stages.names)
             step = max(1, _CHUNK_WORDS // artifact.config.max_words)
-            starts = range(0, len(self._staged), step)
-            jobs = [(promoted, self._staged.rows[start : start + step]) for start in starts]
+            parts = list(self.staged.parts(step))
+            jobs = [(promoted, part.rows) for part in (*parts, self.edges)]
             answered = run_models(runtime, [(artifact.model, whole.rows), *jobs])
             table = _checked(next(answered), OUTPUT, (len(whole), len(artifact.labels)), np.float32)
-            for start, answers in zip(starts, answered, strict=True):
-                is_real = np.arange(start, start + step) >= len(self.golden)
-                stages.compare(answers, self._staged.slots[start : start + step], oracle, is_real)
+            for part in parts:
+                stages.compare(next(answered), part, oracle)
+            stages.compare_encoding(next(answered), self.edges)
         except RetvecLiteError as error:
             return RuntimeResult(runtime, version, promised, (), str(error))
-        checks = stages.checks(self._staged.names, recipe)
-        checks.append(self._probabilities(table, oracle, recipe))
-        guesses = table[len(self.golden) :].argmax(axis=1).tolist()
+        checks = [*stages.checks(recipe), *self.answer_checks(table, oracle, recipe)]
+        return RuntimeResult(runtime, version, promised, tuple(checks), None, self.accuracy_of(table))
+
+    def stages(self, tensors: Mapping[str, str], recipe: Recipe) -> "Stages":
+        """A collector for the inner values of one artifact on one runtime.
+
+        Args:
+            tensors: stage (see `STAGES`) -> the name under which the answers hold it.
+            recipe: the bounds.
+        """
+        names = frozenset(self.real.names)
+        return Stages(tensors, self._exact if recipe.embedding_cosine else None, names)
+
+    def answer_checks(self, table: Floats, oracle: Oracle, recipe: Recipe) -> list[Check]:
+        """Hold an artifact's answers against the reference under its own weights, and its labels against float32's.
+
+        Args:
+            table: float32 `[texts, classes]`, the answers to the golden texts and then the real ones.
+            oracle: the reference under the artifact's own weights.
+            recipe: the bounds.
+        """
+        checks = [self._probabilities(table, oracle, recipe)]
+        guesses = self._guesses(table)
         if recipe.label_agreement is not None and guesses:
             checks.append(self._labels(guesses, recipe.label_agreement))
-        accuracy = None if self._right is None else _share_equal(guesses, self._right)
-        return RuntimeResult(runtime, version, promised, tuple(checks), None, accuracy)
+        return checks
+
+    def accuracy_of(self, table: Floats) -> float | None:
+        """Share of real texts with the right label in a table of answers, see `answer_checks`; None without labels."""
+        return None if self._right is None else _share_equal(self._guesses(table), self._right)
+
+    def _guesses(self, table: Floats) -> list[int]:
+        """The labels that answers give to the real texts."""
+        found: list[int] = table[len(self.golden) :].argmax(axis=1).tolist()
+        return found
 
     def _tensors(self, artifact: Artifact) -> dict[str, str]:
         """Stage -> tensor name."""
@@ -125,7 +163,7 @@ class Examiner:
     def _probabilities(self, table: Floats, oracle: Oracle, recipe: Recipe) -> Check:
         differences = []
         # The table goes on behind the staged texts.
-        for name, slots, found in zip(self._staged.names, self._staged.slots, table, strict=False):
+        for name, slots, found in zip(self.staged.names, self.staged.slots, table, strict=False):
             off = np.abs(oracle.probabilities(slots) - found)
             off = off[off.max(axis=1).argmin()]
             label = self.classifier.labels[int(off.argmax())]
@@ -151,35 +189,57 @@ class Examiner:
         return Check("same label", "cost", share, bound, True, len(guesses), worst, note)
 
 
-class _Stages:
-    """Collects the differences of the inner tensors, text by text."""
+def magnitude(weights: Floats) -> float:
+    """What a tensor's rounding errors are measured by: its largest weight, unless half precision has no digits for it."""
+    return max(float(np.abs(weights).max()), SMALLEST)
 
-    def __init__(self, tensors: Mapping[str, str], exact: Oracle | None) -> None:
-        """`tensors`: stage -> name; `exact`: the oracle of the float32 weights where the cosine to it is wanted."""
+
+class Stages:
+    """Collects the differences of the inner values of one artifact, text by text."""
+
+    def __init__(self, tensors: Mapping[str, str], exact: Oracle | None, real: frozenset[str]) -> None:
+        """Prepare; `Examiner.stages` does so.
+
+        Args:
+            tensors: stage -> the name under which the answers hold it.
+            exact: the oracle of the float32 weights where the cosine to it is wanted.
+            real: names of the texts whose words count for it.
+        """
         self.names = list(dict.fromkeys(tensors.values()))
         self._tensors = tensors
         self._exact = exact if "embedding" in tensors else None
-        self._found: dict[str, list[tuple[float, str]]] = {stage: [] for stage in tensors}
+        self._real = real
+        self._found: dict[str, list[Difference]] = {stage: [] for stage in tensors}
         self._cosines: dict[bytes, float] = {}
 
-    def compare(
-        self, answers: Mapping[str, npt.NDArray[Any]], slots: Ints, oracle: Oracle, is_real: npt.NDArray[np.bool_]
-    ) -> None:
-        """Take the answers for some texts; `slots` int32 `[texts, max_words, word_length]`."""
-        for index, words in enumerate(slots):
+    def compare(self, answers: Mapping[str, npt.NDArray[Any]], sample: Sample, oracle: Oracle) -> None:
+        """Take all inner values of some texts.
+
+        Args:
+            answers: name -> values `[texts, ...]`.
+            sample: the texts.
+            oracle: the reference under the artifact's own weights.
+        """
+        self.compare_encoding(answers, sample)
+        if "embedding" not in self._tensors:
+            return
+        for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
+            right = oracle.embeddings(words)
+            found = self._one(answers, "embedding", index, right[0])
+            off = np.abs(found - right)
+            # Each word against the variant that it is nearest to.
+            nearest = off.max(axis=2).argmin(axis=0)
+            off = off[nearest, np.arange(len(words))]
+            self._found["embedding"].append(Difference(name, float(off.max()), f"at {_place(off)}"))
+            if self._exact is not None and name in self._real:
+                self._compare_direction(found, words, self._exact)
+
+    def compare_encoding(self, answers: Mapping[str, npt.NDArray[Any]], sample: Sample) -> None:
+        """Take the words and bits of some texts, and nothing else; arguments as for `compare`."""
+        for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
             for stage, right in (("words", words), ("bits", reference.bits(words))):
                 wrong = self._one(answers, stage, index, right) != right
-                self._found[stage].append((float(wrong.sum()), f"first at {_place(wrong)}"))
-            if "embedding" in self._tensors:
-                right = oracle.embeddings(words)
-                found = self._one(answers, "embedding", index, right[0])
-                off = np.abs(found - right)
-                # Each word against the variant that it is nearest to.
-                nearest = off.max(axis=2).argmin(axis=0)
-                off = off[nearest, np.arange(len(words))]
-                self._found["embedding"].append((float(off.max()), f"at {_place(off)}"))
-                if self._exact is not None and is_real[index]:
-                    self._compare_direction(found, words, self._exact)
+                self._found[stage].append(Difference(name, float(wrong.sum()), f"first at {_place(wrong)}"))
 
     def _one(
         self, answers: Mapping[str, npt.NDArray[Any]], stage: str, index: int, like: npt.NDArray[Any]
@@ -201,11 +261,10 @@ class _Stages:
             if word[0]:
                 self._cosines[word.tobytes()] = float(cosine)
 
-    def checks(self, names: Sequence[str], recipe: Recipe) -> list[Check]:
+    def checks(self, recipe: Recipe) -> list[Check]:
         """One check for each stage, and one for the cosine."""
         checks = []
-        for stage, found in self._found.items():
-            differences = [Difference(name, *pair) for name, pair in zip(names, found, strict=True)]
+        for stage, differences in self._found.items():
             bound = recipe.parity_tolerance if stage == "embedding" else 0.0
             checks.append(bounded(stage, "computation", differences, bound))
         if recipe.embedding_cosine is not None and self._cosines:

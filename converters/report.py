@@ -3,7 +3,6 @@
 The same classifier on the same runtimes gives the same bytes: no dates, no durations, no paths.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,9 @@ from typing import Any, Final
 
 from retvec_lite.classifier_file import Classifier
 from retvec_lite.converters.checks import Check, RuntimeResult
+from retvec_lite.converters.coreml_parity import RUNTIME
+from retvec_lite.converters.coreml_recipes import DESCRIPTIONS
+from retvec_lite.converters.fingerprint import fingerprint
 from retvec_lite.converters.flatbuffer import read_model, sizes
 from retvec_lite.converters.ops import operators
 from retvec_lite.converters.recipes import find_recipe
@@ -22,11 +24,44 @@ VERSION: Final = 1
 
 @dataclass(frozen=True)
 class Exported:
-    """A finished artifact: its bytes, the oldest runtime it states, and what was measured."""
+    """A finished artifact.
 
-    data: bytes
+    Attributes:
+        data: the bytes of a .tflite, or those of each file of an .mlpackage by their paths in it.
+        oldest_runtime: what it states.
+        result: what was measured.
+    """
+
+    data: bytes | Mapping[str, bytes]
     oldest_runtime: Mapping[str, str]
     result: ArtifactResult
+
+    @property
+    def description(self) -> str:
+        """What its recipe means in this format."""
+        recipe = find_recipe(str(self.result.recipe))
+        return recipe.description if isinstance(self.data, bytes) else DESCRIPTIONS[recipe.name]
+
+    @property
+    def sha256(self) -> str:
+        """See `fingerprint`."""
+        return fingerprint(self.data)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes by what they are for, all together those of the artifact."""
+        if isinstance(self.data, bytes):
+            return sizes(self.data)
+        from retvec_lite.converters.coreml_package import package_sizes
+
+        return package_sizes(self.data)
+
+    def operators(self) -> list[tuple[str, int, int]]:
+        """Name, version and count of each kind of operator; the version of Core ML's is the iOS that the package is for."""
+        if isinstance(self.data, bytes):
+            return operators(read_model(self.data))
+        from retvec_lite.converters.coreml_package import package_operators
+
+        return package_operators(self.data)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +75,7 @@ class Report:
         texts: the real texts that were used, in words.
         golden_texts: how many golden texts were used.
         accuracy: of the float32 reference on the real texts; None when they have other labels.
-        skipped: runtimes that are not installed.
+        skipped: runtimes that are not installed or not for this machine.
     """
 
     classifier: Classifier
@@ -103,7 +138,7 @@ class Report:
             ]
             parts.append(_table(("file", "runtime", "accuracy"), rows))
         if self.skipped:
-            parts.append(f"Skipped, because not installed: {', '.join(self.skipped)}.")
+            parts.append(f"Skipped: {'; '.join(map(why_skipped, self.skipped))}.")
         parts += ["## Operators", _table(("file", "operators (version, count)"), map(_operator_row, self.artifacts))]
         facts = dict(classifier.training)
         curve = facts.pop("validation", {})
@@ -130,6 +165,11 @@ class Report:
                     )
 
 
+def why_skipped(runtime: str) -> str:
+    """Why nothing ran on a runtime: Core ML is no package that could be installed."""
+    return f"{runtime} {'runs on macOS only' if runtime == RUNTIME else 'is not installed'}"
+
+
 def format_value(check: Check) -> str:
     """A check's figure for people."""
     return _figure(check, check.value)
@@ -153,29 +193,29 @@ def _figure(check: Check, value: float) -> str:
 
 
 def _artifact(exported: Exported) -> dict[str, Any]:
-    recipe = find_recipe(str(exported.result.recipe))
     return {
         **exported.result.to_dict(),
-        "description": recipe.description,
-        "sha256": hashlib.sha256(exported.data).hexdigest(),
-        "sizes": sizes(exported.data),
+        "description": exported.description,
+        "sha256": exported.sha256,
+        "sizes": exported.sizes(),
         "operators": [
-            {"name": name, "version": version, "count": count}
-            for name, version, count in operators(read_model(exported.data))
+            {"name": name, "version": version, "count": count} for name, version, count in exported.operators()
         ],
         "oldest_runtime": dict(exported.oldest_runtime),
     }
 
 
 def _file_row(exported: Exported) -> tuple[str, ...]:
-    parts = sizes(exported.data)
+    parts = exported.sizes()
     oldest = ", ".join(f"{name} {version} or newer" for name, version in exported.oldest_runtime.items())
+    if not isinstance(exported.data, bytes) and all(run.runtime != RUNTIME for run in exported.result.runtimes):
+        oldest = f"made for {oldest}; evaluated in NumPy, not run on Core ML"
     shown = (f"{parts[part]:,}" for part in ("encoder", "embedding", "head", "graph", "metadata"))
-    return (exported.result.file, f"{len(exported.data):,}", *shown, oldest)
+    return (exported.result.file, f"{exported.result.bytes:,}", *shown, oldest)
 
 
 def _operator_row(exported: Exported) -> tuple[str, str]:
-    kinds = operators(read_model(exported.data))
+    kinds = exported.operators()
     return exported.result.file, ", ".join(f"{name} ({version}, {count})" for name, version, count in kinds)
 
 

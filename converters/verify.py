@@ -1,6 +1,10 @@
-"""Proving exported files: every artifact of a folder on every installed runtime, against the classifier they came from."""
+"""Proving exported files: every artifact of a folder on every installed runtime, against the classifier they came from.
+
+TFLite files are examined here and in `parity.py`, Core ML packages in `coreml_parity.py`.
+"""
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +14,7 @@ import numpy as np
 
 from retvec_lite.classifier_file import Classifier, load_classifier
 from retvec_lite.converters.checks import Check, RuntimeResult
+from retvec_lite.converters.fingerprint import fingerprint_of
 from retvec_lite.converters.flatbuffer import read_model
 from retvec_lite.converters.golden import check_golden, golden_bytes
 from retvec_lite.converters.ops import LITERT_ONLY, check_operators
@@ -24,6 +29,7 @@ from retvec_lite.starter_data import starter_file
 REFERENCE_NAME: Final = "reference.safetensors"
 LABELS_NAME: Final = "labels.txt"
 GOLDEN_NAME: Final = "golden.json"
+REPORT_NAME: Final = "report.json"
 
 SIZE_LIMIT: Final = 999_999
 """Bytes of an artifact with integer weights: below 1 MB."""
@@ -91,7 +97,7 @@ class Verification:
         accuracy: of the float32 reference on the real texts; None without labels.
         artifacts: file by file.
         problems: sentences about the other files of the folder.
-        skipped: distributions of runtimes that are not installed.
+        skipped: runtimes that some artifact is for and this machine does not have.
     """
 
     texts: str
@@ -129,38 +135,49 @@ def verify(
         tell: receives a line before each longer step.
 
     Raises:
-        RetvecLiteError: when there is no such folder, no reference or no artifact in it, no runtime, or bad data. What is
-            wrong with an artifact is a result, not an error.
+        RetvecLiteError: when there is no such folder, no reference or no artifact in it, no runtime for its
+            .tflite files, or bad data. What is wrong with an artifact is a result, not an error.
     """
     folder = Path(dist)
-    order = [f"classifier-{recipe}.tflite" for recipe in RECIPES]
-    files = sorted(
-        folder.glob("*.tflite"),
-        key=lambda file: (order.index(file.name) if file.name in order else len(order), file.name),
-    )
-    if not files:
+    files, packages = _artifacts(folder, ".tflite"), _artifacts(folder, ".mlpackage")
+    if not files and not packages:
         raise RetvecLiteError(
-            f"Expected a folder that 'retvec-lite export' wrote, received {dist}, which holds no .tflite file."
+            f"Expected a folder that 'retvec-lite export' wrote, received {dist}, which holds no .tflite or .mlpackage."
         )
     classifier = load_classifier(folder / REFERENCE_NAME)
     texts = real_texts(classifier, data, text_column, label_column)
-    runtimes = require_runtimes()
+    runtimes = require_runtimes() if files else {}
     tell(f"Computing the reference on {texts.describe()}")
     examiner = Examiner(classifier, texts.texts, texts.labels)
-    artifacts, expected = [], {}
+    artifacts: list[ArtifactResult] = []
+    expected: dict[str, Floats] = {}
+    tolerances: dict[str, float] = {}
     for file in files:
         tell(f"Running {file.name} on {', '.join(runtimes)}")
         result, table = examine_file(examiner, file, runtimes)
         artifacts.append(result)
         if result.recipe is not None and table is not None:
             expected[result.recipe] = table
+            tolerances[result.recipe] = find_recipe(result.recipe).parity_tolerance
+    skipped = skipped_runtimes(runtimes) if files else ()
+    if packages:
+        from retvec_lite.converters.coreml_parity import RUNTIME, TOLERANCES, examine_package, has_core_ml
+
+        for package in packages:
+            tell(f"Running {package.name} by its ops{' and on Core ML' if has_core_ml() else ''}")
+            result, table = examine_package(examiner, package)
+            artifacts.append(result)
+            if result.recipe is not None and table is not None:
+                expected[f"{RUNTIME}-{result.recipe}"] = table
+                tolerances[f"{RUNTIME}-{result.recipe}"] = TOLERANCES[find_recipe(result.recipe).weights]
+        skipped += () if has_core_ml() else (RUNTIME,)
     return Verification(
         texts.describe(),
         len(examiner.golden),
         examiner.accuracy,
         tuple(artifacts),
-        tuple(_folder_problems(folder, examiner, expected)),
-        skipped_runtimes(runtimes),
+        (*_folder_problems(folder, examiner, expected, tolerances), *_changed_artifacts(folder, [*files, *packages])),
+        skipped,
     )
 
 
@@ -233,9 +250,35 @@ def skipped_runtimes(installed: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in RUNTIMES if name not in installed)
 
 
+def require_same(file: str, *facts: tuple[str, object, object]) -> None:
+    """Make sure that an artifact says of itself what its classifier says.
+
+    Args:
+        file: the artifact's name.
+        facts: each what it is about, what the artifact says, and what is expected.
+
+    Raises:
+        RetvecLiteError: names the first that differs.
+    """
+    for what, found, wanted in facts:
+        if found != wanted:
+            raise RetvecLiteError(
+                f"Expected the {what} of {REFERENCE_NAME} inside {file} ({_short(wanted)}), received {_short(found)}."
+            )
+
+
 def labels_bytes(labels: Sequence[str]) -> bytes:
     """`labels.txt`: one label a line, in the order of the probabilities."""
     return "".join(f"{label}\n" for label in labels).encode()
+
+
+def _artifacts(folder: Path, suffix: str) -> list[Path]:
+    """The artifacts of one format, in the order of the recipes; others behind them."""
+    order = [f"classifier-{recipe}{suffix}" for recipe in RECIPES]
+    return sorted(
+        folder.glob(f"*{suffix}"),
+        key=lambda file: (order.index(file.name) if file.name in order else len(order), file.name),
+    )
 
 
 def _spread(dataset: Dataset, most: int) -> Dataset:
@@ -249,33 +292,50 @@ def _check_origin(artifact: Artifact, recipe: Recipe, classifier: Classifier) ->
     """Make sure that an artifact claims to be this classifier, under the name of its recipe, in allowed operators."""
     if artifact.path.name != f"classifier-{recipe.name}.tflite":
         raise RetvecLiteError(f"Expected the recipe {recipe.name} as classifier-{recipe.name}.tflite.")
-    for what, found, wanted in (
+    require_same(
+        artifact.path.name,
         ("labels", list(artifact.labels), list(classifier.labels)),
         ("encoder config", artifact.config.to_dict(), classifier.encoder.to_dict()),
         ("head", artifact.metadata.get("head"), classifier.head.name),
-    ):
-        if found != wanted:
-            raise RetvecLiteError(
-                f"Expected the {what} of {REFERENCE_NAME} inside {artifact.path.name} ({_short(wanted)}), "
-                f"received {_short(found)}."
-            )
+    )
     newer = LITERT_ONLY if recipe.oldest_runtime[0] == "ai-edge-litert" else None
     check_operators(read_model(artifact.model), newer)
 
 
-def _folder_problems(folder: Path, examiner: Examiner, expected: Mapping[str, Floats]) -> list[str]:
+def _folder_problems(
+    folder: Path, examiner: Examiner, expected: Mapping[str, Floats], tolerances: Mapping[str, float]
+) -> list[str]:
     classifier = examiner.classifier
     problems = []
     try:
         if (folder / LABELS_NAME).read_bytes() != labels_bytes(classifier.labels):
             problems.append(f"Expected {LABELS_NAME} to hold the labels of {REFERENCE_NAME} in their order.")
         if expected:
-            wanted = golden_bytes(classifier.encoder, classifier.labels, examiner.golden_texts, expected)
+            wanted = golden_bytes(classifier.encoder, classifier.labels, examiner.golden_texts, expected, tolerances)
             check_golden((folder / GOLDEN_NAME).read_bytes(), wanted)
     except OSError as error:
         problems.append(f"Expected {error.filename} to be readable, received: {error.strerror}.")
     except RetvecLiteError as error:
         problems.append(str(error))
+    return problems
+
+
+def _changed_artifacts(folder: Path, artifacts: Sequence[Path]) -> list[str]:
+    """A sentence for each artifact that is not, byte by byte, what `report.json` says that export wrote."""
+    try:
+        report = json.loads((folder / REPORT_NAME).read_bytes())
+        written = {str(item["file"]): str(item["sha256"]) for item in report["artifacts"]}
+    except OSError as error:
+        return [f"Expected {error.filename} to be readable, received: {error.strerror}."]
+    except (ValueError, TypeError, KeyError) as error:
+        return [f"Expected {REPORT_NAME} as export writes it, received {error!r}."]
+    problems = []
+    for artifact in artifacts:
+        wanted, found = written.get(artifact.name), fingerprint_of(artifact)
+        if found != wanted:
+            problems.append(
+                f"Expected {artifact.name} as export wrote it (SHA-256 {wanted or 'of no such file'} in {REPORT_NAME}), received {found}."
+            )
     return problems
 
 

@@ -57,10 +57,12 @@ def print_results(artifacts: Sequence["ArtifactResult"], skipped: Sequence[str])
     from rich.table import Table
     from rich.text import Text
 
+    from retvec_lite.converters.report import why_skipped
+
     table = Table(*_COLUMNS, box=None, padding=(0, 1, 0, 0))
     broken: list[str] = []
     for artifact in artifacts:
-        name = artifact.file.removeprefix("classifier-").removesuffix(".tflite")
+        name = artifact.file.removeprefix("classifier-").removesuffix(".tflite").removesuffix(".mlpackage")
         for check in artifact.checks:
             broken += _complaints(artifact.file, check)
         if artifact.problem is not None:
@@ -75,8 +77,7 @@ def print_results(artifacts: Sequence["ArtifactResult"], skipped: Sequence[str])
                 place = f"{artifact.file} on {run.runtime} {run.version}"
                 broken += [f"{place}: {run.refusal}"] if run.refusal else []
                 broken += [line for check in run.checks for line in _complaints(place, check)]
-    for name in skipped:
-        broken.append(f"{name} is not installed: skipped.")
+    broken += [f"{why_skipped(name)}: skipped." for name in skipped]
     console = Console()
     console.print(table)
     for line in broken:

@@ -18,7 +18,7 @@ class _Command(NamedTuple):
 
 COMMANDS: Final = {
     "train": _Command("retvec_lite.training.train_command", "train a classifier on a labelled file"),
-    "export": _Command("retvec_lite.converters.export_command", "export a trained classifier as .tflite files"),
+    "export": _Command("retvec_lite.converters.export_command", "export a trained classifier as .tflite or .mlpackage"),
     "verify": _Command("retvec_lite.converters.verify_command", "prove exported files against the float reference"),
     "classify": _Command("retvec_lite.commands.classify", "classify texts with an exported file"),
     "evaluate": _Command("retvec_lite.commands.evaluate", "measure an exported file on labelled data, with typos"),

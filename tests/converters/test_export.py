@@ -268,7 +268,7 @@ def test_without_a_runtime_nothing_is_exported(source: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--format", "coreml"], "Expected --format to be one of tflite, received 'coreml'"),
+        (["--format", "onnx"], "Expected --format to be one of tflite, coreml, all, received 'onnx'"),
         (["--data", "nowhere.csv"], "nowhere.csv does not exist"),
         ([], "Expected a trained classifier at"),
     ],
@@ -314,7 +314,7 @@ def test_the_defaults_of_the_command() -> None:
     parser = argparse.ArgumentParser()
     export_command.add_arguments(parser)
     args = parser.parse_args(["trained", "--out", "dist"])
-    assert (args.format, args.recipe, args.force, args.data) == ("tflite", None, False, None)
+    assert (args.format, args.recipe, args.force, args.data) == (None, None, False, None)
 
 
 def test_owned_patterns_cover_what_is_written(folder: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from retvec_lite import reference
 from retvec_lite.config import BITS, INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
-from retvec_lite.converters.golden import check_golden, golden_bytes, golden_texts
+from retvec_lite.converters.golden import check_golden, edge_sample, golden_bytes, golden_texts
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.errors import RetvecLiteError
 
@@ -72,6 +72,17 @@ def test_every_separator_and_invisible_character_changes_a_slot_that_is_encoded(
             for text, row in zip(texts, broken, strict=True)
             if code in text.codepoints
         ), hex(code)
+
+
+@pytest.mark.parametrize("config", CONFIGS[:2])
+def test_the_edges_of_every_range_and_their_neighbours_are_encoded(config: EncoderConfig) -> None:
+    edges = edge_sample(config)
+    codes = set(edges.rows.reshape(-1).tolist())
+    for low, high in (found for script in UNSPACED.values() for found in script):
+        assert {low - 1, low, high, high + 1} <= codes
+    assert {-1, 0xD7FF, 0xD800, 0xDFFF, 0xE000, 0x10FFFF, 0x110000, *SEPARATORS, *INVISIBLE} <= codes
+    # Nothing falls off the end: a graph that took one for its neighbour's kind would give other words.
+    assert max(reference.count_pieces(row.tolist(), config) for row in edges.rows) <= config.max_words
 
 
 def test_too_long_words_and_texts_are_there() -> None:

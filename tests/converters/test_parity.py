@@ -150,7 +150,8 @@ def test_right_answers_pass(examiner: Examiner, monkeypatch: pytest.MonkeyPatch,
     assert all(check.ok for check in checks.values())
     cost = {"embedding cosine", "same label"} if recipe != "float32" else set()
     assert set(checks) == {"words", "bits", "embedding", "probabilities"} | cost
-    assert checks["words"].texts == len(examiner.golden) + len(examiner.real)
+    assert checks["words"].texts == checks["bits"].texts == len(examiner.staged) + len(examiner.edges)
+    assert checks["probabilities"].texts == len(examiner.staged) == len(examiner.golden) + len(examiner.real)
 
 
 def test_parts_of_a_long_list_are_put_together(examiner: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:

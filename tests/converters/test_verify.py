@@ -230,6 +230,8 @@ def test_a_spoiled_artifact_is_found_and_told(
         ("labels.txt", None, "labels.txt to be readable"),
         ("golden.json", b"{}", "Expected golden.json as export writes it"),
         ("golden.json", None, "golden.json to be readable"),
+        ("report.json", b"{}", "Expected report.json as export writes it"),
+        ("report.json", None, "report.json to be readable"),
     ],
 )
 def test_the_files_beside_the_artifacts_count(
@@ -242,6 +244,16 @@ def test_the_files_beside_the_artifacts_count(
     found = check(dist)
     assert not found.ok
     assert sentence in found.problems[0]
+
+
+def test_other_bytes_are_found_even_when_the_file_is_right(dist: Path, one_runtime: str) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), created_by="someone else")
+    found = check(dist)
+    assert all(artifact.ok for artifact in found.artifacts)
+    (problem,) = found.problems
+    assert problem.startswith("Expected classifier-int8.tflite as export wrote it (SHA-256 ")
+    assert not found.ok
 
 
 def test_a_changed_golden_probability_is_found(dist: Path, one_runtime: str) -> None:

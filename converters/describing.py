@@ -1,0 +1,43 @@
+"""What every exported file says about itself, whatever its format."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from retvec_lite import __version__
+from retvec_lite.classifier_file import Classifier
+from retvec_lite.converters.metadata import About
+
+CREATED_BY: Final = f"retvec-lite {__version__}"
+
+
+def stage_names(classifier: Classifier) -> list[str]:
+    """The inner tensors that artifacts name; the bits of RETVec-raw are its embedding."""
+    return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
+
+
+def about(classifier: Classifier, recipe: str) -> About:
+    """The words about a classifier under a recipe."""
+    return About(
+        name="retvec-lite text classifier",
+        description=f"Classifies text into {len(classifier.labels)} labels from its code points alone, typos and all scripts "
+        f"included ({classifier.head.name} head, {recipe} weights).",
+        version=__version__,
+        author=CREATED_BY,
+        license="Set by the owner of the training data; the software is under Apache-2.0.",
+    )
+
+
+def details(classifier: Classifier, recipe: str, oldest_runtime: Mapping[str, str]) -> dict[str, Any]:
+    """What a runtime and `verify` need to know, JSON-ready."""
+    return {
+        "format": "retvec-lite",
+        "contract_version": classifier.encoder.contract_version,
+        "encoder": classifier.encoder.to_dict(),
+        "labels": list(classifier.labels),
+        "head": classifier.head.name,
+        "recipe": recipe,
+        "embedding": str(classifier.embedding.get("name", "raw")),
+        "oldest_runtime": dict(oldest_runtime),
+        "created_by": CREATED_BY,
+        "tensors": {stage: stage for stage in stage_names(classifier)},
+    }

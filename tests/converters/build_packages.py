@@ -1,0 +1,36 @@
+"""Export stand-ins for Core ML: `build_packages.py FOLDER HEAD[/IOS][+tflite]=RECIPE,...`; see `packages.py`."""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import standin
+
+from retvec_lite.converters.export import export
+
+
+def main(folder: Path, orders: list[str]) -> None:
+    for order in orders:
+        name, _, recipes = order.partition("=")
+        name, *more = name.split("+")
+        head, _, ios = name.partition("/")
+        spec = dataclasses.replace(
+            standin.classifier(f"{head}-snapped"),
+            embedding={"name": "random", "card": {"note": "random weights, for tests of mechanics"}},
+            training={"note": "not trained"},
+        )
+        target = order.partition("=")[0].replace("/", "-").replace("+", "-")
+        source = folder / f"{target}.safetensors"
+        source.write_bytes(spec.to_bytes())
+        export(
+            source,
+            folder / target,
+            recipes.split(","),
+            formats=("coreml", *more),
+            ios=int(ios or 16),
+            data=folder / "texts.csv",
+        )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
