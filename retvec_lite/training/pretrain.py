@@ -145,11 +145,10 @@ def pretrain(
         weights=None if settings.equal_kinds else KIND_WEIGHTS,
     )
 
-    def write(path: Path, step: int, found: dict[str, float]) -> None:
-        quantized = step == settings.steps and settings.quantized_share > 0
-        card = _card(settings, words, step, found, command, quantized)
-        weights = {f"embedding/{key}": value for key, value in model.arrays(snapped=quantized).items()}
+    def write(path: Path, step: int, arrays: dict[str, FloatMatrix], found: dict[str, float]) -> None:
+        card = _card(settings, words, step, found, command, step == settings.steps and settings.quantized_share > 0)
         path.parent.mkdir(parents=True, exist_ok=True)
+        weights = {f"embedding/{key}": value for key, value in arrays.items()}
         atomic_write(path, Embedding(name, weights, card).to_bytes())
 
     with log.progress:
@@ -168,17 +167,15 @@ def pretrain(
             if step % evaluate_every == 0 and step != settings.steps and tasks:
                 log.found(step, measure(model.embed_words, tasks))
             if step in exports:
-                write(out.with_name(f"{out.stem}-{step}{out.suffix}"), step, {})
+                write(out.with_name(f"{out.stem}-{step}{out.suffix}"), step, model.arrays(snapped=False), {})
     if stop < settings.steps:
         return None
     arrays = model.arrays(snapped=settings.quantized_share > 0)
-    if settings.quantized_share > 0:  # the figures of the card are those of the very weights in the file
-        for index, layer in enumerate(model.dense_layers):
-            layer.kernel.assign(arrays[f"dense_{index}/kernel"])
-        model.quantized.assign(0.0)
-    found = measure(model.embed_words, tasks)
+    model.load(Embedding(name, {f"embedding/{key}": value for key, value in arrays.items()}, {}))
+    model.quantized.assign(0.0)
+    found = measure(model.embed_words, tasks)  # the figures of the card are those of the very weights in the file
     log.found(settings.steps, found)
-    write(out, settings.steps, found)
+    write(out, settings.steps, arrays, found)
     return out
 
 

@@ -34,6 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="muon",
         help="for matrices: muon (default) learns more in the same time, adam is the paper's",
     )
+    parser.add_argument(
+        "--start-from", type=Path, metavar="FILE", help="begin with the weights of this embedding, not with random ones"
+    )
+    parser.add_argument("--peak-rate", type=float, default=1e-3, help="highest learning rate (default %(default)s)")
+    parser.add_argument(
+        "--learned-clipping", action="store_true", help="train the grid's steps, too (the default measured better)"
+    )
     parser.add_argument("--warmup", type=int, default=1000, help="steps of warm-up (default %(default)s)")
     parser.add_argument(
         "--quantized-share",
@@ -50,8 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Pre-train as the arguments say; 0 when the file is written."""
+    from retvec_lite.embedding_file import load_embedding
     from retvec_lite.training.pretrain import PretrainSettings, pretrain
     from retvec_lite.training.pretrain_data import retrieval_task, wordfreq_tasks
+    from retvec_lite.training.pretrain_model import NetworkSettings
     from retvec_lite.training.words import load_files, load_wordfreq
 
     settings = PretrainSettings(
@@ -61,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
         warmup=min(args.warmup, args.steps // 10),
         quantized_share=args.quantized_share,
         muon=args.optimizer == "muon",
+        peak_rate=args.peak_rate,
+        network=NetworkSettings(learned_clipping=args.learned_clipping),
     )
     if args.words == ["wordfreq"]:
         words = load_wordfreq()
@@ -76,13 +87,27 @@ def run(args: argparse.Namespace) -> int:
         run_dir=args.resume or args.out.with_name(args.out.stem + "-run"),
         tasks=tasks,
         name=args.name,
-        command=f"retvec-lite pretrain --words {' '.join(args.words)} --steps {args.steps} "
-        f"--batch-size {args.batch_size} --optimizer {args.optimizer} --quantized-share {args.quantized_share} "
-        f"--warmup {args.warmup} --seed {args.seed}",
+        command=" ".join(["retvec-lite pretrain", *_told(args)]),
+        initial=load_embedding(args.start_from) if args.start_from else None,
         evaluate_every=args.evaluate_every,
         export_at=args.export_at,
     )
     return 0
+
+
+def _told(args: argparse.Namespace) -> list[str]:
+    """The arguments that decide the weights, as one would type them."""
+    told = ["--words", *(Path(name).name for name in args.words)]
+    for name in ("steps", "batch_size", "seed", "optimizer", "peak_rate", "warmup", "quantized_share"):
+        told += [
+            f"--{name.replace('_', '-')}",
+            f"{getattr(args, name):g}" if name.endswith("rate") else str(getattr(args, name)),
+        ]
+    if args.learned_clipping:
+        told.append("--learned-clipping")
+    if args.start_from:
+        told += ["--start-from", args.start_from.name]
+    return told
 
 
 if __name__ == "__main__":

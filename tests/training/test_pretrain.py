@@ -318,6 +318,32 @@ def test_bits_and_embedding_are_those_of_the_reference() -> None:
     assert np.abs(got - values).max() < 1e-5
 
 
+@pytest.mark.parametrize("learned_clipping", [False, True])
+def test_the_card_tells_of_the_very_weights_in_the_file(
+    list_file: Path, tmp_path: Path, learned_clipping: bool
+) -> None:
+    """Kernels were put on their grid twice once, and a learned grid is another one the second time."""
+    pytest.importorskip("keras")
+    from rich.console import Console
+
+    from retvec_lite.embedding_evaluation.network import embed
+    from retvec_lite.embedding_file import load_embedding
+    from retvec_lite.training.pretrain import PretrainSettings, pretrain
+    from retvec_lite.training.pretrain_data import retrieval_task
+    from retvec_lite.training.pretrain_model import NetworkSettings
+
+    words = wl.load_files([list_file])
+    task = retrieval_task("tiny", wl.encode_words(NAMES), seed=0)
+    network = NetworkSettings(learned_clipping=learned_clipping)
+    settings = PretrainSettings(steps=20, batch_size=64, warmup=5, quantized_share=0.5, network=network)
+    out = tmp_path / "e.safetensors"
+    pretrain(words, settings, out, run_dir=tmp_path / "run", tasks=[task], console=Console(quiet=True))
+    embedding = load_embedding(out)
+    assert task.found(lambda rows: embed(embedding, rows)) == pytest.approx(
+        embedding.card["metrics"]["right_word_found"]["tiny"], abs=1e-4
+    )
+
+
 def test_a_run_can_begin_with_another_ones_weights(list_file: Path, tmp_path: Path) -> None:
     pytest.importorskip("keras")
     from rich.console import Console
