@@ -39,7 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--peak-rate", type=float, default=1e-3, help="highest learning rate (default %(default)s)")
     parser.add_argument(
-        "--learned-clipping", action="store_true", help="train the grid's steps, too (the default measured better)"
+        "--learned-clipping",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="train the grid's steps, too, and do not take the largest weight of each output for its limit (default: train them)",
     )
     parser.add_argument("--warmup", type=int, default=1000, help="steps of warm-up (default %(default)s)")
     parser.add_argument(
@@ -103,8 +106,8 @@ def _told(args: argparse.Namespace) -> list[str]:
             f"--{name.replace('_', '-')}",
             f"{getattr(args, name):g}" if name.endswith("rate") else str(getattr(args, name)),
         ]
-    if args.learned_clipping:
-        told.append("--learned-clipping")
+    if not args.learned_clipping:
+        told.append("--no-learned-clipping")
     if args.start_from:
         told += ["--start-from", args.start_from.name]
     return told

@@ -49,7 +49,7 @@ class NetworkSettings:
     embedding_dim: int = EMBEDDING_DIM
     weight_bits: int = 4
     per_tensor: bool = False
-    learned_clipping: bool = False
+    learned_clipping: bool = True
     projection: bool = False
 
     @property
