@@ -1,5 +1,6 @@
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -54,9 +55,18 @@ def test_a_package_is_read_with_its_size_and_metadata(package: Path) -> None:
     assert found.spec.specificationVersion == 7
     assert found.size == sum(file.stat().st_size for file in package.rglob("*") if file.is_file())
     assert "com.github.apple.coremltools.version" in found.metadata
-    assert "tensorflow" not in sys.modules
     (weights,) = found.weights.values()
     assert [(blob.start, blob.size) for blob in weights.blobs.values()] == blobs(package)
+
+
+def test_reading_loads_neither_tensorflow_nor_the_converters_of_coremltools(package: Path) -> None:
+    program = (
+        "import pathlib, sys; from retvec_lite.converters.mlpackage import read_package; "
+        "read_package(pathlib.Path(sys.argv[1])); "
+        "sys.exit(bool({'tensorflow', 'coremltools.converters'} & set(sys.modules)))"
+    )
+    # A process of its own: another test may have loaded them in this one.
+    assert subprocess.run([sys.executable, "-c", program, str(package)], check=False).returncode == 0
 
 
 def spoil(place: int, value: int) -> Callable[[Path], None]:
