@@ -26,8 +26,8 @@ from retvec_lite.embedding_file import Embedding, load_embedding
 from retvec_lite.heads import PoolHead
 from retvec_lite.training.fit import fit
 from retvec_lite.training.pretrain import PretrainSettings, pretrain
-from retvec_lite.training.pretrain_data import retrieval_task
 from retvec_lite.training.pretrain_model import NetworkSettings
+from retvec_lite.training.retrieval import retrieval_task
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.words import WordList, load_wordfreq, wordfreq_words
 

@@ -19,8 +19,8 @@ from rich.console import Console
 from retvec_lite.embedding_file import Embedding, load_embedding
 from retvec_lite.training.grid import FloatMatrix, snap
 from retvec_lite.training.pretrain import PretrainSettings, measure, pretrain
-from retvec_lite.training.pretrain_data import RetrievalTask, wordfreq_tasks
 from retvec_lite.training.pretrain_model import NetworkSettings, Schedule, build_model
+from retvec_lite.training.retrieval import RetrievalTask, wordfreq_tasks
 from retvec_lite.training.unicode_tables import Int32Array
 from retvec_lite.training.words import WordList, load_wordfreq
 

@@ -21,6 +21,7 @@ from retvec_lite.config import SEPARATORS
 from retvec_lite.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.augment import TYPO_KINDS, BoolArray, augment, word_lengths
+from retvec_lite.training.retrieval import candidate_words, mistyped_queries
 from retvec_lite.training.unicode_tables import Int32Array
 from retvec_lite.training.words import (
     UInt64Array,
@@ -131,14 +132,11 @@ def word_task(source: WordSource, *, seed: int, queries: int) -> Task | None:
         The task; None for a language with fewer than `FEWEST_QUERIES` words to ask for.
     """
     rows, unseen = source.load()
-    chosen = np.flatnonzero(unseen)[: CANDIDATES // 2]
-    if len(chosen) < FEWEST_QUERIES:
+    pool, asked = candidate_words(rows, unseen, CANDIDATES)
+    if asked < FEWEST_QUERIES:
         return None
     rng = np.random.default_rng((seed, zlib.crc32(source.language.encode())))
-    rest = np.setdiff1d(np.arange(len(rows)), chosen)[: CANDIDATES - len(chosen)]
-    pool = np.concatenate([rows[chosen], rows[rest]])
-    answers = np.sort(rng.permutation(len(chosen))[:queries]).astype(np.int64)
-    mistyped = augment(pool[answers], rng, share=1.0)
+    answers, mistyped = mistyped_queries(pool, asked, queries, rng)
     return Task(source.language, source.origin, pool, mistyped, answers, *_by_kind(pool, answers, rng))
 
 

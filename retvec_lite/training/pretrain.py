@@ -21,8 +21,9 @@ from retvec_lite.embedding_file import Embedding
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
 from retvec_lite.training.grid import FloatMatrix
-from retvec_lite.training.pretrain_data import KIND_WEIGHTS, RetrievalTask, make_chunk, prefetch
+from retvec_lite.training.pretrain_data import KIND_WEIGHTS, make_chunk, prefetch
 from retvec_lite.training.pretrain_model import NetworkSettings, Schedule, WordModel, build_model
+from retvec_lite.training.retrieval import RetrievalTask
 from retvec_lite.training.words import WordList
 
 CHECKPOINT = "checkpoint.npz"

@@ -62,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
     """Pre-train as the arguments say; 0 when the file is written."""
     from retvec_lite.embedding_file import load_embedding
     from retvec_lite.training.pretrain import PretrainSettings, pretrain
-    from retvec_lite.training.pretrain_data import retrieval_task, wordfreq_tasks
     from retvec_lite.training.pretrain_model import NetworkSettings
+    from retvec_lite.training.retrieval import retrieval_task, wordfreq_tasks
     from retvec_lite.training.words import load_files, load_wordfreq
 
     settings = PretrainSettings(

@@ -1,4 +1,4 @@
-"""Batches for pre-training, prepared ahead of time in a thread, and the retrieval metric."""
+"""Batches for pre-training, prepared ahead of time in a thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from retvec_lite.training.augment import TYPO_KINDS, augment, random_tokens
 from retvec_lite.training.unicode_tables import Int32Array
-from retvec_lite.training.words import WordList, held_out, row_hashes, wordfreq_words
+from retvec_lite.training.words import WordList, row_hashes
 
 FloatMatrix = npt.NDArray[np.float32]
 
@@ -123,59 +123,3 @@ def prefetch(make: Callable[[int], list[Batch]], start: int, stop: int, *, depth
     finally:
         stopped.set()
         thread.join(timeout=10)
-
-
-@dataclass(frozen=True)
-class RetrievalTask:
-    """Find the right word among the words of its language: the metric of the run.
-
-    Attributes:
-        language: its code.
-        candidates: int32 [C, L], C up to 10,000.
-        queries: int32 [Q, L], mistyped words.
-        answers: int64 [Q], the row of the right one in `candidates`.
-    """
-
-    language: str
-    candidates: Int32Array
-    queries: Int32Array
-    answers: npt.NDArray[np.int64]
-
-    def found(self, embed: Callable[[Int32Array], FloatMatrix]) -> float:
-        """Share of queries whose nearest candidate by cosine is the right one."""
-        candidates, queries = (_normalized(embed(rows)) for rows in (self.candidates, self.queries))
-        return float(np.mean((queries @ candidates.T).argmax(axis=1) == self.answers))
-
-
-def retrieval_task(
-    language: str, rows: Int32Array, *, seed: int, candidates: int = 10_000, queries: int = 500
-) -> RetrievalTask:
-    """Mistyped held-out words against the most frequent words of the language, among which they are put.
-
-    Args:
-        language: its code.
-        rows: int32 [N, L], words by falling frequency, held-out ones among them; lists without any are queried as a whole.
-        seed: of typos and of the choice of queries.
-        candidates: words to find the right one among, at most.
-        queries: mistyped words to look up, at most.
-    """
-    rng = np.random.default_rng(seed)
-    unseen = held_out(rows)
-    if not unseen.any():
-        unseen = np.ones(len(rows), np.bool_)
-    order = np.argsort(~unseen, kind="stable")[: candidates // 2]  # the most frequent held-out words ...
-    rest = np.setdiff1d(np.arange(len(rows)), order)[: candidates - len(order)]  # ... and the most frequent others
-    pool = np.concatenate([rows[order], rows[rest]])
-    answers = np.sort(rng.permutation(int(unseen[order].sum()))[:queries])
-    mistyped = augment(pool[answers], rng, share=1.0)
-    return RetrievalTask(language, pool, mistyped, answers.astype(np.int64))
-
-
-def wordfreq_tasks(languages: tuple[str, ...], *, seed: int) -> list[RetrievalTask]:
-    """The retrieval tasks of some languages of wordfreq."""
-    return [retrieval_task(language, wordfreq_words(language)[0], seed=seed) for language in languages]
-
-
-def _normalized(vectors: FloatMatrix) -> FloatMatrix:
-    scaled: FloatMatrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    return scaled

@@ -146,7 +146,7 @@ def test_batches_resume_in_the_middle_of_a_chunk_and_errors_come_through() -> No
 
 
 def test_retrieval_finds_words_of_an_embedding_that_knows_them() -> None:
-    from retvec_lite.training.pretrain_data import retrieval_task
+    from retvec_lite.training.retrieval import retrieval_task
 
     task = retrieval_task("tiny", wl.encode_words(NAMES), seed=0)
     assert len(task.candidates) == len(NAMES)
@@ -193,7 +193,7 @@ def test_a_resumed_run_ends_with_the_same_weights(list_file: Path, tmp_path: Pat
     from safetensors import safe_open
 
     from retvec_lite.training.pretrain import LOG, PretrainSettings, pretrain
-    from retvec_lite.training.pretrain_data import retrieval_task
+    from retvec_lite.training.retrieval import retrieval_task
 
     words = wl.load_files([list_file])
     tasks = [retrieval_task("tiny", wl.encode_words(NAMES), seed=0)]
@@ -269,8 +269,8 @@ def test_the_card_tells_of_the_very_weights_in_the_file(
     from retvec_lite.embedding_evaluation.network import embed
     from retvec_lite.embedding_file import load_embedding
     from retvec_lite.training.pretrain import PretrainSettings, pretrain
-    from retvec_lite.training.pretrain_data import retrieval_task
     from retvec_lite.training.pretrain_model import NetworkSettings
+    from retvec_lite.training.retrieval import retrieval_task
 
     words = wl.load_files([list_file])
     task = retrieval_task("tiny", wl.encode_words(NAMES), seed=0)
