@@ -1,0 +1,61 @@
+"""How many words a second one core mistypes: `python benchmarks/augmentation.py [--quick]`.
+
+Batches as pre-training makes them, with all 22 kinds of typos alike and with the shares that pre-training draws; processor time, so that
+other work on the machine does not count. Copying the same rows stands beside them as the ratio that carries over to other machines.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import numpy as np
+from common import RESULTS, markdown_table, write_results
+
+from retvec_lite.training.augment import augment
+from retvec_lite.training.pretrain import PretrainSettings
+from retvec_lite.training.pretrain_data import CHUNK, KIND_WEIGHTS
+from retvec_lite.training.words import wordfreq_words
+
+LANGUAGES: Final = ("en", "de", "ru", "ar", "hi", "ko", "zh")
+
+
+def words_a_second(work: Callable[[], object], rows: int, repeats: int) -> int:
+    """Rows by processor seconds, the median of some repeats after one that is not counted."""
+    work()
+    seconds = []
+    for _ in range(repeats):
+        began = time.process_time()
+        work()
+        seconds.append(time.process_time() - began)
+    return round(rows / statistics.median(seconds))
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    """Measure and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="5 repeats, not 30")
+    args = parser.parse_args(None if arguments is None else list(arguments))
+    rng = np.random.default_rng(0)
+    listed = np.concatenate([wordfreq_words(language)[0] for language in LANGUAGES])
+    rows = listed[rng.integers(0, len(listed), CHUNK * PretrainSettings().batch_size)]
+    repeats = 5 if args.quick else 30
+    measured = {
+        "all 22 kinds alike": words_a_second(lambda: augment(rows, rng), len(rows), repeats),
+        "the shares of pre-training": words_a_second(
+            lambda: augment(rows, rng, weights=KIND_WEIGHTS), len(rows), repeats
+        ),
+        "copying the rows": words_a_second(lambda: [rows.copy() for _ in range(100)], 100 * len(rows), repeats),
+    }
+    path = RESULTS / ("augmentation_quick" if args.quick else "augmentation")
+    table = [[name, f"{speed:,}"] for name, speed in measured.items()]
+    write_results(
+        path,
+        [{"work": name, "words_a_second": speed} for name, speed in measured.items()],
+        markdown_table(["one core", "words a second"], table),
+    )
+
+
+if __name__ == "__main__":
+    main()
