@@ -1,0 +1,48 @@
+package org.retveclite
+
+import org.junit.Assert.assertArrayEquals
+import org.junit.Assert.assertEquals
+import org.junit.Assert.assertThrows
+import org.junit.Assert.assertTrue
+import org.junit.Test
+import java.io.File
+import java.io.IOException
+
+/** The model in the app's assets on LiteRT itself, against what Python says it must answer. */
+class TextClassifierDeviceTest {
+    private val context = instrumentation().targetContext
+    private val golden = Golden(instrumentation().context.assets.open("golden.json"))
+
+    @Test
+    fun answersAreThoseOfPython() {
+        TextClassifier(context).use { classifier ->
+            assertEquals(golden.labels, classifier.labels)
+            for (case in golden.cases) {
+                val text = case.text ?: continue
+                assertArrayEquals(case.name, case.probabilities(golden.recipe), classifier.classify(text), golden.tolerance)
+            }
+        }
+    }
+
+    @Test
+    fun aFileAnswersAsTheAssetDoes() {
+        val file = File(context.cacheDir, "model.tflite")
+        context.assets.open("classifier.tflite").use { asset -> file.outputStream().use { asset.copyTo(it) } }
+        val text = "Where is my parcel?"
+        val expected = TextClassifier(context).use { it.classify(text) }
+        assertArrayEquals(expected, TextClassifier(file).use { it.classify(text) }, 0f)
+        assertTrue(file.delete())
+    }
+
+    @Test
+    fun aMissingAssetIsAnIoException() {
+        assertThrows(IOException::class.java) { TextClassifier(context, "nothing.tflite") }
+    }
+
+    @Test
+    fun afterCloseNothingRuns() {
+        val classifier = TextClassifier(context)
+        classifier.close()
+        assertThrows(IllegalStateException::class.java) { classifier.classify("hi") }
+    }
+}

@@ -1,0 +1,47 @@
+package org.retveclite.demo
+
+import android.graphics.Typeface
+import android.view.LayoutInflater
+import android.view.View
+import android.view.ViewGroup
+import android.widget.ProgressBar
+import android.widget.TextView
+import java.util.Locale
+
+/** One row a label, always in the model's order, so that bars grow and shrink in place. */
+class LabelBars(private val parent: ViewGroup) {
+    private class Row(val view: View) {
+        val label = view.findViewById(R.id.bar_label) as TextView
+        val percent = view.findViewById(R.id.bar_percent) as TextView
+        val bar = view.findViewById(R.id.bar) as ProgressBar
+    }
+
+    private val rows = mutableListOf<Row>()
+
+    fun show(answer: Answer, locale: Locale) {
+        if (rows.size != answer.labels.size) inflate(answer.labels.size)
+        rows.forEachIndexed { index, row ->
+            val label = readable(answer.labels[index])
+            val percent = percent(answer.probabilities[index], locale)
+            val weight = if (index == answer.top) Typeface.BOLD else Typeface.NORMAL
+            row.label.text = label
+            row.label.setTypeface(null, weight)
+            row.percent.text = percent
+            row.percent.setTypeface(null, weight)
+            row.bar.progress = Math.round(answer.probabilities[index] * row.bar.max)
+            // Heard as one thing: "delivery, 98 percent".
+            row.view.contentDescription = parent.context.getString(R.string.bar_description, label, percent)
+        }
+    }
+
+    private fun inflate(count: Int) {
+        val inflater = LayoutInflater.from(parent.context)
+        parent.removeAllViews()
+        rows.clear()
+        repeat(count) {
+            val view = inflater.inflate(R.layout.label_bar, parent, false)
+            parent.addView(view)
+            rows += Row(view)
+        }
+    }
+}

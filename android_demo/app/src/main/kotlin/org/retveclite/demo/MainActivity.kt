@@ -1,0 +1,118 @@
+package org.retveclite.demo
+
+import android.app.Activity
+import android.os.Bundle
+import android.os.Handler
+import android.os.Looper
+import android.text.Editable
+import android.text.TextWatcher
+import android.text.format.Formatter
+import android.view.View
+import android.view.ViewGroup
+import android.widget.EditText
+import android.widget.SeekBar
+import android.widget.TextView
+import org.retveclite.TextClassifier
+import java.util.Locale
+import java.util.concurrent.Executor
+import java.util.concurrent.Executors
+import java.util.concurrent.TimeUnit
+
+/** Paste a message, see its label, and watch typos fail to fool the model. */
+class MainActivity : Activity() {
+    private val thread = Executors.newSingleThreadScheduledExecutor()
+    private val answers = LatestOnly(
+        worker = { millis, task -> thread.schedule(task, millis, TimeUnit.MILLISECONDS) },
+        main = Executor(Handler(Looper.getMainLooper())::post),
+        answer = ::classify,
+        show = ::show,
+        fail = ::fail,
+    )
+
+    /** Opened, used and closed on [thread]. */
+    private var classifier: TextClassifier? = null
+
+    private val modelSize by lazy { Formatter.formatShortFileSize(this, assets.openFd(MODEL).use { it.length }) }
+    private var state = DemoState()
+    private lateinit var message: EditText
+    private lateinit var mistyped: TextView
+    private lateinit var typoLabel: TextView
+    private lateinit var typos: SeekBar
+    private lateinit var result: TextView
+    private lateinit var facts: TextView
+    private lateinit var bars: LabelBars
+
+    override fun onCreate(savedInstanceState: Bundle?) {
+        super.onCreate(savedInstanceState)
+        setContentView(R.layout.activity_main)
+        message = findViewById(R.id.message) as EditText
+        mistyped = findViewById(R.id.mistyped) as TextView
+        typoLabel = findViewById(R.id.typo_label) as TextView
+        typos = findViewById(R.id.typos) as SeekBar
+        result = findViewById(R.id.result) as TextView
+        facts = findViewById(R.id.facts) as TextView
+        bars = LabelBars(findViewById(R.id.bars) as ViewGroup)
+        state = savedInstanceState?.getStringArray(STATE)?.let(DemoState::of) ?: DemoState(getString(R.string.example))
+        message.setText(state.text)
+        typos.progress = state.typoPercent
+        message.addTextChangedListener(object : TextWatcher {
+            override fun beforeTextChanged(text: CharSequence, start: Int, count: Int, after: Int) = Unit
+            override fun onTextChanged(text: CharSequence, start: Int, before: Int, count: Int) = Unit
+            override fun afterTextChanged(text: Editable) = update(state.copy(text = text.toString()), TYPING_MILLIS)
+        })
+        typos.setOnSeekBarChangeListener(object : SeekBar.OnSeekBarChangeListener {
+            override fun onStartTrackingTouch(bar: SeekBar) = Unit
+            override fun onStopTrackingTouch(bar: SeekBar) = Unit
+            override fun onProgressChanged(bar: SeekBar, progress: Int, fromUser: Boolean) =
+                update(state.copy(typoPercent = progress), SLIDING_MILLIS)
+        })
+        (findViewById(R.id.shuffle) as View).setOnClickListener { update(state.copy(seed = state.seed + 1), 0) }
+        update(state, 0)
+    }
+
+    override fun onSaveInstanceState(outState: Bundle) {
+        super.onSaveInstanceState(outState)
+        outState.putStringArray(STATE, state.toStrings())
+    }
+
+    override fun onDestroy() {
+        answers.forget()
+        thread.execute { classifier?.close() }
+        thread.shutdown()
+        super.onDestroy()
+    }
+
+    private fun update(new: DemoState, delayMillis: Long) {
+        state = new
+        val text = new.mistyped
+        mistyped.text = text
+        mistyped.visibility = if (new.typoPercent > 0) View.VISIBLE else View.GONE
+        typoLabel.text = getString(R.string.typos, percent(new.typoPercent / 100f, locale()))
+        answers.ask(text, delayMillis)
+    }
+
+    private fun classify(text: String): Answer = (classifier ?: TextClassifier(this, MODEL).also { classifier = it }).answer(text)
+
+    private fun show(answer: Answer) {
+        bars.show(answer, locale())
+        // A live region speaks whenever its text is set: only a new label is worth it.
+        val label = getString(R.string.result, readable(answer.labels[answer.top]))
+        if (result.text.toString() != label) result.text = label
+        val millis = String.format(locale(), "%.2f", answer.millis)
+        facts.text = getString(R.string.facts, millis, modelSize)
+    }
+
+    private fun fail(problem: Exception) {
+        result.text = getString(R.string.problem, problem.message ?: problem.toString())
+    }
+
+    @Suppress("DEPRECATION") // The list of locales that replaced it is not there in API 23.
+    private fun locale(): Locale = resources.configuration.locale
+
+    private companion object {
+        const val MODEL = "classifier.tflite"
+        const val STATE = "state"
+        const val TYPING_MILLIS = 80L
+        const val SLIDING_MILLIS = 16L
+    }
+}

@@ -1,0 +1,34 @@
+package org.retveclite
+
+import org.json.JSONArray
+import org.json.JSONObject
+import java.io.InputStream
+
+/** `golden.json`, written by export: texts, their code points and what each recipe's file must answer. */
+class Golden(stream: InputStream) {
+    class Case(val name: String, val text: String?, val codePoints: IntArray, private val probabilities: JSONObject) {
+        fun probabilities(recipe: String): FloatArray = probabilities.getJSONArray(recipe).let { list ->
+            FloatArray(list.length()) { list.getDouble(it).toFloat() }
+        }
+    }
+
+    private val json = JSONObject(stream.use { it.readBytes().decodeToString() })
+
+    val labels: List<String> = json.getJSONArray("labels").let { list -> List(list.length(), list::getString) }
+
+    /** What no text of Kotlin holds has no text: negative code points, and surrogates in the order of a pair that are none. */
+    val cases: List<Case> = json.getJSONArray("cases").let { list -> List(list.length()) { case(list.getJSONObject(it)) } }
+
+    /** The recipe of the one `.tflite` that was exported, and how far its answers may be off. */
+    val recipe: String = json.getJSONObject("tolerance").keys().asSequence().single { !it.startsWith("coreml-") }
+    val tolerance: Float = json.getJSONObject("tolerance").getDouble(recipe).toFloat()
+
+    private fun case(json: JSONObject) = Case(
+        json.getString("name"),
+        if (json.isNull("text")) null else json.getString("text"),
+        json.getJSONArray("codepoints").toIntArray(),
+        json.getJSONObject("probabilities"),
+    )
+
+    private fun JSONArray.toIntArray() = IntArray(length()) { getInt(it) }
+}

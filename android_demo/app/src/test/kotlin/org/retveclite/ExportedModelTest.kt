@@ -1,0 +1,109 @@
+package org.retveclite
+
+import org.junit.Assert.assertArrayEquals
+import org.junit.Assert.assertEquals
+import org.junit.Assert.assertTrue
+import org.junit.Assume.assumeTrue
+import org.junit.Test
+import org.tensorflow.lite.support.metadata.MetadataExtractor
+import kotlin.math.abs
+
+/** The model in the assets itself, on the real runtime, against what Python says it must answer. */
+class ExportedModelTest {
+    private val golden = Golden(javaClass.getResourceAsStream("/golden.json")!!)
+
+    @Test
+    fun modelIsSmallEnoughForAnyApp() {
+        assertTrue("${ModelFile.bytes.size} bytes", ModelFile.bytes.size <= 400_000)
+    }
+
+    @Test
+    fun labelsAreThoseOfTheFile() {
+        TextClassifier(ModelFile.buffer(ModelFile.bytes)) { FakeEngine() }.use { classifier ->
+            assertEquals(golden.labels, classifier.labels)
+        }
+    }
+
+    @Test
+    fun theMetadataLibraryOfTensorFlowLiteReadsTheSame() {
+        val extractor = MetadataExtractor(ModelFile.buffer(ModelFile.bytes))
+        assertTrue(extractor.hasMetadata())
+        assertEquals(setOf("retvec_lite.json", "labels.txt"), extractor.associatedFileNames)
+        fun text(name: String) = extractor.getAssociatedFile(name).use { it.readBytes().decodeToString() }
+        assertEquals(ModelFile.member("retvec_lite.json"), text("retvec_lite.json"))
+        val classifier = TextClassifier(ModelFile.buffer(ModelFile.bytes)) { FakeEngine() }
+        assertEquals(classifier.labels, text("labels.txt").trim().lines())
+        assertArrayEquals(intArrayOf(1, golden.labels.size), extractor.getOutputTensorShape(0))
+        assertEquals(
+            ModelFile.json.getJSONObject("encoder").getInt("max_chars"),
+            extractor.getInputTensorShape(0)[1],
+        )
+        assertEquals("labels.txt", extractor.getOutputTensorMetadata(0)!!.associatedFiles(0).name())
+    }
+
+    @Test
+    fun answersAreThoseOfPython() {
+        assertEquals(golden.recipe, ModelFile.json.getString("recipe"))
+        TextClassifier(ModelFile.file.readBytes().let(ModelFile::buffer), ::TensorFlowLite).use { classifier ->
+            for (case in golden.cases) {
+                val text = case.text ?: continue
+                assertArrayEquals(case.name, case.probabilities(golden.recipe), classifier.classify(text), golden.tolerance)
+            }
+        }
+    }
+
+    @Test
+    fun codePointsThatNoTextHoldsAreHarmless() {
+        val maxChars = ModelFile.json.getJSONObject("encoder").getInt("max_chars")
+        val cases = golden.cases.filter { it.text == null }
+        assertTrue(cases.size >= 3)
+        TensorFlowLite(ModelFile.buffer(ModelFile.bytes)).use { runtime ->
+            for (case in cases) {
+                val result = FloatArray(golden.labels.size)
+                val inputs = mapOf("codepoints" to arrayOf(case.codePoints.copyOf(maxChars)))
+                runtime.run("classify", inputs, mapOf("probabilities" to arrayOf(result)))
+                assertArrayEquals(case.name, case.probabilities(golden.recipe), result, golden.tolerance)
+            }
+        }
+    }
+
+    @Test
+    fun embeddingsPutMistypedTextsNextToWhatWasMeant() {
+        TextClassifier(ModelFile.buffer(ModelFile.bytes), ::TensorFlowLite).use { classifier ->
+            assumeTrue("The model in the assets was exported without --embed.", classifier.embeddingSize > 0)
+            fun dot(a: FloatArray, b: FloatArray) = a.indices.sumOf { (a[it] * b[it]).toDouble() }
+            val meant = classifier.embed("will it rain tomorrow in Paris")
+            val mistyped = classifier.embed("wlil it rian tomorow in Pairs")
+            val other = classifier.embed("Ihr Paket wird heute zugestellt")
+            assertEquals(1.0, dot(meant, meant), 1e-4)
+            assertTrue(dot(meant, mistyped) > dot(meant, other) + 0.2)
+            assertEquals(0.0, classifier.embed(" \n ").sumOf { abs(it).toDouble() }, 0.0)
+        }
+    }
+
+    @Test
+    fun shortAndFullGraphsAgree() {
+        val engine = TensorFlowLite(ModelFile.buffer(ModelFile.bytes))
+        val maxChars = ModelFile.json.getJSONObject("encoder").getInt("max_chars")
+        TextClassifier(ModelFile.buffer(ModelFile.bytes)) { engine }.use { classifier ->
+            for (words in 0..maxChars / 2) {
+                val text = List(words) { "w${it % 10}"[it % 2] }.joinToString(" ")
+                val full = FloatArray(classifier.labels.size)
+                val input = IntArray(maxChars) { if (it < text.length) text[it].code else 0 }
+                engine.run("classify", mapOf("codepoints" to arrayOf(input)), mapOf("probabilities" to arrayOf(full)))
+                assertArrayEquals("$words words", full, classifier.classify(text), 1e-4f)
+            }
+        }
+    }
+
+    @Test
+    fun typosDoNotChangeTheLabel() {
+        TextClassifier(ModelFile.buffer(ModelFile.bytes), ::TensorFlowLite).use { classifier ->
+            fun label(text: String) = classifier.classify(text).let { all -> classifier.labels[all.indices.maxByOrNull { all[it] }!!] }
+            assertEquals("music", label("play some jazz"))
+            assertEquals("music", label("plya smoe jzaz"))
+            assertEquals("one_time_code", label("Your verification code is 482913"))
+            assertEquals("one_time_code", label("Yuor verifcation cdoe is 482913"))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package org.retveclite
+
+import org.json.JSONObject
+import java.io.ByteArrayOutputStream
+import java.io.File
+import java.nio.ByteBuffer
+import java.nio.ByteOrder.LITTLE_ENDIAN
+import java.util.zip.CRC32
+import java.util.zip.ZipEntry
+import java.util.zip.ZipFile
+import java.util.zip.ZipOutputStream
+
+/** The model in the app's assets, and files that differ from it in one respect. */
+internal object ModelFile {
+    /** Maven and Gradle start tests in different folders. */
+    val file: File = listOf("app/src/main/assets", "src/main/assets").map { File(it, "classifier.tflite") }.first(File::exists)
+    val bytes: ByteArray = file.readBytes()
+    val json: JSONObject = JSONObject(member("retvec_lite.json"))
+
+    /** The flatbuffer without what follows it. */
+    val model: ByteArray = buffer(bytes).let { bytes.copyOf(it.getInt(it.getInt(bytes.size - 6) + 42)) }
+
+    fun member(name: String): String = ZipFile(file).use { it.getInputStream(it.getEntry(name)).readBytes().decodeToString() }
+
+    fun json(change: JSONObject.() -> Unit): JSONObject = JSONObject(json.toString()).apply(change)
+
+    /** A file with another `retvec_lite.json`, zipped as Python's zipfile does: offsets count from the start of the model. */
+    fun with(json: String, model: ByteArray = this.model): ByteBuffer {
+        val zipped = ByteArrayOutputStream()
+        ZipOutputStream(zipped).use { zip ->
+            for ((name, text) in mapOf("retvec_lite.json" to json, "labels.txt" to member("labels.txt"))) {
+                val content = text.toByteArray()
+                val entry = ZipEntry(name).apply {
+                    method = ZipEntry.STORED
+                    size = content.size.toLong()
+                    crc = CRC32().apply { update(content) }.value
+                }
+                zip.putNextEntry(entry)
+                zip.write(content)
+                zip.closeEntry()
+            }
+        }
+        val tail = buffer(zipped.toByteArray())
+        val end = tail.capacity() - 22
+        var entry = tail.getInt(end + 16)
+        repeat(tail.getShort(end + 10).toInt()) {
+            tail.putInt(entry + 42, tail.getInt(entry + 42) + model.size)
+            entry += 46 + tail.getShort(entry + 28) + tail.getShort(entry + 30) + tail.getShort(entry + 32)
+        }
+        tail.putInt(end + 16, tail.getInt(end + 16) + model.size)
+        return buffer(model + tail.array())
+    }
+
+    fun buffer(bytes: ByteArray): ByteBuffer = ByteBuffer.wrap(bytes).order(LITTLE_ENDIAN)
+}
+
+/** Stands in for the runtime where only what it is asked matters. */
+internal class FakeEngine(private val slots: Int = 0) : Engine {
+    val runs = mutableListOf<String>()
+    var input = IntArray(0)
+    var isClosed = false
+    var isRecording = true
+
+    override fun run(signature: String, inputs: Map<String, Any>, outputs: Map<String, Any>) {
+        check(!isClosed) { "The interpreter has already been closed." }
+        (outputs["slots"] as IntArray?)?.set(0, slots)
+        if (!isRecording) return
+        runs += signature
+        input = ((inputs.getValue("codepoints") as Array<*>).single() as IntArray).copyOf()
+        val result = (outputs.values.first() as Array<*>).single() as FloatArray
+        result.fill(runs.size.toFloat())
+    }
+
+    override fun close() {
+        isClosed = true
+    }
+}

@@ -1,0 +1,143 @@
+package org.retveclite
+
+import org.json.JSONArray
+import org.json.JSONObject
+import org.junit.Assert.assertArrayEquals
+import org.junit.Assert.assertEquals
+import org.junit.Assert.assertSame
+import org.junit.Assert.assertThrows
+import org.junit.Assert.assertTrue
+import org.junit.Test
+import java.lang.management.ManagementFactory
+import kotlin.concurrent.thread
+
+class TextClassifierTest {
+    private val engine = FakeEngine()
+    private val maxChars = ModelFile.json.getJSONObject("encoder").getInt("max_chars")
+
+    private fun signature(name: String, kind: String, chars: Int, words: Int) =
+        JSONObject().put("name", name).put("kind", kind).put("max_chars", chars).put("max_words", words).put("dimension", 3)
+
+    /** The model with signatures of 2 and 4 words beside the full one, in no order, and with embeddings. */
+    private fun withSignatures(engine: Engine): TextClassifier {
+        val signatures = JSONArray()
+            .put(signature("classify", "classify", maxChars, 64))
+            .put(signature("embed", "embed", maxChars, 64))
+            .put(signature("classify_4", "classify", 20, 4))
+            .put(signature("classify_2", "classify", 10, 2))
+        return TextClassifier(ModelFile.with(ModelFile.json { put("signatures", signatures) }.toString())) { engine }
+    }
+
+    private fun single(engine: Engine) =
+        TextClassifier(ModelFile.with(ModelFile.json { remove("signatures") }.toString())) { engine }
+
+    @Test
+    fun codePointsAreThoseOfPython() {
+        val golden = Golden(javaClass.getResourceAsStream("/golden.json")!!)
+        val texts = golden.cases.filter { it.text != null }
+        assertTrue(texts.size > 50)
+        assertTrue(texts.any { it.text!!.length >= 10_000 })
+        val classifier = single(engine)
+        for (case in texts) {
+            classifier.classify(case.text!!)
+            assertArrayEquals(case.name, case.codePoints.copyOf(maxChars), engine.input)
+        }
+    }
+
+    @Test
+    fun emojiIsOneCodePointAndUnpairedSurrogatesStayAsTheyAre() {
+        single(engine).classify("a\uD83D\uDE00b\uD800c\uDC00\uD800")
+        assertArrayEquals(intArrayOf(0x61, 0x1F600, 0x62, 0xD800, 0x63, 0xDC00, 0xD800, 0), engine.input.copyOf(8))
+    }
+
+    @Test
+    fun aShorterTextLeavesNothingOfALongerOne() {
+        val classifier = single(engine)
+        classifier.classify("a long text with many words")
+        classifier.classify("hi")
+        assertArrayEquals(intArrayOf(0x68, 0x69).copyOf(maxChars), engine.input)
+        classifier.classify("")
+        assertArrayEquals(IntArray(maxChars), engine.input)
+    }
+
+    @Test
+    fun aFileWithoutSignaturesHasTheFullOneAlone() {
+        single(engine).classify("hi")
+        assertEquals(listOf("classify"), engine.runs)
+        assertEquals(maxChars, engine.input.size)
+    }
+
+    @Test
+    fun theShortestSignatureThatHoldsTheTextRuns() {
+        fun runs(text: String, slots: Int) = FakeEngine(slots).also { withSignatures(it).classify(text) }.runs
+
+        assertEquals(listOf("classify_2"), runs("ten chars.", slots = 2))
+        assertEquals(listOf("classify_2", "classify_4"), runs("a b c", slots = 3))
+        assertEquals(listOf("classify_2", "classify_4", "classify"), runs("a b c d e", slots = 5))
+        assertEquals(listOf("classify_4"), runs("more than 10 chars", slots = 4))
+        assertEquals(listOf("classify"), runs("more characters than either takes", slots = 1))
+        assertEquals("emoji count once", listOf("classify_2"), runs("\uD83D\uDE00".repeat(10), slots = 1))
+    }
+
+    @Test
+    fun theAnswerIsThatOfTheLastSignatureThatRan() {
+        assertEquals(3f, withSignatures(FakeEngine(slots = 5)).classify("a b c d e").first())
+    }
+
+    @Test
+    fun embeddingsComeFromTheirOwnSignature() {
+        val classifier = withSignatures(engine)
+        assertEquals(3, classifier.embeddingSize)
+        assertArrayEquals(floatArrayOf(1f, 1f, 1f), classifier.embed("hi"), 0f)
+        assertEquals(listOf("embed"), engine.runs)
+    }
+
+    @Test
+    fun aModelWithoutEmbeddingsSaysSo() {
+        val classifier = single(engine)
+        assertEquals(0, classifier.embeddingSize)
+        val problem = assertThrows(IllegalStateException::class.java) { classifier.embed("hi") }
+        assertTrue(problem.message, "--embed" in problem.message!!)
+    }
+
+    @Test
+    fun aCallAllocatesNothingWhenGivenAnArray() {
+        engine.isRecording = false
+        val classifier = single(engine)
+        val into = FloatArray(classifier.labels.size)
+        val texts = listOf("short", "\uD83D\uDE00 and unpaired \uD800", "word ".repeat(3_000))
+        val threads = ManagementFactory.getThreadMXBean() as com.sun.management.ThreadMXBean
+        val self = Thread.currentThread().id
+        repeat(20) { assertSame(into, classifier.classify(texts[it % texts.size], into)) }
+        val before = threads.getThreadAllocatedBytes(self)
+        for (round in 0 until 3_000) classifier.classify(texts[round % 3], into)
+        val bytes = threads.getThreadAllocatedBytes(self) - before
+        assertTrue("Expected nothing per call, received $bytes bytes in 3,000.", bytes < 3_000)
+    }
+
+    @Test
+    fun callsFromManyThreadsNeverRunAtOnce() {
+        var running = 0
+        var most = 0
+        val slow = object : Engine {
+            override fun run(signature: String, inputs: Map<String, Any>, outputs: Map<String, Any>) {
+                most = maxOf(most, ++running)
+                Thread.sleep(1)
+                running--
+            }
+
+            override fun close() = Unit
+        }
+        val classifier = single(slow)
+        List(8) { thread { repeat(20) { classifier.classify("hi") } } }.forEach(Thread::join)
+        assertEquals(1, most)
+    }
+
+    @Test
+    fun closeClosesTheRuntime() {
+        val classifier = single(engine)
+        classifier.close()
+        assertTrue(engine.isClosed)
+        assertThrows(IllegalStateException::class.java) { classifier.classify("hi") }
+    }
+}

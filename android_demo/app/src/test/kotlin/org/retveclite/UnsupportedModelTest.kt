@@ -1,0 +1,76 @@
+package org.retveclite
+
+import org.junit.Assert.assertThrows
+import org.junit.Assert.assertTrue
+import org.junit.Test
+import java.io.File
+import java.io.IOException
+import java.nio.ByteBuffer
+
+/** What is no whole model of this contract is refused with a sentence before any runtime sees it. */
+class UnsupportedModelTest {
+    private fun refused(file: ByteBuffer, vararg parts: String) {
+        val problem = assertThrows(UnsupportedModelException::class.java) {
+            TextClassifier(file) { throw AssertionError("The runtime was given a model that is none.") }
+        }
+        for (part in parts) assertTrue("Expected \"$part\" in: ${problem.message}", part in problem.message!!)
+    }
+
+    @Test
+    fun aFileOfAnotherKind() {
+        refused(ModelFile.buffer("PNG, or whatever it may be".toByteArray()), "Expected a .tflite model", "another kind")
+    }
+
+    @Test
+    fun anEmptyFile() = refused(ModelFile.buffer(ByteArray(0)), "received 0 bytes")
+
+    @Test
+    fun aModelOfAnotherTool() = refused(ModelFile.buffer(ModelFile.model), "without its metadata", "another tool")
+
+    @Test
+    fun aFileCutShortAnywhere() {
+        for (missing in listOf(1, 7, 22, 100, 500, 2_000, ModelFile.bytes.size / 2, ModelFile.bytes.size - 9)) {
+            refused(ModelFile.buffer(ModelFile.bytes.copyOf(ModelFile.bytes.size - missing)), "cut short")
+        }
+    }
+
+    @Test
+    fun aMetadataOfAnotherFormat() {
+        refused(ModelFile.with(ModelFile.json { put("format", "other") }.toString()), "format retvec-lite", "received other")
+    }
+
+    @Test
+    fun aNewerContract() {
+        val json = ModelFile.json { put("contract_version", 2).put("model_sha256", "whatever a newer contract does with it") }
+        refused(ModelFile.with(json.toString()), "contract version 1", "received 2")
+    }
+
+    @Test
+    fun aModelWithAChangedWeight() {
+        val changed = ModelFile.model.clone().also { it[it.size / 2] = (it[it.size / 2] + 1).toByte() }
+        refused(ModelFile.with(ModelFile.json.toString(), changed), "SHA-256", "changed")
+    }
+
+    @Test
+    fun aMetadataWithAChangedByte() {
+        val changed = ModelFile.bytes.clone()
+        val place = String(changed, Charsets.ISO_8859_1).indexOf("\"contract_version\"")
+        changed[place + 3] = 'X'.code.toByte()
+        refused(ModelFile.buffer(changed), "without its metadata")
+    }
+
+    @Test
+    fun aMetadataThatIsNoJson() = refused(ModelFile.with("[]"), "without its metadata")
+
+    @Test
+    fun aMetadataWithoutTheEssential() {
+        for (key in listOf("format", "contract_version", "model_sha256", "labels", "encoder")) {
+            refused(ModelFile.with(ModelFile.json { remove(key) }.toString()), "without its metadata")
+        }
+    }
+
+    @Test
+    fun aMissingFileIsAnOrdinaryIoException() {
+        assertThrows(IOException::class.java) { TextClassifier(File("no/such/model.tflite")) }
+    }
+}

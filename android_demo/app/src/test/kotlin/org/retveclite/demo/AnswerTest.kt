@@ -1,0 +1,35 @@
+package org.retveclite.demo
+
+import org.junit.Assert.assertEquals
+import org.junit.Assert.assertThrows
+import org.junit.Assert.assertTrue
+import org.junit.Test
+import org.retveclite.FakeEngine
+import org.retveclite.ModelFile
+import org.retveclite.TextClassifier
+import java.util.Locale
+
+class AnswerTest {
+    @Test
+    fun theMostProbableLabelIsFound() {
+        assertEquals(1, Answer(listOf("a", "b", "c"), floatArrayOf(0.1f, 0.7f, 0.2f), 1).top)
+        assertThrows(IllegalStateException::class.java) { Answer(emptyList(), FloatArray(0), 1) }
+    }
+
+    @Test
+    fun timeIsThatOfOneCall() {
+        assertEquals(1.5, Answer(listOf("a"), floatArrayOf(1f), 1_500_000).millis, 0.0)
+        val engine = FakeEngine()
+        val answer = TextClassifier(ModelFile.buffer(ModelFile.bytes)) { engine }.answer("hi")
+        assertEquals(1, engine.runs.size)
+        assertTrue(answer.nanos > 0)
+        assertEquals(answer.labels.size, answer.probabilities.size)
+    }
+
+    @Test
+    fun numbersAndLabelsAreWrittenForPeople() {
+        assertEquals("one time code", readable("one_time_code"))
+        assertEquals("98%", percent(0.984f, Locale.US))
+        assertEquals("98\u00a0%", percent(0.984f, Locale.GERMANY))
+    }
+}

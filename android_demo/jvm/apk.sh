@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# A real, signed APK without Gradle and without the SDK, to look into: jvm/apk.sh [NATIVE_ABI...], from android_demo/.
+#
+# Needs Java, Maven and Debian's tools: apt install aapt zipalign apksigner android-framework-res. R8 comes from Google's Maven
+# repository, all else from Maven Central. The runtime is TensorFlow Lite 2.16.1, the last there, in the place of LiteRT: this is
+# nothing to publish, its native libraries know no pages of 16 KB.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+R8=9.4.25
+FRAMEWORK=6.0.1_r3-robolectric-r1
+OUT=target/apk
+REPOSITORY="${MAVEN_REPOSITORY:-$HOME/.m2/repository}"
+framework="$REPOSITORY/org/robolectric/android-all/$FRAMEWORK/android-all-$FRAMEWORK.jar"
+r8="$REPOSITORY/com/android/tools/r8/$R8/r8-$R8.jar"
+
+fetch() {
+  [ -f "$2" ] || mvn -q -B dependency:get -Dartifact="$1" -Dtransitive=false -DremoteRepositories=https://maven.google.com
+}
+fetch "com.android.tools:r8:$R8" "$r8"
+fetch "org.robolectric:android-all:$FRAMEWORK" "$framework"
+java_home="$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")"
+rm -rf "$OUT"
+mkdir -p "$OUT/dex" "$OUT/lib"
+
+# What Gradle's manifest merger does: the package, and away with what speaks to the merger alone.
+python3 - app/src/main/AndroidManifest.xml "$OUT/AndroidManifest.xml" <<'PYTHON'
+import sys
+import xml.etree.ElementTree as ElementTree
+
+TOOLS = "{http://schemas.android.com/tools}"
+ElementTree.register_namespace("android", "http://schemas.android.com/apk/res/android")
+tree = ElementTree.parse(sys.argv[1])
+root = tree.getroot()
+root.set("package", "org.retveclite.demo")
+for element in list(root):
+    if element.get(f"{TOOLS}node") == "remove":
+        root.remove(element)
+for element in root.iter():
+    for name in [name for name in element.attrib if name.startswith(TOOLS)]:
+        del element.attrib[name]
+tree.write(sys.argv[2], encoding="utf-8", xml_declaration=True)
+PYTHON
+
+aapt2 compile --dir app/src/main/res -o "$OUT/res.zip"
+aapt2 link -I /usr/share/android-framework-res/framework-res.apk --manifest "$OUT/AndroidManifest.xml" -A app/src/main/assets -0 .tflite \
+  --min-sdk-version 23 --target-sdk-version 37 --version-code 1 --version-name 1.0 \
+  --output-text-symbols "$OUT/R.txt" --proguard "$OUT/manifest.pro" -o "$OUT/linked.apk" "$OUT/res.zip"
+
+mvn -q -B compile "-Dresource.numbers=$OUT/R.txt" "-Dtarget.directory=$PWD/$OUT/maven"
+(cd "$OUT/maven/classes" && jar cf ../../classes.jar .)
+java -cp "$r8" com.android.tools.r8.R8 --release --min-api 23 --lib "$framework" --lib "$java_home" \
+  --pg-conf "$OUT/manifest.pro" --pg-conf app/proguard-rules.pro --pg-conf "$OUT/maven/aar/runtime/proguard.txt" \
+  --output "$OUT/dex" "$OUT/classes.jar" \
+  "$REPOSITORY/org/jetbrains/kotlin/kotlin-stdlib/2.4.21/kotlin-stdlib-2.4.21.jar" "$REPOSITORY/org/jetbrains/annotations/13.0/annotations-13.0.jar"
+
+cp "$OUT/linked.apk" "$OUT/unaligned.apk"
+(cd "$OUT/dex" && jar uf ../unaligned.apk classes.dex)
+for abi in "$@"; do
+  mkdir -p "$OUT/lib/$abi"
+  cp "$OUT/maven/aar/runtime/jni/$abi"/*.so "$OUT/lib/$abi/"
+done
+[ $# -eq 0 ] || (cd "$OUT" && jar u0f unaligned.apk lib)
+# Pages of 16 KB: everything that is stored uncompressed starts at one, libraries and model alike.
+zipalign -f 16384 "$OUT/unaligned.apk" "$OUT/aligned.apk"
+zipalign -c 16384 "$OUT/aligned.apk"
+
+keytool -genkeypair -keystore "$OUT/debug.keystore" -storepass android -alias debug -dname "CN=Debug" -keyalg RSA -keysize 2048 -validity 30 2>"$OUT/keytool.log"
+apksigner sign --ks "$OUT/debug.keystore" --ks-pass pass:android --out "$OUT/demo.apk" "$OUT/aligned.apk"
+apksigner verify --verbose "$OUT/demo.apk"
+aapt2 dump badging "$OUT/demo.apk"
+unzip -lv "$OUT/demo.apk"
+ls -l "$OUT/demo.apk"
