@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "classify": _Command("retvec_lite.commands.classify", "classify texts with an exported file"),
     "evaluate": _Command("retvec_lite.commands.evaluate", "measure an exported file on labelled data, with typos"),
     "info": _Command("retvec_lite.commands.info", "show what is inside an exported file"),
+    "demo": _Command("retvec_lite.commands.demo", "try an exported file in a browser"),
     "pretrain": _Command("retvec_lite.training.pretrain_command", "train a word embedding"),
     "evaluate-embedding": _Command(
         "retvec_lite.embedding_evaluation.command", "measure a word embedding on mistyped words of 42 languages or more"

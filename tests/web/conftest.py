@@ -1,0 +1,166 @@
+"""The playground in a real browser: models exported for it, a server on them, a page written from them.
+
+Node.js and Chromium are tools of development: where one is missing, these tests are skipped, and say which.
+"""
+
+import csv
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from string import ascii_lowercase
+
+import pytest
+from tiny_artifact import MODEL, tiny_artifact, tiny_metadata
+
+from retvec_lite.config import EncoderConfig
+from retvec_lite.starter_data import load_starter
+from retvec_lite.typos import mistype
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+WEB_DEMO = ROOT / "web_demo"
+PICTURES = ROOT / "out" / "playground"
+"""Screenshots of every run, for a person to look at; `out/` is not in git."""
+
+_QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return ["-m", "retvec_lite", *map(str, arguments)]
+
+
+def run_python(*arguments: str | Path, codes: tuple[int, ...] = (0,)) -> None:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        check=False,
+        env={**os.environ, **_QUIET},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode in codes, done.stderr[-3000:]
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip("Node.js is not installed: the page's own tests did not run")
+    if not (WEB_DEMO / "node_modules" / "vitest").is_dir():
+        pytest.skip("web_demo/node_modules is missing (`npm ci` in web_demo): the page's own tests did not run")
+    return found
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = os.environ.get("RETVEC_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip("Chromium is not installed (and RETVEC_CHROMIUM names none): the page was not tried in a browser")
+    return found
+
+
+@pytest.fixture(scope="session")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `export --embed` writes for a classifier of 64 words, and beside it files of other kinds."""
+    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be exported for the page")
+    folder = tmp_path_factory.mktemp("playground")
+    starter = load_starter("train")
+    with open(folder / "some.csv", "w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("text", "label"))
+        rows.writerows(zip(starter.texts[::4], starter.labels[::4], strict=True))
+    run_python(*command("train", folder / "some.csv", "--max-words", "64", "--out", folder / "classifier"))
+    dist = folder / "dist"
+    # 1: so little training leaves narrow margins, and int4 may turn more labels than export allows. The files are right.
+    export = command("export", folder / "classifier", "--out", dist, "--recipe", "float32", "int8", "int4", "--embed")
+    run_python(*export, codes=(0, 1))
+    (dist / "old.tflite").write_bytes(tiny_artifact())
+    # Named so that a server does not offer them.
+    (dist / "newer.tflite_").write_bytes(tiny_artifact(contract_version=2))
+    longer = EncoderConfig(max_chars=64, max_words=8).to_dict()
+    (dist / "longer.tflite_").write_bytes(tiny_artifact(encoder=longer))
+    broken = MODEL[:8] + bytes(len(MODEL) - 8)
+    sha256 = hashlib.sha256(broken).hexdigest()
+    (dist / "broken.tflite_").write_bytes(tiny_artifact(model=broken, model_sha256=sha256))
+    letters = folder / "letters.bin"
+    run_python(HERE / "make_letters.py", letters)
+    model = letters.read_bytes()
+    metadata = tiny_metadata(labels=[*ascii_lowercase], model_sha256=hashlib.sha256(model).hexdigest())
+    tail = {"labels.txt": "\n".join(ascii_lowercase), "retvec_lite.json": json.dumps(metadata)}
+    (dist / "letters.tflite_").write_bytes(tiny_artifact(tail, model))
+    assert "signatures" not in tiny_metadata()  # old.tflite is one of before
+    return dist
+
+
+@pytest.fixture(scope="session")
+def page(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("exported") / "page.html"
+    run_python(*command("demo", dist, "--export", target))
+    return target
+
+
+@pytest.fixture(scope="session")
+def server(dist: Path) -> Iterator[str]:
+    """The address of `retvec-lite demo DIST`, as it prints it."""
+    with subprocess.Popen(
+        [sys.executable, *command("demo", dist, "--no-browser")], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        yield line.split(" at ")[1].split()[0]
+        process.terminate()
+
+
+@pytest.fixture(scope="session")
+def typo_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `mistype` makes of texts in many scripts, for the page's own generator to equal."""
+    texts = [
+        *load_starter("test").texts[:120],
+        "",
+        " \n\u3000",
+        "a",
+        "aaa 11 !!! ?",
+        "É Ÿ ß İ ŉ Ω ς Ж Ա",
+        "Где моя посылка? Πού είναι το δέμα; أين طردي؟ איפה החבילה",
+        "मेरा पार्सल कहाँ है? พัสดุของฉันอยู่ที่ไหน 我的包裹在哪里 荷物はどこですか 내 소포는 어디에",
+        "👍 great 😀 🇩🇪 \U0010ffff a\ud800b \udfff \u200b zero\u200bwidth",
+        "tab\tline\nnext\x85\u2028 nul\0nul 1,234.56",
+    ]
+    cases = [
+        {"text": text, "rate": rate, "seed": seed, "mistyped": mistype(text, rate, seed)}
+        for text in texts
+        for rate in (0.2, 0.5, 1.0)
+        for seed in (0, 7, 2**32 + 5)
+    ]
+    target = tmp_path_factory.mktemp("typos") / "vectors.json"
+    target.write_text(json.dumps(cases), encoding="ascii")
+    return target
+
+
+Vitest = Callable[..., str]
+
+
+@pytest.fixture
+def vitest(node: str) -> Vitest:
+    """Run test files of web_demo, return what they printed, and fail with it."""
+
+    def run(*arguments: str, **environment: str) -> str:
+        done = subprocess.run(
+            [node, "node_modules/vitest/vitest.mjs", "run", "--no-color", *arguments],
+            cwd=WEB_DEMO,
+            check=False,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+        assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
+        return done.stdout
+
+    return run

@@ -1,0 +1,129 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { AxeResults } from "axe-core";
+import { describe, expect, it } from "vitest";
+import { change, curveAfter, drop, model, openPlayground, PICTURES, type, useBrowser } from "./playground";
+
+const browser = useBrowser();
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf-8");
+
+const SIZES = [
+  ["phone", { width: 390, height: 844 }],
+  ["desktop", { width: 1280, height: 900 }],
+] as const;
+const THEMES = ["light", "dark"] as const;
+const EACH = SIZES.flatMap(([name, viewport]) => THEMES.map((colorScheme) => [name, colorScheme, viewport] as const));
+
+describe("looks", () => {
+  it.each(EACH)(
+    "%s, %s: no accessibility fault, nothing wider than the screen; see the pictures",
+    async (name, colorScheme, viewport) => {
+      // Past the page's own policy, which would keep axe out as well.
+      const page = await openPlayground(browser(), { viewport, colorScheme, bypassCSP: true });
+      const picture = (state: string) =>
+        page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}-${state}.png`), fullPage: true });
+      const check = async (state: string): Promise<void> => {
+        const found = await page.evaluate(() =>
+          (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run(),
+        );
+        expect(
+          found.violations.map(
+            ({ id, impact, nodes }) => `${state}: ${impact} ${id}: ${nodes.map((node) => node.html).join(" ")}`,
+          ),
+        ).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+        await picture(state);
+      };
+      await page.evaluate(AXE);
+      await curveAfter(page, () => type(page, "please wake me up at half past six tomorrow morning"));
+      await page.waitForFunction(() => / ms/.test(document.getElementById("latency")?.textContent ?? ""));
+      await check("1-clean");
+      await curveAfter(page, async () => {
+        await page.fill("#rate", "60");
+        await change(page, () => page.check("input[value=zero-width]", { force: true }));
+      });
+      await check("2-attacked");
+      await drop(page, "notes.txt", new TextEncoder().encode("no model"));
+      await page.waitForSelector("#model-error:not([hidden])");
+      await check("3-refused");
+      await drop(page, "old.tflite", model("old.tflite"));
+      await page.waitForSelector("#no-embedding:not([hidden])");
+      await page.waitForFunction(() => / ms/.test(document.getElementById("latency")?.textContent ?? ""));
+      await check("4-without-embed");
+      await page.context().close();
+    },
+  );
+
+  it.each(SIZES)("%s: nothing jumps while the page loads and while a text is typed", async (_, viewport) => {
+    const context = await browser().newContext({ viewport });
+    await context.addInitScript(() => {
+      const shifts: number[] = [];
+      Object.assign(globalThis, { shifts });
+      // Shifts after input are counted, too: typing must not move the page either.
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value);
+      }).observe({ type: "layout-shift", buffered: true });
+    });
+    const page = await openPlayground({ newContext: async () => context } as never);
+    await curveAfter(page, () =>
+      page.locator("#text").pressSequentially(" and tell me whether it will rain", { delay: 5 }),
+    );
+    await page.waitForFunction(() => / ms/.test(document.getElementById("latency")?.textContent ?? ""));
+    const shift = await page.evaluate(() =>
+      (globalThis as unknown as { shifts: number[] }).shifts.reduce((sum, value) => sum + value, 0),
+    );
+    console.log(`cumulative layout shift ${shift.toFixed(4)}`);
+    expect(shift).toBeLessThan(0.02);
+    await context.close();
+  });
+
+  it("every control shows a ring when the keyboard reaches it", async () => {
+    const page = await openPlayground(browser());
+    const reached: string[] = [];
+    await page.locator("body").press("Tab");
+    for (let step = 0; step < 30; step++) {
+      const found = await page.evaluate(() => {
+        const element = document.activeElement as HTMLElement;
+        if (element === document.body) return undefined;
+        // A field that is only there for the keyboard hands its ring to what stands for it.
+        const shown = element.matches(".hidden, .segments input")
+          ? (element.nextElementSibling as HTMLElement)
+          : element;
+        const { outlineStyle, outlineWidth } = getComputedStyle(shown);
+        return {
+          id: element.id || element.getAttribute("name") || element.tagName,
+          ring: outlineStyle === "solid" && outlineWidth === "2px",
+        };
+      });
+      if (!found) break;
+      expect(found, found.id).toHaveProperty("ring", true);
+      reached.push(found.id);
+      await page.keyboard.press("Tab");
+    }
+    expect(reached).toEqual([
+      "model",
+      "file",
+      "text",
+      "rate",
+      "attack",
+      "seed",
+      "reseed",
+      "reading",
+      "LI",
+      "one",
+      "other",
+      "measure",
+    ]);
+    await page.context().close();
+  });
+
+  it("moves nothing for people who asked for less motion", async () => {
+    const page = await openPlayground(browser(), { reducedMotion: "reduce" });
+    const durations = await page
+      .locator("#bars li, #bars .fill")
+      .evaluateAll((all) => all.map((element) => getComputedStyle(element).transitionDuration));
+    expect(new Set(durations)).toEqual(new Set(["0s"]));
+    await page.context().close();
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import { alert, bars, drop, expectNoProblems, model, openPlayground, type, useBrowser } from "./playground";
+
+const browser = useBrowser();
+const note = "#model-note";
+
+/** The file with one bit of a weight turned over. */
+function changed(file: Uint8Array): Uint8Array {
+  const copy = Buffer.from(file);
+  copy[Math.floor(copy.length / 3)] = (copy[Math.floor(copy.length / 3)] as number) ^ 1;
+  return copy;
+}
+
+describe("opening files", () => {
+  it("runs a file that is dropped, and lists it", async () => {
+    const page = await openPlayground(browser());
+    const before = await bars(page);
+    await drop(page, "mine.tflite", model("classifier-int4.tflite"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
+    expect(await page.locator("#model option:checked").textContent()).toBe("mine.tflite");
+    expect(await bars(page)).not.toEqual(before);
+    expect(await page.isHidden("#drop")).toBe(true);
+    await page.selectOption("#model", { label: "classifier-int8.tflite" });
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int8"));
+    expect(await bars(page)).toEqual(before);
+    expectNoProblems(page);
+    await page.context().close();
+  });
+
+  it.each([
+    [
+      "a text",
+      "notes.txt",
+      () => new TextEncoder().encode("hello, this is no model"),
+      /^Expected a \.tflite model, received notes\.txt, a file of another kind\.$/,
+    ],
+    [
+      "a file cut short",
+      "half.tflite",
+      () => model("classifier-int8.tflite").subarray(0, 200_000),
+      /it is cut short or comes from another tool\.$/,
+    ],
+    [
+      "a changed file",
+      "changed.tflite",
+      () => changed(model("classifier-int8.tflite")),
+      /^Expected the SHA-256 noted at export, but changed\.tflite was changed/,
+    ],
+    [
+      "a newer contract",
+      "newer.tflite",
+      () => model("newer.tflite_"),
+      /^Expected contract version 1, received 2 in newer\.tflite/,
+    ],
+    [
+      "a model LiteRT refuses",
+      "broken.tflite",
+      () => model("broken.tflite_"),
+      /^Expected LiteRT\.js to run broken\.tflite, received/,
+    ],
+    [
+      "another interface",
+      "longer.tflite",
+      () => model("longer.tflite_"),
+      /^Expected the signature classify of longer\.tflite to be \{"codepoints":"int32\[1,64\]"/,
+    ],
+  ])("refuses %s where it happened, and goes on with the model it has", async (_, name, content, sentence) => {
+    const page = await openPlayground(browser());
+    const before = { note: await page.textContent(note), bars: await bars(page) };
+    await drop(page, name, content());
+    expect(await alert(page, "model-error")).toMatch(sentence);
+    expect(await page.textContent(note)).toBe(before.note);
+    expect(await bars(page)).toEqual(before.bars);
+    await type(page, "and it still answers");
+    await drop(page, "good.tflite", model("classifier-int4.tflite"));
+    await page.waitForSelector("#model-error", { state: "hidden" });
+    await page.context().close();
+  });
+
+  it("takes a file through the button, too", async () => {
+    const page = await openPlayground(browser());
+    await page.setInputFiles("#file", {
+      name: "picked.tflite",
+      mimeType: "",
+      buffer: Buffer.from(model("classifier-float32.tflite")),
+    });
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("float32"));
+    await page.context().close();
+  });
+
+  it("a file without embed hides words and pair, and says how to get them", async () => {
+    const page = await openPlayground(browser());
+    expect(await page.isVisible("#chips")).toBe(true);
+    expect(await page.isVisible("#no-embedding")).toBe(false);
+    await drop(page, "old.tflite", model("old.tflite"));
+    await page.waitForSelector("#no-embedding:not([hidden])");
+    expect(await page.textContent("#no-embedding")).toContain("--embed");
+    expect(await page.isVisible("#chips")).toBe(false);
+    expect(await page.isVisible("#cosine")).toBe(false);
+    await type(page, "wake me up");
+    expectNoProblems(page);
+    await page.context().close();
+  });
+
+  it("of many labels the most probable are shown, ranked, and all of them when asked for", async () => {
+    const page = await openPlayground(browser());
+    await drop(page, "letters.tflite", model("letters.tflite_"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("26 labels"));
+    await type(page, "zzzz yyy xx");
+    const shown = () =>
+      page
+        .locator("#bars li:visible")
+        .evaluateAll((items) =>
+          items
+            .toSorted((one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top)
+            .map((item) => item.querySelector(".name")?.textContent),
+        );
+    await page.waitForTimeout(300); // rows glide to their places
+    expect((await shown()).slice(0, 3)).toEqual(["z", "y", "x"]);
+    expect((await shown()).length).toBe(10);
+    await type(page, "aaaa zz bbb");
+    await page.waitForTimeout(300);
+    expect((await shown()).slice(0, 3)).toEqual(["a", "b", "z"]);
+    expect(await page.textContent("#more")).toBe("Show all 26 labels");
+    await page.click("#more");
+    await page.waitForTimeout(300);
+    expect((await shown()).length).toBe(26);
+    await page.click("#more");
+    expect((await shown()).length).toBe(10);
+    await page.context().close();
+  });
+
+  it("shows where to drop while a file is over the page", async () => {
+    const page = await openPlayground(browser());
+    const transfer = await page.evaluateHandle(() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["x"], "x"));
+      return data;
+    });
+    await page.dispatchEvent("main", "dragenter", { dataTransfer: transfer });
+    expect(await page.isVisible("#drop")).toBe(true);
+    await page.dispatchEvent("main", "dragleave", { dataTransfer: transfer });
+    expect(await page.isVisible("#drop")).toBe(false);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,144 @@
+import { statSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import {
+  alert,
+  bars,
+  drop,
+  expectNoProblems,
+  label,
+  launch,
+  model,
+  openPlayground,
+  PAGE,
+  type,
+  URL,
+  useBrowser,
+} from "./playground";
+
+const browser = useBrowser();
+
+describe("served", () => {
+  it("asks no other host, and needs no COOP, COEP or threads", async () => {
+    const context = await browser().newContext();
+    const page = await context.newPage();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    const response = await page.goto(URL);
+    await page.waitForFunction(() => globalThis.retvecLite?.timing.curves > 0);
+    expect(asked.length).toBeGreaterThan(4);
+    expect(asked.filter((url) => !url.startsWith(URL) && !url.startsWith("data:,"))).toEqual([]);
+    const headers = (await response?.allHeaders()) ?? {};
+    expect(headers["content-security-policy"]).toContain("default-src 'none'; script-src 'self' 'wasm-unsafe-eval';");
+    expect(Object.keys(headers).filter((name) => name.startsWith("cross-origin"))).toEqual([]);
+    expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
+    await context.close();
+  });
+
+  it.each([
+    ["served", URL],
+    ["exported", pathToFileURL(PAGE).href],
+  ])(
+    "%s: the policy is in force: no inline script, no text that becomes code, no request elsewhere",
+    async (_, url) => {
+      const page = await openPlayground(browser(), { url });
+      const refused = page.evaluate(
+        () =>
+          new Promise<string[]>((resolve) => {
+            const found: string[] = [];
+            document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
+              if (found.push(effectiveDirective) === 3) resolve(found.toSorted());
+            });
+            const script = document.createElement("script");
+            script.textContent = "globalThis.intruder = true";
+            document.body.append(script);
+            setTimeout("globalThis.intruder = true");
+            void fetch("https://example.com/").catch(() => undefined);
+          }),
+      );
+      expect(await refused).toEqual(["connect-src", "script-src", "script-src-elem"]);
+      expect(await page.evaluate(() => "intruder" in globalThis)).toBe(false);
+      await page.context().close();
+    },
+  );
+});
+
+describe("exported page", () => {
+  it("runs from disk and answers what the served page answers", async () => {
+    const served = await openPlayground(browser());
+    const page = await openPlayground(browser(), { url: pathToFileURL(PAGE).href });
+    expect(page.url()).toMatch(/^file:/);
+    for (const text of ["wake me up at half past six", "Where is my parcel?", "你的验证码是 482913", ""]) {
+      await type(served, `${text} `);
+      await type(page, `${text} `);
+      expect(await bars(page)).toEqual(await bars(served));
+    }
+    expect(await page.isVisible("#chips")).toBe(true);
+    await drop(page, "other.tflite", model("classifier-int4.tflite"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
+    expectNoProblems(page);
+    await page.context().close();
+    await served.context().close();
+  });
+
+  it("asks for nothing at all", async () => {
+    const context = await browser().newContext();
+    const page = await context.newPage();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.goto(pathToFileURL(PAGE).href);
+    await label(page);
+    expect(asked.filter((url) => !url.startsWith("data:,"))).toEqual([pathToFileURL(PAGE).href]);
+    await context.close();
+  });
+
+  it("is 5 MB at most", () => {
+    console.log(`exported page: ${statSync(PAGE).size.toLocaleString("en")} bytes`);
+    expect(statSync(PAGE).size).toBeLessThanOrEqual(5_000_000);
+  });
+});
+
+describe("what can be missing", () => {
+  it("WebAssembly: says so where the label would be", async () => {
+    const without = await launch("--js-flags=--jitless"); // what "hardened" browsers do
+    const page = await (await without.newContext()).newPage();
+    await page.goto(URL);
+    expect(await page.evaluate(() => typeof WebAssembly)).toBe("undefined");
+    expect(await alert(page, "labels-error")).toMatch(/^Expected a browser with WebAssembly, received one without it/);
+    expect(await page.textContent("#top-label")).toBe("No model");
+    await without.close();
+  });
+
+  it("a secure address: says why no model is run", async () => {
+    const context = await browser().newContext();
+    const page = await context.newPage();
+    // As on a page that was put on a server without https.
+    await page.addInitScript(() => Object.defineProperty(Crypto.prototype, "subtle", { value: undefined }));
+    await page.goto(URL);
+    expect(await alert(page, "model-error")).toMatch(
+      /^Expected this page from disk, from this machine or over https, received it from http:/,
+    );
+    await context.close();
+  });
+
+  it("the model on the server: says so beside its name", async () => {
+    const context = await browser().newContext();
+    const page = await context.newPage();
+    await page.route("**/models/*", (route) => route.fulfill({ status: 404, body: "" }));
+    await page.goto(URL);
+    expect(await alert(page, "model-error")).toMatch(
+      /^Expected models\/classifier-int8\.tflite from the server, received 404/,
+    );
+    await context.close();
+  });
+
+  it.each(["litert.wasm", "litert.js", "models.json"])("%s: says so where the label would be", async (name) => {
+    const context = await browser().newContext();
+    const page = await context.newPage();
+    await page.route(`**/${name}`, (route) => route.abort());
+    await page.goto(URL);
+    const place = name === "litert.js" ? "model-error" : "labels-error";
+    expect(await alert(page, place)).toMatch(new RegExp(`^Expected .*${name.replace(".", "\\.")}`));
+    await context.close();
+  });
+});

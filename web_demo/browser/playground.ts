@@ -1,0 +1,140 @@
+/** What the browser tests share. tests/web/conftest.py makes the models, starts the server, and says where all is. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import type { RetvecLite } from "../src/main";
+
+declare global {
+  /** What the page offers to the console; functions that run in the page use it. */
+  var retvecLite: RetvecLite;
+}
+
+function setting(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`Expected ${name} in the environment: run these tests with pytest tests/web.`);
+  return value;
+}
+
+/** The address of a running `retvec-lite demo DIST`. */
+export const URL = setting("RETVEC_URL");
+/** The folder it serves: recipes of one model with `embed`, golden.json, and old.tflite of before the signatures. */
+export const DIST = setting("RETVEC_DIST");
+/** A page written by `retvec-lite demo --export`. */
+export const PAGE = setting("RETVEC_PAGE");
+/** Where screenshots go. */
+export const PICTURES = setting("RETVEC_PICTURES");
+mkdirSync(PICTURES, { recursive: true });
+
+export const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export function launch(...flags: string[]): Promise<Browser> {
+  return chromium.launch({ executablePath: setting("RETVEC_CHROMIUM"), args: [...FLAGS, ...flags] });
+}
+
+/** A browser for the tests of one file. */
+export function useBrowser(...flags: string[]): () => Browser {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launch(...flags);
+  });
+  afterAll(() => browser?.close());
+  return () => browser as Browser;
+}
+
+/** A fresh page on the playground, its first label shown; whatever it complains about fails the test. */
+export async function openPlayground(
+  browser: Browser,
+  options: BrowserContextOptions & { url?: string } = {},
+): Promise<Page> {
+  const { url = URL, ...rest } = options;
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...rest });
+  const page = await context.newPage();
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) problems.get(page)?.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.get(page)?.push(String(error)));
+  problems.set(page, []);
+  await page.goto(url);
+  await label(page);
+  return page;
+}
+
+const problems = new WeakMap<Page, string[]>();
+
+/** Nothing went to the console: no blocked script or style, no lost file, no exception. */
+export function expectNoProblems(page: Page): void {
+  expect(problems.get(page)).toEqual([]);
+}
+
+/** Wait for the first label. */
+export async function label(page: Page): Promise<string> {
+  await page.waitForFunction(() => globalThis.retvecLite?.timing.firstLabel > 0);
+  return (await page.textContent("#top-label")) as string;
+}
+
+/** Type a text as a whole and wait until the bars have moved. */
+export async function type(page: Page, text: string): Promise<void> {
+  await change(page, () => page.fill("#text", text));
+}
+
+/** Do something that changes what the model reads, and wait until the bars have moved. */
+export async function change(page: Page, action: () => Promise<unknown>): Promise<void> {
+  const before = await page.evaluate(() => retvecLite.timing.updates);
+  await action();
+  await page.waitForFunction((count) => retvecLite.timing.updates > count, before);
+}
+
+/** Wait for a curve that was drawn after `action`; what is drawn, as an SVG path. */
+export async function curveAfter(page: Page, action: () => Promise<unknown>): Promise<string> {
+  const before = await page.evaluate(() => retvecLite.timing.curves);
+  await action();
+  await page.waitForFunction((count) => retvecLite.timing.curves > count, before);
+  return (await page.getAttribute("#mean", "d")) as string;
+}
+
+/** What the bars show: label -> percent. */
+export async function bars(page: Page): Promise<Map<string, number>> {
+  const rows = await page
+    .locator("#bars li")
+    .evaluateAll((items) =>
+      items.map((item): [string, string] => [
+        item.querySelector(".name")?.textContent ?? "",
+        item.querySelector(".value")?.textContent ?? "",
+      ]),
+    );
+  return new Map(rows.map(([name, value]) => [name, Number.parseFloat(value)]));
+}
+
+/** Drop a file on the page, as a person would: enter, over, drop. */
+export async function drop(page: Page, name: string, content: Uint8Array): Promise<void> {
+  const transfer = await page.evaluateHandle(
+    ([fileName, base64]) => {
+      const bytes = Uint8Array.from(atob(base64 as string), (character) => character.charCodeAt(0));
+      const data = new DataTransfer();
+      data.items.add(new File([bytes], fileName as string));
+      return data;
+    },
+    [name, Buffer.from(content).toString("base64")],
+  );
+  for (const event of ["dragenter", "dragover", "drop"])
+    await page.dispatchEvent("main", event, { dataTransfer: transfer });
+}
+
+export function model(name: string): Uint8Array {
+  return readFileSync(join(DIST, name));
+}
+
+/** The end of a sentence that the page shows in an alert. */
+export async function alert(page: Page, id: string): Promise<string> {
+  await page.waitForSelector(`#${id}:not([hidden])`);
+  return (await page.textContent(`#${id}`)) as string;
+}

@@ -1,0 +1,190 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bars, change, curveAfter, expectNoProblems, openPlayground, type, useBrowser } from "./playground";
+
+const browser = useBrowser();
+let page: Page;
+beforeAll(async () => {
+  page = await openPlayground(browser());
+});
+afterAll(() => expectNoProblems(page));
+
+const TEXT = "please tell me whether it will rain tomorrow in the afternoon";
+
+describe("typing", () => {
+  it("moves label and bars with every key", async () => {
+    await type(page, "");
+    const seen = new Set<string>();
+    for (const key of "where is my parcel") {
+      await change(page, () => page.locator("#text").press(key === " " ? "Space" : key));
+      seen.add(JSON.stringify([...(await bars(page))]));
+    }
+    expect(seen.size).toBeGreaterThan(8);
+    const shown = await bars(page);
+    const [top] = [...shown].reduce((best, row) => (row[1] > best[1] ? row : best));
+    expect(await page.textContent("#top-label")).toBe(top);
+    expect(await page.locator("#bars li.is-top .name").textContent()).toBe(top);
+    expect([...shown.values()].reduce((sum, value) => sum + value, 0)).toBeCloseTo(100, -0.5);
+  });
+
+  it("tells a screen reader when typing pauses, once", async () => {
+    await page.evaluate(() => {
+      const told: string[] = [];
+      Object.assign(globalThis, { told });
+      new MutationObserver(() => told.push(document.getElementById("live")?.textContent ?? "")).observe(
+        document.getElementById("live") as Node,
+        { childList: true, characterData: true, subtree: true },
+      );
+    });
+    await page.locator("#text").pressSequentially(" now please", { delay: 20 });
+    await page.waitForTimeout(1000);
+    const told = await page.evaluate(() => (globalThis as unknown as { told: string[] }).told);
+    expect(told).toEqual([`${await page.textContent("#top-label")}, ${await page.textContent("#top-value")}`]);
+  });
+
+  it("says what is not read of a long text", async () => {
+    await type(page, "ab ".repeat(3000));
+    const [, limit] = /^9,000 of (\d+) characters/.exec((await page.textContent("#text-note")) as string) ?? [];
+    const rest = (9000 - Number(limit)).toLocaleString("en");
+    expect(await page.textContent("#text-note")).toBe(`9,000 of ${limit} characters: the last ${rest} are not read`);
+    expect((await page.textContent("#reading"))?.length).toBe(Number(limit));
+  });
+});
+
+describe("mistyping", () => {
+  it("the slider mistypes, marks the words and leaves a mark where the bars were", async () => {
+    await type(page, TEXT);
+    const clean = await bars(page);
+    await change(page, () => page.fill("#rate", "100"));
+    expect(await page.locator("#reading mark").count()).toBe(TEXT.split(" ").length);
+    expect(await page.textContent("#reading")).not.toBe(TEXT);
+    expect(await page.textContent("#rate-value")).toBe("100 % mistyped");
+    expect(await bars(page)).not.toEqual(clean);
+    const marks = await page
+      .locator("#bars .before:visible")
+      .evaluateAll((all) => all.map((mark) => Number.parseFloat((mark as HTMLElement).style.left)));
+    for (const [at, value] of [...clean.values()].entries())
+      expect(Math.abs((marks[at] as number) - value)).toBeLessThan(0.06);
+    expect(marks.length).toBe(clean.size);
+  });
+
+  it("another seed gives other typos, the same seed the same", async () => {
+    const first = await page.textContent("#reading");
+    await change(page, () => page.click("#reseed"));
+    expect(await page.textContent("#reading")).not.toBe(first);
+    await change(page, () => page.fill("#seed", "0"));
+    expect(await page.textContent("#reading")).toBe(first);
+  });
+
+  it("a seed that is none counts as 0", async () => {
+    const first = await page.textContent("#reading");
+    for (const seed of ["", "-3"]) {
+      await change(page, () => page.fill("#seed", seed));
+      expect(await page.textContent("#reading")).toBe(first);
+    }
+    await change(page, () => page.fill("#seed", "0"));
+  });
+
+  it("the slider can be moved with the keyboard alone", async () => {
+    await page.focus("#rate");
+    await change(page, () => page.keyboard.press("Home"));
+    expect(await page.locator("#reading mark").count()).toBe(0);
+    await change(page, () => page.keyboard.press("ArrowRight"));
+    expect(await page.getAttribute("#rate", "aria-valuetext")).toBe("5 % of the words mistyped");
+    await change(page, () => page.keyboard.press("Home"));
+  });
+
+  it.each([["homoglyphs"], ["leet"], ["zero-width"]])("attacks with %s", async (kind) => {
+    await change(page, () => page.check(`input[value=${kind}]`, { force: true }));
+    expect(await page.locator("#reading mark").count()).toBeGreaterThanOrEqual(8);
+    await change(page, () => page.check("input[value=none]", { force: true }));
+    expect(await page.textContent("#reading")).toBe(TEXT);
+  });
+
+  it("zero-width characters change nothing: the encoder drops them", async () => {
+    const clean = await bars(page);
+    await change(page, () => page.check("input[value=zero-width]", { force: true }));
+    expect(await bars(page)).toEqual(clean);
+    await change(page, () => page.check("input[value=none]", { force: true }));
+  });
+
+  it("the curve begins at the text's own probability, and the dot stands there", async () => {
+    const path = await curveAfter(page, () => type(page, `${TEXT} then`));
+    const points = path
+      .slice(1)
+      .split("L")
+      .map((point) => point.split(" ").map(Number) as [number, number]);
+    expect(points.map(([x]) => x)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
+    const top = Math.max(...(await bars(page)).values());
+    expect(100 - (points[0]?.[1] as number)).toBeCloseTo(top, 0);
+    const dot = await page
+      .locator("#dot")
+      .evaluate((element) => [element.style.left, Number.parseFloat(element.style.top)]);
+    expect(dot[0]).toBe("0%");
+    expect(dot[1]).toBeCloseTo(points[0]?.[1] as number, 1);
+    expect(await page.getAttribute("#plot", "aria-label")).toContain(
+      `Mean probability of ${await page.textContent("#top-label")}`,
+    );
+  });
+});
+
+describe("words", () => {
+  it("shows the words as the encoder cuts them, longer ones in two", async () => {
+    await type(page, "extraordinarilylong 你好 ok");
+    expect(await page.locator("#chips li").allTextContents()).toEqual(["extraordinarilyl", "ong", "你", "好", "ok"]);
+  });
+
+  it("shows the bits of the word under the pointer, in focus or chosen with the arrow keys", async () => {
+    await page.hover("#chips li:nth-child(5)");
+    expect(await page.textContent("#bits figcaption")).toBe("U+006F U+006B");
+    // o = 1101111 and k = 1101011 are 6 and 5 binary ones: as many cells of the card are on.
+    const on = (await page.getAttribute("#bits .on", "d")) as string;
+    expect(on.split("M").length - 1).toBe(11);
+    expect(((await page.getAttribute("#bits .off", "d")) as string).split("M").length - 1).toBe(16 * 21 - 11);
+    await page.focus("#chips li:nth-child(5)");
+    await page.keyboard.press("ArrowLeft");
+    expect(await page.textContent("#bits figcaption")).toBe("U+597D");
+    expect(await page.getAttribute("#chips li:nth-child(4)", "aria-selected")).toBe("true");
+    await page.keyboard.press("Home");
+    expect(
+      await page.locator("#chips li").evaluateAll((all) => all.indexOf(document.activeElement as HTMLElement)),
+    ).toBe(0);
+  });
+
+  it("an empty text has no words", async () => {
+    await type(page, " ");
+    expect(await page.locator("#chips").textContent()).toBe("No words");
+  });
+});
+
+describe("two words", () => {
+  const cosine = async (one: string, other: string): Promise<string> => {
+    await page.fill("#one", one);
+    await page.fill("#other", other);
+    await page.waitForTimeout(100);
+    return (await page.textContent("#cosine")) as string;
+  };
+
+  it("gives the cosine: 1 for the same word, less for a typo, least for another word", async () => {
+    expect(await cosine("tomorrow", "tomorrow")).toBe("1.000");
+    const typo = Number(await cosine("tomorrow", "tomorow"));
+    const stranger = Number((await cosine("tomorrow", "giraffe")).replace("−", "-"));
+    expect(typo).toBeLessThan(1);
+    expect(stranger).toBeLessThan(typo);
+  });
+
+  it("has none for an empty word", async () => {
+    expect(await cosine("tomorrow", "")).toBe("–");
+  });
+});
+
+describe("this file", () => {
+  it("tells what the metadata says, and the latency", async () => {
+    const facts = (await page.textContent("#facts")) as string;
+    for (const fact of ["int8", "10: alarm, appointment", ", classify, embed", "contract 1"])
+      expect(facts).toContain(fact);
+    await page.waitForFunction(() =>
+      / ms, median of 50 calls/.test(document.getElementById("latency")?.textContent ?? ""),
+    );
+  });
+});

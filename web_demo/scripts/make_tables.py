@@ -1,0 +1,61 @@
+"""Write src/tables.json: every character table that the page shares with Python, so that none is typed a second time.
+
+python web_demo/scripts/make_tables.py           # needs `pip install "retvec-lite[pretrain]"` for the look-alikes
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from retvec_lite import typos
+from retvec_lite.config import BITS, CONTRACT_VERSION, INVISIBLE, SEPARATORS
+from retvec_lite.training.homoglyph import homoglyphs
+
+TARGET = Path(__file__).resolve().parents[1] / "src" / "tables.json"
+
+LEET = {"a": "4@", "b": "8", "e": "3", "g": "9", "i": "1!", "l": "1", "o": "0", "s": "5$", "t": "7", "z": "2"}
+"""Digits and signs that are read as letters; upper and lower case alike."""
+
+
+def _look_alikes() -> dict[str, str]:
+    """ASCII letter -> the Greek and Cyrillic letters that UTS 39 calls confusable with it: what fraud really uses.
+
+    The whole table would be mostly mathematical alphabets, which no phone shows as an ordinary word.
+    """
+    choices = homoglyphs()
+    found = {}
+    for code in (*range(0x41, 0x5B), *range(0x61, 0x7B)):
+        first, count = int(choices.starts[code]), int(choices.counts[code])
+        others = sorted({int(other) for other in choices.members[first : first + count]})
+        letters = [chr(other) for other in others if 0x370 <= other <= 0x52F and chr(other).isalpha()]
+        if letters:
+            found[chr(code)] = "".join(letters)
+    return found
+
+
+def tables() -> dict[str, Any]:
+    """What the page needs, JSON-ready."""
+    return {
+        "contractVersion": CONTRACT_VERSION,
+        "bits": BITS,
+        "separators": list(SEPARATORS),
+        "invisible": list(INVISIBLE),
+        "typoKinds": list(typos.TYPO_KINDS),
+        "scripts": [[script.first, script.last, script.alphabet] for script in typos._SCRIPTS],
+        "neighborKeys": typos._NEIGHBORS,
+        "latin": typos._LATIN,
+        "leet": LEET,
+        "homoglyphs": _look_alikes(),
+    }
+
+
+def as_text() -> str:
+    """The file: one key a line, so that a change can be read in a diff."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in tables().items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(as_text(), encoding="utf-8")
+    print(f"{TARGET}: {TARGET.stat().st_size:,} bytes", file=sys.stderr)

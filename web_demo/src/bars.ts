@@ -1,0 +1,97 @@
+import { byId, make, percent } from "./dom";
+
+/** Labels that fit keep the file's order, so that only bars move; of more labels the most probable are shown, ranked. */
+const FIT = 12;
+const TOP = 10;
+/** A screen reader hears a label only when typing pauses for so long (milliseconds). */
+const QUIET = 700;
+
+interface Row {
+  readonly item: HTMLLIElement;
+  readonly fill: HTMLElement;
+  readonly before: HTMLElement;
+  readonly value: HTMLElement;
+}
+
+/** The label, and a bar for each. */
+export class Bars {
+  private readonly list = byId("bars");
+  private readonly more = byId<HTMLButtonElement>("more");
+  private rows: Row[] = [];
+  private labels: readonly string[] = [];
+  private last: { after: Float32Array; before: Float32Array } | undefined;
+  private all = false;
+  private timer = 0;
+
+  constructor() {
+    this.more.addEventListener("click", () => {
+      this.all = !this.all;
+      this.layOut();
+    });
+  }
+
+  /** Begin anew with these labels, without values. */
+  reset(labels: readonly string[]): void {
+    this.labels = labels;
+    this.last = undefined;
+    this.all = false;
+    this.rows = labels.map((label) => {
+      const fill = make("div", { className: "fill" });
+      const before = make("div", { className: "before" });
+      const value = make("span", { className: "value" });
+      const name = make("span", { className: "name", title: label, dir: "auto" }, label);
+      const item = make("li", {}, name, value, make("div", { className: "track" }, fill, before));
+      return { item, fill, before, value };
+    });
+    this.list.replaceChildren(...this.rows.map((row) => row.item));
+    this.layOut();
+  }
+
+  /** @param before the probabilities of the text as typed, for the mark that shows what typos and attack cost. */
+  show(after: Float32Array, before: Float32Array): void {
+    this.last = { after, before };
+    const top = argmax(after);
+    this.rows.forEach((row, index) => {
+      const probability = after[index] as number;
+      row.fill.style.transform = `scaleX(${probability})`;
+      row.before.style.left = `${(before[index] as number) * 100}%`;
+      row.before.hidden = after === before;
+      row.value.textContent = percent(probability);
+      row.item.classList.toggle("is-top", index === top);
+    });
+    byId("top-label").textContent = this.labels[top] as string;
+    byId("top-value").textContent = percent(after[top] as number);
+    this.layOut();
+    this.announce(`${this.labels[top]}, ${percent(after[top] as number)}`);
+  }
+
+  private layOut(): void {
+    const count = this.labels.length;
+    const ranked = count > FIT;
+    const shown = ranked && !this.all ? TOP : count;
+    const order = [...this.labels.keys()];
+    const values = this.last?.after;
+    if (ranked && values) order.sort((one, other) => (values[other] as number) - (values[one] as number));
+    order.forEach((index, rank) => {
+      const { item } = this.rows[index] as Row;
+      item.style.setProperty("--rank", String(rank));
+      item.classList.toggle("is-out", rank >= shown);
+    });
+    this.list.style.setProperty("--rows", String(shown));
+    this.more.hidden = !ranked;
+    this.more.textContent = this.all ? `Show the top ${TOP}` : `Show all ${count} labels`;
+    this.more.setAttribute("aria-expanded", String(this.all));
+  }
+
+  private announce(text: string): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => {
+      byId("live").textContent = text;
+    }, QUIET);
+  }
+}
+
+/** Where the largest value is. */
+export function argmax(values: Float32Array): number {
+  return values.reduce((best, value, index) => (value > (values[best] as number) ? index : best), 0);
+}

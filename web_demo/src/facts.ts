@@ -1,0 +1,45 @@
+import type { Artifact } from "./artifact";
+import { byId, make } from "./dom";
+
+/** Bytes as people read them, in powers of ten like the sizes of a report. */
+export function bytes(size: number): string {
+  return size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : `${(size / 1e6).toFixed(2)} MB`;
+}
+
+/** What the file says about itself; the latency is measured here and comes later. */
+export function showFacts({ size, labels, encoder, signatures, metadata }: Artifact): void {
+  const pieces = Object.entries(encoder).flatMap(([name, value]) =>
+    name.endsWith("_piece")
+      ? [`${name.slice(0, -"_piece".length)} ${value === null ? "whole" : JSON.stringify(value)}`]
+      : [],
+  );
+  const oldest = Object.entries((metadata.oldest_runtime ?? {}) as Record<string, unknown>).map(
+    ([name, version]) => `${name} ${version}`,
+  );
+  const rows: [string, string | undefined][] = [
+    ["Size", `${bytes(size)} (${size.toLocaleString("en")} bytes)`],
+    ["Latency", undefined],
+    ["Recipe", text(metadata.recipe)],
+    ["Embedding, head", `${text(metadata.embedding)}, ${text(metadata.head)}`],
+    ["Labels", `${labels.length}: ${labels.join(", ")}`],
+    ["Reads", `${encoder.max_chars} code points, ${encoder.max_words} words of ${encoder.word_length}`],
+    ["Longer words", encoder.overflow === "wrap" ? "go on in the next slot" : "are cut"],
+    ["Invisible characters", encoder.drop_invisible ? "are dropped" : "are kept"],
+    ["Pieces of unspaced scripts", pieces.join(", ")],
+    ["Signatures", signatures.map(({ name }) => name).join(", ")],
+    ["Runs on", oldest.length ? `${oldest.join(", ")} or newer` : "–"],
+    ["Made by", `${text(metadata.created_by)}, contract ${text(metadata.contract_version)}`],
+    ["SHA-256", text(metadata.model_sha256)],
+  ];
+  byId("facts").replaceChildren(
+    ...rows.flatMap(([name, value]) => {
+      const definition = make("dd", {}, value ?? "measuring…");
+      if (value === undefined) definition.id = "latency";
+      return [make("dt", {}, name), definition];
+    }),
+  );
+}
+
+function text(value: unknown): string {
+  return value === undefined || value === null ? "–" : String(value);
+}

@@ -1,0 +1,12 @@
+/** The median time of one call in milliseconds, after `warmUp` calls that are not counted. */
+export async function medianLatency(call: () => Promise<unknown>, runs = 50, warmUp = 5): Promise<number> {
+  const times: number[] = [];
+  for (let run = -warmUp; run < runs; run++) {
+    const start = performance.now();
+    await call();
+    if (run >= 0) times.push(performance.now() - start);
+  }
+  times.sort((one, other) => one - other);
+  const middle = runs >> 1;
+  return runs % 2 ? (times[middle] as number) : ((times[middle - 1] as number) + (times[middle] as number)) / 2;
+}

@@ -1,0 +1,212 @@
+import "./styles/base.css";
+import "./styles/answers.css";
+import "./styles/words.css";
+import "./styles/layout.css";
+import { type Artifact, readArtifact } from "./artifact";
+import { compiledRuntime, type Offer, offers } from "./assets";
+import { type Attack, attack } from "./attacks";
+import { argmax, Bars } from "./bars";
+import { codePoints, TextClassifier } from "./classifier";
+import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
+import { byId, showError } from "./dom";
+import { sentence } from "./errors";
+import { bytes, showFacts } from "./facts";
+import { medianLatency } from "./latency";
+import { watchOpening } from "./opening";
+import { showReading } from "./reading";
+import { mistype } from "./typos";
+import { Words } from "./words";
+
+/** The curve waits for a pause in typing (milliseconds), and then works in steps shorter than a frame. */
+const PAUSE = 150;
+const STEP = 8;
+
+const text = byId<HTMLTextAreaElement>("text");
+const rate = byId<HTMLInputElement>("rate");
+const seed = byId<HTMLInputElement>("seed");
+const bars = new Bars();
+const curve = new Curve();
+const words = new Words(16);
+
+/** What the page measures of itself, times in milliseconds; see the end of this file. */
+const timing = { firstLabel: Number.NaN, update: Number.NaN, updates: 0, curves: 0 };
+
+let classifier: TextClassifier | undefined;
+/** Counts changes of text, controls and model: what was begun for an older one is given up. */
+let version = 0;
+let curveTimer = 0;
+
+/** One call of the model after the other, so that no model is deleted under a running one. */
+let queue: Promise<unknown> = Promise.resolve();
+function exclusive<T>(job: () => Promise<T>): Promise<T> {
+  const done = queue.then(job);
+  queue = done.catch(() => undefined);
+  return done;
+}
+
+function settings(): { typed: string; share: number; first: number; kind: Attack } {
+  const number = Math.trunc(seed.valueAsNumber);
+  return {
+    typed: text.value,
+    share: rate.valueAsNumber / 100,
+    first: Number.isSafeInteger(number) && number >= 0 ? number : 0,
+    kind: document.querySelector<HTMLInputElement>("input[name=attack]:checked")?.value as Attack,
+  };
+}
+
+function alter(typed: string, share: number, number: number, kind: Attack): string {
+  return attack(mistype(typed, share, number), kind, number);
+}
+
+/** Read the page, run the model, move the bars: all before the next frame. `start` is when the key was pressed. */
+async function update(start = performance.now()): Promise<void> {
+  const mine = ++version;
+  const { typed, share, first, kind } = settings();
+  byId("rate-value").textContent = `${Math.round(share * 100)} % mistyped`;
+  rate.setAttribute("aria-valuetext", `${Math.round(share * 100)} % of the words mistyped`);
+  try {
+    await exclusive(async () => {
+      if (!classifier || mine !== version) return;
+      const altered = alter(typed, share, first, kind);
+      const after = await classifier.probabilities(altered);
+      const before = altered === typed ? after : await classifier.probabilities(typed);
+      bars.show(after, before);
+      timing.update = performance.now() - start;
+      timing.updates += 1;
+      showReading(typed, altered, classifier.maxChars);
+      countCharacters(typed, classifier.maxChars);
+      const label = argmax(before);
+      curve.mark(share, after[label]);
+      if (classifier.embeds)
+        words.show((await classifier.embed(altered)).words, classifier.artifact.encoder.word_length);
+    });
+    showError(byId("labels-error"), undefined);
+  } catch (error) {
+    showError(byId("labels-error"), sentence(error));
+  }
+  clearTimeout(curveTimer);
+  curveTimer = window.setTimeout(() => void measureCurve(mine), PAUSE);
+}
+
+function countCharacters(typed: string, limit: number): void {
+  const count = codePoints(typed, Number.POSITIVE_INFINITY).length;
+  const rest = count > limit ? `: the last ${(count - limit).toLocaleString("en")} are not read` : "";
+  byId("text-note").textContent = `${count.toLocaleString("en")} of ${limit} characters${rest}`;
+}
+
+/** The probability of the text's own label at every typo rate, over seeds of its own. Gives up when anything changes. */
+async function measureCurve(mine: number): Promise<void> {
+  const { typed, first, kind } = settings();
+  const samples: Sample[] = [];
+  let resume = performance.now() + STEP;
+  const probabilities = (altered: string) =>
+    exclusive(async () => (mine === version ? classifier?.probabilities(altered) : undefined));
+  const clean = await probabilities(typed);
+  if (!clean) return;
+  const label = argmax(clean);
+  for (const share of RATES) {
+    const found: number[] = [];
+    for (let number = first; number < first + SEEDS_PER_RATE; number++) {
+      const values = await probabilities(alter(typed, share, number, kind));
+      if (!values) return;
+      found.push(values[label] as number);
+      if (performance.now() > resume) {
+        await new Promise((next) => setTimeout(next));
+        resume = performance.now() + STEP;
+      }
+    }
+    const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
+    samples.push({ rate: share, mean, least: Math.min(...found), most: Math.max(...found) });
+  }
+  curve.show(classifier?.artifact.labels[label] as string, samples);
+  timing.curves += 1;
+}
+
+async function compare(): Promise<void> {
+  const [one, other] = [byId<HTMLInputElement>("one").value, byId<HTMLInputElement>("other").value];
+  const vectors = await exclusive(async () =>
+    classifier?.embeds ? [(await classifier.embed(one)).text, (await classifier.embed(other)).text] : undefined,
+  );
+  const [first, second] = vectors ?? [];
+  const known = first?.some((value) => value !== 0) && second?.some((value) => value !== 0);
+  const cosine = known ? first?.reduce((sum, value, at) => sum + value * (second?.[at] as number), 0) : undefined;
+  byId("cosine").textContent = cosine === undefined ? "–" : cosine.toFixed(3).replace("-", "−");
+  byId("cosine-bar").style.transform = `scaleX(${Math.max(0, cosine ?? 0)})`;
+}
+
+async function measureLatency(): Promise<void> {
+  const measured = classifier;
+  const element = byId("latency");
+  const time = await medianLatency(() =>
+    exclusive(async () => measured === classifier && classifier?.probabilities(text.value)),
+  );
+  if (measured === classifier)
+    element.textContent = `${time < 0.1 ? "less than 0.1" : time.toFixed(1)} ms, median of 50 calls with the text above`;
+}
+
+/** Take a file into use. The model before stays when the new one is refused. */
+async function open(offer: Offer): Promise<boolean> {
+  const problem = byId("model-error");
+  let fresh: TextClassifier;
+  try {
+    fresh = await TextClassifier.load(await readArtifact(offer.name, await offer.load()));
+  } catch (error) {
+    showError(problem, sentence(error));
+    return false;
+  }
+  showError(problem, undefined);
+  version += 1;
+  await exclusive(async () => {
+    classifier?.delete();
+    classifier = fresh;
+  });
+  present(fresh.artifact, fresh.embeds);
+  await update();
+  if (Number.isNaN(timing.firstLabel)) timing.firstLabel = performance.now();
+  void compare();
+  window.setTimeout(() => void measureLatency(), PAUSE);
+  return true;
+}
+
+function present(artifact: Artifact, embeds: boolean): void {
+  const { size, labels, metadata } = artifact;
+  byId("model-note").textContent = `${bytes(size)}, ${String(metadata.recipe)}, ${labels.length} labels`;
+  bars.reset(labels);
+  curve.show("the label", []);
+  showFacts(artifact);
+  for (const section of document.querySelectorAll<HTMLElement>("[data-needs-embedding]")) section.hidden = !embeds;
+  byId("no-embedding").hidden = embeds;
+  byId<HTMLButtonElement>("measure").disabled = false;
+}
+
+async function start(): Promise<void> {
+  const opening = watchOpening(open);
+  for (const control of [text, rate, seed, ...document.querySelectorAll("input[name=attack]")]) {
+    control.addEventListener("input", (event) => void update(event.timeStamp));
+  }
+  byId("reseed").addEventListener("click", () => {
+    seed.value = String(settings().first + 1);
+    void update();
+  });
+  for (const id of ["one", "other"]) byId(id).addEventListener("input", () => void compare());
+  byId("measure").addEventListener("click", () => void measureLatency());
+  try {
+    const [found] = await Promise.all([offers(), compiledRuntime()]);
+    opening.offer(found);
+    if (found[0] && !(await open(found[0]))) byId("top-label").textContent = "No model";
+  } catch (error) {
+    byId("top-label").textContent = "No model";
+    showError(byId("labels-error"), sentence(error));
+  }
+}
+
+/** For the browser's console, and for the tests: the model as the page runs it, and how long the page took. */
+const retvecLite = {
+  probabilities: (input: string | readonly number[]) =>
+    exclusive(async () => Array.from((await classifier?.probabilities(input)) ?? [])),
+  timing,
+};
+export type RetvecLite = typeof retvecLite;
+Object.assign(globalThis, { retvecLite });
+
+void start();

@@ -1,0 +1,98 @@
+import { byId, hex, make, visible } from "./dom";
+import tables from "./tables.json";
+
+const SVG = "http://www.w3.org/2000/svg";
+const CELL = 10;
+
+/** The words as chips, and the bits of the one under the pointer, in focus or chosen. */
+export class Words {
+  private readonly list = byId("chips");
+  private readonly figure = byId("bits");
+  private words: readonly (readonly number[])[] = [];
+  private chosen = 0;
+
+  /** @param slot characters of a slot: the width of the picture. */
+  constructor(private slot: number) {
+    const indexOf = (event: Event): number =>
+      [...this.list.children].indexOf((event.target as Element).closest("li") as Element);
+    for (const type of ["pointerover", "focusin", "click"]) {
+      this.list.addEventListener(type, (event) => this.choose(indexOf(event)));
+    }
+    this.list.addEventListener("keydown", (event) => {
+      const last = this.words.length - 1;
+      const to = { ArrowRight: this.chosen + 1, ArrowLeft: this.chosen - 1, Home: 0, End: last }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      this.choose(Math.max(0, Math.min(last, to)));
+      (this.list.children[this.chosen] as HTMLElement | undefined)?.focus();
+    });
+  }
+
+  show(words: readonly (readonly number[])[], slot = this.slot): void {
+    this.slot = slot;
+    this.words = words;
+    const items = words.map((word, at) => {
+      const shown = word.map(visible).join("");
+      return make("li", { role: "option", tabIndex: -1, dir: "auto", ariaLabel: `Word ${at + 1}: ${shown}` }, shown);
+    });
+    this.list.replaceChildren(
+      ...(items.length
+        ? items
+        : [make("li", { className: "nothing", role: "option", ariaDisabled: "true" }, "No words")]),
+    );
+    this.choose(Math.min(this.chosen, Math.max(0, words.length - 1)));
+  }
+
+  private choose(index: number): void {
+    if (index < 0) return;
+    this.chosen = index;
+    [...this.list.children].forEach((item, at) => {
+      if (item.classList.contains("nothing")) return;
+      item.ariaSelected = String(at === index);
+      (item as HTMLElement).tabIndex = at === index ? 0 : -1;
+    });
+    this.figure.replaceChildren(...picture(this.words[index] ?? [], this.slot));
+  }
+}
+
+/** A punch card: a column for each character of the slot, a row for each binary digit, the most significant on top. */
+function picture(word: readonly number[], slot: number): Element[] {
+  const head = make("div", { className: "card-head", ariaHidden: "true" });
+  head.append(
+    ...Array.from({ length: slot }, (_, at) => make("span", {}, at < word.length ? short(word[at] as number) : "")),
+  );
+  const drawing = document.createElementNS(SVG, "svg");
+  drawing.setAttribute("viewBox", `0 0 ${slot * CELL} ${tables.bits * 6}`);
+  drawing.setAttribute("role", "img");
+  drawing.setAttribute("aria-label", word.length ? `Bits of the word: ${word.map(binary).join(", ")}` : "No bits");
+  let on = "";
+  let off = "";
+  for (let column = 0; column < slot; column++) {
+    for (let row = 0; row < tables.bits; row++) {
+      const cell = `M${column * CELL + 1.5} ${row * 6 + 1}h7v4h-7z`;
+      if (((word[column] ?? 0) >> (tables.bits - 1 - row)) & 1) on += cell;
+      else off += cell;
+    }
+  }
+  for (const [name, path] of [
+    ["off", off],
+    ["on", on],
+  ] as const) {
+    const element = document.createElementNS(SVG, "path");
+    element.setAttribute("class", name);
+    element.setAttribute("d", path);
+    drawing.append(element);
+  }
+  const points = word.length ? word.map(hex).join(" ") : "\u00a0";
+  return [head, drawing, make("figcaption", { className: "note" }, points)];
+}
+
+function binary(point: number): string {
+  return `${visible(point)} ${point.toString(2).padStart(tables.bits, "0")}`;
+}
+
+/** One column is narrow: what takes more than a character to show is a dot there, and spelled out in the caption. */
+function short(point: number): string {
+  const shown = visible(point);
+  return shown.startsWith("U+") ? "·" : shown;
+}

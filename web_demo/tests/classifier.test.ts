@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { Artifact, Signature } from "../src/artifact";
+import { codePoints, TextClassifier } from "../src/classifier";
+
+/** A runtime that only counts: which signatures ran on what, and how many tensors are left. */
+const runtime = vi.hoisted(() => ({ live: 0, calls: [] as [string, number[]][], slots: 0, fails: false, compiled: 0 }));
+
+vi.mock("@litertjs/core", () => {
+  class Tensor {
+    constructor(
+      readonly data: Int32Array | Float32Array,
+      readonly shape: number[],
+    ) {
+      runtime.live += 1;
+    }
+    toTypedArray() {
+      return this.data;
+    }
+    delete() {
+      runtime.live -= 1;
+    }
+  }
+  const details = (tensors: Record<string, string>) =>
+    Object.entries(tensors).map(([name, type]) => {
+      const [, dtype, shape] = /^(\w+)\[(.*)\]$/.exec(type) as RegExpExecArray;
+      return { name, dtype, shape: shape?.split(",").map(Number) };
+    });
+  const signature = (name: string, input: string, outputs: Record<string, string>) => ({
+    getInputDetails: () => details({ codepoints: input }),
+    getOutputDetails: () => details(outputs),
+    run: async ({ codepoints }: { codepoints: Tensor }) => {
+      if (runtime.fails) throw new Error("out of memory");
+      expect(codepoints.shape).toEqual([1, codepoints.data.length]);
+      runtime.calls.push([name, [...codepoints.data]]);
+      const made: Record<string, Int32Array | Float32Array> = {
+        probabilities: new Float32Array([0.25, 0.75]),
+        slots: new Int32Array([runtime.slots]),
+        words: new Int32Array([104, 105, 0, 0, 0, 0]),
+        embeddings: new Float32Array(6),
+        text: new Float32Array([0.6, 0.8]),
+      };
+      return Object.fromEntries(Object.keys(outputs).map((key) => [key, new Tensor(made[key] as Float32Array, [])]));
+    },
+  });
+  return {
+    Tensor,
+    loadLiteRt: async () => undefined,
+    loadAndCompile: async () => {
+      runtime.compiled += 1;
+      return {
+        signatures: {
+          classify: signature("classify", "int32[1,9]", { probabilities: "float32[1,2]" }),
+          classify_2: signature("classify_2", "int32[1,4]", { slots: "int32[1]", probabilities: "float32[1,2]" }),
+          embed: signature("embed", "int32[1,9]", {
+            text: "float32[1,2]",
+            words: "int32[1,3,2]",
+            embeddings: "float32[1,3,2]",
+          }),
+        },
+        delete: () => {
+          runtime.compiled -= 1;
+        },
+      };
+    },
+  };
+});
+vi.stubGlobal("Navigator", class {});
+
+const SIGNATURES: Signature[] = [
+  { name: "classify", kind: "classify", max_chars: 9, max_words: 3 },
+  { name: "classify_2", kind: "classify", max_chars: 4, max_words: 2 },
+  { name: "embed", kind: "embed", max_chars: 9, max_words: 3, dimension: 2 },
+];
+
+function artifact(signatures = SIGNATURES): Artifact {
+  const encoder = { max_chars: 9, max_words: 3, word_length: 2 };
+  return {
+    name: "m.tflite",
+    size: 1,
+    model: new Uint8Array(),
+    labels: ["no", "yes"],
+    encoder,
+    signatures,
+    metadata: {},
+  };
+}
+
+beforeEach(() => Object.assign(runtime, { live: 0, calls: [], slots: 1, fails: false, compiled: 0 }));
+const ran = () => runtime.calls.map(([name]) => name);
+
+describe("TextClassifier", () => {
+  it("runs the smallest signature that the text fits into", async () => {
+    const classifier = await TextClassifier.load(artifact());
+    expect([...(await classifier.probabilities("hi 👍"))]).toEqual([0.25, 0.75]);
+    expect(runtime.calls).toEqual([["classify_2", [104, 105, 32, 0x1f44d]]]);
+  });
+
+  it("takes the next larger for more code points, or for more slots than there are", async () => {
+    const classifier = await TextClassifier.load(artifact());
+    await classifier.probabilities("hello");
+    expect(ran()).toEqual(["classify"]);
+    runtime.slots = 3;
+    await classifier.probabilities("a b");
+    expect(ran()).toEqual(["classify", "classify_2", "classify"]);
+    runtime.slots = 2;
+    await classifier.probabilities("a b");
+    expect(ran().at(-1)).toBe("classify_2");
+  });
+
+  it("cuts and pads what does not have the length of the input", async () => {
+    const classifier = await TextClassifier.load(artifact());
+    await classifier.probabilities("0123456789abc");
+    expect(runtime.calls[0]?.[1]).toEqual([..."012345678"].map((digit) => digit.charCodeAt(0)));
+    await classifier.probabilities([0xd800, 7]);
+    expect(runtime.calls[1]?.[1]).toEqual([0xd800, 7, 0, 0]);
+  });
+
+  it("embeds: the words in use, without their padding", async () => {
+    const classifier = await TextClassifier.load(artifact());
+    expect(classifier.embeds).toBe(true);
+    const { words, text } = await classifier.embed("hi");
+    expect(words).toEqual([[104, 105]]);
+    expect([...text]).toEqual([...new Float32Array([0.6, 0.8])]);
+  });
+
+  it("knows a file of before, which has classify alone", async () => {
+    const classifier = await TextClassifier.load(artifact(SIGNATURES.slice(0, 1)));
+    expect(classifier.embeds).toBe(false);
+    await classifier.probabilities("a");
+    expect(ran()).toEqual(["classify"]);
+    await expect(classifier.embed("a")).rejects.toThrow("--embed");
+  });
+
+  it("deletes every tensor, also when a call fails, and the model in the end", async () => {
+    const classifier = await TextClassifier.load(artifact());
+    runtime.slots = 3;
+    await classifier.probabilities("a b");
+    await classifier.embed("a b");
+    expect(runtime.live).toBe(0);
+    runtime.fails = true;
+    await expect(classifier.probabilities("a")).rejects.toThrow("out of memory");
+    expect(runtime.live).toBe(0);
+    classifier.delete();
+    expect(runtime.compiled).toBe(0);
+  });
+
+  it.each([
+    ["a length", { max_chars: 10 }],
+    ["a name", { name: "classify_9" }],
+  ])("refuses a model with another interface than its metadata promise: %s", async (_, change) => {
+    const wrong = SIGNATURES.map((signature, at) => (at ? signature : { ...signature, ...change }));
+    await expect(TextClassifier.load(artifact(wrong))).rejects.toThrow(/^Expected the signature classify/);
+    expect(runtime.compiled).toBe(0);
+  });
+});
+
+describe("codePoints", () => {
+  it("counts characters beyond the first 65,536 once, and keeps unpaired surrogates", () => {
+    expect(codePoints("a👍\ud800b", 9)).toEqual([0x61, 0x1f44d, 0xd800, 0x62]);
+    expect(codePoints("👍👍👍", 2)).toEqual([0x1f44d, 0x1f44d]);
+  });
+});

@@ -1,0 +1,22 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+const TARGET = fileURLToPath(new URL("../retvec_lite/web/", import.meta.url));
+
+// Names without hashes: Python serves these files by name, and puts them into one for --export.
+export default defineConfig({
+  base: "./",
+  resolve: {
+    alias: { "@litertjs/wasm-utils": fileURLToPath(new URL("./src/litert_loader.ts", import.meta.url)) },
+  },
+  build: {
+    target: "es2023",
+    outDir: TARGET,
+    emptyOutDir: false,
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    rolldownOptions: {
+      output: { entryFileNames: "app.js", assetFileNames: "app[extname]", codeSplitting: false },
+    },
+  },
+});
