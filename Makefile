@@ -11,13 +11,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RETVEC := $(BIN)/retvec-lite
 RECIPES := float32 int8 int4
-PACKAGES := retvec_lite converters tests $(wildcard benchmarks)
+PACKAGES := retvec_lite converters tests web_demo/scripts $(wildcard benchmarks)
 
 # A slow network is no reason to fail.
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast lint format bench lock clean
+.PHONY: help install demo test test-fast test-android android-model web lint format bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -48,11 +48,28 @@ demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, c
 		"Ihr Paket wird heute zugestellt" "你的验证码是 482913" "هل ستمطر غدا؟" \
 		"Y0ur acc0unt is l0cked, v3rify now: login.example"
 
-test: $(STAMP)  ## every test, the slow ones too
+test: $(STAMP) | web_demo/node_modules  ## every test, the slow ones too
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-fast: $(STAMP)  ## the tests that take seconds
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-android:  ## the Android app: every source compiled, every test that needs no device
+	@if command -v java >/dev/null && command -v mvn >/dev/null; then cd android_demo && mvn --batch-mode --quiet test; \
+	else echo "Skipped the Android app's tests: Java 17 and Maven are not installed." >&2; fi
+
+android-model: $(STAMP)  ## train the starter model and put it into the Android app
+	rm -rf out/android
+	$(RETVEC) train starter --head pool --out out/android/classifier
+	$(RETVEC) export out/android/classifier --out out/android/dist --recipe int8 --embed --android android_demo --force
+
+# The built page is in git, so that users need no Node.js: this is for who changes it.
+web: $(STAMP)  ## build the playground into retvec_lite/web (needs Node.js 20.19 or newer)
+	cd web_demo && npm ci && npm run lint && PYTHON="$(CURDIR)/$(BIN)/python" npm run build
+
+web_demo/node_modules: web_demo/package-lock.json
+	@if command -v npm >/dev/null; then cd web_demo && npm ci --no-audit --no-fund; \
+	else echo "Node.js is not installed: the tests of the playground will be skipped." >&2; fi
 
 # mypy follows no import hook, which is how an editable installation finds converters/ as retvec_lite.converters:
 # it gets the tree as it will be installed, made of links.
@@ -77,5 +94,6 @@ lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=-
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file requirements.lock
 
 clean:  ## remove what was built or measured; .venv stays
-	rm -rf build dist out *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist out *.egg-info android_demo/target android_demo/build android_demo/app/build android_demo/.gradle
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find retvec_lite converters tests -name __pycache__ -type d -prune -exec rm -rf {} +
