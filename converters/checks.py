@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from retvec_lite.signatures import CLASSIFY
+
 WORST: Final = 3
 """How many of the worst texts are kept."""
 
@@ -35,6 +37,7 @@ class Check:
         texts: over how many texts (or words, for the cosine).
         worst: the worst texts, when the bound is broken.
         note: one more figure in words.
+        signature: of the file, that it was measured on.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Check:
     texts: int = 0
     worst: tuple[Difference, ...] = ()
     note: str = ""
+    signature: str = CLASSIFY
 
     @property
     def ok(self) -> bool:

@@ -12,10 +12,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.converters.matching import SMALLEST
+from retvec_lite.converters.matching import SMALLEST, match_all
 from retvec_lite.converters.mil_evaluator import Literal, Operation, Program
 from retvec_lite.converters.mlpackage import bits_of
-from retvec_lite.errors import RetvecLiteError
 
 Floats = npt.NDArray[np.float32]
 
@@ -120,18 +119,7 @@ def match_constants(constants: Sequence[Constant], reference: Mapping[str, Float
     Raises:
         RetvecLiteError: names every weight for which the program holds nothing that is near enough.
     """
-    found, missing = {}, []
-    for name, weights in reference.items():
-        match = _match(name, weights, constants)
-        if match is None:
-            missing.append(name)
-        else:
-            found[name] = match
-    if missing:
-        raise RetvecLiteError(
-            f"Expected the program to hold the classifier's weights, received none for {', '.join(missing)}."
-        )
-    return found
+    return match_all(reference, lambda name, weights: _match(name, weights, constants))
 
 
 def _match(name: str, weights: Floats, constants: Sequence[Constant]) -> Match | None:

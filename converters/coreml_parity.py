@@ -20,8 +20,9 @@ from retvec_lite.converters.coreml_matching import Match, match_constants, progr
 from retvec_lite.converters.mil_evaluator import Program, Type, load_package
 from retvec_lite.converters.mil_ops import Array
 from retvec_lite.converters.oracle import Floats, Ints, Oracle
-from retvec_lite.converters.parity import STAGES, WEIGHT_BOUNDS, Examiner, magnitude
+from retvec_lite.converters.parity import WEIGHT_BOUNDS, Examiner, magnitude
 from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.stages import STAGES
 from retvec_lite.converters.verify import SIZE_LIMIT, ArtifactResult, require_same
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.quiet import silent_standard_error

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 from retvec_lite import __version__
 from retvec_lite.classifier_file import Classifier
+from retvec_lite.converters.flatbuffer import Model
 from retvec_lite.converters.metadata import About
+from retvec_lite.signatures import CLASSIFY, EMBED, Signature
 
 CREATED_BY: Final = f"retvec-lite {__version__}"
 
@@ -41,3 +43,22 @@ def details(classifier: Classifier, recipe: str, oldest_runtime: Mapping[str, st
         "created_by": CREATED_BY,
         "tensors": {stage: stage for stage in stage_names(classifier)},
     }
+
+
+def signatures_of(model: Model) -> list[Signature]:
+    """The signatures of a .tflite as its graphs have them, those that classify before the others, short ones first.
+
+    Raises:
+        RetvecLiteError: for a graph without a tensor `words`, or an `embed` without `embeddings`.
+    """
+    found = []
+    for signature in model.signatures:
+        graph = model.graphs[signature.graph]
+        max_chars = graph.tensors[graph.inputs[0]].shape[-1]
+        max_words = graph.tensors[graph.index("words")].shape[1]
+        if signature.name == EMBED:
+            dimension = graph.tensors[graph.index("embeddings")].shape[-1]
+            found.append(Signature(EMBED, EMBED, max_chars, max_words, dimension))
+        else:
+            found.append(Signature(signature.name, CLASSIFY, max_chars, max_words))
+    return sorted(found, key=lambda signature: (signature.kind != CLASSIFY, signature.max_words))

@@ -12,8 +12,8 @@ import flatbuffers
 import numpy as np
 
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.signatures import CLASSIFY
 
-SIGNATURE: Final = "classify"
 _ALIGNMENT: Final = 16
 """The schema's `force_align` of buffers. Kernels read weights with vector loads that count on it."""
 
@@ -51,7 +51,11 @@ def unpack(model: bytes) -> Any:
 
 
 def pack(model: Any) -> bytes:
-    """The bytes of a `ModelT`, without the tensors, operator codes and buffers that nothing in it uses any more."""
+    """The bytes of a `ModelT`, without the tensors, operator codes and buffers that nothing in it uses any more.
+
+    What is the same is stored once: buffers, names, and the vectors of shapes, operands and scales. Graphs of several lengths
+    then share all their weights.
+    """
     for graph in model.subgraphs:
         signatures = [s for s in model.signatureDefs or [] if model.subgraphs[s.subgraphIndex] is graph]
         _drop_unused_tensors(graph, signatures)
@@ -60,16 +64,49 @@ def pack(model: Any) -> bytes:
     model.operatorCodes = [model.operatorCodes[index] for index in codes]
     for operator in operators:
         operator.opcodeIndex = codes[operator.opcodeIndex]
-    holders = [tensor for graph in model.subgraphs for tensor in graph.tensors] + list(model.metadata or [])
-    buffers = _renumbered({0} | {holder.buffer for holder in holders})
-    model.buffers = [model.buffers[index] for index in buffers]
-    for holder in holders:
-        holder.buffer = buffers[holder.buffer]
+    _share_buffers(model)
     for buffer in model.buffers:
         buffer.Pack = functools.partial(_pack_buffer, buffer)
-    builder = flatbuffers.Builder(1 << 20)
+    builder = _SharingBuilder(1 << 20)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
+
+
+class _SharingBuilder(flatbuffers.Builder):  # type: ignore[misc]  # flatbuffers is not typed
+    """A builder that gives equal strings and vectors of numbers one place; readers follow offsets and cannot tell."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self._places: dict[tuple[str, bytes], int] = {}
+
+    def CreateString(self, s: str | bytes, encoding: str = "utf-8", errors: str = "strict") -> int:
+        """See `flatbuffers.Builder`."""
+        key = ("text", s if isinstance(s, bytes) else s.encode(encoding, errors))
+        if key not in self._places:
+            self._places[key] = int(super().CreateString(s, encoding, errors))
+        return self._places[key]
+
+    def CreateNumpyVector(self, x: Any) -> int:
+        """See `flatbuffers.Builder`."""
+        key = (x.dtype.str, x.tobytes())
+        if key not in self._places:
+            self._places[key] = int(super().CreateNumpyVector(x))
+        return self._places[key]
+
+
+def _share_buffers(model: Any) -> None:
+    """Keep each content once, in the order of first use; tensors that store nothing point at buffer 0, as the schema wants."""
+    holders = [tensor for graph in model.subgraphs for tensor in graph.tensors] + list(model.metadata or [])
+    kept = [schema().BufferT()]
+    places: dict[bytes, int] = {b"": 0}
+    for holder in holders:
+        data = model.buffers[holder.buffer].data
+        content = b"" if data is None else bytes(data)
+        if content not in places:
+            places[content] = len(kept)
+            kept.append(model.buffers[holder.buffer])
+        holder.buffer = places[content]
+    model.buffers = kept
 
 
 def _drop_unused_tensors(graph: Any, signatures: Sequence[Any]) -> None:
@@ -119,9 +156,8 @@ def add_buffer(model: Any, data: bytes) -> int:
 
 
 def name_of(tensor: Any) -> str:
-    """The name of a `TensorT`, which is bytes when it was read and may be text when it was set."""
-    name = tensor.name or b""
-    return name.decode() if isinstance(name, bytes) else str(name)
+    """The name of a `TensorT`; most have none."""
+    return _text(tensor.name)
 
 
 def find_tensor(graph: Any, name: str) -> int:
@@ -132,7 +168,7 @@ def find_tensor(graph: Any, name: str) -> int:
     raise RetvecLiteError(f"Expected a tensor named {name!r} in the graph, received a graph without one.")
 
 
-def promote_outputs(model: bytes, names: Sequence[str]) -> bytes:
+def promote_outputs(model: bytes, names: Sequence[str], signature: str = CLASSIFY) -> bytes:
     """A copy of a model that also answers intermediate tensors, computed by the very same operators and weights.
 
     Asking a runtime for an intermediate tensor is unreliable: memory is reused, and a delegate never fills it. As an
@@ -140,31 +176,43 @@ def promote_outputs(model: bytes, names: Sequence[str]) -> bytes:
 
     Args:
         model: a .tflite; its zip tail is not copied.
-        names: tensor names; each becomes an output of the graph and, under its own name, of the signature `classify`.
+        names: tensor names; each becomes an output of the signature's graph and, under its own name, of the signature.
+        signature: which one.
 
     Raises:
         RetvecLiteError: when there is no such tensor, or no such signature.
     """
     generated = schema()
     edited = unpack(model)
-    signature = find_signature(edited)
-    graph = edited.subgraphs[signature.subgraphIndex]
+    entry_point = find_signature(edited, signature)
+    graph = edited.subgraphs[entry_point.subgraphIndex]
     outputs = [int(index) for index in graph.outputs]
+    known = {_text(entry.name) for entry in entry_point.outputs}
     for name in names:
         index = find_tensor(graph, name)
         if index not in outputs:
             outputs.append(index)
-        entry = generated.TensorMapT()
-        entry.name, entry.tensorIndex = name, index
-        signature.outputs.append(entry)
+        if name not in known:
+            entry = generated.TensorMapT()
+            entry.name, entry.tensorIndex = name, index
+            entry_point.outputs.append(entry)
     graph.outputs = np.array(outputs, np.int32)
     return pack(edited)
 
 
-def find_signature(model: Any) -> Any:
-    """The `SignatureDefT` called `classify`; raises RetvecLiteError when there is none."""
+def find_signature(model: Any, name: str = CLASSIFY) -> Any:
+    """The `SignatureDefT` of a name; raises RetvecLiteError when there is none."""
     for signature in model.signatureDefs or []:
-        key = signature.signatureKey
-        if (key.decode() if isinstance(key, bytes) else key) == SIGNATURE:
+        if name_of_signature(signature) == name:
             return signature
-    raise RetvecLiteError(f"Expected a model with the signature {SIGNATURE!r}, received one without it.")
+    raise RetvecLiteError(f"Expected a model with the signature {name!r}, received one without it.")
+
+
+def name_of_signature(signature: Any) -> str:
+    """The name of a `SignatureDefT`."""
+    return _text(signature.signatureKey)
+
+
+def _text(name: bytes | str | None) -> str:
+    """What was read is bytes, what was set may be text."""
+    return name.decode() if isinstance(name, bytes) else name or ""

@@ -6,21 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from retvec_lite.classifier_file import Classifier, load_classifier
 from retvec_lite.converters.checks import RuntimeResult, age, promises
 from retvec_lite.converters.coreml import build_package, load_coremltools
 from retvec_lite.converters.coreml_parity import RUNTIME, TOLERANCES, examine_package, has_core_ml
 from retvec_lite.converters.coreml_recipes import DEFAULT_TARGET, Storage, find_storage
-from retvec_lite.converters.describing import CREATED_BY, about, details, stage_names
+from retvec_lite.converters.describing import CREATED_BY, about, details, signatures_of
+from retvec_lite.converters.flatbuffer import read_model
 from retvec_lite.converters.golden import golden_bytes
 from retvec_lite.converters.metadata import attach_metadata
 from retvec_lite.converters.oracle import Floats
 from retvec_lite.converters.parity import Examiner
 from retvec_lite.converters.quantize import quantize
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, Recipe, find_recipe
-from retvec_lite.converters.report import Exported, Report, format_bound, format_value
+from retvec_lite.converters.report import Exported, Report, format_bound, format_value, name_of
 from retvec_lite.converters.verify import (
     GOLDEN_NAME,
     LABELS_NAME,
@@ -38,6 +37,7 @@ from retvec_lite.converters.verify import (
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.quiet import silent_standard_error
+from retvec_lite.signatures import METADATA_KEY
 
 FORMATS: Final = ("tflite", "coreml")
 
@@ -59,6 +59,7 @@ class _Plan:
     """What to make, checked before any work is done: `runtimes` are distribution -> version, for the recipes."""
 
     recipes: Sequence[Recipe]
+    embed: bool
     runtimes: Mapping[str, str]
     storages: Sequence[Storage]
 
@@ -81,6 +82,7 @@ def export(
     formats: Sequence[str] = FORMATS[:1],
     ios: int = DEFAULT_TARGET,
     block: int | None = None,
+    embed: bool = False,
     force: bool = False,
     data: str | Path | None = None,
     tell: Tell = lambda _: None,
@@ -94,6 +96,7 @@ def export(
         formats: out of `FORMATS`.
         ios: the oldest iOS that packages are for.
         block: how many weights share a scale in packages with the recipe int4; None: all of an output.
+        embed: give .tflite files the signature `embed` (words, their embeddings, one of the text) besides `classify`.
         force: replace an earlier export.
         data: a labelled file with real texts (columns `text` and `label`) to measure what quantization costs; the starter
             texts by default.
@@ -108,7 +111,7 @@ def export(
         RetvecLiteError: for bad input, an existing folder without `force`, an artifact that computes something else than
             it says on a runtime it is meant for, or a quantized one of 1 MB or more. Nothing is left then.
     """
-    plan = _plan(dict.fromkeys(recipes), set(formats), ios, block)
+    plan = _plan(dict.fromkeys(recipes), set(formats), ios, block, embed)
     classifier = load_classifier(source)
     texts = real_texts(classifier, data)
     with atomic_directory(dist, force=force, owned=OWNED) as folder:
@@ -118,7 +121,7 @@ def export(
             raise explain_os_error(error, dist) from error
 
 
-def _plan(recipes: Iterable[str], formats: set[str], ios: int, block: int | None) -> _Plan:
+def _plan(recipes: Iterable[str], formats: set[str], ios: int, block: int | None, embed: bool) -> _Plan:
     if not formats or not formats.issubset(FORMATS):
         raise RetvecLiteError(f"Expected formats out of {', '.join(FORMATS)}, received {sorted(formats)}.")
     chosen = [find_recipe(name) for name in recipes]
@@ -128,7 +131,9 @@ def _plan(recipes: Iterable[str], formats: set[str], ios: int, block: int | None
         if importlib.util.find_spec("coremltools") is None:
             raise ModuleNotFoundError("No module named 'coremltools'", name="coremltools")
     is_tflite = "tflite" in formats
-    return _Plan(chosen if is_tflite else [], require_runtimes() if is_tflite else {}, storages)
+    if embed and not is_tflite:
+        raise RetvecLiteError(f"Expected embed with the format tflite, received the formats {sorted(formats)} alone.")
+    return _Plan(chosen if is_tflite else [], embed, require_runtimes() if is_tflite else {}, storages)
 
 
 def _fill(folder: Path, classifier: Classifier, plan: _Plan, texts: RealTexts, tell: Tell) -> Report:
@@ -172,7 +177,7 @@ def _tflite_files(folder: Path, examiner: Examiner, plan: _Plan, tell: Tell) -> 
         return
     tell("Converting the graph")
     classifier = examiner.classifier
-    model = convert(classifier)
+    model = convert(classifier, plan.embed)
     for recipe in plan.recipes:
         tell(f"Running {recipe.name} on {', '.join(plan.runtimes)}")
         file = folder / f"classifier-{recipe.name}.tflite"
@@ -218,37 +223,23 @@ def _packages(folder: Path, examiner: Examiner, plan: _Plan, tell: Tell) -> Iter
         )
 
 
-def convert(classifier: Classifier) -> bytes:
-    """The classifier's whole graph as a float32 .tflite, without metadata.
+def convert(classifier: Classifier, embed: bool = False) -> bytes:
+    """The classifier's whole graph as a float32 .tflite with all its signatures, without metadata.
 
     Imports TensorFlow, whose notes about the machine and the conversion are kept from standard error; what goes wrong is
     an exception.
     """
     with silent_standard_error():
-        return _convert(classifier)
+        from retvec_lite.converters.graphs import entries
+        from retvec_lite.converters.tflite import to_tflite
 
-
-def _convert(classifier: Classifier) -> bytes:
-    import tensorflow as tf
-
-    from retvec_lite.converters.tflite import INPUT, to_tflite
-    from retvec_lite.modeling.classifier import classify
-    from retvec_lite.modeling.fused_lstm import fused_lstm
-
-    weights = {name: np.asarray(value, np.float32) for name, value in classifier.weights.items()}
-    stages = [*stage_names(classifier), "probabilities"]
-
-    def graph(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
-        computed = classify(codepoints, classifier, weights, fused_lstm)
-        return {stage: getattr(computed, stage) for stage in stages}
-
-    signature = [tf.TensorSpec([1, classifier.encoder.max_chars], tf.int32, name=INPUT)]
-    return to_tflite(tf.function(graph, input_signature=signature, autograph=False))
+        return to_tflite(entries(classifier, embed))
 
 
 def package(model: bytes, classifier: Classifier, recipe: Recipe, oldest_runtime: dict[str, str]) -> bytes:
     """A quantized model with its metadata and zip tail, the same bytes for the same arguments."""
     told = details(classifier, recipe.name, oldest_runtime)
+    told[METADATA_KEY] = [signature.to_dict() for signature in signatures_of(read_model(model))]
     return attach_metadata(model, about(classifier, recipe.name), classifier.labels, told)
 
 
@@ -280,7 +271,7 @@ def _wrong(result: ArtifactResult, run: RuntimeResult) -> RetvecLiteError:
         check = next(check for check in run.checks if check.question == "computation" and not check.ok)
         worst = check.worst[0]
         complaint = (
-            f"received {check.name} off by {format_value(check)} (bound {format_bound(check)}), "
+            f"received {name_of(check)} off by {format_value(check)} (bound {format_bound(check)}), "
             f"worst {worst.text} {worst.where}."
         )
     return RetvecLiteError(f"Expected {result.file} to be right on {run.runtime} {run.version}, {complaint}")

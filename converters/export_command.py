@@ -40,11 +40,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="a scale for every N weights of an output in an int4 .mlpackage for iOS 18 (default: one for all of them)",
     )
+    parser.add_argument(
+        "--embed",
+        action="store_true",
+        help="let the .tflite files answer the embeddings of a text and its words, too (for search, deduplication)",
+    )
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
     parser.add_argument(
         "--data",
         metavar="FILE",
         help="real texts with columns text and label, to measure what rounding the weights costs",
+    )
+    parser.add_argument(
+        "--android",
+        metavar="PROJECT",
+        help="also put the model into the assets of this Android project and golden.json into its test resources",
     )
 
 
@@ -58,16 +68,27 @@ def run(args: argparse.Namespace) -> int:
     for option, value in (("--ios", args.ios), ("--block", args.block)):
         if value is not None and "coreml" not in formats:
             raise RetvecLiteError(f"Expected {option} only with --format coreml or all, received --format {names[0]}.")
+    if args.embed and "tflite" not in formats:
+        raise RetvecLiteError(f"Expected --embed only with --format tflite or all, received --format {names[0]}.")
+    recipes = args.recipe or [DEFAULT_RECIPE]
+    android = None
+    if args.android is not None:
+        if "tflite" not in formats:
+            raise RetvecLiteError(f"Expected --android only with --format tflite or all, received --format {names[0]}.")
+        from retvec_lite.converters.android import find_android_files
+
+        android = find_android_files(args.android, recipes, force=args.force)
     from retvec_lite.converters.export import export
     from retvec_lite.converters.verify_command import print_results
 
     report = export(
         args.classifier,
         args.out,
-        args.recipe or [DEFAULT_RECIPE],
+        recipes,
         formats=formats,
         ios=_IOS if args.ios is None else args.ios,
         block=args.block,
+        embed=args.embed,
         force=args.force,
         data=args.data,
         tell=lambda line: print(line, file=sys.stderr),
@@ -78,6 +99,11 @@ def run(args: argparse.Namespace) -> int:
         oldest = ", ".join(f"{name} {version}" for name, version in exported.oldest_runtime.items())
         is_right = "right on" if isinstance(exported.data, bytes) else "made for"
         print(f"{args.out}/{exported.result.file}: {exported.result.bytes:,} bytes, {is_right} {oldest} or newer")
+    if android is not None:
+        from retvec_lite.converters.android import write_android_assets
+
+        write_android_assets(args.out, recipes[0], android)
+        print(f"{android.model} and {android.golden}: for the app and its tests")
     if not all(exported.result.ok for exported in report.artifacts):
         print(
             "Rounding cost more than the bounds above allow: the files compute what they say, but choose a "

@@ -327,11 +327,21 @@ class Constant:
     scales: Floats
 
 
-def constant_tensors(model: Model) -> list[Constant]:
-    """Every stored float or quantized tensor of the first graph, in the order of its first use."""
+def graph_of(model: Model, signature: str) -> Graph:
+    """The graph of a signature, the first one for a file without signatures; raises RetvecLiteError when it has others."""
+    if not model.signatures:
+        return model.graphs[0]
+    for found in model.signatures:
+        if found.name == signature:
+            return model.graphs[found.graph]
+    raise RetvecLiteError(f"Expected a model with the signature {signature!r}, received one without it.")
+
+
+def constant_tensors(model: Model, graph: Graph | None = None) -> list[Constant]:
+    """Every stored float or quantized tensor of a graph (the first one by default), in the order of its first use."""
     return [
         Constant(tensor.name, model.values(tensor), tensor.dtype, tensor.scales)
-        for tensor, _ in _constants(model)
+        for tensor, _ in _constants(model, graph or model.graphs[0])
         if tensor.dtype in ("float32", "float16") or tensor.scales.size
     ]
 
@@ -339,21 +349,24 @@ def constant_tensors(model: Model) -> list[Constant]:
 def sizes(data: bytes) -> dict[str, int]:
     """Bytes of a file by part: `encoder`, `embedding` and `head` constants, `metadata` with the zip tail, `graph` (the rest).
 
-    The border between encoder, embedding and head are the tensors `bits` and `embedding`, which the exporter names; a
+    Constants that several graphs share count once. The border between encoder, embedding and head are the tensors `bits` and `embedding`, which the exporter names; a
     RETVec-raw graph has no `embedding`.
 
     Raises:
         RetvecLiteError: for a file that is no TFLite model, or has no tensor `bits`.
     """
     model = read_model(data)
-    graph = model.graphs[0]
-    network = graph.behind(graph.index("bits"))
-    names = {tensor.name for tensor in graph.tensors}
-    embedding = network & graph.before(graph.index("embedding")) if "embedding" in names else frozenset()
     parts = dict.fromkeys(("encoder", "embedding", "head", "graph", "metadata"), 0)
-    for tensor, position in _constants(model):
-        part = "embedding" if position in embedding else "head" if position in network else "encoder"
-        parts[part] += len(model.buffers[tensor.buffer]) + tensor.scales.nbytes + tensor.zero_points.nbytes
+    seen = {0}
+    for graph in model.graphs:
+        network = graph.behind(graph.index("bits"))
+        names = {tensor.name for tensor in graph.tensors}
+        embedding = network & graph.before(graph.index("embedding")) if "embedding" in names else frozenset()
+        for tensor, position in _constants(model, graph):
+            if tensor.buffer not in seen:
+                part = "embedding" if position in embedding else "head" if position in network else "encoder"
+                parts[part] += len(model.buffers[tensor.buffer]) + tensor.scales.nbytes + tensor.zero_points.nbytes
+                seen.add(tensor.buffer)
     parts["metadata"] = sum(len(buffer) for buffer in model.metadata.values()) + len(data) - flatbuffer_size(data)
     parts["graph"] = len(data) - sum(parts.values())
     return parts
@@ -368,9 +381,8 @@ def flatbuffer_size(data: bytes) -> int:
         return len(data)
 
 
-def _constants(model: Model) -> Iterator[tuple[Tensor, int]]:
-    """Stored tensors of the first graph, each with the operator that computes with it, past its DEQUANTIZE."""
-    graph = model.graphs[0]
+def _constants(model: Model, graph: Graph) -> Iterator[tuple[Tensor, int]]:
+    """Stored tensors of a graph, each with the operator that computes with it, past its DEQUANTIZE."""
     consumer: dict[int, int] = {}
     for position in range(len(graph.operators) - 1, -1, -1):
         operator = graph.operators[position]

@@ -18,9 +18,13 @@ from retvec_lite.config import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, 
 from retvec_lite.converters.oracle import Sample
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.signatures import short_signatures
 
 FORMAT: Final = "retvec-lite-golden"
 VERSION: Final = 1
+
+BIT_TEXTS: Final = "bits:"
+"""How the names of those texts begin whose words set bits that no other text sets together."""
 
 _BY_HIGHEST_BIT: Final[tuple[tuple[int, ...], ...]] = (
     (0x1,),
@@ -147,8 +151,9 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     )
     texts["more words than slots"] = " ".join(f"{index % 10}" for index in range(config.max_words + 3))
     texts["Chinese, more pieces than slots"] = "".join(chr(0x4E00 + 7 * index) for index in range(config.max_words + 9))
+    texts |= dict(_limit_texts(config))
     rows = [GoldenText(name, text, reference.codepoints(text, config.max_chars)) for name, text in texts.items()]
-    for name, values in _VALUES.items():
+    for name, values in {**_VALUES, **dict(_limit_values(config))}.items():
         row = np.zeros(config.max_chars, np.int32)
         row[: len(values)] = values[: config.max_chars]
         rows.append(GoldenText(name, None, row))
@@ -284,9 +289,9 @@ def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     together = max(1, min(config.max_words, (config.max_chars + 1) // (length + 1)))
     # Han words ask for more than one slot: a whole text for each.
     han = words.pop(17)
-    yield "bits: highest bit 17, Han", han
+    yield f"{BIT_TEXTS} highest bit 17, Han", han
     for number, start in enumerate(range(0, len(words), together), start=1):
-        yield f"bits: every bit at every position, part {number}", " ".join(words[start : start + together])
+        yield f"{BIT_TEXTS} every bit at every position, part {number}", " ".join(words[start : start + together])
 
 
 def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
@@ -299,6 +304,30 @@ def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     together = max(1, min(config.max_words, (config.max_chars + 1) // (max(map(len, hidden)) + 1)))
     for name, part in _parts("every invisible character inside a word", hidden, together):
         yield name, " ".join(part)
+
+
+def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
+    """Texts that just fit into a signature for short texts, and that just do not: by slots, and by code points."""
+    for signature in short_signatures(config):
+        slots, chars = signature.max_words, signature.max_chars
+        for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
+            yield f"{signature.name}: {limit}", " ".join(chr(0x61 + index % 26) for index in range(count))
+            yield f"{signature.name}: {limit}, Han", "".join(chr(0x4E00 + 7 * index) for index in range(count))
+        for count, limit in ((chars, "as many code points as it takes"), (chars + 1, "one code point more")):
+            yield f"{signature.name}: {limit}", ("abcdefghijklmnop " * chars)[: count - 1] + "z"
+            yield f"{signature.name}: {limit}, spaces last", "early".ljust(count)
+        yield f"{signature.name}: a word behind its end", "early".ljust(chars) + " late"
+
+
+def _limit_values(config: EncoderConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The same by slots, of values that are no code points."""
+    for signature in short_signatures(config):
+        for count, limit in (
+            (signature.max_words, "as many slots as it has"),
+            (signature.max_words + 1, "one slot more"),
+        ):
+            values = tuple(value for index in range(count) for value in (-(7**index) % 2**32 - 2**31, 0x20))
+            yield f"{signature.name}: {limit}, hostile", values
 
 
 def _parts(name: str, items: Sequence[str], together: int) -> Iterator[tuple[str, Sequence[str]]]:

@@ -3,8 +3,8 @@
 `verify` runs the NumPy reference with these, so that rounding the weights and computing wrongly are told apart.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,16 @@ from retvec_lite.converters.flatbuffer import (
     DEQUANTIZE,
     UNIDIRECTIONAL_SEQUENCE_LSTM,
     Constant,
+    Graph,
     Model,
     constant_tensors,
+    graph_of,
 )
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.signatures import CLASSIFY
 
 Floats = npt.NDArray[np.float32]
+_Match = TypeVar("_Match")
 
 _BOUNDS: Final[Mapping[str, float]] = {"float32": 1e-6, "float16": 1e-3, "int8": 0.05, "int4": 0.4}
 """Largest root mean square of (found - reference) / reference by how the file stores the numbers. Rounding to b bits of a
@@ -30,7 +34,7 @@ SMALLEST: Final = 2.0**-14
 nothing depends on them, as on the bias of the keys in attention."""
 
 
-def match_weights(model: Model, reference: Mapping[str, Floats]) -> dict[str, Floats]:
+def match_weights(model: Model, reference: Mapping[str, Floats], signature: str = CLASSIFY) -> dict[str, Floats]:
     """For every reference weight, what the file computes with in its place.
 
     A weight is looked for as it is, transposed, with other dimensions of one, as the gates of a fused LSTM, or row by row
@@ -40,6 +44,7 @@ def match_weights(model: Model, reference: Mapping[str, Floats]) -> dict[str, Fl
     Args:
         model: the parsed file.
         reference: float32 weights by name, as trained.
+        signature: whose graph to search.
 
     Returns:
         The same names and shapes with the file's dequantized values.
@@ -47,20 +52,20 @@ def match_weights(model: Model, reference: Mapping[str, Floats]) -> dict[str, Fl
     Raises:
         RetvecLiteError: names every weight for which the file holds nothing that is near enough.
     """
-    constants = [*_lstm_matrices(model), *constant_tensors(model)]
-    found: dict[str, Floats] = {}
-    missing = []
-    for name, weights in reference.items():
-        match = _match(weights, constants)
-        if match is None:
-            missing.append(name)
-        else:
-            found[name] = match
+    graph = graph_of(model, signature)
+    constants = [*_lstm_matrices(model, graph), *constant_tensors(model, graph)]
+    return match_all(reference, lambda _, weights: _match(weights, constants))
+
+
+def match_all(reference: Mapping[str, Floats], match: Callable[[str, Floats], _Match | None]) -> dict[str, _Match]:
+    """What `match` finds for each weight's name and values; raises RetvecLiteError that names all it finds nothing for."""
+    found = {name: match(name, weights) for name, weights in reference.items()}
+    missing = [name for name, matched in found.items() if matched is None]
     if missing:
         raise RetvecLiteError(
             f"Expected the model to hold the classifier's weights, received none for {', '.join(missing)}."
         )
-    return found
+    return {name: matched for name, matched in found.items() if matched is not None}
 
 
 def _match(weights: Floats, constants: list[Constant]) -> Floats | None:
@@ -97,13 +102,12 @@ def _views(values: Floats, shape: tuple[int, ...]) -> Iterator[Floats]:
         yield values.reshape(given).T.reshape(shape)
 
 
-def _lstm_matrices(model: Model) -> list[Constant]:
+def _lstm_matrices(model: Model, graph: Graph) -> list[Constant]:
     """Kernel, recurrent kernel and bias of fused LSTMs in Keras form: gates side by side, input, forget, cell, output.
 
     Inputs 1 to 4 of the operator are the gates' kernels `[units, inputs]`, 5 to 8 the recurrent ones, 12 to 15 the biases.
     The kernel is also offered without its last row, the state reset of `modeling/fused_lstm.py`.
     """
-    graph = model.graphs[0]
     sources = {op.outputs[0]: op.inputs[0] for op in graph.operators if op.code == DEQUANTIZE}
     found = []
     for operator in graph.operators:

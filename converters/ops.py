@@ -28,6 +28,7 @@ ALLOWED: Final[Mapping[str, Builtin]] = {
     "DEQUANTIZE": Builtin(6, 5),
     "FLOOR": Builtin(8, 1),
     "FULLY_CONNECTED": Builtin(9, 9),
+    "L2_NORMALIZATION": Builtin(11, 2),
     "LOGISTIC": Builtin(14, 3),
     "MAX_POOL_2D": Builtin(17, 3),
     "MUL": Builtin(18, 7),

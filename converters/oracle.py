@@ -48,6 +48,10 @@ class Sample:
         """The first texts."""
         return self._part(slice(0, count))
 
+    def chosen(self, places: npt.NDArray[np.intp]) -> "Sample":
+        """The texts at some places, in their order."""
+        return Sample(tuple(self.names[place] for place in places), self.rows[places], self.slots[places])
+
     def parts(self, count: int) -> Iterator["Sample"]:
         """All texts in order, at most `count` at once."""
         for start in range(0, len(self), count):
@@ -109,6 +113,18 @@ class Oracle:
     def table(self, sample: Sample) -> Floats:
         """The first variant of each text's answer: float32 `[texts, classes]`."""
         return np.stack([self.probabilities(slots)[0] for slots in sample.slots])
+
+
+def text_embedding(embeddings: Floats) -> Floats:
+    """The embedding of a text: the mean over its words, of length 1; zeros for a text without words.
+
+    Args:
+        embeddings: float32 `[max_words, dimension]`, zeros for empty slots.
+    """
+    total = embeddings.sum(axis=0, dtype=np.float64)
+    length = float(np.linalg.norm(total))
+    found: Floats = (total / length if length > 0 else total).astype(np.float32)
+    return found
 
 
 class _EightBitKernel(np.ndarray[Any, np.dtype[Any]]):

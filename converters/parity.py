@@ -5,26 +5,25 @@ the file's own dequantized weights. What did quantization cost? Its embedding an
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite import reference
 from retvec_lite.classifier_file import Classifier
 from retvec_lite.converters.checks import WORST, Check, Difference, RuntimeResult, bounded, promises
 from retvec_lite.converters.editing import promote_outputs
-from retvec_lite.converters.flatbuffer import read_model
+from retvec_lite.converters.flatbuffer import Model, read_model
 from retvec_lite.converters.golden import edge_sample, golden_texts
 from retvec_lite.converters.matching import SMALLEST, match_weights
-from retvec_lite.converters.oracle import Floats, Ints, Oracle, Sample
+from retvec_lite.converters.oracle import Floats, Oracle, Sample
 from retvec_lite.converters.recipes import Recipe
-from retvec_lite.converters.runtime_worker import run_models
+from retvec_lite.converters.runtime_worker import Job, run_models
+from retvec_lite.converters.signature_parity import SignatureExam
+from retvec_lite.converters.stages import STAGES, Stages, checked, place
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import Artifact
-
-STAGES: Final = ("words", "bits", "embedding")
-"""Inner tensors of a graph that are compared, by their keys in the metadata; RETVec-raw has no embedding."""
+from retvec_lite.signatures import CLASSIFY, EMBED, Signature
 
 OUTPUT: Final = "probabilities"
 
@@ -82,14 +81,33 @@ class Examiner:
         """What the artifact computes with, and how far that is from the classifier's weights.
 
         Raises:
-            RetvecLiteError: when it holds other weights altogether.
+            RetvecLiteError: when it holds other weights altogether, or signatures compute with different ones.
         """
-        own = match_weights(read_model(artifact.model), self.classifier.weights)
+        model = read_model(artifact.model)
+        own = match_weights(model, self.classifier.weights)
+        for signature in artifact.signatures:
+            if signature.name != CLASSIFY:
+                self._require_shared(model, signature, own)
         differences = []
         for name, weights in self.classifier.weights.items():
             off = np.abs(own[name] - weights) / magnitude(weights)
-            differences.append(Difference(name, float(off.max()), f"at {_place(off)}"))
+            differences.append(Difference(name, float(off.max()), f"at {place(off)}"))
         return own, bounded("weights", "file", differences, WEIGHT_BOUNDS[recipe.weights])
+
+    def _require_shared(self, model: Model, signature: Signature, own: Mapping[str, Floats]) -> None:
+        """Make sure that another signature computes with the very weights of `classify`, of which it may need a part."""
+        wanted = {
+            name: weights[: signature.max_words] if name == "head/positions" else weights
+            for name, weights in self.classifier.weights.items()
+            if signature.kind != EMBED or name.startswith("embedding/")
+        }
+        found = match_weights(model, wanted, signature.name)
+        for name, weights in found.items():
+            if not np.array_equal(weights, own[name][: len(weights)]):
+                raise RetvecLiteError(
+                    f"Expected the signature {signature.name} to compute with the weights of {CLASSIFY}, "
+                    f"received others for {name}."
+                )
 
     def examine(self, artifact: Artifact, recipe: Recipe, oracle: Oracle, runtime: str, version: str) -> RuntimeResult:
         """Run an artifact on one runtime, in processes of its own.
@@ -102,21 +120,33 @@ class Examiner:
             version: its version.
         """
         promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
+        others: list[SignatureExam] = []
         try:
             whole = self.golden + self.real
-            stages = self.stages(self._tensors(artifact), recipe)
+            tensors = self._tensors(artifact)
+            stages = self.stages(tensors, recipe)
             promoted = promote_outputs(artifact.model, stages.names)
             step = max(1, _CHUNK_WORDS // artifact.config.max_words)
             parts = list(self.staged.parts(step))
-            jobs = [(promoted, part.rows) for part in (*parts, self.edges)]
-            answered = run_models(runtime, [(artifact.model, whole.rows), *jobs])
-            table = _checked(next(answered), OUTPUT, (len(whole), len(artifact.labels)), np.float32)
+            jobs = [Job(artifact.model, whole.rows), *(Job(promoted, part.rows) for part in (*parts, self.edges))]
+            for signature in artifact.signatures:
+                if signature.name != CLASSIFY:
+                    collector = Stages(tensors, None, frozenset())
+                    exam = SignatureExam(signature, collector, self.staged, artifact.config, _CHUNK_WORDS)
+                    jobs += exam.jobs(artifact.model)
+                    others.append(exam)
+            answered = run_models(runtime, jobs)
+            table = checked(next(answered), OUTPUT, (len(whole), len(artifact.labels)), np.float32)
             for part in parts:
                 stages.compare(next(answered), part, oracle)
             stages.compare_encoding(next(answered), self.edges)
+            for exam in others:
+                exam.take(answered, self.classifier, table, oracle)
         except RetvecLiteError as error:
             return RuntimeResult(runtime, version, promised, (), str(error))
         checks = [*stages.checks(recipe), *self.answer_checks(table, oracle, recipe)]
+        for exam in others:
+            checks += exam.checks(recipe)
         return RuntimeResult(runtime, version, promised, tuple(checks), None, self.accuracy_of(table))
 
     def stages(self, tensors: Mapping[str, str], recipe: Recipe) -> "Stages":
@@ -192,121 +222,6 @@ class Examiner:
 def magnitude(weights: Floats) -> float:
     """What a tensor's rounding errors are measured by: its largest weight, unless half precision has no digits for it."""
     return max(float(np.abs(weights).max()), SMALLEST)
-
-
-class Stages:
-    """Collects the differences of the inner values of one artifact, text by text."""
-
-    def __init__(self, tensors: Mapping[str, str], exact: Oracle | None, real: frozenset[str]) -> None:
-        """Prepare; `Examiner.stages` does so.
-
-        Args:
-            tensors: stage -> the name under which the answers hold it.
-            exact: the oracle of the float32 weights where the cosine to it is wanted.
-            real: names of the texts whose words count for it.
-        """
-        self.names = list(dict.fromkeys(tensors.values()))
-        self._tensors = tensors
-        self._exact = exact if "embedding" in tensors else None
-        self._real = real
-        self._found: dict[str, list[Difference]] = {stage: [] for stage in tensors}
-        self._cosines: dict[bytes, float] = {}
-
-    def compare(self, answers: Mapping[str, npt.NDArray[Any]], sample: Sample, oracle: Oracle) -> None:
-        """Take all inner values of some texts.
-
-        Args:
-            answers: name -> values `[texts, ...]`.
-            sample: the texts.
-            oracle: the reference under the artifact's own weights.
-        """
-        self.compare_encoding(answers, sample)
-        if "embedding" not in self._tensors:
-            return
-        for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
-            right = oracle.embeddings(words)
-            found = self._one(answers, "embedding", index, right[0])
-            off = np.abs(found - right)
-            # Each word against the variant that it is nearest to.
-            nearest = off.max(axis=2).argmin(axis=0)
-            off = off[nearest, np.arange(len(words))]
-            self._found["embedding"].append(Difference(name, float(off.max()), f"at {_place(off)}"))
-            if self._exact is not None and name in self._real:
-                self._compare_direction(found, words, self._exact)
-
-    def compare_encoding(self, answers: Mapping[str, npt.NDArray[Any]], sample: Sample) -> None:
-        """Take the words and bits of some texts, and nothing else; arguments as for `compare`."""
-        for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
-            for stage, right in (("words", words), ("bits", reference.bits(words))):
-                wrong = self._one(answers, stage, index, right) != right
-                self._found[stage].append(Difference(name, float(wrong.sum()), f"first at {_place(wrong)}"))
-
-    def _one(
-        self, answers: Mapping[str, npt.NDArray[Any]], stage: str, index: int, like: npt.NDArray[Any]
-    ) -> npt.NDArray[Any]:
-        """A stage of one text, of the shape and type of `like`."""
-        name = self._tensors[stage]
-        found: npt.NDArray[Any] = _checked(answers, name, (len(answers.get(name, ())), *like.shape), like.dtype.type)[
-            index
-        ]
-        return found
-
-    def _compare_direction(self, found: Floats, words: Ints, oracle: Oracle) -> None:
-        """Cosine of each word in use to its embedding under the float32 weights."""
-        exact = oracle.embeddings(words)[0].astype(np.float64)
-        given = found.astype(np.float64)
-        norms = np.linalg.norm(exact, axis=1) * np.linalg.norm(given, axis=1)
-        cosines = (exact * given).sum(axis=1) / np.where(norms > 0, norms, 1.0)
-        for word, cosine in zip(words, cosines, strict=True):
-            if word[0]:
-                self._cosines[word.tobytes()] = float(cosine)
-
-    def checks(self, recipe: Recipe) -> list[Check]:
-        """One check for each stage, and one for the cosine."""
-        checks = []
-        for stage, differences in self._found.items():
-            bound = recipe.parity_tolerance if stage == "embedding" else 0.0
-            checks.append(bounded(stage, "computation", differences, bound))
-        if recipe.embedding_cosine is not None and self._cosines:
-            mean, least = float(np.mean(list(self._cosines.values()))), min(self._cosines.values())
-            lowest = sorted(self._cosines.items(), key=lambda item: item[1])[:WORST]
-            worst = tuple(Difference(f"word {_word(key)!r}", cosine) for key, cosine in lowest)
-            checks.append(
-                Check(
-                    "embedding cosine",
-                    "cost",
-                    mean,
-                    recipe.embedding_cosine,
-                    True,
-                    len(self._cosines),
-                    () if mean >= recipe.embedding_cosine else worst,
-                    f"least {least:.6f}",
-                )
-            )
-        return checks
-
-
-def _checked(
-    answers: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...], dtype: type[np.generic]
-) -> npt.NDArray[Any]:
-    if name not in answers:
-        raise RetvecLiteError(f"Expected an output {name!r}, received {', '.join(map(repr, sorted(answers)))}.")
-    found = answers[name]
-    if found.shape != shape or found.dtype != dtype:
-        raise RetvecLiteError(
-            f"Expected the tensor {name!r} to be {np.dtype(dtype).name} {list(shape[1:])}, "
-            f"received {found.dtype.name} {list(found.shape[1:])}."
-        )
-    return found
-
-
-def _place(off: npt.NDArray[Any]) -> str:
-    """Where the largest value stands, NaN first."""
-    return ", ".join(map(str, np.unravel_index(int(off.argmax()), off.shape)))
-
-
-def _word(key: bytes) -> str:
-    return "".join(map(chr, np.trim_zeros(np.frombuffer(key, np.int32), "b")))
 
 
 def _share_equal(first: Sequence[int], second: Sequence[int]) -> float:

@@ -14,11 +14,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.converters.editing import add_buffer, find_tensor, name_of, pack, schema, unpack
+from retvec_lite.converters.editing import add_buffer, name_of, pack, schema, unpack
 from retvec_lite.converters.flatbuffer import read_model
 from retvec_lite.converters.ops import ALLOWED, LITERT_ONLY, check_operators
 from retvec_lite.converters.recipes import Recipe, find_recipe
-from retvec_lite.errors import RetvecLiteError
 
 Floats = npt.NDArray[np.float32]
 
@@ -82,8 +81,9 @@ def quantize(model: bytes, recipe: str) -> bytes:
     if chosen.weights == "float32":
         return model
     edited = unpack(model)
-    network = _Network(edited, chosen)
-    network.rewrite(read_model(model).graphs[0].behind(find_tensor(edited.subgraphs[0], "bits")))
+    matrices = _Matrices()
+    for graph, parsed in zip(edited.subgraphs, read_model(model).graphs, strict=True):
+        _Network(edited, graph, chosen, matrices).rewrite(parsed.behind(parsed.index("bits")))
     quantized = pack(edited)
     check_operators(read_model(quantized), LITERT_ONLY if chosen.oldest_runtime[0] == "ai-edge-litert" else None)
     return quantized
@@ -132,17 +132,45 @@ def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np
     return np.ascontiguousarray(np.moveaxis(integers.reshape(moved), 0, axis)), scales
 
 
+class _Matrices:
+    """What the graphs of one model share: matrices that are rounded once, and what counts as large enough to be."""
+
+    def __init__(self) -> None:
+        self._stored: dict[tuple[int, tuple[int, ...], str, int | None], _Stored] = {}
+        self._large: list[Floats] = []
+
+    def stored(self, buffer: int, values: Floats, kind: str, axis: int | None) -> _Stored:
+        """`values` of a buffer in the form `kind`."""
+        key = (buffer, values.shape, kind, axis)
+        if key not in self._stored:
+            lean = _half(values) if kind == "float16" else _integers(values, kind, axis)
+            self._stored[key] = lean
+        return self._stored[key]
+
+    def is_large(self, values: Floats) -> bool:
+        """Whether an addend is worth rounding. The first rows of one that was are, too, however few.
+
+        A graph with fewer slots holds fewer learned positions, and must compute with the same numbers.
+        """
+        if values.size >= _LARGE:
+            self._large.append(values)
+            return True
+        return values.ndim > 1 and any(
+            known.shape[-1] == values.shape[-1] and np.array_equal(known.reshape(-1)[: values.size], values.reshape(-1))
+            for known in self._large
+        )
+
+
 class _Network:
     """The edit of one graph; a matrix that several operators share is stored once."""
 
-    def __init__(self, model: Any, recipe: Recipe) -> None:
-        if len(model.subgraphs) != 1:
-            raise RetvecLiteError(f"Expected a model with one graph, received {len(model.subgraphs)}.")
+    def __init__(self, model: Any, graph: Any, recipe: Recipe, matrices: _Matrices) -> None:
         self._model = model
-        self._graph = model.subgraphs[0]
+        self._graph = graph
         self._recipe = recipe
-        self._stored: dict[tuple[int, str], int] = {}
-        self._floats: dict[tuple[int, str], int] = {}
+        self._matrices = matrices
+        self._stored: dict[_Key, int] = {}
+        self._floats: dict[_Key, int] = {}
 
     def rewrite(self, network: frozenset[int]) -> None:
         """Replace the matrices of the operators at the positions `network`."""
@@ -162,36 +190,36 @@ class _Network:
         inputs = np.array(operator.inputs)
         added: list[Any] = []
         for place in places:
-            values = self._constant(inputs[place], at_least=0 if code in _WEIGHTS else _LARGE)
-            if values is None:
+            values = self._constant(inputs[place])
+            if values is None or not (code in _WEIGHTS or self._matrices.is_large(values)):
                 continue
+            index, buffer = inputs[place], self._graph.tensors[inputs[place]].buffer
             if version is not None:
-                per_row = None if code == _LSTM else axis
-                inputs[place] = self._store(inputs[place], _integers(values, kind, per_row))
-            elif code in _WEIGHTS:
-                inputs[place] = self._dequantized(inputs[place], _lean(values, kind, axis), added)
-            else:
-                other = "int8" if kind == "int4" else kind
-                inputs[place] = self._dequantized(inputs[place], _lean(values, other, axis), added)
+                stored = self._matrices.stored(buffer, values, kind, None if code == _LSTM else axis)
+                inputs[place] = self._store(index, stored)
+                continue
+            lean = kind if code in _WEIGHTS or kind != "int4" else "int8"
+            outputs = axis % values.ndim if values.ndim > 1 else None
+            inputs[place] = self._dequantized(index, self._matrices.stored(buffer, values, lean, outputs), added)
         if version is not None:
             operator.opcodeIndex = self._operator_code(code, version)
         operator.inputs = inputs
         return added
 
-    def _constant(self, index: int, at_least: int) -> Floats | None:
-        """A stored float32 tensor's values; None for any other tensor, and for a small one."""
+    def _constant(self, index: int) -> Floats | None:
+        """A stored float32 tensor's values; None for any other tensor."""
         if index < 0:
             return None
         tensor = self._graph.tensors[index]
         data = self._model.buffers[tensor.buffer].data
-        if tensor.type != schema().TensorType.FLOAT32 or data is None or len(data) < 4 * max(at_least, 1):
+        if tensor.type != schema().TensorType.FLOAT32 or data is None or len(data) == 0:
             return None
         return np.frombuffer(bytes(data), "<f4").reshape(tensor.shape)
 
     def _store(self, index: int, stored: _Stored) -> int:
         """The index of a new constant that takes the place of tensor `index`, or of the one made before."""
         tensor = self._graph.tensors[index]
-        key = (tensor.buffer, f"{stored.kind}/{len(stored.scales)}")
+        key = _key(tensor, stored)
         if key not in self._stored:
             generated = schema()
             made = generated.TensorT()
@@ -210,7 +238,7 @@ class _Network:
     def _dequantized(self, index: int, stored: _Stored, added: list[Any]) -> int:
         """The index of the float32 result of a DEQUANTIZE of the stored tensor, which is put into `added` when new."""
         source = self._store(index, stored)
-        key = (self._graph.tensors[index].buffer, f"{stored.kind}/{len(stored.scales)}")
+        key = _key(self._graph.tensors[index], stored)
         if key not in self._floats:
             generated = schema()
             tensor = self._graph.tensors[index]
@@ -241,11 +269,16 @@ class _Network:
         return len(self._model.operatorCodes) - 1
 
 
-def _lean(values: Floats, kind: str, axis: int) -> _Stored:
-    """What is kept of a matrix that is computed with in float32."""
-    if kind == "float16":
-        return _Stored("FLOAT16", values.astype("<f2").tobytes(), np.zeros(0, np.float32), 0)
-    return _integers(values, kind, axis % values.ndim if values.ndim > 1 else None)
+_Key = tuple[int, tuple[int, ...], str, int]
+
+
+def _key(tensor: Any, stored: _Stored) -> _Key:
+    """Tells the quantized forms of one graph's tensors apart. Equal contents share a buffer, whatever their shapes."""
+    return int(tensor.buffer), tuple(map(int, tensor.shape)), stored.kind, len(stored.scales)
+
+
+def _half(values: Floats) -> _Stored:
+    return _Stored("FLOAT16", values.astype("<f2").tobytes(), np.zeros(0, np.float32), 0)
 
 
 def _integers(values: Floats, kind: str, axis: int | None) -> _Stored:

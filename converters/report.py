@@ -12,11 +12,13 @@ from retvec_lite.classifier_file import Classifier
 from retvec_lite.converters.checks import Check, RuntimeResult
 from retvec_lite.converters.coreml_parity import RUNTIME
 from retvec_lite.converters.coreml_recipes import DESCRIPTIONS
+from retvec_lite.converters.describing import signatures_of
 from retvec_lite.converters.fingerprint import fingerprint
 from retvec_lite.converters.flatbuffer import read_model, sizes
 from retvec_lite.converters.ops import operators
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.verify import ArtifactResult
+from retvec_lite.signatures import CLASSIFY, Signature
 
 FORMAT: Final = "retvec-lite-report"
 VERSION: Final = 1
@@ -54,6 +56,10 @@ class Exported:
         from retvec_lite.converters.coreml_package import package_sizes
 
         return package_sizes(self.data)
+
+    def signatures(self) -> list[Signature]:
+        """The signatures of a .tflite; none of an .mlpackage, which has one interface."""
+        return signatures_of(read_model(self.data)) if isinstance(self.data, bytes) else []
 
     def operators(self) -> list[tuple[str, int, int]]:
         """Name, version and count of each kind of operator; the version of Core ML's is the iOS that the package is for."""
@@ -122,6 +128,7 @@ class Report:
                 ("file", "bytes", "encoder", "embedding", "head", "graph", "metadata", "right on"),
                 (_file_row(exported) for exported in self.artifacts),
             ),
+            *self._signature_parts(),
             "## Parity",
             f"Against the NumPy reference, on {self.golden_texts} golden texts and {self.texts}. *Computation*: does the "
             "file compute what it says (largest difference, with the file's own weights)? *Cost*: what did rounding the "
@@ -147,6 +154,17 @@ class Report:
         parts += ["## Training", _facts(facts), "## Embedding", _facts(classifier.embedding)]
         return ("\n\n".join(parts) + "\n").encode()
 
+    def _signature_parts(self) -> Iterable[str]:
+        """The signatures of the .tflite files, which are the same in all of them."""
+        signatures = next(
+            (exported.signatures() for exported in self.artifacts if isinstance(exported.data, bytes)), []
+        )
+        if len(signatures) > 1:
+            yield "## Signatures of the .tflite files"
+            yield "One set of weights; a text is classified by the first that it fits into (`retvec_lite.json` lists them)."
+            rows = ((s.name, s.kind, str(s.max_chars), str(s.max_words)) for s in signatures)
+            yield _table(("signature", "kind", "code points", "word slots"), rows)
+
     def _parity_rows(self) -> Iterable[tuple[str, ...]]:
         for exported in self.artifacts:
             result = exported.result
@@ -170,6 +188,11 @@ def why_skipped(runtime: str) -> str:
     return f"{runtime} {'runs on macOS only' if runtime == RUNTIME else 'is not installed'}"
 
 
+def name_of(check: Check) -> str:
+    """What was measured, and on which signature where it is not `classify`."""
+    return check.name if check.signature == CLASSIFY else f"{check.name} ({check.signature})"
+
+
 def format_value(check: Check) -> str:
     """A check's figure for people."""
     return _figure(check, check.value)
@@ -187,7 +210,7 @@ def _figure(check: Check, value: float) -> str:
         return f"{100 * value:.2f}%"
     if check.name == "embedding cosine":
         return f"{value:.6f}"
-    if check.name in ("words", "bits", "size"):
+    if check.name in ("words", "bits", "slots", "size"):
         return f"{value:,.0f}"
     return f"{value:.1e}"
 
@@ -202,6 +225,7 @@ def _artifact(exported: Exported) -> dict[str, Any]:
             {"name": name, "version": version, "count": count} for name, version, count in exported.operators()
         ],
         "oldest_runtime": dict(exported.oldest_runtime),
+        "signatures": [signature.to_dict() for signature in exported.signatures()],
     }
 
 
@@ -226,7 +250,7 @@ def _check_cells(check: Check) -> tuple[str, ...]:
         else ""
     )
     note = "; ".join(filter(None, (check.question, over, check.note)))
-    return check.name, format_value(check), format_bound(check), "ok" if check.ok else "**broken**", note
+    return name_of(check), format_value(check), format_bound(check), "ok" if check.ok else "**broken**", note
 
 
 def _promise(runtime: RuntimeResult) -> str:

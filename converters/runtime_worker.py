@@ -1,7 +1,6 @@
 """Models on one runtime in a process of their own: two runtimes, or TensorFlow and a runtime, break each other in one.
 
-Run as `python -m retvec_lite.converters.runtime_worker RUNTIME MODEL INPUT.npz OUTPUT.npz [MODEL INPUT OUTPUT ...]`;
-`run_models` does so.
+Run as `python -m retvec_lite.converters.runtime_worker RUNTIME [MODEL SIGNATURE INPUT.npz OUTPUT.npz ...]`; `run_models` does so.
 """
 
 import subprocess
@@ -9,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +20,23 @@ _TIMEOUT: Final = 600
 """Seconds for all models; a runtime that needs longer hangs."""
 
 
-def run_models(
-    runtime: str, jobs: Sequence[tuple[bytes, npt.NDArray[np.int32]]]
-) -> Iterator[dict[str, npt.NDArray[Any]]]:
+class Job(NamedTuple):
+    """A model, a flatbuffer; its rows, int32 `[texts, max_chars]`; the signature to call, or none for the first graph."""
+
+    model: bytes
+    rows: npt.NDArray[np.int32]
+    signature: str | None = None
+
+
+def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """Run models on a runtime, one row after the other, in one new process with one thread.
 
     Args:
         runtime: the distribution, `ai-edge-litert` or `tflite-runtime`.
-        jobs: for each a model, a flatbuffer with one input, and its rows, int32 `[texts, max_chars]`.
+        jobs: what to run. A graph has one input; a signature calls it `codepoints`.
 
     Yields:
-        For each job the values of each output of the graph, by tensor name, stacked: `[texts, ...]`.
+        For each job the values of each output, stacked: `[texts, ...]`; by its name in the signature, or else in the graph.
 
     Raises:
         RetvecLiteError: when the runtime is missing, refuses a model, fails, crashes, or does not come to an end.
@@ -39,11 +44,14 @@ def run_models(
     with tempfile.TemporaryDirectory(prefix="retvec-lite-") as name:
         folder = Path(name)
         command = [sys.executable, "-m", __name__, runtime]
-        for number, (model, rows) in enumerate(jobs):
-            files = [folder / f"{number}.{part}" for part in ("tflite", "input.npz", "output.npz")]
-            files[0].write_bytes(model)
-            np.savez(files[1], rows=rows)
-            command += map(str, files)
+        written: dict[bytes, Path] = {}
+        for number, job in enumerate(jobs):
+            if job.model not in written:
+                written[job.model] = folder / f"{number}.tflite"
+                written[job.model].write_bytes(job.model)
+            source, target = (folder / f"{number}.{part}.npz" for part in ("input", "output"))
+            np.savez(source, rows=job.rows)
+            command += [str(written[job.model]), job.signature or "", str(source), str(target)]
         _run(command, runtime)
         for number in range(len(jobs)):
             with np.load(folder / f"{number}.output.npz", allow_pickle=False) as outputs:
@@ -69,11 +77,12 @@ def main(arguments: Sequence[str]) -> int:
     runtime, *files = arguments
     try:
         name, interpreter_class = import_runtime(runtime)
-        for model, source, target in zip(files[::3], files[1::3], files[2::3], strict=True):
+        for model, signature, source, target in zip(*(files[part::4] for part in range(4)), strict=True):
             with np.load(source, allow_pickle=False) as data:
                 rows = data["rows"]
             try:
-                outputs = _answers(interpreter_class(model_path=model, num_threads=1), rows)
+                interpreter = interpreter_class(model_path=model, num_threads=1)
+                outputs = _signature_answers(interpreter, signature, rows) if signature else _answers(interpreter, rows)
             except (ValueError, RuntimeError) as error:
                 sentence = " ".join(str(error).split())
                 raise RetvecLiteError(f"Expected {name} to run the model, received: {sentence}") from error
@@ -96,6 +105,14 @@ def _answers(interpreter: Any, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDA
         for name, index in outputs.items():
             answers[name].append(interpreter.get_tensor(index)[0])
     return {name: np.stack(values) for name, values in answers.items()}
+
+
+def _signature_answers(interpreter: Any, name: str, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
+    # As `retvec_lite/engine.py` does: only so are all graphs given to XNNPACK.
+    interpreter.allocate_tensors()
+    runner = interpreter.get_signature_runner(name)
+    answers = [runner(codepoints=row[None]) for row in rows]
+    return {key: np.stack([answer[key][0] for answer in answers]) for key in answers[0]}
 
 
 if __name__ == "__main__":

@@ -1,59 +1,87 @@
-"""A TensorFlow function as one .tflite of builtin operators, with the stages on its way kept under known names."""
+"""TensorFlow functions as one .tflite of builtin operators, with the stages on their way kept under known names."""
 
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import tensorflow as tf
 
-from retvec_lite.converters.editing import SIGNATURE, find_signature, pack, unpack
+from retvec_lite.converters.editing import find_signature, name_of_signature, pack, unpack
 from retvec_lite.converters.flatbuffer import read_model
 from retvec_lite.converters.ops import ALLOWED, check_operators
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.signatures import CLASSIFY
 
 INPUT: Final = "codepoints"
 OUTPUT: Final = "probabilities"
+NETWORK_INPUT: Final = "bits"
 
 
-def to_tflite(function: Any) -> bytes:
-    """Convert a function to a float32 .tflite with the signature `classify`.
+@dataclass(frozen=True)
+class Entry:
+    """A signature to be.
 
-    The function's outputs other than `probabilities` become inner tensors of their names, so that `promote_outputs` finds
-    them in this file and in everything made from it; `bits` among them is what `quantize` takes for the network's input.
+    Attributes:
+        function: a `tf.function` or concrete function with the one argument `codepoints`, int32 `[1, max_chars]`, that returns
+            a dict with the outputs, `bits` and any other stages. Weights must be constants: a LSTM whose weights are variables
+            cannot become the fused operator. Captured variables are frozen first.
+        name: of the signature.
+        outputs: which of the results are its outputs.
+    """
 
-    Args:
-        function: a `tf.function` or concrete function with the one argument `codepoints`, int32 `[1, max_chars]`, that
-            returns a dict with `probabilities`, `bits` and any other stages. Weights must be constants: a LSTM whose
-            weights are variables cannot become the fused operator. Captured variables are frozen first.
+    function: Any
+    name: str = CLASSIFY
+    outputs: tuple[str, ...] = (OUTPUT,)
+
+
+def to_tflite(entries: Sequence[Entry]) -> bytes:
+    """Convert functions to one float32 .tflite with a signature for each, the first of them in the first subgraph.
+
+    Constants that are the same in several graphs are stored once. A function's results other than its outputs become inner
+    tensors of their names, so that `promote_outputs` finds them in this file and in everything made from it; `bits` among them
+    is what `quantize` takes for the network's input.
 
     Returns:
-        The model, the same bytes for the same function and weights.
+        The model, the same bytes for the same functions and weights.
 
     Raises:
         RetvecLiteError: for other inputs or outputs, or when an operator is not on the allow-list.
     """
-    concrete = function if hasattr(function, "structured_outputs") else function.get_concrete_function()
-    _check_interface(concrete)
     module = tf.Module()
-    module.classify = _frozen(concrete)
+    signatures = {}
+    for entry in entries:
+        function = entry.function
+        concrete = function if hasattr(function, "structured_outputs") else function.get_concrete_function()
+        _check_interface(concrete, entry)
+        signatures[entry.name] = _frozen(concrete)
+        setattr(module, entry.name, signatures[entry.name])
     with tempfile.TemporaryDirectory() as folder:
         # By way of a SavedModel: in a bare concrete function the converter inlines the call that becomes the fused LSTM.
-        tf.saved_model.save(module, folder, signatures={SIGNATURE: module.classify})
-        converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[SIGNATURE])
+        tf.saved_model.save(module, folder, signatures=signatures)
+        converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=list(signatures))
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
         # It holds a hash of the folder's files: another one at every call.
         converter.exclude_conversion_metadata = True
         converted = converter.convert()
-    model = _tidied(bytes(converted))
+    model = _tidied(bytes(converted), entries)
     parsed = read_model(model)
     check_operators(parsed)
-    graph = parsed.graphs[0]
-    if not graph.behind(graph.index("bits")) & graph.before(graph.index(OUTPUT)):
-        raise RetvecLiteError(f"Expected {OUTPUT!r} to be computed from 'bits', received a graph where it is not.")
+    for entry, graph in zip(entries, parsed.graphs, strict=True):
+        for output in set(entry.outputs) & _FROM_BITS:
+            if not graph.behind(graph.index(NETWORK_INPUT)) & graph.before(graph.index(output)):
+                raise RetvecLiteError(
+                    f"Expected {output!r} to be computed from 'bits', received a graph where it is not."
+                )
     return model
 
 
-def _check_interface(concrete: Any) -> None:
+_FROM_BITS: Final = frozenset({OUTPUT, "embeddings", "text"})
+"""Outputs of the network; all others are the encoder's."""
+
+
+def _check_interface(concrete: Any, entry: Entry) -> None:
     arguments = concrete.structured_input_signature
     specs = [*arguments[0], *arguments[1].values()]
     if len(specs) != 1 or specs[0].name != INPUT or specs[0].dtype != tf.int32 or specs[0].shape.rank != 2:
@@ -61,8 +89,11 @@ def _check_interface(concrete: Any) -> None:
     if specs[0].shape[0] != 1 or specs[0].shape[1] is None:
         raise RetvecLiteError(f"Expected {INPUT!r} of the static shape [1, max_chars], received {specs[0].shape}.")
     outputs = concrete.structured_outputs
-    if not isinstance(outputs, dict) or not {OUTPUT, "bits"} <= set(outputs):
-        raise RetvecLiteError(f"Expected a dict of outputs with {OUTPUT!r} and 'bits', received {outputs!r}.")
+    wanted = [*entry.outputs, NETWORK_INPUT]
+    if not isinstance(outputs, dict) or not set(wanted) <= set(outputs):
+        raise RetvecLiteError(
+            f"Expected a dict of outputs with {' and '.join(map(repr, wanted))}, received {outputs!r}."
+        )
 
 
 def _frozen(concrete: Any) -> Any:
@@ -81,14 +112,27 @@ def _frozen(concrete: Any) -> Any:
     return tf.function(constants, input_signature=[spec], autograph=False).get_concrete_function()
 
 
-def _tidied(model: bytes) -> bytes:
-    """Name the stages, leave `probabilities` as the only output, and drop what differs between runs or is of no use."""
+def _tidied(model: bytes, entries: Sequence[Entry]) -> bytes:
+    """Graphs in the order asked for, stages named, outputs alone left as such, without what differs between runs."""
     edited = unpack(model)
-    signature = find_signature(edited)
-    graph = edited.subgraphs[signature.subgraphIndex]
+    signatures = [find_signature(edited, entry.name) for entry in entries]
+    # The converter sorts by name; whoever runs a file without naming a signature gets the first graph.
+    edited.subgraphs = [edited.subgraphs[signature.subgraphIndex] for signature in signatures]
+    edited.signatureDefs = signatures
+    for index, (entry, signature) in enumerate(zip(entries, signatures, strict=True)):
+        signature.subgraphIndex = index
+        edited.subgraphs[index].name = name_of_signature(signature)
+        _tidy(edited, edited.subgraphs[index], signature, entry.outputs)
+    edited.metadata = None
+    edited.description = "retvec-lite"
+    return pack(edited)
+
+
+def _tidy(model: Any, graph: Any, signature: Any, outputs: Sequence[str]) -> None:
+    """Name the stages of one graph and leave `outputs` as its only outputs."""
     entries = {entry.name.decode(): entry for entry in signature.outputs}
     taken: set[int] = set()
-    for name, entry in sorted(entries.items(), key=lambda item: (item[0] != "bits", item[0])):
+    for name, entry in sorted(entries.items(), key=lambda item: (item[0] != NETWORK_INPUT, item[0])):
         if entry.tensorIndex not in taken:
             graph.tensors[entry.tensorIndex].name = name
             taken.add(entry.tensorIndex)
@@ -97,14 +141,11 @@ def _tidied(model: bytes) -> bytes:
         taken.add(entry.tensorIndex)
     for index, tensor in enumerate(graph.tensors):
         if index not in taken:
-            tensor.name = f"t{index}"
+            tensor.name = None
     for entry in entries.values():
-        _route_through(edited, graph, entry.tensorIndex)
-    signature.outputs = [entries[OUTPUT]]
-    graph.outputs = np.array([entries[OUTPUT].tensorIndex], np.int32)
-    edited.metadata = None
-    edited.description = "retvec-lite"
-    return pack(edited)
+        _route_through(model, graph, entry.tensorIndex)
+    signature.outputs = [entries[name] for name in outputs]
+    graph.outputs = np.array([entries[name].tensorIndex for name in outputs], np.int32)
 
 
 def _route_through(model: Any, graph: Any, stage: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from retvec_lite.classifier_file import Classifier, load_classifier
 from retvec_lite.converters.checks import Check, RuntimeResult
+from retvec_lite.converters.describing import signatures_of
 from retvec_lite.converters.fingerprint import fingerprint_of
 from retvec_lite.converters.flatbuffer import read_model
 from retvec_lite.converters.golden import check_golden, golden_bytes
@@ -299,7 +300,14 @@ def _check_origin(artifact: Artifact, recipe: Recipe, classifier: Classifier) ->
         ("head", artifact.metadata.get("head"), classifier.head.name),
     )
     newer = LITERT_ONLY if recipe.oldest_runtime[0] == "ai-edge-litert" else None
-    check_operators(read_model(artifact.model), newer)
+    model = read_model(artifact.model)
+    check_operators(model, newer)
+    listed, found = list(artifact.signatures), signatures_of(model)
+    if listed != found:
+        raise RetvecLiteError(
+            f"Expected the signatures that the metadata lists ({_short([signature.to_dict() for signature in listed])}), "
+            f"received {_short([signature.to_dict() for signature in found])}."
+        )
 
 
 def _folder_problems(

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from retvec_lite.signatures import CLASSIFY
+
 _CHECKS: Final = ("words", "bits", "embedding", "probabilities", "embedding cosine", "same label")
 _COLUMNS: Final = ("recipe", "runtime", "words", "bits", "embed.", "output", "cosine", "labels", "result")
 """What the table shows, the checks under shorter names so that it fits into 80 columns."""
@@ -70,9 +72,12 @@ def print_results(artifacts: Sequence["ArtifactResult"], skipped: Sequence[str])
         if not artifact.runtimes:
             table.add_row(name, *[""] * (len(_COLUMNS) - 2), "broken")
         for run in artifact.runtimes:
-            values = {check.name: _value(check) for check in run.checks}
-            cells = [values.get(check, "") for check in _CHECKS]
-            table.add_row(*map(Text, (name, f"{run.runtime}\n{run.version}", *cells, _verdict(run))))
+            for signature in dict.fromkeys([CLASSIFY, *(check.signature for check in run.checks)]):
+                checks = [check for check in run.checks if check.signature == signature]
+                values = {check.name: _value(check) for check in checks}
+                cells = [values.get(check, "") for check in _CHECKS]
+                title = name if signature == CLASSIFY else f"{name}\n{signature}"
+                table.add_row(*map(Text, (title, f"{run.runtime}\n{run.version}", *cells, _verdict(run, checks))))
             if run.promised:
                 place = f"{artifact.file} on {run.runtime} {run.version}"
                 broken += [f"{place}: {run.refusal}"] if run.refusal else []
@@ -90,19 +95,20 @@ def _value(check: "Check") -> str:
     return format_value(check) if check.value or check.at_least else "same"
 
 
-def _verdict(run: "RuntimeResult") -> str:
+def _verdict(run: "RuntimeResult", checks: Sequence["Check"]) -> str:
+    """Of one signature, whose checks these are."""
     if run.promised:
-        return "ok" if run.ok else "broken"
+        return "ok" if run.refusal is None and all(check.ok for check in checks) else "broken"
     return "too old" if run.refusal else "unstated"
 
 
 def _complaints(place: str, check: "Check") -> list[str]:
     if check.ok:
         return []
-    from retvec_lite.converters.report import format_bound, format_value
+    from retvec_lite.converters.report import format_bound, format_value, name_of
 
     lines = [
-        f"{place}: {check.name} is {format_value(check)}, must be {format_bound(check)}"
+        f"{place}: {name_of(check)} is {format_value(check)}, must be {format_bound(check)}"
         + (". Worst:" if check.worst else ".")
     ]
     return lines + [f"    {item.text}: {item.amount:.3g} {item.where}".rstrip() for item in check.worst]

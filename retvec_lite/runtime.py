@@ -3,40 +3,63 @@
 classifier = TextClassifier.load("classifier-int8.tflite")
 classifier.predict("where is my parcle?", top=1)      # [Prediction(label='delivery', probability=0.98)]
 classifier.predict(["hi", "cancel it"])               # one list for each text
+for predictions in classifier.predict_many(lines):    # any number of texts, on all cores, in flat memory
+    ...
 """
 
-import hashlib
+import contextlib
+import functools
 import importlib
 import importlib.util
-import json
 import operator
 import os
-import struct
+import queue
 import sys
 import threading
-import zipfile
-import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from types import MappingProxyType
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from retvec_lite.config import CONTRACT_VERSION, EncoderConfig
+from retvec_lite.artifact import (
+    LABELS_NAME,
+    METADATA_FORMAT,
+    METADATA_NAME,
+    Artifact,
+    describe_oldest_runtime,
+    read_artifact,
+)
+from retvec_lite.engine import Engine, Floats, Ints, points
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.signatures import EMBED
+
+__all__ = [
+    "LABELS_NAME",
+    "METADATA_FORMAT",
+    "METADATA_NAME",
+    "RUNTIMES",
+    "Artifact",
+    "Prediction",
+    "TextClassifier",
+    "describe_oldest_runtime",
+    "import_runtime",
+    "installed_runtimes",
+    "load_interpreter",
+    "read_artifact",
+]
 
 RUNTIMES: Final = {"ai-edge-litert": "ai_edge_litert", "tflite-runtime": "tflite_runtime"}
 """Distribution -> package of the runtimes that can run an artifact, in the order in which they are chosen."""
 
-METADATA_NAME: Final = "retvec_lite.json"
-LABELS_NAME: Final = "labels.txt"
-METADATA_FORMAT: Final = "retvec-lite"
+_CHUNK: Final = 64
+"""Texts that one interpreter answers at a stretch: milliseconds, so that nobody waits long, and handing over costs nothing."""
 
-_MEMBER_LIMIT: Final = 4 << 20
-"""Bytes a member of the zip tail may unpack to: room for 10,000 long labels, none for a zip bomb."""
+_AHEAD: Final = 2
+"""Chunks for each interpreter that are under way: one is worked on, one is ready."""
+
+_Ask = Callable[[Engine, str], Floats]
 
 
 class Prediction(NamedTuple):
@@ -44,93 +67,6 @@ class Prediction(NamedTuple):
 
     label: str
     probability: float
-
-
-@dataclass(frozen=True)
-class Artifact:
-    """An exported file, read and checked but not yet given to a runtime.
-
-    Attributes:
-        path: where it was read.
-        model: the flatbuffer, without the zip tail.
-        labels: the classes, in the order of the outputs.
-        config: the contract it was exported under.
-        metadata: all of `retvec_lite.json`.
-    """
-
-    path: Path
-    model: bytes
-    labels: tuple[str, ...]
-    config: EncoderConfig
-    metadata: Mapping[str, Any]
-
-
-def read_artifact(path: str | os.PathLike[str]) -> Artifact:
-    """Read an exported `.tflite` and make sure that it is one, whole, and of this contract version.
-
-    A runtime that is handed a damaged flatbuffer may crash the process, so everything is checked before: the file
-    identifier, the zip tail with its CRCs, and the SHA-256 of the flatbuffer.
-
-    Raises:
-        RetvecLiteError: for a file that is missing, foreign, truncated, damaged, or of another contract version.
-    """
-    file = Path(path)
-    try:
-        # One handle for both reads: a file that is replaced meanwhile is read as it was.
-        with open(file, "rb") as handle:
-            size = handle.seek(0, os.SEEK_END)
-            handle.seek(4)
-            if handle.read(4) != b"TFL3":
-                raise RetvecLiteError(f"Expected a .tflite model at {file}, received a file of another kind.")
-            try:
-                with zipfile.ZipFile(handle) as archive:
-                    members = {info.filename: info for info in archive.infolist()}
-                    metadata_json = _member(archive, members, METADATA_NAME)
-                    labels_text = _member(archive, members, LABELS_NAME)
-                    length = min(info.header_offset for info in members.values())
-            except (
-                zipfile.BadZipFile,
-                zlib.error,
-                struct.error,
-                EOFError,
-                KeyError,
-                ValueError,
-                RuntimeError,
-            ) as error:
-                raise RetvecLiteError(
-                    f"Expected a model exported by retvec-lite at {file}, received a .tflite of {size:,} bytes without a "
-                    f"readable {METADATA_NAME}: it is cut short or comes from another tool."
-                ) from error
-            handle.seek(0)
-            model = handle.read(length)
-    except OSError as error:
-        raise RetvecLiteError(f"Expected a readable model at {file}, received: {error.strerror or error}.") from error
-    try:
-        metadata = json.loads(metadata_json)
-        if not isinstance(metadata, dict) or metadata.get("format") != METADATA_FORMAT:
-            raise ValueError("another format")
-        labels = tuple(labels_text.decode().removesuffix("\n").split("\n"))
-    except (ValueError, RecursionError) as error:
-        raise RetvecLiteError(f"Expected {METADATA_NAME} of retvec-lite inside {file}, received {error}.") from error
-    # The version first: a newer contract may have changed all the rest.
-    version, fields = metadata.get("contract_version"), metadata.get("encoder")
-    if version != CONTRACT_VERSION or not isinstance(fields, dict):
-        fields = {"contract_version": version}
-    try:
-        config = EncoderConfig.from_dict(fields)
-    except RetvecLiteError as error:
-        raise RetvecLiteError(f"{error} (in {file})") from error
-    if metadata.get("labels") != list(labels) or len(labels) < 2:
-        raise RetvecLiteError(f"Expected the same 2 or more labels in {LABELS_NAME} and {METADATA_NAME} inside {file}.")
-    if metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
-        raise RetvecLiteError(f"Expected the SHA-256 noted at export, but {file} was changed since: export it again.")
-    return Artifact(file, model, labels, config, MappingProxyType(metadata))
-
-
-def _member(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: str) -> bytes:
-    if members[name].file_size > _MEMBER_LIMIT:
-        raise zipfile.BadZipFile(f"{name} is too large")
-    return archive.read(members[name])
 
 
 def installed_runtimes() -> dict[str, str]:
@@ -142,14 +78,6 @@ def installed_runtimes() -> dict[str, str]:
         for name, package in RUNTIMES.items()
         if importlib.util.find_spec(package) is not None
     }
-
-
-def describe_oldest_runtime(metadata: Mapping[str, Any]) -> str:
-    """The `oldest_runtime` of an artifact's metadata in words: "tflite-runtime 2.14.0 or newer"."""
-    oldest = metadata.get("oldest_runtime")
-    if not isinstance(oldest, dict) or not oldest:
-        return "a runtime it does not name"
-    return ", ".join(f"{name} {version}" for name, version in sorted(oldest.items())) + " or newer"
 
 
 def import_runtime(name: str | None = None) -> tuple[str, Any]:
@@ -209,37 +137,44 @@ def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_thr
 class TextClassifier:
     """A classifier that is ready to run. Make one with `TextClassifier.load`.
 
-    Safe to share between threads: calls wait for each other, so that one instance never runs two texts at once. For
-    parallel speed load one instance in each thread, or pass `num_threads`.
+    Safe to share between threads: calls wait for each other where they have to. Many texts at once are spread over `workers`
+    interpreters, each in a thread of its own; the answers are those of one after the other, in the same order.
 
     Attributes:
         labels: the classes, in the order of `probabilities`' columns.
         config: the contract the file was exported under.
         metadata: what the file says about itself (`retvec_lite.json`).
         runtime: the distribution that runs it, `ai-edge-litert` or `tflite-runtime`.
+        workers: interpreters for many texts; they are made when they are first needed.
     """
 
-    def __init__(self, artifact: Artifact, num_threads: int = 1, runtime: str | None = None) -> None:
+    def __init__(
+        self, artifact: Artifact, num_threads: int = 1, runtime: str | None = None, workers: int | None = None
+    ) -> None:
         """Prefer `load`; this takes an artifact that is already read. Raises RetvecLiteError like `load`."""
-        if isinstance(num_threads, bool) or not isinstance(num_threads, int) or num_threads < 1:
-            raise RetvecLiteError(f"Expected num_threads to be a positive integer, received {num_threads!r}.")
+        for name, value in (("num_threads", num_threads), ("workers", 1 if workers is None else workers)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise RetvecLiteError(f"Expected {name} to be a positive integer, received {value!r}.")
         self.labels = artifact.labels
         self.config = artifact.config
         self.metadata = artifact.metadata
+        self.workers = max(1, _cores() // num_threads) if workers is None else workers
         self.runtime, interpreter_class = import_runtime(runtime)
-        self._lock = threading.Lock()
-        try:
-            self._interpreter = interpreter_class(model_content=artifact.model, num_threads=num_threads)
-            self._interpreter.allocate_tensors()
-        except (ValueError, RuntimeError) as error:
-            raise RetvecLiteError(
-                f"Expected {self.runtime} to run {artifact.path}, which is made for "
-                f"{describe_oldest_runtime(artifact.metadata)}, received: {' '.join(str(error).split())}"
-            ) from error
-        self._input, self._output = self._interface(artifact)
+        self._signatures = artifact.signatures
+        self._make = functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
+        self._idle: queue.SimpleQueue[Engine] = queue.SimpleQueue()
+        self._idle.put(self._make())
+        self._made = 1
+        self._growing = threading.Lock()
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], num_threads: int = 1, runtime: str | None = None) -> "TextClassifier":
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        num_threads: int = 1,
+        runtime: str | None = None,
+        workers: int | None = None,
+    ) -> "TextClassifier":
         """Load an exported `.tflite`.
 
         Args:
@@ -247,41 +182,30 @@ class TextClassifier:
             num_threads: threads of one call; one is fastest for short texts.
             runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that this process has already loaded,
                 else the first of the two that is installed. Never both in one process: they break each other.
+            workers: how many texts are answered at a time where there are many; by default the cores that this process may
+                use, divided by `num_threads`.
 
         Raises:
             RetvecLiteError: for a file that `read_artifact` refuses, a missing runtime, one that cannot run the file,
                 or a second runtime in one process.
         """
-        return cls(read_artifact(path), num_threads, runtime)
+        return cls(read_artifact(path), num_threads, runtime, workers)
 
-    def codepoints(self, text: str) -> npt.NDArray[np.int32]:
-        """The model's input for a text: `ord` of each character, cut or zero-padded to int32 [1, max_chars].
+    def codepoints(self, text: str) -> Ints:
+        """The full model's input for a text: `ord` of each character, cut or zero-padded to int32 [1, max_chars].
 
         Nothing is cleaned here, unpaired surrogates included: all of the preprocessing is inside the graph.
         """
-        points = np.zeros((1, self.config.max_chars), np.int32)
-        codes = np.frombuffer(text[: self.config.max_chars].encode("utf-32-le", "surrogatepass"), "<i4")
-        points[0, : codes.size] = codes
-        return points
+        return points(text, self.config.max_chars)
 
-    def probabilities(self, texts: str | Sequence[str]) -> npt.NDArray[np.float32]:
+    def probabilities(self, texts: str | Sequence[str]) -> Floats:
         """Probabilities float32 [texts, classes], columns in the order of `labels`; a single string counts as one text.
 
         Raises:
             RetvecLiteError: for something else than strings.
         """
         texts = [texts] if isinstance(texts, str) else texts
-        table = np.empty((len(texts), len(self.labels)), np.float32)
-        interpreter = self._interpreter
-        for row, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise RetvecLiteError(f"Expected texts as strings, received {type(text).__name__} at index {row}.")
-            points = self.codepoints(text)
-            with self._lock:
-                interpreter.set_tensor(self._input, points)
-                interpreter.invoke()
-                table[row] = interpreter.get_tensor(self._output)[0]
-        return table
+        return self._table(Engine.probabilities, texts, len(self.labels))
 
     # A string is a sequence of strings too: the first overload is the one that a type checker takes for it.
     @overload
@@ -298,29 +222,131 @@ class TextClassifier:
         Raises:
             RetvecLiteError: for something else than strings, or a `top` below 1.
         """
-        if top is not None and top < 1:
-            raise RetvecLiteError(f"Expected top to be at least 1, received {top!r}.")
-        rows = [
-            sorted(map(Prediction, self.labels, row), key=operator.itemgetter(1), reverse=True)[:top]
-            for row in self.probabilities(texts).tolist()
-        ]
+        rows = list(self.predict_many([texts] if isinstance(texts, str) else texts, top))
         return rows[0] if isinstance(texts, str) else rows
 
-    def _interface(self, artifact: Artifact) -> tuple[int, int]:
-        """Tensor indices of input and output, for the plain interface.
+    def predict_many(self, texts: Iterable[str], top: int | None = None) -> Iterator[list[Prediction]]:
+        """The labels of any number of texts, one list after the other, in the order of the texts.
 
-        The signature runner is not used: tflite-runtime 2.14 runs it at half the speed, apparently without XNNPACK.
-        The names of the signature are checked all the same, and with one input and one output they are unmistakable.
+        Texts are taken and answers given as they come, so that neither need fit into memory; some hundred texts are under way
+        at a time. Arguments and errors are those of `predict`; what can be wrong with `top` is found at once.
         """
-        inputs, outputs = self._interpreter.get_input_details(), self._interpreter.get_output_details()
-        received = (
-            self._interpreter.get_signature_list().get("classify"),
-            [(tuple(tensor["shape"].tolist()), np.dtype(tensor["dtype"]).name) for tensor in (*inputs, *outputs)],
+        if top is not None and top < 1:
+            raise RetvecLiteError(f"Expected top to be at least 1, received {top!r}.")
+        if isinstance(texts, str):
+            raise RetvecLiteError(f"Expected texts one after the other, received the one string {texts[:40]!r}.")
+        return (
+            sorted(map(Prediction, self.labels, row), key=operator.itemgetter(1), reverse=True)[:top]
+            for rows in self._stream(Engine.probabilities, texts)
+            for row in rows.tolist()
         )
-        expected = (
-            {"inputs": ["codepoints"], "outputs": ["probabilities"]},
-            [((1, self.config.max_chars), "int32"), ((1, len(self.labels)), "float32")],
+
+    def embed(self, texts: str | Sequence[str]) -> Floats:
+        """Text embeddings float32 [texts, dimension], for search and deduplication: products are cosines.
+
+        Each is the mean of the embeddings of the text's words, of length 1; zeros for a text without words. Words are known
+        by their spelling: near are texts of nearly the same words, mistyped or not, and not texts of the same meaning.
+
+        Args:
+            texts: a single string counts as one text.
+
+        Raises:
+            RetvecLiteError: for a file exported without `--embed`, or something else than strings.
+        """
+        dimension = self._embed_dimension()
+        texts = [texts] if isinstance(texts, str) else texts
+        return self._table(Engine.embedding, texts, dimension)
+
+    def embed_words(self, text: str) -> tuple[list[str], Floats]:
+        """The words of a text as the model cuts them, and the embedding of each, float32 [words, dimension].
+
+        Raises:
+            RetvecLiteError: for a file exported without `--embed`, or something else than a string.
+        """
+        self._embed_dimension()
+        _require_string(text, 0)
+        with self._engine() as engine:
+            words, embeddings = engine.words(text)
+        used = int(np.count_nonzero(words[:, 0]))
+        return ["".join(map(chr, word[word != 0].tolist())) for word in words[:used]], embeddings[:used]
+
+    def _embed_dimension(self) -> int:
+        for signature in self._signatures:
+            if signature.kind == EMBED and signature.dimension is not None:
+                return signature.dimension
+        raise RetvecLiteError(
+            "Expected a model with the signature 'embed', received one without it: export it with `--embed`."
         )
-        if received != expected:
-            raise RetvecLiteError(f"Expected {artifact.path} to have the interface {expected}, received {received}.")
-        return int(inputs[0]["index"]), int(outputs[0]["index"])
+
+    def _table(self, ask: _Ask, texts: Sequence[str], width: int) -> Floats:
+        """The answers to all texts, float32 [texts, width]."""
+        table = np.empty((len(texts), width), np.float32)
+        row = 0
+        for rows in self._stream(ask, texts):
+            table[row : row + len(rows)] = rows
+            row += len(rows)
+        return table
+
+    def _stream(self, ask: _Ask, texts: Iterable[str]) -> Iterator[Floats]:
+        """The answers to chunk after chunk, float32 [texts, width] each, in order."""
+        chunks = _chunks(texts)
+        # One chunk is no work for two, and starting threads takes longer than most first answers.
+        ahead = list(islice(chunks, 2))
+        if self.workers == 1 or len(ahead) < 2:
+            for chunk in chain(ahead, chunks):
+                yield self._answer(ask, *chunk)
+            return
+        from concurrent.futures import Future, ThreadPoolExecutor
+
+        with self._growing:
+            while self._made < self.workers:
+                self._idle.put(self._make())
+                self._made += 1
+        waiting: deque[Future[Floats]] = deque()
+        with ThreadPoolExecutor(self.workers, "retvec-lite") as threads:
+            try:
+                for chunk in chain(ahead, chunks):
+                    waiting.append(threads.submit(self._answer, ask, *chunk))
+                    if len(waiting) > _AHEAD * self.workers:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def _answer(self, ask: _Ask, start: int, texts: Sequence[str]) -> Floats:
+        """The answers to one chunk, whose first text has the number `start`."""
+        for index, text in enumerate(texts, start):
+            _require_string(text, index)
+        with self._engine() as engine:
+            return np.stack([ask(engine, text) for text in texts])
+
+    @contextlib.contextmanager
+    def _engine(self) -> Iterator[Engine]:
+        """An interpreter that nobody else uses meanwhile."""
+        engine = self._idle.get()
+        try:
+            yield engine
+        finally:
+            self._idle.put(engine)
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """All texts in order, some at a time, with the number of the first."""
+    rest, start = iter(texts), 0
+    while chunk := list(islice(rest, _CHUNK)):
+        yield start, chunk
+        start += len(chunk)
+
+
+def _require_string(text: object, index: int) -> None:
+    if not isinstance(text, str):
+        raise RetvecLiteError(f"Expected texts as strings, received {type(text).__name__} at index {index}.")
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,10 +1,12 @@
 import builtins
+import contextlib
 import csv
 import errno
 import importlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tiny_artifact import LABELS, tiny_artifact, tiny_probabilities
+from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_probabilities, tiny_signatures_artifact
 
 import retvec_lite
 from retvec_lite import cli
@@ -170,6 +172,97 @@ def test_closed_standard_input_gives_one_sentence(model: str) -> None:
     assert done.returncode == 2 and b"standard input" in done.stderr and done.stderr.count(b"\n") == 1
 
 
+# --- classify --input ------------------------------------------------------------------------------------------------
+
+
+def labels_of(output: str) -> list[str]:
+    return [line.split("\t")[0] for line in output.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("texts.txt", b"\xef\xbb\xbf12\r\nAB\n\n\xff 1\nno newline"),
+        ("texts.csv", b'id,text\n1,12\n2,"AB"\n\n3,"x,\n""y"""\n4,\xff 1\n5,no newline'),
+        ("texts.TSV", b"text\tid\n12\t1\nAB\t2\nx, y\t3\n\xff 1\t4\nno newline\t5\n"),
+        (
+            "texts.jsonl",
+            b'{"text": "12"}\n\n{"text": "AB"}\n{"text": "x", "n": 1}\n{"text": "\\ud800 1"}\n{"text": "z"}',
+        ),
+    ],
+)
+def test_a_file_of_texts_is_answered_line_by_line(
+    main: Main, model: str, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    code, output, errors = main("classify", model, "--input", str(tmp_path / name))
+    assert code == 0
+    assert labels_of(output) == ["digits", "CAPITALS", LABELS[2], "digits", LABELS[2]]
+    assert errors.startswith("5 texts in ") and errors.count("\n") == 1
+
+
+def test_many_texts_keep_their_order_and_their_answers(main: Main, model: str, tmp_path: Path) -> None:
+    texts = ["1" * (number % 4) + "A" * (number % 3) for number in range(1000)]
+    write_table(tmp_path / "many.csv", [(text, str(number)) for number, text in enumerate(texts)], ("body", "id"))
+    arguments = ["classify", model, "--input", str(tmp_path / "many.csv"), "--text-column", "body", "--json"]
+    outputs = [main(*arguments, "--workers", workers)[1] for workers in ("1", "2")]
+    assert outputs[0] == outputs[1]
+    found = [json.loads(line) for line in outputs[0].splitlines()]
+    assert [item["text"] for item in found] == texts
+    for item, text in zip(found[:30], texts, strict=False):
+        assert item["predictions"][0]["probability"] == pytest.approx(tiny_probabilities(text).max(), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.csv", "body\n12\n", "Expected one column 'text' in .*a.csv, received 'body'"),
+        ("a.csv", "text,text\n1,2\n", "Expected one column 'text' in"),
+        ("a.csv", "", "Expected one column 'text' in .*a.csv, received nothing"),
+        ("a.csv", "text,id\n12\n", "Expected 2 fields as in the header in .*a.csv up to line 2, received 1"),
+        ("a.csv", 'text\n"12" x\n', "Expected fields quoted as RFC 4180 says in"),
+        ("a.jsonl", "[1]\n", "Expected one JSON object with the field 'text' in .* line 1"),
+        ("a.jsonl", '{"text": "1"}\n{"text": 1}\n', "Expected a string as 'text' in .* line 2, received 1"),
+        ("a.pdf", "x", "Expected a file named .txt, .csv"),
+        (None, "", "Expected a readable file at .*missing.txt, received: No such file"),
+    ],
+)
+def test_a_file_that_holds_no_texts_is_one_sentence(
+    main: Main, model: str, tmp_path: Path, name: str | None, content: str, sentence: str
+) -> None:
+    path = tmp_path / (name or "missing.txt")
+    if name:
+        path.write_text(content, encoding="utf-8")
+    code, _, errors = main("classify", model, "--input", str(path))
+    assert code == 2 and errors.count("\n") == 1
+    assert re.search(sentence, errors), errors
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals of this kind")
+def test_the_bar_goes_to_the_terminal_and_the_answers_to_the_file(model: str, tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    import pty
+
+    (tmp_path / "many.txt").write_text("12\nAB\n" * 1000, encoding="utf-8")
+    terminal, theirs = pty.openpty()
+    command = [*COMMAND, "classify", model, "--input", str(tmp_path / "many.txt")]
+    with open(tmp_path / "out.txt", "wb") as out, subprocess.Popen(command, stdout=out, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other end of a terminal was closed
+            while part := os.read(terminal, 4096):
+                shown += part
+        assert process.wait() == 0
+    os.close(terminal)
+    assert labels_of((tmp_path / "out.txt").read_text(encoding="utf-8")) == ["digits", "CAPITALS"] * 1000
+    assert b"Classifying" in shown and b"2,000 texts in " in shown and b"digits" not in shown
+
+
+def test_texts_and_a_file_of_texts_are_too_much(main: Main, model: str) -> None:
+    code, output, errors = main("classify", model, "12", "--input", "a.txt")
+    assert (code, output) == (2, "") and "Expected texts or --input, received both" in errors
+
+
 # --- evaluate --------------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +338,18 @@ def test_info_tables(main: Main, model: str) -> None:
     assert code == 0
     for part in ("tflite-runtime 2.14.0 or newer", "max_chars", "SOFTMAX", "classifier head"):
         assert part in output
+
+
+def test_info_shows_the_signatures(main: Main, model: str, tmp_path: Path) -> None:
+    assert json.loads(main("info", model, "--json")[1])["signatures"] == SIGNATURES[1:2]
+    path = tmp_path / "several.tflite"
+    path.write_bytes(tiny_signatures_artifact())
+    assert json.loads(main("info", str(path), "--json")[1])["signatures"] == SIGNATURES
+    output = main("info", str(path))[1]
+    for signature in SIGNATURES:
+        assert re.search(
+            rf"{signature['name']} .*{signature['kind']} .*{signature['max_chars']} .*{signature['max_words']} ", output
+        )
 
 
 def test_info_needs_no_runtime_and_no_tensorflow(model: str) -> None:

@@ -5,7 +5,7 @@ import sys
 
 HEAVY = ("tensorflow", "keras", "coremltools", "ai_edge_quantizer", "ai_edge_litert", "tflite_runtime", "safetensors", "matplotlib", "rich", "scipy")  # fmt: skip
 
-MODULES = ("", ".config", ".errors", ".reference", ".reference_heads", ".heads", ".classifier_file", ".embedding_file", ".runtime", ".typos", ".dataset", ".evaluation", ".files", ".cli")  # fmt: skip
+MODULES = ("", ".config", ".errors", ".reference", ".reference_heads", ".heads", ".classifier_file", ".embedding_file", ".signatures", ".artifact", ".engine", ".runtime", ".typos", ".dataset", ".evaluation", ".files", ".cli")  # fmt: skip
 
 
 def loaded_after(code: str) -> list[str]:

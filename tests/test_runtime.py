@@ -5,7 +5,9 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,12 +99,58 @@ def test_something_else_than_strings_is_refused(classifier: TextClassifier, text
         classifier.predict(texts)
 
 
+def test_any_number_of_texts_is_answered_in_order_and_as_they_come(model_path: Path) -> None:
+    taken = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal taken
+        for number in range(100_000):
+            taken += 1
+            yield "1" * (number % 4) + "A" * (number % 3)
+
+    answers = TextClassifier.load(model_path, workers=2).predict_many(texts(), top=1)
+    for number, found in zip(range(1500), answers, strict=False):
+        digits, capitals = number % 4, number % 3
+        assert found[0].label == (
+            LABELS[2] if not digits + capitals else LABELS[0] if digits >= capitals else LABELS[1]
+        )
+    # Flat memory: far fewer texts are under way than there are.
+    assert 1500 <= taken < 3000
+    answers.close()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_wrong_text_among_many_is_told_by_its_place(model_path: Path, workers: int) -> None:
+    classifier = TextClassifier.load(model_path, workers=workers)
+    texts: list[Any] = ["a"] * 500
+    texts[321] = 7
+    with pytest.raises(RetvecLiteError, match="Expected texts as strings, received int at index 321"):
+        list(classifier.predict_many(texts))
+    # Nothing is stuck afterwards.
+    assert len(classifier.predict(["12"] * 300)) == 300
+
+
+def test_what_the_texts_themselves_raise_comes_through(classifier: TextClassifier) -> None:
+    def texts() -> Iterator[str]:
+        yield from ["a"] * 200
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(classifier.predict_many(texts()))
+
+
 def test_bad_arguments_are_refused(classifier: TextClassifier, model_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match="top"):
         classifier.predict("a", top=0)
     for threads in (0, True, 1.5):
         with pytest.raises(RetvecLiteError, match="num_threads"):
             TextClassifier.load(model_path, num_threads=threads)  # type: ignore[arg-type]
+        with pytest.raises(RetvecLiteError, match="workers"):
+            TextClassifier.load(model_path, workers=threads)  # type: ignore[arg-type]
+    with pytest.raises(RetvecLiteError, match="top"):
+        classifier.predict_many(["a"], top=0)
+    with pytest.raises(RetvecLiteError, match="received the one string 'a text'"):
+        classifier.predict_many("a text")
     with pytest.raises(RetvecLiteError, match="ai-edge-litert, tflite-runtime"):
         TextClassifier.load(model_path, runtime="onnx")
 

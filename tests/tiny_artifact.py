@@ -15,6 +15,12 @@ from retvec_lite.config import EncoderConfig
 LABELS = ("digits", "CAPITALS", 'other, 🙂 "quoted"')
 MODEL = (Path(__file__).parent / "data" / "tiny.tflite").read_bytes()
 MAX_CHARS = 32
+SIGNATURES = [
+    {"name": "classify_2", "kind": "classify", "max_chars": 8, "max_words": 2},
+    {"name": "classify", "kind": "classify", "max_chars": 32, "max_words": 8},
+    {"name": "embed", "kind": "embed", "max_chars": 32, "max_words": 8, "dimension": 2},
+]
+"""Of tiny_signatures.tflite, see data/make_tiny_signatures.py."""
 
 
 def tiny_metadata(**changes: Any) -> dict[str, Any]:
@@ -49,9 +55,16 @@ def tiny_artifact(members: dict[str, str] | None = None, model: bytes = MODEL, *
     return model + tail.getvalue()
 
 
-def tiny_probabilities(text: str) -> npt.NDArray[np.float64]:
+def tiny_signatures_artifact(**changes: Any) -> bytes:
+    """The bytes of the miniature with several signatures, with its zip tail; `changes` as for `tiny_artifact`."""
+    model = (Path(__file__).parent / "data" / "tiny_signatures.tflite").read_bytes()
+    digest = hashlib.sha256(model).hexdigest()
+    return tiny_artifact(model=model, **{"signatures": SIGNATURES, "model_sha256": digest, **changes})
+
+
+def tiny_probabilities(text: str, other: float = 0.5) -> npt.NDArray[np.float64]:
     """What the tiny model answers: float64 [3]."""
     codes = [ord(character) for character in text[:MAX_CHARS]]
     digits, capitals = sum(48 <= code <= 57 for code in codes), sum(65 <= code <= 90 for code in codes)
-    powers = np.exp(np.array([digits, capitals, 0.5]) - max(digits, capitals, 0.5))
+    powers = np.exp(np.array([digits, capitals, other]) - max(digits, capitals, other))
     return np.asarray(powers / powers.sum())

@@ -24,13 +24,13 @@ def positive_integer(text: str) -> int:
 positive_integer.__name__ = "integer"  # argparse puts it into "invalid integer value: 'x'"
 
 
-def load_quietly(path: str, runtime: str | None) -> TextClassifier:
+def load_quietly(path: str, runtime: str | None, workers: int | None = None) -> TextClassifier:
     """Load a model and run it once, without the notes that LiteRT's C++ code prints on standard error meanwhile.
 
     Raises:
         RetvecLiteError: like `TextClassifier.load`; errors reach the user through it and are not lost.
     """
     with silent_standard_error():
-        classifier = TextClassifier.load(path, runtime=runtime)
+        classifier = TextClassifier.load(path, runtime=runtime, workers=workers)
         classifier.probabilities("")
     return classifier

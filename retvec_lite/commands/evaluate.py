@@ -25,7 +25,7 @@ from retvec_lite.files import refuse_existing
 from retvec_lite.runtime import TextClassifier
 from retvec_lite.starter_data import starter_file
 
-_CHUNK = 64
+_CHUNK = 512
 """Texts between two updates of the progress bar."""
 
 _WORST = 10

@@ -16,6 +16,10 @@ _PARTS = {
 }
 
 
+_NUMBERS = ("bytes", "version", "count", "code points", "word slots")
+"""Columns that are set flush right."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="an exported .tflite")
@@ -47,6 +51,7 @@ def describe(artifact: Artifact) -> dict[str, Any]:
         "file": str(artifact.path),
         "bytes": len(data),
         **artifact.metadata,
+        "signatures": [signature.to_dict() for signature in artifact.signatures],
         "sizes": sizes(data),
         "operators": [
             {"name": name, "version": version, "count": count}
@@ -63,7 +68,7 @@ def _print_tables(artifact: Artifact, description: dict[str, Any]) -> None:
     def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         drawn = Table(title=title, title_justify="left")
         for column in columns:
-            drawn.add_column(column, justify="right" if column in ("bytes", "version", "count") else "left")
+            drawn.add_column(column, justify="right" if column in _NUMBERS else "left")
         for row in rows:
             drawn.add_row(*map(Text, row))  # labels are data: rich must not read its markup into them
         console.print(drawn)
@@ -80,6 +85,11 @@ def _print_tables(artifact: Artifact, description: dict[str, Any]) -> None:
     ]
     table(str(artifact.path), ("", "value"), facts)
     table("Text to words", ("setting", "value"), [(key, json.dumps(value)) for key, value in encoder.items()])
+    table(
+        "Signatures",
+        ("name", "kind", "code points", "word slots"),
+        [(s.name, s.kind, str(s.max_chars), str(s.max_words)) for s in artifact.signatures],
+    )
     rows = [(_PARTS[part], f"{size:,}") for part, size in description["sizes"].items()]
     table("Size", ("part", "bytes"), [*rows, ("file", f"{description['bytes']:,}")])
     table(

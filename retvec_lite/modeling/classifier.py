@@ -1,6 +1,7 @@
 """The whole graph, code points -> probabilities: the function that is trained piecewise and exported in one piece."""
 
-from typing import NamedTuple
+import dataclasses
+from typing import Final, NamedTuple
 
 import tensorflow as tf
 
@@ -20,6 +21,24 @@ class Stages(NamedTuple):
     bits: tf.Tensor
     embedding: tf.Tensor
     probabilities: tf.Tensor
+
+
+class Embedded(NamedTuple):
+    """What the graph of the signature `embed` computes.
+
+    words, bits, embedding: as in `Stages`; embeddings: float32 `[batch, max_words, dimension]`, zeros for empty slots;
+    text: float32 `[batch, dimension]`, the mean over the slots in use, of length 1; zeros for an empty text.
+    """
+
+    words: tf.Tensor
+    bits: tf.Tensor
+    embedding: tf.Tensor
+    embeddings: tf.Tensor
+    text: tf.Tensor
+
+
+SMALLEST_SQUARE: Final = 1e-12
+"""Squared length from which on a text's vector is scaled to length 1. Real ones are about 1e2; zeros must stay zeros."""
 
 
 def embed_bits(bits: tf.Tensor, weights: Tensors) -> tf.Tensor:
@@ -48,9 +67,57 @@ def classify(codepoints: tf.Tensor, classifier: Classifier, weights: Tensors, ls
         weights: all weights as tensors, variables or arrays.
         lstm: see `head_logits`.
     """
+    return _classify_words(encode_words(codepoints, classifier.encoder), classifier, weights, lstm)
+
+
+def classify_short(
+    codepoints: tf.Tensor, classifier: Classifier, weights: Tensors, lstm: Lstm, max_words: int
+) -> tuple[Stages, tf.Tensor]:
+    """Classify short texts in fewer slots: the same answer as `classify` for every text that fits.
+
+    Args:
+        codepoints: int32 `[batch, chars]`, fewer code points than the classifier's `max_chars`.
+        classifier: contract parameters and head.
+        weights: see `classify`.
+        lstm: see `head_logits`.
+        max_words: fewer slots than the classifier's.
+
+    Returns:
+        The stages, and int32 `[batch]`: how many slots each text asks for, `max_words + 1` standing for all that are more.
+    """
+    # One slot more than is computed with: what lies in it tells whether the text fits.
+    config = dataclasses.replace(classifier.encoder, max_chars=codepoints.shape[1], max_words=max_words + 1)
+    words = encode_words(codepoints, config)
+    slots = tf.reduce_sum(tf.cast(tf.greater(words[:, :, 0], 0), tf.int32), axis=1)
+    return _classify_words(words[:, :max_words], classifier, weights, lstm), slots
+
+
+def embed(codepoints: tf.Tensor, classifier: Classifier, weights: Tensors) -> Embedded:
+    """The embeddings of a batch of texts and their words, for search and deduplication.
+
+    Args:
+        codepoints: int32 `[batch, max_chars]`.
+        classifier: contract parameters.
+        weights: see `classify`; those of the head are not used.
+    """
     words = encode_words(codepoints, classifier.encoder)
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
-    mask = tf.cast(tf.greater(words[:, :, 0], 0), tf.float32)
-    logits = head_logits(embedding, mask, classifier.head, weights, lstm)
+    embeddings = embedding * _mask(words)[:, :, None]
+    # The mean differs from the sum by its length alone.
+    total = tf.reduce_sum(embeddings, axis=1)
+    square = tf.reduce_sum(tf.square(total), axis=1, keepdims=True)
+    text = total * tf.math.rsqrt(tf.maximum(square, SMALLEST_SQUARE))
+    return Embedded(words, bits, embedding, embeddings, text)
+
+
+def _classify_words(words: tf.Tensor, classifier: Classifier, weights: Tensors, lstm: Lstm) -> Stages:
+    bits = word_bits(words)
+    embedding = embed_bits(bits, weights)
+    logits = head_logits(embedding, _mask(words), classifier.head, weights, lstm)
     return Stages(words, bits, embedding, tf.nn.softmax(logits))
+
+
+def _mask(words: tf.Tensor) -> tf.Tensor:
+    """float32 `[batch, max_words]`, 1 where a slot is in use."""
+    return tf.cast(tf.greater(words[:, :, 0], 0), tf.float32)

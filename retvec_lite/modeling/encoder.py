@@ -5,9 +5,16 @@ int32 input can make a gather or scatter leave its tensor.
 
 The plan, per text: look every code point's class up in a two-stage table; close the gaps of dropped characters; find
 where runs of one class start; find where pieces start inside runs; gather each piece's code points.
+
+What is not an index is float32, because TFLite's runtimes compute elementwise float32 several times faster than int32 or
+bool (XNNPACK takes the one and not the other; docs/speed.md). It loses nothing: every number is an integer below 2**24, or
+such a number over a power of two, but for the share of a step in `_starts_piece`, which says why it cannot err. No matrix
+product sees a code point: graphics processors may round its factors to 11 bits.
 """
 
 import functools
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,13 +32,20 @@ from retvec_lite.config import (
     Piece,
 )
 
-_SEPARATOR, _SPACED, _INVISIBLE, _INVALID, _FIRST_UNSPACED = range(5)
-_UNSPACED: Final = {name: _FIRST_UNSPACED + place for place, name in enumerate(UNSPACED)}
+_INVISIBLE, _SEPARATOR, _SPACED = range(3)
+"""The table's classes; one for each unspaced script with a rule follows. Behind the table they are one less: 0 separates."""
 _PAGE: Final = 256
+_CLASS: Final = float(2**BITS)
+"""Code point and class travel as one number, `class * _CLASS + code point`; separators are 0."""
+_STEEP: Final = 1024.0
+"""Makes 1 or more of anything from a 128th on, for a minimum with 1 to follow."""
 
 
 class _ClassTable(NamedTuple):
-    """Two-stage lookup: `classes[pages[code // 256] * 256 + code % 256]`; page 0 of `pages` stands for code points < 0."""
+    """Two-stage lookup: `classes[pages[code // 256 + 1] * 256 + code % 256]`, for codes from -1 to 0x110000.
+
+    Values that are no Unicode scalar value fill whole pages; for these `pages` is 0, and the class is that of U+FFFD.
+    """
 
     pages: npt.NDArray[np.uint8]
     classes: npt.NDArray[np.uint8]
@@ -49,42 +63,36 @@ def encode_words(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     """
     length, slots, width = config.max_chars, config.max_words, config.word_length
     rules = _rules(config)
-    chars, classes = _classify(codepoints, config)
-    if config.drop_invisible:
-        chars, classes = _drop_invisible(chars, classes, length)
+    text = _sanitized(codepoints, config)
+    classes = tf.floor(text * (1.0 / _CLASS))
+    start = _starts_piece(classes, rules)
 
-    before = tf.pad(classes, [[0, 0], [1, 0]])[:, :length]
-    is_word = tf.not_equal(classes, _SEPARATOR)
-    run_start = tf.logical_and(is_word, tf.not_equal(classes, before))
-    run = tf.cumsum(_int(run_start), axis=1)
-    index = tf.range(length, dtype=tf.int32)[None, :]
-    first = _scatter(tf.where(run_start, run, 0), tf.where(run_start, index, 0), length + 1)
-    position = index - _gather(first, run, length + 1)
-    run = tf.where(is_word, run, 0)
+    # A start goes to its slot, as a distance from the text's end: empty slots then point at the zeros behind the text.
+    # All else adds zero, each at a place of its own, since many additions to one place wait for each other.
+    index = np.arange(length, dtype=np.float32)
+    slot = _float(tf.cumsum(_int(start), axis=1, exclusive=True))
+    ends = _scatter(_int(index + start * (slot - index)), start * (index - length))
+    ends = ends[:, :slots] if slots <= length else tf.pad(ends, [[0, 0], [0, slots - length]])
 
-    start = tf.logical_and(is_word, _starts_piece(position, classes, run, rules, length))
-    piece = tf.cumsum(_int(start), axis=1)
-    slot = tf.where(start, tf.minimum(piece, slots + 1), 0)
-    # Empty slots point at the zeros behind the text, so the scattered value is a distance from its end.
-    offsets = _scatter(slot, tf.where(start, index - length, 0), slots + 2)[:, 1 : slots + 1] + length
-
-    padded = length + width
-    behind = [[0, 0], [0, width]]
-    window = offsets[:, :, None] + tf.range(width, dtype=tf.int32)
-    window_chars = _gather(tf.pad(tf.where(is_word, chars, 0), behind), window, padded)
-    window_runs = _gather(tf.pad(run, behind), window, padded)
-    inside = tf.equal(window_runs, window_runs[:, :, :1])
-    if any(rule.length < width for rule in rules.values()):
-        lengths = _per_class({key: rule.length for key, rule in rules.items()})
-        piece_length = tf.gather(lengths, _gather(tf.pad(classes, behind), offsets, padded))
-        inside = tf.logical_and(inside, tf.range(width, dtype=tf.int32) < piece_length[:, :, None])
-    return tf.where(inside, window_chars, 0)
+    columns = np.arange(width, dtype=np.float32)
+    window = _gather(tf.pad(text, [[0, 0], [0, width]]), _int(ends[:, :, None] + (columns + length)), length + width)
+    window_classes = tf.floor(window * (1.0 / _CLASS))
+    own = window_classes[:, :, :1]
+    foreign = tf.abs(window_classes - own)
+    if any(rule.length < width for rule in rules):
+        foreign += tf.nn.relu((columns + 1.0) - _by_class(own, [rule.length for rule in rules]))
+    # How much there is that does not belong to the piece, up to each column: a cumulative sum as a product, which XNNPACK
+    # has. Its factors are small integers.
+    behind = tf.matmul(tf.reshape(foreign, [-1, width]), np.triu(np.ones((width, width), np.float32)))
+    inside = tf.nn.relu(1.0 - tf.reshape(behind, [-1, slots, width]))
+    return _int((window - window_classes * _CLASS) * inside)
 
 
 def word_bits(words: tf.Tensor) -> tf.Tensor:
     """Every code point as its 21 binary digits, most significant first.
 
-    Float32 arithmetic, exact because code points stay below 2**24: digit k of c is floor(c / 2**k) - 2 floor(c / 2**(k+1)).
+    Float32 arithmetic, exact because code points stay below 2**24: digit k of c says whether c / 2**(k+1) is half or more
+    above the next integer below.
 
     Args:
         words: int32 `[batch, words, word_length]`, Unicode scalar values.
@@ -93,59 +101,86 @@ def word_bits(words: tf.Tensor) -> tf.Tensor:
         float32 `[batch, words, word_length * 21]` of zeros and ones.
     """
     slots, width = words.shape[1], words.shape[2]
-    powers = np.arange(BITS - 1, -1, -1, dtype=np.float32)
-    chars = tf.cast(words, tf.float32)[..., None]
-    digits = tf.floor(chars * np.exp2(-powers)) - 2.0 * tf.floor(chars * np.exp2(-powers - 1.0))
-    return tf.reshape(digits, [-1, slots, width * BITS])
+    powers = np.arange(BITS, 0, -1, dtype=np.float32)
+    shifted = _float(words)[..., None] * np.exp2(-powers)
+    share = shifted - tf.floor(shifted)
+    return tf.reshape(tf.floor(share + share), [-1, slots, width * BITS])
 
 
-def _classify(codepoints: tf.Tensor, config: EncoderConfig) -> tuple[tf.Tensor, tf.Tensor]:
-    """Sanitized code points and their classes, both int32 `[batch, max_chars]`."""
+def _sanitized(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
+    """Rules 1 to 3, float32 `[batch, max_chars]`: `class * _CLASS + code point`, zeros for separators and behind the text."""
     table = _class_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
-    bounded = tf.clip_by_value(codepoints, -1, MAX_CODE_POINT + 1)
-    page = tf.math.floordiv(bounded, _PAGE)
-    low = bounded - page * _PAGE
-    class_page = tf.cast(tf.gather(table.pages, page + 1), tf.int32)
-    classes = tf.cast(tf.gather(table.classes, class_page * _PAGE + low), tf.int32)
-    invalid = tf.equal(classes, _INVALID)
-    return tf.where(invalid, REPLACEMENT, bounded), tf.where(invalid, _SPACED, classes)
+    # Shifted by a page, so that the page of negative values has number 0.
+    shifted = tf.minimum(tf.maximum(_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + _PAGE
+    page = tf.floor(shifted * (1.0 / _PAGE))
+    class_page = _float(tf.gather(table.pages, _int(page)))
+    classes = _float(tf.gather(table.classes, _int((class_page - page) * _PAGE + shifted)))
+    invalid = tf.nn.relu(1.0 - class_page)
+    chars = shifted - _PAGE
+    chars += invalid * (REPLACEMENT - chars)
+    word_classes = tf.nn.relu(classes - _SEPARATOR)
+    text = chars * tf.minimum(word_classes, 1.0) + word_classes * _CLASS
+    if not config.drop_invisible:
+        return text
+    # What is dropped is zero already, and adds nothing to the character that comes to its place.
+    kept = _int(tf.minimum(classes, 1.0))
+    return _scatter(tf.cumsum(kept, axis=1, exclusive=True), text)
 
 
-def _drop_invisible(chars: tf.Tensor, classes: tf.Tensor, length: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Move the kept code points to the front. Class and code point travel as one number: 21 bits and the class above."""
-    kept = tf.not_equal(classes, _INVISIBLE)
-    target = tf.where(kept, tf.cumsum(_int(kept), axis=1), 0)
-    packed = _scatter(target, tf.where(kept, classes * 2**BITS + chars, 0), length + 1)[:, 1:]
-    classes = tf.math.floordiv(packed, 2**BITS)
-    return packed - classes * 2**BITS, classes
+def _starts_piece(classes: tf.Tensor, rules: Sequence[Piece]) -> tf.Tensor:
+    """Rules 4 and 5: float32 like `classes`, 1 where a piece starts.
 
-
-def _starts_piece(
-    position: tf.Tensor, classes: tf.Tensor, run: tf.Tensor, rules: dict[int, Piece], length: int
-) -> tf.Tensor:
-    """Where a piece starts, given each code point's position in its run; meaningless on separators."""
-    steps = tf.gather(_per_class({key: rule.step for key, rule in rules.items()}), classes)
-    on_step = tf.equal(tf.math.floormod(position, steps), 0)
-    for key, rule in rules.items():
+    Args:
+        classes: float32 `[batch, max_chars]`, 0 for separators.
+        rules: how runs of class 1, 2, ... are cut.
+    """
+    is_first = tf.minimum(tf.abs(classes - _later(classes, 1)), 1.0)
+    # One more than the index where the run starts, by doubling: every pass looks twice as far back.
+    count = np.arange(1, classes.shape[1] + 1, dtype=np.float32)
+    first = is_first * count
+    distance = 1
+    while distance < classes.shape[1]:
+        first = tf.maximum(first, _later(first, distance))
+        distance *= 2
+    # The position in the run, plus a half, in steps. At the start of a step its share is half of a step's inverse, and at
+    # least one and a half of it elsewhere; with up to 65,536 code points and steps up to 64 it is off by less than a tenth.
+    inverse = _by_class(classes, [1.0 / rule.step for rule in rules])
+    steps = ((count + 0.5) - first) * inverse
+    on_step = (inverse - (steps - tf.floor(steps))) * _STEEP
+    may_start: tf.Tensor | float = 1.0
+    for key, rule in enumerate(rules, start=1):
         overlap = rule.length - rule.step
         if overlap > 0:
             # Later pieces of overlapping rules must show a code point that the piece before has not shown.
-            ahead = tf.pad(run, [[0, 0], [0, overlap]])[:, overlap : overlap + length]
-            shows_more = tf.logical_or(tf.equal(position, 0), tf.equal(ahead, run))
-            on_step = tf.logical_and(on_step, tf.logical_or(shows_more, tf.not_equal(classes, key)))
-    return on_step
+            other_run = tf.abs(_earlier(first, overlap) - first)
+            may_start -= tf.minimum(_is_class(classes, key, len(rules)), other_run)
+    return tf.minimum(tf.maximum(tf.minimum(on_step, may_start), is_first), tf.minimum(classes, 1.0))
 
 
-def _rules(config: EncoderConfig) -> dict[int, Piece]:
+def _rules(config: EncoderConfig) -> list[Piece]:
+    """How runs of each class of characters are cut, from class 1 on."""
     never = 1 << 30
-    step = never if config.overflow == "truncate" else config.word_length
-    rules = {_SPACED: Piece(config.word_length, step)}
-    return rules | {key: getattr(config, name) for name, key in _UNSPACED.items() if getattr(config, name)}
+    spaced = Piece(config.word_length, never if config.overflow == "truncate" else config.word_length)
+    return [spaced, *(getattr(config, name) for name in UNSPACED if getattr(config, name))]
 
 
-def _per_class(values: dict[int, int]) -> npt.NDArray[np.int32]:
-    """A table over all classes; the ones without a rule (separators) get 1, which no result depends on."""
-    return np.array([values.get(key, 1) for key in range(_FIRST_UNSPACED + len(UNSPACED))], np.int32)
+def _by_class(classes: tf.Tensor, values: Sequence[float]) -> tf.Tensor | float:
+    """The value of each class, from class 1 on; meaningless for class 0. A table would need a gather, the dearest op."""
+    usual = np.float32(Counter(values).most_common(1)[0][0])
+    result: tf.Tensor | float = float(usual)
+    for key, value in enumerate(values, start=1):
+        if np.float32(value) != usual:
+            result += _is_class(classes, key, len(values)) * (np.float32(value) - usual)
+    return result
+
+
+def _is_class(classes: tf.Tensor, key: int, last: int) -> tf.Tensor:
+    """1 where the class is `key`, else 0; meaningless for class 0."""
+    if key == last:
+        return tf.nn.relu(classes - (key - 1.0))
+    if key == 1:
+        return tf.nn.relu(2.0 - classes)
+    return tf.nn.relu(1.0 - tf.abs(classes - float(key)))
 
 
 @functools.cache
@@ -154,18 +189,35 @@ def _class_table(unspaced: tuple[str, ...], drops_invisible: bool) -> _ClassTabl
     classes[[0, *SEPARATORS]] = _SEPARATOR
     if drops_invisible:
         classes[list(INVISIBLE)] = _INVISIBLE
-    classes[0xD800:0xE000] = _INVALID
-    for name in unspaced:
+    for place, name in enumerate(unspaced, start=1):
         for first, last in UNSPACED[name]:
-            classes[first : last + 1] = _UNSPACED[name]
-    outside = np.full((1, _PAGE), _INVALID, np.uint8)
-    pages = np.concatenate([outside, classes.reshape(-1, _PAGE), outside])
-    unique, inverse = np.unique(pages, axis=0, return_inverse=True)
-    return _ClassTable(inverse.reshape(-1).astype(np.uint8), unique.reshape(-1))
+            classes[first : last + 1] = _SPACED + place
+    pages = classes.reshape(-1, _PAGE)
+    valid = np.ones(len(pages), bool)
+    valid[0xD800 // _PAGE : 0xE000 // _PAGE] = False
+    distinct, numbers = np.unique(pages[valid], axis=0, return_inverse=True)
+    table = np.zeros(len(pages) + 2, np.uint8)
+    table[1:-1][valid] = numbers.reshape(-1) + 1
+    replaced = np.full((1, _PAGE), classes[REPLACEMENT])
+    return _ClassTable(table, np.concatenate([replaced, distinct]).reshape(-1))
 
 
-def _int(flags: tf.Tensor) -> tf.Tensor:
-    return tf.cast(flags, tf.int32)
+def _int(values: tf.Tensor) -> tf.Tensor:
+    return tf.cast(values, tf.int32)
+
+
+def _float(values: tf.Tensor) -> tf.Tensor:
+    return tf.cast(values, tf.float32)
+
+
+def _later(values: tf.Tensor, distance: int) -> tf.Tensor:
+    """Everything `distance` places further to the end, zeros before it."""
+    return tf.pad(values, [[0, 0], [distance, 0]])[:, : values.shape[1]]
+
+
+def _earlier(values: tf.Tensor, distance: int) -> tf.Tensor:
+    """Everything `distance` places nearer to the start, zeros behind it."""
+    return tf.pad(values, [[0, 0], [0, distance]])[:, distance:]
 
 
 def _rows(batch: tf.Tensor | int, size: int, rank: int) -> tf.Tensor | None:
@@ -186,9 +238,9 @@ def _gather(values: tf.Tensor, indices: tf.Tensor, size: int) -> tf.Tensor:
     return tf.gather(tf.reshape(values, [-1]), indices if rows is None else indices + rows)
 
 
-def _scatter(indices: tf.Tensor, values: tf.Tensor, size: int) -> tf.Tensor:
-    """Zeros `[batch, size]` with `values` added at `indices` of each row; index 0 is where ignored zeros may pile up."""
-    batch = _batch(indices)
+def _scatter(indices: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    """Zeros `[batch, size]` with `values`, of the same shape, added at `indices` of each row."""
+    batch, size = _batch(indices), indices.shape[1]
     rows = _rows(batch, size, 2)
     flat = tf.reshape(indices if rows is None else indices + rows, [-1, 1])
     scattered = tf.scatter_nd(flat, tf.reshape(values, [-1]), [batch * size])

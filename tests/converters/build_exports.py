@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import standin
+from exported import EMBED
 
 from retvec_lite.converters.export import export
 
@@ -16,13 +17,13 @@ def main(folder: Path, orders: list[str]) -> None:
     for order in orders:
         name, _, recipes = order.partition("=")
         spec = dataclasses.replace(
-            standin.classifier(f"{name}-snapped"),
+            standin.classifier(f"{name}-snapped", standin.LONG),
             embedding={"name": "random", "card": {"note": "random weights, for tests of mechanics"}},
             training={"note": "not trained"},
         )
         source = folder / f"{name}.safetensors"
         source.write_bytes(spec.to_bytes())
-        export(source, folder / name, recipes.split(","), data=folder / "texts.csv")
+        export(source, folder / name, recipes.split(","), embed=name in EMBED, data=folder / "texts.csv")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import numpy as np
 import standin
 import tensorflow as tf
 
-from retvec_lite.converters.tflite import to_tflite
+from retvec_lite.converters.tflite import Entry, to_tflite
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.modeling.classifier import classify
 from retvec_lite.modeling.fused_lstm import fused_lstm
@@ -75,7 +75,7 @@ def refusals() -> list[str]:
     sentences = []
     for function in wrong:
         try:
-            to_tflite(function)
+            to_tflite([Entry(function)])
         except RetvecLiteError as error:
             sentences.append(str(error))
         else:
@@ -91,7 +91,7 @@ def main() -> None:
             continue
         base, _, variant = name.partition("+")
         function = conv_function() if base == "conv" else head_function(base, variant == "variables")
-        (folder / f"{name}.tflite").write_bytes(to_tflite(function))
+        (folder / f"{name}.tflite").write_bytes(to_tflite([Entry(function)]))
 
 
 if __name__ == "__main__":

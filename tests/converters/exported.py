@@ -32,6 +32,8 @@ ORDERS = {
     "raw": "int8",
 }
 """Head -> recipes of the fast tests; the slow one does all of them."""
+EMBED = ("pool", "raw")
+"""Heads whose files have the signature `embed`."""
 
 
 def texts_csv(folder: Path) -> Path:

@@ -11,6 +11,8 @@ from retvec_lite.reference import bits, codepoints, embed, words
 from retvec_lite.reference_heads import probabilities
 
 CONFIG = EncoderConfig(max_chars=96, max_words=12)
+LONG = EncoderConfig(max_chars=160, max_words=20)
+"""More slots than a signature for short texts has: exported files get one."""
 LABELS = ("one", "two", "three", "four", "five")
 HEADS: dict[str, HeadSpec] = {
     "pool": PoolHead(hidden=64),
@@ -28,14 +30,14 @@ TEXTS = (
 CONV_CHARS, CONV_WIDTH = 32, 32
 
 
-def classifier(name: str) -> Classifier:
+def classifier(name: str, config: EncoderConfig = CONFIG) -> Classifier:
     """`pool`, `cnn`, `rnn`, `bert`; `raw`: pool without an embedding; `<head>-snapped`: kernels on a 4-bit grid."""
     head_name, _, variant = name.partition("-")
     head = HEADS["pool" if head_name == "raw" else head_name]
-    dimension = CONFIG.word_length * 21 if head_name == "raw" else 64
-    shapes = head.shapes(dimension, len(LABELS), CONFIG.max_words)
+    dimension = config.word_length * 21 if head_name == "raw" else 64
+    shapes = head.shapes(dimension, len(LABELS), config.max_words)
     if head_name != "raw":
-        for layer, inputs in enumerate((CONFIG.word_length * 21, 64, 64)):
+        for layer, inputs in enumerate((config.word_length * 21, 64, 64)):
             shapes[f"embedding/dense_{layer}/kernel"] = (inputs, 64)
             shapes[f"embedding/dense_{layer}/bias"] = (64,)
     rng = np.random.default_rng(7)
@@ -47,7 +49,7 @@ def classifier(name: str) -> Classifier:
         weights[weight] = (values + weight.endswith("/gain")).astype(np.float32)
         if variant == "snapped" and weight.endswith("kernel"):
             weights[weight] = snapped(weights[weight])
-    return Classifier(CONFIG, head, LABELS, weights, {"kind": "dense"}, {})
+    return Classifier(config, head, LABELS, weights, {"kind": "dense"}, {})
 
 
 def snapped(kernel: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from retvec_lite.config import INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
 from retvec_lite.converters.coreml_parity import INPUT, evaluate
 from retvec_lite.converters.editing import promote_outputs
 from retvec_lite.converters.mil_evaluator import load_package
-from retvec_lite.converters.runtime_worker import run_models
+from retvec_lite.converters.runtime_worker import Job, run_models
 from retvec_lite.dataset import read_dataset
 from retvec_lite.runtime import installed_runtimes, read_artifact
 from retvec_lite.starter_data import starter_file
@@ -63,7 +63,7 @@ def both(dist: Path, rows: np.ndarray, runtime: str) -> tuple[dict[str, np.ndarr
     """Words and bits of each row by the .tflite on a runtime and by the evaluated package."""
     artifact = read_artifact(dist / "classifier-int8.tflite")
     promoted = promote_outputs(artifact.model, ["words", "bits"])
-    (flat,) = run_models(runtime, [(promoted, rows)])
+    (flat,) = run_models(runtime, [Job(promoted, rows)])
     program = load_package(dist / f"{artifact.path.stem}.mlpackage")
     found = [program.run({INPUT: row[None]}, ["words", "bits"]) for row in rows]
     return flat, {name: np.stack([item[name][0] for item in found]) for name in ("words", "bits")}
@@ -124,7 +124,7 @@ def answers_by_format(dist: Path, recipe: str, texts: Sequence[str]) -> tuple[np
     artifact = read_artifact(dist / f"classifier-{recipe}.tflite")
     program = load_package(dist / f"classifier-{recipe}.mlpackage")
     rows = np.stack([reference.codepoints(text, artifact.config.max_chars) for text in texts])
-    (flat,) = run_models(next(iter(installed_runtimes())), [(artifact.model, rows)])
+    (flat,) = run_models(next(iter(installed_runtimes())), [Job(artifact.model, rows)])
     package = [evaluate(program, row, artifact.labels)["probabilities"] for row in rows]
     return flat["probabilities"], np.stack(package)
 

@@ -44,7 +44,7 @@ def source(folder: Path, tmp_path: Path) -> Path:
 def converted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stands in for TensorFlow, which must not be loaded here: the float32 file that was converted before."""
     model = read_artifact(folder / "pool" / "classifier-float32.tflite").model
-    monkeypatch.setattr(export_module, "convert", lambda classifier: model)
+    monkeypatch.setattr(export_module, "convert", lambda classifier, embed: model)
 
 
 def check_everything(folder: Path, orders: dict[str, str]) -> None:
@@ -91,8 +91,8 @@ def test_an_artifact_says_what_it_is(folder: Path, head: str, recipe: str) -> No
     assert artifact.metadata["head"] == classifier.head.name
     expected = {"words", "bits"} | ({"embedding"} if head != "raw" else set())
     assert set(artifact.metadata["tensors"]) == expected
-    names = {tensor.name for tensor in read_model(artifact.model).graphs[0].tensors}
-    assert set(artifact.metadata["tensors"].values()) <= names
+    for graph in read_model(artifact.model).graphs:
+        assert set(artifact.metadata["tensors"].values()) <= {tensor.name for tensor in graph.tensors}
     with zipfile.ZipFile(path) as archive:
         assert archive.read("labels.txt") == (folder / head / "labels.txt").read_bytes()
     if not RECIPES[recipe].dynamic:
@@ -157,7 +157,7 @@ from retvec_lite.classifier_file import load_classifier
 from retvec_lite.converters.export import convert, package
 from retvec_lite.converters.recipes import RECIPES
 classifier, recipe = load_classifier(sys.argv[1]), RECIPES["float32"]
-sys.stdout.write(hashlib.sha256(package(convert(classifier), classifier, recipe, eval(sys.argv[2]))).hexdigest())
+sys.stdout.write(hashlib.sha256(package(convert(classifier, embed=True), classifier, recipe, eval(sys.argv[2]))).hexdigest())
 """
     kept = folder / "pool" / "classifier-float32.tflite"
     oldest = dict(read_artifact(kept).metadata["oldest_runtime"])
@@ -269,6 +269,10 @@ def test_without_a_runtime_nothing_is_exported(source: Path, monkeypatch: pytest
     ("arguments", "sentence"),
     [
         (["--format", "onnx"], "Expected --format to be one of tflite, coreml, all, received 'onnx'"),
+        (
+            ["--format", "coreml", "--embed"],
+            "Expected --embed only with --format tflite or all, received --format coreml",
+        ),
         (["--data", "nowhere.csv"], "nowhere.csv does not exist"),
         ([], "Expected a trained classifier at"),
     ],
@@ -282,6 +286,13 @@ def test_bad_input_is_one_sentence(
     assert sentence in err
     assert err.startswith("retvec-lite: error:")
     assert not (tmp_path / "dist").exists()
+
+
+def test_embeddings_are_for_tflite_files(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        RetvecLiteError, match=r"Expected embed with the format tflite, received the formats \['coreml'\]"
+    ):
+        export(folder / "pool.safetensors", tmp_path / "dist", formats=["coreml"], embed=True)
 
 
 def test_an_unknown_recipe_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

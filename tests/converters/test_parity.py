@@ -20,7 +20,7 @@ from retvec_lite.converters.checks import Check, Difference, age, bounded, promi
 from retvec_lite.converters.oracle import Oracle, _rounded
 from retvec_lite.converters.parity import Examiner
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.converters.runtime_worker import run_models
+from retvec_lite.converters.runtime_worker import Job, run_models
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import RUNTIMES, Artifact
 
@@ -109,8 +109,8 @@ class Stage:
         self.spec = spec
         self.spoil = spoil
 
-    def run_models(self, runtime: str, jobs: Sequence[tuple[bytes, np.ndarray]]) -> Iterator[Outputs]:
-        for _, rows in jobs:
+    def run_models(self, runtime: str, jobs: Sequence[Job]) -> Iterator[Outputs]:
+        for _, rows, _ in jobs:
             words = np.stack([reference.words(row, self.spec.encoder) for row in rows])
             answers = {
                 "words": words,
@@ -149,7 +149,7 @@ def test_right_answers_pass(examiner: Examiner, monkeypatch: pytest.MonkeyPatch,
     checks = examine(examiner, monkeypatch, lambda answers: None, recipe)
     assert all(check.ok for check in checks.values())
     cost = {"embedding cosine", "same label"} if recipe != "float32" else set()
-    assert set(checks) == {"words", "bits", "embedding", "probabilities"} | cost
+    assert set(checks) == {"words", "bits", "embedding", "embedding of every bit", "probabilities"} | cost
     assert checks["words"].texts == checks["bits"].texts == len(examiner.staged) + len(examiner.edges)
     assert checks["probabilities"].texts == len(examiner.staged) == len(examiner.golden) + len(examiner.real)
 
@@ -158,7 +158,8 @@ def test_parts_of_a_long_list_are_put_together(examiner: Examiner, monkeypatch: 
     monkeypatch.setattr(parity, "_CHUNK_WORDS", 7 * examiner.classifier.encoder.max_words)
     checks = examine(examiner, monkeypatch, lambda answers: None)
     assert all(check.ok for check in checks.values())
-    assert checks["embedding"].texts == len(examiner.golden) + len(examiner.real)
+    compared = checks["embedding"].texts + checks["embedding of every bit"].texts
+    assert compared == len(examiner.golden) + len(examiner.real)
 
 
 def spoil_words(answers: Outputs) -> None:
@@ -170,11 +171,11 @@ def spoil_bits(answers: Outputs) -> None:
 
 
 def spoil_embedding(answers: Outputs) -> None:
-    answers["embedding"][1, 0, 7] += 0.004
+    answers["embedding"][-len(standin.TEXTS) - 1, 0, 7] += 0.004
 
 
 def spoil_embedding_with_nan(answers: Outputs) -> None:
-    answers["embedding"][1, 0, 7] = np.nan
+    answers["embedding"][-len(standin.TEXTS) - 1, 0, 7] = np.nan
 
 
 def spoil_probabilities(answers: Outputs) -> None:
@@ -231,7 +232,7 @@ def test_a_runtime_runs_in_its_own_process(runtime: str) -> None:
     was_loaded = RUNTIMES[runtime] in sys.modules
     rows = np.zeros((3, 32), np.int32)
     rows[1, :3] = [ord("1"), ord("2"), ord("3")]
-    first, second = run_models(runtime, [(TINY, rows), (TINY, rows[::-1])])
+    first, second = run_models(runtime, [Job(TINY, rows), Job(TINY, rows[::-1])])
     (name,) = first
     assert first[name].shape == (3, 3)
     np.testing.assert_array_equal(first[name], second[name][::-1])
@@ -241,12 +242,12 @@ def test_a_runtime_runs_in_its_own_process(runtime: str) -> None:
 
 def test_a_model_that_a_runtime_refuses_is_one_sentence(runtime: str) -> None:
     with pytest.raises(RetvecLiteError, match=f"Expected {runtime} to run the model, received: .+"):
-        list(run_models(runtime, [(b"\0\0\0\0TFL3 but nothing else", np.zeros((1, 32), np.int32))]))
+        list(run_models(runtime, [Job(b"\0\0\0\0TFL3 but nothing else", np.zeros((1, 32), np.int32))]))
 
 
 def test_an_unknown_runtime_is_one_sentence() -> None:
     with pytest.raises(RetvecLiteError, match="Expected a runtime out of"):
-        list(run_models("tflite", [(TINY, np.zeros((1, 32), np.int32))]))
+        list(run_models("tflite", [Job(TINY, np.zeros((1, 32), np.int32))]))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no signals that kill")

@@ -13,11 +13,12 @@ from exported import exports, texts_csv
 
 from retvec_lite.cli import main
 from retvec_lite.converters import verify as verify_module
-from retvec_lite.converters.editing import pack, schema, unpack
+from retvec_lite.converters.editing import add_buffer, find_tensor, pack, schema, unpack
 from retvec_lite.converters.flatbuffer import flatbuffer_size
+from retvec_lite.converters.ops import ALLOWED
 from retvec_lite.converters.verify import DATA_TEXTS, STARTER_TEXTS, Verification, real_texts, verify
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime import RUNTIMES, installed_runtimes
+from retvec_lite.runtime import RUNTIMES, installed_runtimes, read_artifact
 
 
 @pytest.fixture
@@ -163,6 +164,64 @@ def change_scales(dist: Path) -> None:
     repacked(path, pack(edited))
 
 
+def change_weights_of_the_short_signature(dist: Path) -> None:
+    """A weight that `classify` does not use: the other signature got a matrix of its own."""
+    path = dist / "classifier-int8.tflite"
+    edited = unpack(model_of(path))
+    graph = edited.subgraphs[1]
+    tensor = max(
+        (tensor for tensor in graph.tensors if edited.buffers[tensor.buffer].data is not None),
+        key=lambda tensor: len(edited.buffers[tensor.buffer].data),
+    )
+    data = np.array(edited.buffers[tensor.buffer].data, np.uint8)
+    data[7] += 1
+    tensor.buffer = add_buffer(edited, data.tobytes())
+    repacked(path, pack(edited))
+
+
+def list_another_size(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    signatures = [signature.to_dict() for signature in read_artifact(path).signatures]
+    signatures[0]["max_words"] -= 1
+    repacked(path, model_of(path), signatures=signatures)
+
+
+def list_one_signature_less(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), signatures=[s.to_dict() for s in read_artifact(path).signatures[1:]])
+
+
+def change_what_the_short_signature_counts(dist: Path) -> None:
+    """`slots` says one too many, so that texts which fit are computed twice: slow, and not as it should be."""
+    path = dist / "classifier-int8.tflite"
+    edited = unpack(model_of(path))
+    graph = edited.subgraphs[1]
+    slots = find_tensor(graph, "slots")
+    operator = next(operator for operator in graph.operators if slots in operator.outputs)
+    counted = graph.tensors[operator.inputs[0]]
+    made = schema().TensorT()
+    made.name, made.shape, made.type = "more", np.array([1], np.int32), graph.tensors[slots].type
+    made.buffer = 0
+    graph.tensors.append(made)
+    one = schema().TensorT()
+    one.name, one.shape, one.type = "one", np.array([1], np.int32), counted.type
+    one.buffer = add_buffer(edited, np.ones(1, np.int32).tobytes())
+    graph.tensors.append(one)
+    code = schema().OperatorCodeT()
+    code.builtinCode = code.deprecatedBuiltinCode = ALLOWED["ADD"].code
+    code.version = 1
+    edited.operatorCodes.append(code)
+    added = schema().OperatorT()
+    added.opcodeIndex = len(edited.operatorCodes) - 1
+    operator.outputs = np.array([len(graph.tensors) - 2], np.int32)
+    added.inputs = np.array([len(graph.tensors) - 2, len(graph.tensors) - 1], np.int32)
+    added.outputs = np.array([slots], np.int32)
+    added.builtinOptionsType = schema().BuiltinOptions.AddOptions
+    added.builtinOptions = schema().AddOptionsT()
+    graph.operators.insert(graph.operators.index(operator) + 1, added)
+    repacked(path, pack(edited))
+
+
 def change_the_character_table(dist: Path) -> None:
     """The encoder takes another character for a separator."""
     path = dist / "classifier-int8.tflite"
@@ -209,6 +268,13 @@ def change_the_bits(dist: Path) -> None:
         (claim_another_head, "Expected the head of reference.safetensors"),
         (change_weights, "weights"),
         (change_scales, "weights"),
+        (
+            change_weights_of_the_short_signature,
+            "Expected the signature classify_16 to compute with the weights of classify",
+        ),
+        (change_what_the_short_signature_counts, "slots (classify_16) is 1, must be identical"),
+        (list_another_size, "Expected the signatures that the metadata lists"),
+        (list_one_signature_less, "Expected the signatures that the metadata lists"),
         (change_the_character_table, "words is"),
         (change_the_bits, "bits is"),
     ],

@@ -12,7 +12,7 @@ from retvec_lite import reference, reference_heads
 from retvec_lite.classifier_file import Classifier
 from retvec_lite.config import EncoderConfig
 from retvec_lite.heads import HeadSpec
-from retvec_lite.modeling.classifier import classify, embed_bits
+from retvec_lite.modeling.classifier import classify, classify_short, embed, embed_bits
 from retvec_lite.modeling.fused_lstm import fused_lstm
 from retvec_lite.modeling.heads import scan_lstm
 
@@ -71,6 +71,52 @@ def test_the_compiled_graph_is_the_same(head: HeadSpec) -> None:
     )
     rows = np.stack([reference.codepoints(text, classifier.encoder.max_chars) for text in TEXTS])
     assert_stages(rows, classifier, graph(rows))
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["dense", "raw"])
+@each_head
+def test_short_texts_are_answered_alike_in_fewer_slots(head: HeadSpec, raw: bool) -> None:
+    """An odd number of slots, so that the halving of `cnn` has a word left over."""
+    classifier, slots, length = random_classifier(head, raw=raw), 5, 30
+    config = classifier.encoder
+    texts = [
+        "",
+        "a",
+        "a b c d e",
+        "a b c d e f",
+        "漢字とか",
+        "漢字とかな漢字",
+        "x" * 30,
+        "ไทยภาษา \ud800",
+        "one two   three ",
+    ]
+    full = np.stack([reference.codepoints(text, config.max_chars) for text in texts])
+    full = np.concatenate([full, np.pad(random_code_points(np.random.default_rng(3), 8, length), [(0, 0), (0, 18)])])
+    whole = classify(tf.constant(full), classifier, classifier.weights, scan_lstm)
+    short, asked = classify_short(tf.constant(full[:, :length]), classifier, classifier.weights, scan_lstm, slots)
+    counts = np.array([reference.count_pieces(row.tolist(), config) for row in full])
+    np.testing.assert_array_equal(asked.numpy(), np.minimum(counts, slots + 1))
+    np.testing.assert_array_equal(short.words.numpy(), whole.words.numpy()[:, :slots])
+    fits = counts <= slots
+    assert 4 <= fits.sum() < len(full)
+    np.testing.assert_allclose(short.probabilities.numpy()[fits], whole.probabilities.numpy()[fits], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["dense", "raw"])
+def test_embeddings_of_texts_and_words(raw: bool) -> None:
+    classifier = random_classifier(SMALL_HEADS[0], raw=raw)
+    rows = np.stack([reference.codepoints(text, classifier.encoder.max_chars) for text in TEXTS])
+    found = embed(tf.constant(rows), classifier, classifier.weights)
+    for row, words, embeddings, text in zip(
+        rows, found.words.numpy(), found.embeddings.numpy(), found.text.numpy(), strict=True
+    ):
+        slots = reference.words(row, classifier.encoder)
+        np.testing.assert_array_equal(words, slots)
+        right = reference.embed(reference.bits(slots), classifier.weights) * (slots[:, :1] != 0)
+        np.testing.assert_allclose(embeddings, right, rtol=0, atol=1e-5)
+        mean = right.sum(axis=0) / max(1, np.count_nonzero(slots[:, 0]))
+        length = np.linalg.norm(mean)
+        np.testing.assert_allclose(text, mean / length if length else mean, rtol=0, atol=1e-5)
 
 
 def test_raw_passes_the_bits_on() -> None:
