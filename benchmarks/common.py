@@ -1,8 +1,10 @@
-"""What the benchmarks share: where data and results lie, tables."""
+"""What the benchmarks share: where data and results lie, rows that are kept one by one, tables."""
 
+import argparse
 import csv
 import json
-from collections.abc import Sequence
+import statistics
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +15,16 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT.parent / "shared" / "data"
 """The project's data sets lie beside the checkout and are not part of it; `--data` names another folder of the same form."""
 RESULTS: Final = ROOT / "benchmarks" / "results"
+WORK: Final = ROOT / "out" / "benchmarks"
+"""Where trained systems are kept between commands (git ignores it); `--work` names another folder."""
+
+QUICK_ROWS: Final = 1500
+QUICK_TEST_ROWS: Final = 500
+QUICK_EPOCHS: Final = 15
+QUICK_AUTOTUNE: Final = 30
+"""What quick forms train on and for how long: enough to see that a command works, too little to compare systems."""
+
+Row = dict[str, Any]
 
 
 def read_language(path: Path, language: str) -> Dataset:
@@ -30,14 +42,131 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def write_results(path: Path, rows: Sequence[Any], table: str) -> None:
-    """`path`.json with the rows and `path`.md with the table, which is printed as well."""
+def write_results(path: Path, rows: Sequence[Any], table: str, *, show: bool = True) -> None:
+    """`path`.json with the rows and `path`.md with the table, which is printed as well unless `show` is off."""
     atomic_write(path.with_suffix(".json"), (json.dumps(rows, indent=1, ensure_ascii=False) + "\n").encode())
     atomic_write(path.with_suffix(".md"), table.encode())
-    print(table)
+    if show:
+        print(table)
 
 
 def read_results(path: Path) -> list[Any]:
     """The rows that `write_results` wrote, none when it has not."""
     file = path.with_suffix(".json")
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+
+
+class Rows:
+    """Results of one command, row by row: each is written at once, and what is there already is not measured again.
+
+    A row is told apart by its `key` fields. Its field `settings` says how it was measured: with other settings it
+    counts as not measured, and the new one takes its place and that of its other seeds, so that no mean is over two ways
+    of measuring. `unlike` warns of lines that differ among each other.
+
+    Args:
+        path: where the JSON and the Markdown table lie, without a suffix.
+        key: the fields that tell rows apart.
+        table: makes the Markdown of all rows.
+    """
+
+    def __init__(self, path: Path, key: Sequence[str], table: Callable[[list[Row]], str]) -> None:
+        self._path = path
+        self._key = tuple(key)
+        self._table = table
+        self._rows: dict[tuple[Any, ...], Row] = {self._key_of(row): row for row in read_results(path)}
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows.values())
+
+    def has(self, row: Row) -> bool:
+        """Whether a row of this key was measured with these settings."""
+        found = self._rows.get(self._key_of(row))
+        # By way of JSON, where a tuple is a list and a key is a string.
+        return found is not None and found.get("settings") == json.loads(json.dumps(row.get("settings")))
+
+    def add(self, row: Row) -> None:
+        """Keep a row, in the place of an earlier one of its key, and write the files."""
+        row = json.loads(json.dumps(row))
+        line, way = self._line_of(row), _without_seed(row["settings"])
+        self._rows = {
+            key: other
+            for key, other in self._rows.items()
+            if self._line_of(other) != line or _without_seed(other["settings"]) == way
+        }
+        self._rows[self._key_of(row)] = row
+        self._write(show=False)
+
+    def show(self) -> None:
+        """Write JSON and table as they are, and print the table: the end of a command."""
+        self._write(show=True)
+
+    def _write(self, *, show: bool) -> None:
+        rows = list(self._rows.values())
+        write_results(self._path, rows, self._table(rows), show=show)
+
+    def _key_of(self, row: Row) -> tuple[Any, ...]:
+        return tuple(row[field] for field in self._key)
+
+    def _line_of(self, row: Row) -> tuple[Any, ...]:
+        return tuple(row[field] for field in self._key if field != "seed")
+
+
+def _without_seed(settings: Row) -> Row:
+    return {name: value for name, value in settings.items() if name != "seed"}
+
+
+def unlike(rows: Sequence[Row]) -> str:
+    """A warning to put under a table of one data set whose lines were not trained alike; empty when they were.
+
+    Compared are the training texts and the epochs at most; fastText, which tunes them itself, has none to compare.
+    """
+    named = (("training texts", "texts"), ("epochs", "epochs"))
+    found = []
+    for name, field in named:
+        counted = [row for row in rows if field == "texts" or "autotune" not in row["settings"]]
+        values = {str(row["settings"][field]) for row in counted}
+        if len(values) > 1:
+            found.append(name)
+    return f"\n**Not comparable:** these lines differ in {' and '.join(found)}.\n" if found else ""
+
+
+def spread(values: Sequence[float], digits: int = 3) -> str:
+    """Mean and, of two values or more, their sample standard deviation: ".912 ± .004"."""
+    mean = f"{statistics.fmean(values):.{digits}f}"
+    if len(values) < 2:
+        return mean
+    return f"{mean} ± {statistics.stdev(values):.{digits}f}"
+
+
+def grouped(rows: Sequence[Row], fields: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    """Rows by the values of some fields, in the order of their first appearance: one group per line of a table."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[field] for field in fields), []).append(row)
+    return groups
+
+
+def kilobytes(size: int | None) -> str:
+    """A size as tables show it, 1 kB being 1,000 bytes."""
+    return "-" if size is None else f"{size / 1000:,.0f} kB"
+
+
+def add_common_arguments(parser: argparse.ArgumentParser, quick: str) -> None:
+    """The arguments that every command of a trained system has; `quick` says what `--quick` does."""
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="(default: 0)")
+    parser.add_argument(
+        "--epochs", type=int, metavar="N", help="passes over the data at most, the same for every system"
+    )
+    parser.add_argument(
+        "--embedding",
+        default="default",
+        metavar="FILE",
+        help="the embedding of `ours` (default: the one in the package)",
+    )
+    parser.add_argument("--v1", type=Path, metavar="FILE", help="what import-embedding made of the released RETVec v1")
+    parser.add_argument(
+        "--autotune", type=int, default=300, metavar="S", help="seconds that fastText may tune itself (default: 300)"
+    )
+    parser.add_argument("--work", type=Path, default=WORK, metavar="DIR", help="where trained systems are kept")
+    parser.add_argument("--quick", action="store_true", help=quick)

@@ -1,25 +1,55 @@
-"""Every benchmark, one after another: `python benchmarks/run.py [--quick] [--data DIR]`."""
+"""Every benchmark, one after another: `python benchmarks/run.py [--quick] [--data DIR] [--v1 FILE]`."""
 
 import argparse
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final, NamedTuple
 
-WITH_DATA = ("unspaced.py", "classification.py")
-WITHOUT_DATA = ("latency.py",)
+FOLDER: Final = Path(__file__).resolve().parent
+SHIPPED: Final = FOLDER.parent / "retvec_lite" / "weights" / "default_embedding.safetensors"
+
+
+class Script(NamedTuple):
+    """A command: its file, what it cannot do without, and which of the shared options it knows."""
+
+    name: str
+    needed: tuple[str, ...] = ()
+    data: bool = True
+    v1: bool = False
+
+
+SCRIPTS: Final = (
+    Script("latency.py", data=False),
+    Script("augmentation.py", data=False),
+    Script("speed.py", v1=True),
+    Script("unspaced.py"),
+    Script("classification.py"),
+    Script("comparison.py", v1=True),
+    Script("typo_resilience.py", v1=True),
+    Script("adversarial.py", v1=True),
+    Script("pareto.py", v1=True),
+    Script("embedding_classifiers.py", ("default",)),
+    Script("embedding_ablation.py"),
+    # Its tables are about float weights before 4-bit training; the shipped ones show that it works.
+    Script("embedding_quantization.py", (str(SHIPPED),), data=False),
+)
 
 
 def main() -> None:
     """Run them all; the first that fails stops the run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="forms of a few minutes")
-    parser.add_argument("--data", type=Path, help="folder of data sets (see docs/benchmarks.md)")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of data sets (see docs/benchmarks.md)")
+    parser.add_argument("--v1", type=Path, metavar="FILE", help="the released RETVec v1 weights, imported")
     args = parser.parse_args()
-    quick = ["--quick"] if args.quick else []
-    data = ["--data", str(args.data)] if args.data else []
-    for script in (*WITHOUT_DATA, *WITH_DATA):
-        command = [sys.executable, str(Path(__file__).parent / script), *quick]
-        subprocess.run([*command, *data] if script in WITH_DATA else command, check=True)
+    for script in SCRIPTS:
+        command = [sys.executable, str(FOLDER / script.name), *script.needed]
+        command += ["--quick"] if args.quick else []
+        command += ["--data", str(args.data)] if args.data and script.data else []
+        command += ["--v1", str(args.v1)] if args.v1 and script.v1 else []
+        print(f"== {script.name}", file=sys.stderr, flush=True)
+        subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,293 @@
+"""The vectorizers that RETVec is compared with: texts -> rows of a table, and the bytes that a device needs for that.
+
+Their packages are no part of the project's lock; they go on top of it in an environment of their own:
+
+    python3.11 -m venv .venv-bench
+    .venv-bench/bin/pip install -r requirements.lock
+    .venv-bench/bin/pip install -r benchmarks/requirements-baselines.txt
+    .venv-bench/bin/pip install --no-deps --no-build-isolation -e .
+
+TensorFlow has to be beside them, because the same heads are trained by the same code on every vectorizer. One environment
+more keeps the product's lock what users get, and costs no second way of training or measuring, as workers in other
+environments would.
+
+Row 0 of every table is the empty slot. The paper's vectorizers are vocabularies for whole texts (RETVec, NeurIPS 2023,
+section 4); what they ship beside the network is counted here to the byte.
+"""
+
+import importlib
+import io
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = list[int]
+Table = npt.NDArray[np.float32]
+
+_PUNCTUATION: Final = re.compile(r"[^\w\s]+")
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """How large a vectorizer's table may be.
+
+    Attributes:
+        rows: tokens; for fastText vectors words and n-gram buckets, half of them each.
+        dimension: numbers per token.
+        lean: leave out what costs bytes and is not needed: the normalization table of SentencePiece, 240 kB.
+    """
+
+    rows: int
+    dimension: int
+    lean: bool
+
+
+FREE: Final = TableSize(20_000, 256, lean=False)
+"""A usual table: accuracy first."""
+SMALL: Final = TableSize(3_000, 128, lean=True)
+"""The largest that leaves a head's file below 1 MB as int8."""
+
+
+class Vectorizer(Protocol):
+    """Texts as rows of numbers into a table that is trained with the head."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table, the empty slot among them."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> list[Ids]:
+        """The rows of each text's tokens, in order; never 0."""
+        ...
+
+    def vocabulary(self) -> bytes:
+        """The file that a device needs to do the same."""
+        ...
+
+
+def words_of(text: str) -> list[str]:
+    """Lower-case words without punctuation: what vectorizers of whole words usually see."""
+    return _PUNCTUATION.sub(" ", text.lower()).split()
+
+
+class Whitespace:
+    """One row for each of the most frequent words, row 1 for all others."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = tuple(words)
+        self._row = {word: place for place, word in enumerate(self._words, start=2)}
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], size: TableSize) -> "Whitespace":
+        """The most frequent words of the texts; of equally frequent ones the first in the alphabet."""
+        counts = Counter(word for text in texts for word in words_of(text))
+        ordered = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls(ordered[: size.rows - 2])
+
+    @classmethod
+    def read(cls, data: bytes) -> "Whitespace":
+        """What `vocabulary` wrote."""
+        return cls(data.decode().splitlines())
+
+    @property
+    def rows(self) -> int:
+        """See `Vectorizer`."""
+        return len(self._words) + 2
+
+    def tokens(self, texts: Sequence[str]) -> list[Ids]:
+        """See `Vectorizer`."""
+        return [[self._row.get(word, 1) for word in words_of(text)] for text in texts]
+
+    def vocabulary(self) -> bytes:
+        """One word a line."""
+        return "".join(f"{word}\n" for word in self._words).encode()
+
+
+class SentencePiece:
+    """Unigram pieces (Kudo 2018, arXiv:1804.10959) by the package `sentencepiece`."""
+
+    def __init__(self, model: bytes) -> None:
+        self._model = model
+        self._processor = require("sentencepiece").SentencePieceProcessor(model_proto=model)
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], size: TableSize) -> "SentencePiece":
+        """Learn the pieces; fewer than asked for where the texts do not hold as many."""
+        model = io.BytesIO()
+        require("sentencepiece").SentencePieceTrainer.train(
+            sentence_iterator=iter([text.replace("\n", " ") for text in texts]),
+            model_writer=model,
+            vocab_size=size.rows - 1,
+            hard_vocab_limit=False,
+            normalization_rule_name="identity" if size.lean else "nmt_nfkc",
+            character_coverage=0.9995,
+            num_threads=1,
+            minloglevel=2,
+        )
+        return cls(model.getvalue())
+
+    @classmethod
+    def read(cls, data: bytes) -> "SentencePiece":
+        """What `vocabulary` wrote."""
+        return cls(data)
+
+    @property
+    def rows(self) -> int:
+        """See `Vectorizer`."""
+        return int(self._processor.get_piece_size()) + 1
+
+    def tokens(self, texts: Sequence[str]) -> list[Ids]:
+        """See `Vectorizer`."""
+        return [[piece + 1 for piece in pieces] for pieces in self._processor.encode(list(texts))]
+
+    def vocabulary(self) -> bytes:
+        """The package's own model file."""
+        return self._model
+
+
+class Bpe:
+    """Byte-level byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909) by the package `tokenizers`."""
+
+    def __init__(self, description: str) -> None:
+        self._description = description
+        self._tokenizer = require("tokenizers").Tokenizer.from_str(description)
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], size: TableSize) -> "Bpe":
+        """Learn the merges; there are no unknown tokens, because bytes are always there."""
+        package = require("tokenizers")
+        tokenizer = package.Tokenizer(package.models.BPE())
+        tokenizer.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=True)
+        trainer = package.trainers.BpeTrainer(
+            vocab_size=size.rows - 1,
+            initial_alphabet=package.pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        return cls(tokenizer.to_str(pretty=False))
+
+    @classmethod
+    def read(cls, data: bytes) -> "Bpe":
+        """What `vocabulary` wrote."""
+        return cls(data.decode())
+
+    @property
+    def rows(self) -> int:
+        """See `Vectorizer`."""
+        return int(self._tokenizer.get_vocab_size()) + 1
+
+    def tokens(self, texts: Sequence[str]) -> list[Ids]:
+        """See `Vectorizer`."""
+        return [[token + 1 for token in found.ids] for found in self._tokenizer.encode_batch(list(texts))]
+
+    def vocabulary(self) -> bytes:
+        """The package's own JSON: tokens and merges."""
+        return self._description.encode()
+
+
+class FastTextVectors:
+    """Skip-gram vectors of words and their character n-grams (Bojanowski et al. 2017, arXiv:1607.04606).
+
+    The table keeps the rows of the words seen and of the n-gram buckets, in 8 bits with a scale for each; the vector of
+    any word is the mean of its rows. It is not trained further: the head gets the vectors.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._table, self._integers = eight_bit_rows(model.get_input_matrix())
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], size: TableSize, epochs: int = 5) -> "FastTextVectors":
+        """Train the vectors on the texts, one thread, so that the same texts give the same vectors."""
+        package = require("fasttext")
+        texts = list(texts)
+        counts = Counter(word for text in texts for word in words_of(text))
+        limit = size.rows // 2
+        frequent = sorted(counts.values(), reverse=True)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "texts.txt"
+            file.write_text("".join(" ".join(words_of(text)) + "\n" for text in texts), encoding="utf-8")
+            model = package.train_unsupervised(
+                str(file),
+                model="skipgram",
+                dim=size.dimension,
+                # fastText chooses words by their count alone: the lowest count that keeps at most `limit` of them.
+                minCount=frequent[limit] + 1 if len(frequent) > limit else 1,
+                bucket=limit,
+                epoch=epochs,
+                thread=1,
+                verbose=0,
+            )
+        return cls(model)
+
+    @classmethod
+    def load(cls, path: Path) -> "FastTextVectors":
+        """What `save` wrote."""
+        return cls(require("fasttext").load_model(str(path)))
+
+    def save(self, path: Path) -> None:
+        """Keep the model for later runs (not what a device would get)."""
+        self._model.save_model(str(path))
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per word."""
+        return int(self._table.shape[1])
+
+    @property
+    def parameters(self) -> int:
+        """Numbers in the table."""
+        return int(self._table.size)
+
+    def vector(self, word: str) -> Table:
+        """float32 `[dimension]` of one word, out of the rounded table."""
+        _, rows = self._model.get_subwords(word)
+        return self._table[rows].mean(axis=0) if len(rows) else np.zeros(self.dimension, np.float32)
+
+    def device_bytes(self) -> int:
+        """Words, one a line, and the rounded table with a float32 scale for each row."""
+        words = sum(len(word.encode()) + 1 for word in self._model.get_words())
+        return words + self._integers.size + 4 * len(self._integers)
+
+
+VECTORIZERS: Final[Mapping[str, type[Whitespace] | type[SentencePiece] | type[Bpe]]] = {
+    "Whitespace": Whitespace,
+    "SentencePiece": SentencePiece,
+    "BPE": Bpe,
+}
+
+
+def eight_bit_rows(table: Table) -> tuple[Table, npt.NDArray[np.int8]]:
+    """A table rounded to -127..127 of a scale for each row, as floats and as the integers that a file stores."""
+    scales = row_scales(table)
+    integers = np.rint(table / scales).astype(np.int8)
+    return integers.astype(np.float32) * scales, integers
+
+
+def row_scales(table: Table) -> Table:
+    """float32 `[rows, 1]`: the step of each row's grid; a row of zeros has one, too."""
+    largest = np.abs(table).max(axis=1, keepdims=True).astype(np.float32)
+    scales: Table = np.maximum(largest / np.float32(127), np.float32(2.0**-20))
+    return scales
+
+
+def require(package: str) -> Any:
+    """Import a baseline's package.
+
+    Raises:
+        SystemExit: with how to install it.
+    """
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        raise SystemExit(
+            f"Expected the package {package} for this baseline, but it is not installed: "
+            "see the head of benchmarks/baselines.py, or choose other systems with --only."
+        ) from error

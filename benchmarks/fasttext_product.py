@@ -1,0 +1,154 @@
+"""fastText as a whole product: supervised, tuned by itself on the validation texts, quantized below 1 MB.
+
+Joulin et al. 2016 (arXiv:1607.01759, arXiv:1612.03651); the package `fasttext-wheel`. It is given what our own training
+is given: the same texts, mistyped copies among them (or not, for comparison), the same validation texts.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from baselines import require
+
+from retvec_lite.typos import mistype_many
+
+LIMIT: Final = 1_000_000
+"""Bytes that the file must stay below."""
+_TRIES: Final = 3
+VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
+_PUNCTUATION: Final = re.compile(r"([.!?,'/()\"])")
+_LABEL: Final = "__label__"
+
+
+def prepared(text: str) -> str:
+    """Lower case, punctuation as words of its own, one line: what fastText's tutorial does to a text."""
+    return " ".join(_PUNCTUATION.sub(r" \1 ", text.lower()).split())
+
+
+@dataclass(frozen=True)
+class FastTextClassifier:
+    """A quantized model.
+
+    Attributes:
+        labels: class names in the order of the columns.
+        model: the package's model.
+        bytes: of its file, vocabulary included.
+    """
+
+    labels: tuple[str, ...]
+    model: Any
+    bytes: int
+
+    def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """float32 `[texts, classes]`; a class that fastText does not name has 0."""
+        table = np.zeros((len(texts), len(self.labels)), np.float32)
+        if not texts:
+            return table
+        names, values = self.model.predict([prepared(text) for text in texts], k=-1)
+        for row, (found, scores) in enumerate(zip(names, values, strict=True)):
+            for name, score in zip(found, scores, strict=True):
+                table[row, int(name.removeprefix(_LABEL))] = score
+        return table
+
+
+def train_fasttext(
+    copies: Sequence[Sequence[str]],
+    training_labels: Sequence[str],
+    validation: Sequence[str],
+    validation_labels: Sequence[str],
+    *,
+    seconds: int,
+    seed: int,
+    path: Path,
+) -> FastTextClassifier:
+    """Tune, train, quantize and write `path`.
+
+    How far tuning comes in its seconds depends on the machine: two runs differ, also with one seed.
+
+    Args:
+        copies: the training texts, as often as there are differently mistyped copies.
+        training_labels: of the texts of one copy.
+        validation: texts to tune on; mistyped copies at `VALIDATION_RATES` are judged together when `copies` has any,
+            as our early stopping does.
+        validation_labels: their labels.
+        seconds: that tuning may take.
+        seed: of typos and training.
+        path: the .ftz file to write.
+
+    Raises:
+        SystemExit: when fastText fails, with its last words.
+    """
+    require("fasttext")
+    labels = tuple(sorted(set(training_labels)))
+    number = {label: place for place, label in enumerate(labels)}
+    rates = VALIDATION_RATES if len(copies) > 1 else (0.0,)
+    with tempfile.TemporaryDirectory() as folder:
+        training_file, validation_file = Path(folder) / "train.txt", Path(folder) / "validation.txt"
+        _write(training_file, copies, [number[label] for label in training_labels])
+        held_out = [mistype_many(validation, rate, seed + 1) for rate in rates]
+        _write(validation_file, held_out, [number[label] for label in validation_labels])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        print(f"fastText tunes itself for {seconds} s", file=sys.stderr, flush=True)
+        # In a process of its own: what goes wrong in fastText's tuning thread (fewer than 256 rows to quantize, say) ends it.
+        command = [
+            sys.executable,
+            __file__,
+            str(training_file),
+            str(validation_file),
+            str(seconds),
+            str(seed),
+            str(path),
+        ]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        if done.returncode:
+            last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+            raise SystemExit(f"Expected fastText to train on {len(copies[0])} texts, received: {last[0]}")
+    return load_fasttext(path, labels)
+
+
+def _tune(training: str, validation: str, seconds: int, seed: int, path: str) -> None:
+    """Tune, train and quantize until the file is below `LIMIT`: fastText takes words for shorter than they may be."""
+    size = LIMIT
+    for _ in range(_TRIES):
+        model = require("fasttext").train_supervised(
+            input=training,
+            autotuneValidationFile=validation,
+            autotuneDuration=seconds,
+            autotuneModelSize=str(size),
+            thread=1,
+            seed=seed,
+        )
+        model.save_model(path)
+        used = Path(path).stat().st_size
+        if used < LIMIT:
+            return
+        size = int(size * 0.98 * LIMIT / used)
+    Path(path).unlink()
+    raise SystemExit(f"a file of {used:,} bytes, {LIMIT:,} or more, even when {size:,} were asked for")
+
+
+def load_fasttext(path: Path, labels: Sequence[str]) -> FastTextClassifier:
+    """What `train_fasttext` wrote."""
+    return FastTextClassifier(tuple(labels), require("fasttext").load_model(str(path)), path.stat().st_size)
+
+
+def _write(path: Path, copies: Sequence[Sequence[str]], labels: Sequence[int]) -> None:
+    """fastText's format, a text a line; texts of which nothing is left are no examples."""
+    lines = [
+        f"{_LABEL}{label} {text}\n"
+        for copy in copies
+        for label, text in zip(labels, map(prepared, copy), strict=True)
+        if text
+    ]
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _tune(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])

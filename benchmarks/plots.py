@@ -1,0 +1,148 @@
+"""The benchmarks' pictures: curves over the share of mistyped words, and accuracy against a cost."""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from retvec_lite.files import atomic_write
+
+_MARKERS: Final = "osD^vP*X<>hp"
+
+
+class Point(NamedTuple):
+    """One file in a picture of accuracy against a cost.
+
+    `line` is named once and joins its points, `family` decides the color, `variant` the marker.
+    """
+
+    line: str
+    family: str
+    variant: str
+    cost: float
+    accuracy: float
+
+
+def pareto_front(points: Sequence[Point]) -> list[Point]:
+    """The points that no other one beats in cost without losing accuracy, from the cheapest to the best."""
+    front: list[Point] = []
+    for point in sorted(points, key=lambda point: (point.cost, -point.accuracy)):
+        if not front or point.accuracy > front[-1].accuracy:
+            front.append(point)
+    return front
+
+
+def draw_curves(
+    panels: Mapping[str, Mapping[str, Sequence[tuple[float, float, float]]]], path: Path, xlabel: str
+) -> None:
+    """Curves with a band of one standard deviation, one panel for each name, as PNG.
+
+    Args:
+        panels: title -> system -> (share 0..1, mean accuracy, standard deviation).
+        path: the .png file.
+        xlabel: under the panels.
+    """
+    figure, axes = _figure(len(panels))
+    for axis, (title, curves) in zip(axes, panels.items(), strict=True):
+        for place, (name, points) in enumerate(curves.items()):
+            shares = [100 * share for share, _, _ in points]
+            line = axis.plot(
+                shares,
+                [mean for _, mean, _ in points],
+                marker=_MARKERS[place % len(_MARKERS)],
+                markersize=4,
+                label=name,
+            )[0]
+            if any(deviation for *_, deviation in points):
+                low, high = zip(*((mean - deviation, mean + deviation) for _, mean, deviation in points), strict=True)
+                axis.fill_between(shares, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+        axis.set(xlabel=xlabel, ylabel="accuracy", title=title)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="small")
+    _save(figure, path)
+
+
+def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
+    """Accuracy over a cost on a logarithmic axis, with the front of what nothing beats at less, as PNG.
+
+    Args:
+        panels: label of the cost -> points.
+        path: the .png file.
+    """
+    figure, axes = _figure(len(panels))
+    everything = [point for points in panels.values() for point in points]
+    colors = {family: f"C{place}" for place, family in enumerate(dict.fromkeys(point.family for point in everything))}
+    markers = dict(zip(dict.fromkeys(point.variant for point in everything), _MARKERS * 9, strict=False))
+    for axis, (label, points) in zip(axes, panels.items(), strict=True):
+        front = pareto_front(points)
+        dearest = max(point.cost for point in points)
+        axis.step(
+            [*(point.cost for point in front), dearest],
+            [*(point.accuracy for point in front), front[-1].accuracy],
+            where="post",
+            color="0.6",
+            linestyle=":",
+            zorder=1,
+        )
+        for family, color in colors.items():
+            for line in dict.fromkeys(point.line for point in points if point.family == family):
+                members = sorted(point for point in points if (point.family, point.line) == (family, line))
+                members.sort(key=lambda point: point.cost)
+                axis.plot(
+                    [p.cost for p in members], [p.accuracy for p in members], color=color, linewidth=0.8, zorder=2
+                )
+                for point in members:
+                    axis.plot(point.cost, point.accuracy, color=color, marker=markers[point.variant], zorder=3)
+                axis.annotate(
+                    line,
+                    (members[0].cost, members[0].accuracy),
+                    xytext=(-7, 0),
+                    textcoords="offset points",
+                    ha="right",
+                    va="center",
+                    fontsize=7,
+                    color=color,
+                )
+        axis.set(xscale="log", xlabel=label, ylabel="accuracy")
+        _plain_logarithmic(axis)
+        axis.margins(x=0.2, y=0.15)
+        axis.grid(alpha=0.3)
+    _pareto_legend(figure, colors, markers)
+    _save(figure, path)
+
+
+def _plain_logarithmic(axis: Any) -> None:
+    """Ticks at a few places of each power of ten, written as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _pareto_legend(figure: Any, colors: Mapping[str, str], markers: Mapping[str, str]) -> None:
+    """Below the panels: systems by color, recipes by marker, the front."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=color, linewidth=3, label=family) for family, color in colors.items()]
+    handles += [
+        Line2D([], [], color="0.3", linestyle="", marker=marker, label=variant) for variant, marker in markers.items()
+    ]
+    handles.append(Line2D([], [], color="0.6", linestyle=":", label="nothing is better at less"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize="small", frameon=False)
+
+
+def _figure(panels: int) -> tuple[Any, list[Any]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4 * panels, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, list(figure.subplots(1, panels, squeeze=False)[0])
+
+
+def _save(figure: Any, path: Path) -> None:
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=150, metadata={"Software": None})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(path, picture.getvalue())

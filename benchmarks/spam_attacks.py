@@ -1,0 +1,180 @@
+"""What spam does to words so that people read them and filters do not: no queries, just disguise.
+
+Each disguise changes a word and leaves it readable; `disguise` applies one to a share of a text's words. They are written
+for this measurement, apart from what pre-training and training mistype with, so that nothing is measured on its own recipe.
+"""
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+_WORD: Final = re.compile(r"\w+")
+
+_HOMOGLYPHS: Final = {
+    "a": "аɑａ",
+    "b": "Ьｂ",
+    "c": "сϲｃ",
+    "d": "ԁｄ",
+    "e": "еｅ",
+    "g": "ɡｇ",
+    "h": "һｈ",
+    "i": "іｉ",
+    "j": "јｊ",
+    "k": "ｋ",
+    "l": "ӏｌ",
+    "m": "ｍ",
+    "n": "ոｎ",
+    "o": "оοօｏ",
+    "p": "рρｐ",
+    "q": "ԛｑ",
+    "r": "гｒ",
+    "s": "ѕｓ",
+    "t": "ｔ",
+    "u": "սυｕ",
+    "v": "ѵνｖ",
+    "w": "ԝｗ",
+    "x": "хｘ",
+    "y": "уγｙ",
+    "z": "ｚ",
+    "A": "АΑＡ",
+    "B": "ВΒＢ",
+    "C": "СＣ",
+    "E": "ЕΕＥ",
+    "H": "НΗＨ",
+    "I": "ІΙＩ",
+    "J": "ЈＪ",
+    "K": "КΚＫ",
+    "M": "МΜＭ",
+    "N": "ΝＮ",
+    "O": "ОΟＯ",
+    "P": "РΡＰ",
+    "S": "ЅＳ",
+    "T": "ТΤＴ",
+    "X": "ХΧＸ",
+    "Y": "ΥＹ",
+    "Z": "ΖＺ",
+}
+"""Latin letters -> what looks the same: Cyrillic, Greek and Armenian letters that UTS 39 calls confusable, full-width ones."""
+
+_LEET: Final = {
+    "a": "4@",
+    "b": "8",
+    "e": "3",
+    "g": "9",
+    "i": "1!",
+    "l": "1|",
+    "o": "0",
+    "s": "5$",
+    "t": "7+",
+    "z": "2",
+}
+_ZERO_WIDTH: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+_BIDI_MARKS: Final = "\u200e\u200f\u061c"
+_RIGHT_TO_LEFT, _END_OF_OVERRIDE = "\u202e", "\u202c"
+_EMOJI: Final = "🔥💰🎁✅⭐😀👉💯🚀❗"
+
+Draw = Callable[[], float]
+
+
+def homoglyphs(word: str, draw: Draw) -> str:
+    """Half of the letters that have a double in another alphabet, at least one, replaced by it."""
+    return _replaced(word, _HOMOGLYPHS, 0.5, draw)
+
+
+def leet(word: str, draw: Draw) -> str:
+    """Every letter that has a digit or sign for it replaced: "fr33 m0n3y"."""
+    return _replaced(word, _LEET, 1.0, draw)
+
+
+def zero_width(word: str, draw: Draw) -> str:
+    """Zero-width spaces, joiners and soft hyphens between the letters: one in two gaps, at least one."""
+    return _between(word, _ZERO_WIDTH, 0.5, draw)
+
+
+def bidi_marks(word: str, draw: Draw) -> str:
+    """Invisible direction marks between the letters: one in two gaps, at least one."""
+    return _between(word, _BIDI_MARKS, 0.5, draw)
+
+
+def bidi_reversal(word: str, draw: Draw) -> str:
+    """The letters backwards under a right-to-left override, which shows them forwards. Draws nothing."""
+    return f"{_RIGHT_TO_LEFT}{word[::-1]}{_END_OF_OVERRIDE}" if len(word) > 1 else word
+
+
+def spaced_out(word: str, draw: Draw) -> str:
+    """A space between all letters: "f r e e". Draws nothing."""
+    return " ".join(word)
+
+
+def dotted(word: str, draw: Draw) -> str:
+    """One sign between all letters: "f.r.e.e", "f-r-e-e"."""
+    return _pick(".-_*", draw).join(word)
+
+
+def emoji_inside(word: str, draw: Draw) -> str:
+    """One emoji between two letters of the word."""
+    if len(word) < 2:
+        return word
+    at = 1 + int(draw() * (len(word) - 1))
+    return word[:at] + _pick(_EMOJI, draw) + word[at:]
+
+
+DISGUISES: Final[Mapping[str, Callable[[str, Draw], str]]] = {
+    "homoglyphs": homoglyphs,
+    "LEET": leet,
+    "zero-width characters": zero_width,
+    "bidi marks": bidi_marks,
+    "bidi reversal": bidi_reversal,
+    "spaced-out letters": spaced_out,
+    "dotted letters": dotted,
+    "emoji inside": emoji_inside,
+}
+MIXED: Final = "all of them mixed"
+NAMES: Final = (*DISGUISES, MIXED)
+
+
+def disguise(text: str, name: str, rate: float, draw: random.Random) -> str:
+    """Disguise a share of a text's words.
+
+    Args:
+        text: any text.
+        name: one of `NAMES`; the mixed one draws a disguise for each word.
+        rate: the share of the words, 0 to 1; the fraction of a word that is left over is drawn for.
+        draw: only its `random` is used.
+
+    Returns:
+        The text; a word that the disguise cannot change (no letter of it has a double) stays as it is.
+    """
+    words = list(_WORD.finditer(text))
+    wanted = int(rate * len(words) + draw.random())
+    chosen = sorted(sorted(range(len(words)), key=lambda _: draw.random())[:wanted])
+    pieces, end = [], 0
+    for place in chosen:
+        word = words[place]
+        disguises = list(DISGUISES.values())
+        change = disguises[int(draw.random() * len(disguises))] if name == MIXED else DISGUISES[name]
+        pieces += [text[end : word.start()], change(word.group(), draw.random)]
+        end = word.end()
+    return "".join([*pieces, text[end:]])
+
+
+def _replaced(word: str, table: Mapping[str, str], share: float, draw: Draw) -> str:
+    places = [place for place, letter in enumerate(word) if letter in table or letter.lower() in table]
+    count = min(len(places), max(1, round(share * len(places))))
+    characters = list(word)
+    for place in sorted(places, key=lambda _: draw())[:count]:
+        letter = word[place]
+        characters[place] = _pick(table.get(letter) or table[letter.lower()], draw)
+    return "".join(characters)
+
+
+def _between(word: str, characters: str, share: float, draw: Draw) -> str:
+    gaps = list(range(1, len(word)))
+    count = min(len(gaps), max(1, round(share * len(gaps))))
+    chosen = set(sorted(gaps, key=lambda _: draw())[:count])
+    return "".join(_pick(characters, draw) + letter if place in chosen else letter for place, letter in enumerate(word))
+
+
+def _pick(characters: str, draw: Draw) -> str:
+    return characters[int(draw() * len(characters))]

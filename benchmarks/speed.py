@@ -1,0 +1,215 @@
+"""What it takes to vectorize MASSIVE: seconds, core-seconds and memory, preparation included, each system in its own process.
+
+    python benchmarks/speed.py [--v1 V1.safetensors] [--only SYSTEM] [--texts N] [--embedding FILE] [--quick]
+
+After the RETVec paper's table of vectorizing speed (NeurIPS 2023, section 4). Vocabularies are learned (preparation) and
+turn texts into rows of a table; RETVec has nothing to learn: its preparation is loading, and it gives the words' vectors
+themselves. Texts are the training file of MASSIVE, spread evenly over its 52 locales.
+"""
+
+import argparse
+import csv
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from common import DATA, RESULTS, Row, Rows, markdown_table
+from systems import available
+
+TENSORFLOW: Final = "ours, TensorFlow"
+V1_TENSORFLOW: Final = "RETVec v1, TensorFlow"
+FILE: Final = "ours, int8 file with pool"
+SYSTEMS: Final = ("Whitespace", "SentencePiece", "BPE", "fastText vectors", V1_TENSORFLOW, TENSORFLOW, FILE)
+SLOTS: Final = 32
+CHARS: Final = 256
+_CHUNK: Final = 1024
+
+Vectorize = Callable[[Sequence[str]], Any]
+
+
+def prepare(system: str, texts: Sequence[str], embedding: str, file: Path) -> Vectorize:
+    """Everything before the first text: learning a vocabulary, or loading."""
+    if system == FILE:
+        from retvec_lite import TextClassifier
+
+        return TextClassifier.load(file).probabilities
+    if system in (TENSORFLOW, V1_TENSORFLOW):
+        return _tensorflow(embedding)
+    from baselines import FREE, VECTORIZERS, FastTextVectors, words_of
+
+    if system == "fastText vectors":
+        vectors = FastTextVectors.learn(texts, FREE, epochs=1)
+        return lambda chunk: [np.stack([vectors.vector(word) for word in words_of(text)] or [0]) for text in chunk]
+    return VECTORIZERS[system].learn(texts, FREE).tokens
+
+
+def _tensorflow(embedding: str) -> Vectorize:
+    from retvec_lite.quiet import load_tensorflow
+
+    load_tensorflow()
+    import tensorflow as tf
+
+    from retvec_lite.config import EncoderConfig
+    from retvec_lite.modeling.classifier import embed_bits
+    from retvec_lite.modeling.encoder import encode_words, word_bits
+    from retvec_lite.training.texts import codepoint_rows
+    from retvec_lite.training.train import choose_embedding
+
+    chosen = choose_embedding(embedding)
+    assert chosen is not None
+    config = EncoderConfig(max_chars=CHARS, max_words=SLOTS, word_length=chosen.word_length)
+    weights = {name: tf.constant(value) for name, value in chosen.weights.items()}
+    graph = tf.function(
+        lambda rows: embed_bits(word_bits(encode_words(rows, config)), weights),
+        input_signature=[tf.TensorSpec([None, CHARS], tf.int32)],
+        autograph=False,
+    )
+    graph(codepoint_rows(["hello"], CHARS))  # tracing is preparation, too
+    return lambda chunk: graph(codepoint_rows(chunk, CHARS)).numpy()
+
+
+def build_file(path: Path, embedding: str) -> None:
+    """An exported file with an untrained `pool` head: time does not depend on its values."""
+    from retvec_lite.classifier_file import Classifier
+    from retvec_lite.config import EncoderConfig
+    from retvec_lite.converters.export import convert, package
+    from retvec_lite.converters.quantize import quantize
+    from retvec_lite.converters.recipes import find_recipe
+    from retvec_lite.heads import PoolHead
+    from retvec_lite.training.train import choose_embedding
+
+    chosen = choose_embedding(embedding)
+    assert chosen is not None
+    labels = tuple(f"intent {number}" for number in range(60))
+    head, config = PoolHead(), EncoderConfig(max_chars=CHARS, max_words=SLOTS, word_length=chosen.word_length)
+    weights = head.initial_weights(np.random.default_rng(0), chosen.dimension, len(labels), SLOTS)
+    classifier = Classifier(config, head, labels, {**chosen.weights, **weights}, {"name": chosen.name, "card": {}}, {})
+    recipe = find_recipe("int8")
+    model = quantize(convert(classifier), recipe.name)
+    path.write_bytes(package(model, classifier, recipe, dict([recipe.oldest_runtime])))
+
+
+def measure(system: str, texts: Sequence[str], embedding: str, file: Path) -> dict[str, float]:
+    """Prepare and vectorize; to be run in a process of its own."""
+    before = peak_megabytes()
+    wall, core = time.perf_counter(), time.process_time()
+    vectorize = prepare(system, texts, embedding, file)
+    prepared, prepared_core = time.perf_counter() - wall, time.process_time() - core
+    wall, core = time.perf_counter(), time.process_time()
+    for start in range(0, len(texts), _CHUNK):
+        vectorize(texts[start : start + _CHUNK])
+    return {
+        "prepare_seconds": prepared,
+        "prepare_core_seconds": prepared_core,
+        "seconds": time.perf_counter() - wall,
+        "core_seconds": time.process_time() - core,
+        "peak_megabytes": peak_megabytes(),
+        "megabytes_before": before,
+    }
+
+
+def peak_megabytes() -> float:
+    """Peak resident memory of this process so far."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # Not getrusage, where a process begins with the peak of the one that started it.
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def read_texts(data: Path, count: int) -> list[str]:
+    """Texts of MASSIVE's training file, spread evenly; all of them for `count` 0."""
+    path = data / "massive" / "train.csv"
+    if not path.is_file():
+        raise SystemExit(f"Expected the data set at {path}: pass --data DIR (see docs/benchmarks.md).")
+    with path.open(encoding="utf-8", newline="") as file:
+        texts = [row["text"] for row in csv.DictReader(file)]
+    return texts[:: max(1, len(texts) // count)][:count] if count else texts
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    """Start a process for each system that is not measured yet, and write the table of all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
+    parser.add_argument("--only", choices=SYSTEMS, action="append", help="a system (default: all)")
+    parser.add_argument("--texts", type=int, default=0, metavar="N", help="of MASSIVE (default: all 598,728)")
+    parser.add_argument("--embedding", default="default", metavar="FILE")
+    parser.add_argument("--v1", metavar="FILE", help="the released weights as import-embedding wrote them")
+    parser.add_argument("--quick", action="store_true", help="5,200 texts, without fastText vectors")
+    parser.add_argument("--worker", choices=SYSTEMS, help=argparse.SUPPRESS)
+    parser.add_argument("--build", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args(None if arguments is None else list(arguments))
+    if args.build:
+        build_file(args.file, args.embedding)
+        return
+    if args.worker:
+        print(json.dumps(measure(args.worker, read_texts(args.data, args.texts), args.embedding, args.file)))
+        return
+    count = 5200 if args.quick else args.texts
+    systems = args.only or [system for system in SYSTEMS if not (args.quick and system == "fastText vectors")]
+    chosen = available(systems, args.v1, asked_for=bool(args.only))
+    if args.v1 is None and V1_TENSORFLOW in chosen:
+        parser.error(f"{V1_TENSORFLOW} needs --v1 FILE")
+    rows = Rows(RESULTS / ("speed-quick" if args.quick else "speed"), ["system"], table)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "classifier.tflite"
+        for system in chosen:
+            embedding = args.v1 if system == V1_TENSORFLOW else args.embedding
+            row: Row = {"system": system, "settings": {"texts": count, "embedding": Path(embedding).name}}
+            if rows.has(row):
+                continue
+            print(f"{system} ...", file=sys.stderr, flush=True)
+            shared = ["--embedding", embedding, "--file", str(file)]
+            if system == FILE:
+                _step("--build", *shared)
+            found = _step("--worker", system, "--texts", str(count), "--data", str(args.data), *shared)
+            rows.add(row | json.loads(found.splitlines()[-1]))
+    rows.show()
+
+
+def table(rows: list[Row]) -> str:
+    """One line for each system."""
+    header = [
+        "system",
+        "preparation",
+        "... core-seconds",
+        "vectorizing",
+        "... core-seconds",
+        "peak resident memory",
+        "... of it texts and Python",
+    ]
+    return markdown_table(
+        header,
+        [
+            [
+                row["system"],
+                f"{row['prepare_seconds']:.1f} s",
+                f"{row['prepare_core_seconds']:.1f} s",
+                f"{row['seconds']:.1f} s",
+                f"{row['core_seconds']:.1f} s",
+                f"{row['peak_megabytes']:.0f} MB",
+                f"{row['megabytes_before']:.0f} MB",
+            ]
+            for row in sorted(rows, key=lambda row: SYSTEMS.index(row["system"]))
+        ],
+    )
+
+
+def _step(*arguments: str) -> str:
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    command = [sys.executable, __file__, *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,320 @@
+"""Every system of the tables by name: trained once, kept in a folder, measured by many commands.
+
+A system is a vectorizer under one of the product's heads, or fastText as a whole product. All are trained on the same
+texts with the same mistyped copies, the same number of epochs, and stop on the same validation texts. Ours are trained by
+`retvec_lite.training`, converted and quantized by the functions behind `retvec-lite export` (its gate, which runs every
+file on every runtime, is for releases), and measured as the int8 file that a phone would get.
+"""
+
+import dataclasses
+import hashlib
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from baselines import FREE, SMALL, VECTORIZERS, FastTextVectors, TableSize
+from data_sets import Task
+from fasttext_product import load_fasttext, train_fasttext
+
+from retvec_lite import TextClassifier
+from retvec_lite.embedding_file import load_default_embedding, load_embedding
+from retvec_lite.files import atomic_write
+
+Probabilities = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+
+OURS: Final = "ours"
+TUNED: Final = "ours, fine-tuned"
+RAW: Final = "RETVec-raw"
+V1: Final = "RETVec v1"
+FASTTEXT: Final = "fastText"
+FASTTEXT_CLEAN: Final = "fastText, no typos in training"
+VECTORS: Final = "fastText vectors"
+
+TABLES: Final[Mapping[str, tuple[str, TableSize]]] = {
+    f"{kind}{suffix}": (kind, size)
+    for kind in (*VECTORIZERS, VECTORS)
+    for suffix, size in (("", FREE), (", under 1 MB", SMALL))
+}
+"""Vectorizers with a table, each as large as usual and as large as 1 MB allows: system -> vectorizer, size."""
+
+PACKAGES: Final[Mapping[str, str]] = {"SentencePiece": "sentencepiece", "BPE": "tokenizers", "fastText": "fasttext"}
+"""Beginning of a system's name -> the package that it needs beside the project's own."""
+
+RETVECS: Final = (OURS, TUNED, V1, RAW)
+WHOLE: Final = (FASTTEXT, FASTTEXT_CLEAN)
+"""Systems that are no vectorizer: their head is called `whole`."""
+NO_HEAD: Final = "whole"
+RECIPE: Final = "int8"
+"""Of our files, unless a table is about recipes."""
+SYSTEMS: Final = (*RETVECS, *TABLES, *WHOLE)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How systems are trained.
+
+    Attributes:
+        seed: of everything random in training.
+        epochs: at most, the same for every system; None: by the size of the data, as the product chooses.
+        autotune: seconds that fastText may tune itself.
+        embedding: of ours: `default` or a file.
+        v1: the imported weights of RETVec v1; None: that system cannot be built.
+        work: the folder of trained systems.
+    """
+
+    seed: int
+    epochs: int | None
+    autotune: int
+    embedding: str
+    v1: Path | None
+    work: Path
+
+
+@dataclass(frozen=True)
+class Product:
+    """A trained system.
+
+    Attributes:
+        labels: class names in the order of the columns.
+        probabilities: texts -> float32 `[texts, classes]`.
+        bytes: of all files that a device needs, vocabulary included.
+        parameters: trained and frozen numbers; None where the system does not tell (a pruned fastText model).
+        folder: where it is kept.
+        facts: of the training: seconds and what else is worth a look.
+    """
+
+    labels: tuple[str, ...]
+    probabilities: Probabilities
+    bytes: int
+    parameters: int | None
+    folder: Path
+    facts: Mapping[str, Any]
+
+
+def available(systems: Sequence[str], v1: Path | str | None, *, asked_for: bool) -> list[str]:
+    """The systems that can be built here; what is left out is told on standard error.
+
+    Args:
+        systems: names that begin like those of `SYSTEMS`.
+        v1: the file of RETVec v1, if there is one.
+        asked_for: whether somebody named them: then nothing is left out, and what is missing is an error later on.
+    """
+    if asked_for:
+        return list(systems)
+    found = []
+    for system in systems:
+        package = next((package for name, package in PACKAGES.items() if system.startswith(name)), None)
+        if package is not None and importlib.util.find_spec(package) is None:
+            print(f"{system} is left out: no package {package} (see benchmarks/baselines.py).", file=sys.stderr)
+        elif system.startswith(V1) and v1 is None:
+            print(f"{system} is left out: no --v1 FILE was given.", file=sys.stderr)
+        else:
+            found.append(system)
+    return found
+
+
+def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any]:
+    """What decides a trained system, as results note it: JSON-ready, equal for what would be trained alike."""
+    settings: dict[str, Any] = {
+        "system": system,
+        "head": head,
+        "seed": plan.seed,
+        "epochs": plan.epochs,
+        "texts": fingerprint([*task.training.texts, *task.training.labels, *task.validation.texts]),
+    }
+    if system in RETVECS:
+        settings["embedding"] = _embedding_digest(system, plan)
+    if system in TABLES:
+        settings["table"] = dataclasses.asdict(TABLES[system][1])
+    if system in WHOLE:
+        # Epochs are what fastText tunes.
+        settings |= {"epochs": None, "autotune": plan.autotune}
+    return settings
+
+
+def build(system: str, head: str, task: Task, plan: Plan) -> Product:
+    """Load the system from the work folder, or train it and keep it there.
+
+    Raises:
+        SystemExit: when a baseline's package or the file of RETVec v1 is missing.
+    """
+    settings = settings_of(system, head, plan, task)
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+    folder = plan.work / f"{_slug(task.name)}-{_slug(system)}-{_slug(head)}-{plan.seed}-{digest}"
+    done = folder / "facts.json"
+    if not done.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        began = time.perf_counter()
+        facts = _train(system, head, task, plan, folder)
+        facts |= {"seconds": round(time.perf_counter() - began, 1), "settings": settings}
+        # Last: a folder without it was interrupted, and is made again.
+        atomic_write(done, json.dumps(facts, indent=1, ensure_ascii=False).encode())
+    return _load(system, folder, json.loads(done.read_text(encoding="utf-8")), plan)
+
+
+def export_files(folder: Path, recipes: Sequence[str]) -> dict[str, Path]:
+    """The files of one of our systems under the given recipes; made from its weights unless they are there."""
+    files = {recipe: _file(folder, recipe) for recipe in recipes}
+    missing = [recipe for recipe, file in files.items() if not file.is_file()]
+    if missing:
+        from retvec_lite.classifier_file import load_classifier
+        from retvec_lite.converters.export import convert, package
+        from retvec_lite.converters.quantize import quantize
+        from retvec_lite.converters.recipes import find_recipe
+
+        classifier = load_classifier(folder)
+        model = convert(classifier)
+        for recipe in map(find_recipe, missing):
+            data = package(quantize(model, recipe.name), classifier, recipe, dict([recipe.oldest_runtime]))
+            atomic_write(files[recipe.name], data)
+    return files
+
+
+def _file(folder: Path, recipe: str) -> Path:
+    return folder / f"classifier-{recipe}.tflite"
+
+
+def fingerprint(texts: Sequence[str]) -> str:
+    """A short digest of texts: trained files of other rows are other files."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _train(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
+    if system in WHOLE:
+        return _train_fasttext(system, task, plan, folder)
+    # Told apart here, so that fastText alone can be measured without waiting for TensorFlow.
+    from retvec_lite.quiet import load_tensorflow
+
+    load_tensorflow()
+    return (
+        _train_ours(system, head, task, plan, folder)
+        if system in RETVECS
+        else _train_table(system, head, task, plan, folder)
+    )
+
+
+def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
+    copies: Sequence[Sequence[str]] = [task.training.texts]
+    if system == FASTTEXT:
+        from retvec_lite.training.fit import augmented_copies
+
+        copies = augmented_copies(task.training.texts, _settings(task, plan))
+    trained = train_fasttext(
+        copies,
+        task.training.labels,
+        task.validation.texts,
+        task.validation.labels,
+        seconds=plan.autotune,
+        seed=plan.seed,
+        path=folder / "model.ftz",
+    )
+    return {"labels": trained.labels, "bytes": trained.bytes, "parameters": None}
+
+
+def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
+    from retvec_lite.training.progress import progress
+    from retvec_lite.training.train import choose_embedding, train
+
+    fine_tune = system == TUNED
+    with progress() as report:
+        trained = train(
+            task.training,
+            task.validation,
+            head=head,
+            embedding=choose_embedding(_embedding_name(system, plan)),
+            fine_tune=fine_tune,
+            settings=_settings(task, plan, fine_tune=fine_tune),
+            report=report,
+        )
+    atomic_write(folder / "classifier.safetensors", trained.classifier.to_bytes())
+    file = export_files(folder, [RECIPE])[RECIPE]
+    return {
+        "labels": trained.classifier.labels,
+        "bytes": file.stat().st_size,
+        "parameters": sum(value.size for value in trained.classifier.weights.values()),
+        "epochs": trained.classifier.training["epochs"],
+        "validation": {f"{rate:g}": found.accuracy for rate, found in trained.validation.items()},
+    }
+
+
+def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
+    from table_network import same_label_in_file, train_table
+
+    from retvec_lite.training.fit import augmented_copies
+    from retvec_lite.training.progress import progress
+
+    kind, size = TABLES[system]
+    settings = _settings(task, plan)
+    if kind == VECTORS:
+        # What the head will see: skip-grams may learn from the mistyped copies which words belong together.
+        texts = [text for copy in augmented_copies(task.training.texts, settings) for text in copy]
+        vectorizer: Any = FastTextVectors.learn(texts, size)
+    else:
+        vectorizer = VECTORIZERS[kind].learn(task.training.texts, size)
+    with progress() as report:
+        classifier = train_table(task, kind, vectorizer, head, size.dimension, settings, report)
+    used = classifier.save(folder, kind)
+    agreement = same_label_in_file(classifier, folder, task.validation.texts[:100])
+    if agreement < 0.99:
+        raise SystemExit(
+            f"Expected {folder} to compute what was trained, received other labels for {1 - agreement:.1%}."
+        )
+    return {"labels": classifier.labels, "bytes": used, "parameters": classifier.parameters}
+
+
+def _load(system: str, folder: Path, facts: dict[str, Any], plan: Plan) -> Product:
+    labels = tuple(facts["labels"])
+    if system in WHOLE:
+        probabilities: Probabilities = load_fasttext(folder / "model.ftz", labels).probabilities
+    elif system in RETVECS:
+        probabilities = TextClassifier.load(_file(folder, RECIPE)).probabilities
+    else:
+        from table_network import load_table_classifier
+
+        probabilities = load_table_classifier(folder).probabilities
+    return Product(labels, probabilities, facts["bytes"], facts["parameters"], folder, facts)
+
+
+def _settings(task: Task, plan: Plan, *, fine_tune: bool = False) -> Any:
+    """The product's own settings for so many texts."""
+    from retvec_lite.training.settings import recommended
+
+    chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
+    return recommended(len(task.training), fine_tune=fine_tune, **chosen)
+
+
+def _embedding_name(system: str, plan: Plan) -> str:
+    if system == RAW:
+        return "raw"
+    if system != V1:
+        return plan.embedding
+    if plan.v1 is None:
+        raise SystemExit(
+            "Expected --v1 FILE for RETVec v1 (what `retvec-lite import-embedding` made of the released weights), received none."
+        )
+    return str(plan.v1)
+
+
+def _embedding_digest(system: str, plan: Plan) -> str:
+    name = _embedding_name(system, plan)
+    if name == "raw":
+        return "raw"
+    chosen = load_default_embedding() if name == "default" else load_embedding(name)
+    digest = hashlib.sha256()
+    for weight in sorted(chosen.weights):
+        digest.update(chosen.weights[weight].tobytes())
+    return digest.hexdigest()[:12]
+
+
+def _slug(name: str) -> str:
+    return "".join(character if character.isalnum() else "_" for character in name.lower())

@@ -1,0 +1,306 @@
+"""Heads on tables: what the compared vectorizers are trained with, measured with and stored as.
+
+Everything but the table is the product's own: heads, dropout, grid of the matrices, optimizer, schedule, early stopping on
+the same mistyped validation texts. A table takes the place of the embedding and trains at the head's full rate, because
+it starts from nothing.
+"""
+
+import functools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+from baselines import VECTORIZERS, FastTextVectors, Vectorizer, eight_bit_rows, row_scales, words_of
+from data_sets import Task
+
+from retvec_lite.converters.quantize import quantize
+from retvec_lite.converters.tflite import Entry, to_tflite
+from retvec_lite.files import atomic_write
+from retvec_lite.heads import HEADS, HeadSpec, head_from_dict
+from retvec_lite.modeling.fused_lstm import fused_lstm
+from retvec_lite.modeling.heads import head_logits, scan_lstm
+from retvec_lite.quiet import silent_standard_error
+from retvec_lite.runtime import load_interpreter
+from retvec_lite.safetensors_io import read_safetensors, safetensors_bytes
+from retvec_lite.training.batches import epoch
+from retvec_lite.training.fit import VALIDATION_RATES, Report, augmented_copies
+from retvec_lite.training.grid import EIGHT_BITS
+from retvec_lite.training.network import Array, Network, class_weights, cosine_schedule
+from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.texts import Ids
+from retvec_lite.typos import mistype_many
+
+TABLE: Final = "embedding/table"
+_BATCH: Final = 256
+_MOST_SLOTS: Final = 256
+
+
+class TableNetwork(Network):
+    """`Network` with a trained table in the place of the word embedding."""
+
+    def __init__(self, head: HeadSpec, weights: Mapping[str, Array], *arguments: Any, **settings: Any) -> None:
+        rows = np.arange(len(weights[TABLE]), dtype=np.int32)[:, None]
+        super().__init__(head, weights, None, rows, *arguments, **settings)
+
+    def _embeddings(self, table: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        mask = tf.cast(tf.gather(table[:, 0] != 0, ids), tf.float32)
+        # Times one: the gradient of a bare gather is sparse, which the global clipping norm does not take.
+        trained = tf.convert_to_tensor(self._variables[TABLE]) * 1.0
+        return tf.gather(tf.gather(trained, table[:, 0]), ids), mask
+
+
+@dataclass(frozen=True)
+class TableClassifier:
+    """A head on a vectorizer, as a device would run it: table in 8 bits, matrices on the 8-bit grid.
+
+    Attributes:
+        labels: class names in the order of the columns.
+        head: which head.
+        max_words: token slots.
+        weights: `head/...` and, for a trained table, `embedding/table`.
+        vectorizer: of a trained table, or fastText vectors.
+    """
+
+    labels: tuple[str, ...]
+    head: HeadSpec
+    max_words: int
+    weights: Mapping[str, Array]
+    vectorizer: Vectorizer | FastTextVectors
+
+    @functools.cached_property
+    def _answer(self) -> Any:
+        """Embeddings `[batch, slots, dimension]` and their mask -> probabilities, compiled once."""
+        head_weights = {name: value for name, value in self.weights.items() if name != TABLE}
+
+        def answer(embeddings: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+            return tf.nn.softmax(head_logits(embeddings, mask, self.head, head_weights, scan_lstm))
+
+        return tf.function(answer, jit_compile=True, autograph=False)
+
+    def probabilities(self, texts: Sequence[str]) -> Array:
+        """float32 `[texts, classes]`."""
+        found = np.zeros((len(texts), len(self.labels)), np.float32)
+        for start in range(0, len(texts), _BATCH):
+            chunk = texts[start : start + _BATCH]
+            # The last chunk and single texts are filled up to few shapes: XLA compiles one graph for each.
+            size = 1 if len(chunk) == 1 else _BATCH
+            embeddings, mask = self._embed(chunk, size)
+            found[start : start + len(chunk)] = self._answer(embeddings, mask).numpy()[: len(chunk)]
+        return found
+
+    def _embed(self, texts: Sequence[str], size: int) -> tuple[Array, Array]:
+        mask = np.zeros((size, self.max_words), np.float32)
+        if isinstance(self.vectorizer, FastTextVectors):
+            embeddings = np.zeros((size, self.max_words, self.vectorizer.dimension), np.float32)
+            for row, text in enumerate(texts):
+                for slot, word in enumerate(words_of(text)[: self.max_words]):
+                    embeddings[row, slot] = self.vectorizer.vector(word)
+                    mask[row, slot] = 1.0
+            return embeddings, mask
+        ids = np.zeros((size, self.max_words), np.int32)
+        ids[: len(texts)] = padded(self.vectorizer.tokens(texts), self.max_words)
+        return self.weights[TABLE][ids], (ids != 0).astype(np.float32)
+
+    @property
+    def parameters(self) -> int:
+        """Numbers in table and head."""
+        table = self.vectorizer.parameters if isinstance(self.vectorizer, FastTextVectors) else 0
+        return table + sum(value.size for value in self.weights.values())
+
+    def to_tflite(self) -> bytes:
+        """The network that a device runs, int8: token rows int32 `[1, max_words]` -> probabilities.
+
+        Of fastText vectors the table is not inside (an app would compute the means itself): `device_bytes` counts it.
+        """
+        if isinstance(self.vectorizer, FastTextVectors):
+            table = np.zeros((1, self.vectorizer.dimension), np.float32)
+        else:
+            table = self.weights[TABLE]
+        scales, integers = row_scales(table), eight_bit_rows(table)[1]
+        head_weights = {name: value for name, value in self.weights.items() if name != TABLE}
+
+        def answer(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+            mask = tf.cast(tf.not_equal(codepoints, 0), tf.float32)
+            # The converter's name for where the network begins, which alone is quantized: the table already is.
+            bits = tf.cast(tf.gather(integers, codepoints), tf.float32) * tf.gather(scales, codepoints)
+            logits = head_logits(bits, mask, self.head, head_weights, fused_lstm)
+            return {"bits": bits, "probabilities": tf.nn.softmax(logits)}
+
+        spec = tf.TensorSpec([1, self.max_words], tf.int32, "codepoints")
+        with silent_standard_error():
+            model = to_tflite([Entry(tf.function(answer, input_signature=[spec], autograph=False))])
+        return quantize(model, "int8")
+
+    def device_bytes(self, model: bytes) -> int:
+        """What a device needs: the network, and the vocabulary or the table of vectors."""
+        if isinstance(self.vectorizer, FastTextVectors):
+            return len(model) + self.vectorizer.device_bytes()
+        return len(model) + len(self.vectorizer.vocabulary())
+
+    def save(self, folder: Path, kind: str) -> int:
+        """Write the files of a device and what `load_table_classifier` needs; returns the bytes of the former."""
+        model = self.to_tflite()
+        folder.mkdir(parents=True, exist_ok=True)
+        about = {
+            "kind": kind,
+            "labels": self.labels,
+            "head": self.head.to_dict(),
+            "max_words": self.max_words,
+        }
+        if isinstance(self.vectorizer, FastTextVectors):
+            self.vectorizer.save(folder / "vectors.bin")
+        else:
+            atomic_write(folder / "vocabulary", self.vectorizer.vocabulary())
+        atomic_write(folder / "network.tflite", model)
+        atomic_write(folder / "weights.safetensors", safetensors_bytes(self.weights, {"about": json.dumps(about)}))
+        return self.device_bytes(model)
+
+
+def load_table_classifier(folder: Path) -> TableClassifier:
+    """What `TableClassifier.save` wrote."""
+    weights, metadata = read_safetensors(folder / "weights.safetensors")
+    about = json.loads(metadata["about"])
+    vectorizer: Vectorizer | FastTextVectors
+    if about["kind"] in VECTORIZERS:
+        vectorizer = VECTORIZERS[about["kind"]].read((folder / "vocabulary").read_bytes())
+    else:
+        vectorizer = FastTextVectors.load(folder / "vectors.bin")
+    return TableClassifier(
+        tuple(about["labels"]), head_from_dict(about["head"]), about["max_words"], weights, vectorizer
+    )
+
+
+def same_label_in_file(classifier: TableClassifier, folder: Path, texts: Sequence[str]) -> float:
+    """Share of the texts that the file `network.tflite` gives the same label as `probabilities`.
+
+    Of fastText vectors the file holds no table, so that there is nothing to compare: 1.
+    """
+    if isinstance(classifier.vectorizer, FastTextVectors):
+        return 1.0
+    interpreter = load_interpreter("ai-edge-litert", folder / "network.tflite")
+    rows = padded(classifier.vectorizer.tokens(texts), classifier.max_words)
+    found = []
+    for row in rows:
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], row[None])
+        interpreter.invoke()
+        found.append(int(interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0].argmax()))
+    return float((np.array(found) == classifier.probabilities(texts).argmax(axis=1)).mean())
+
+
+def train_table(
+    task: Task,
+    kind: str,
+    vectorizer: Vectorizer | FastTextVectors,
+    head: str,
+    dimension: int,
+    settings: FitSettings,
+    report: Report,
+) -> TableClassifier:
+    """Train a head, and the vectorizer's table unless it is of fastText vectors."""
+    labels = task.training.classes
+    index = {label: place for place, label in enumerate(labels)}
+    targets = np.array([index[label] for label in task.training.labels], np.int32)
+    truth = np.array([index[label] for label in task.validation.labels], np.int32)
+    copies = augmented_copies(task.training.texts, settings)
+    held_out = [mistype_many(task.validation.texts, rate, settings.seed + 1) for rate in VALIDATION_RATES]
+    groups = [*copies, *held_out]
+    frozen: npt.NDArray[np.float16] | None = None
+    if isinstance(vectorizer, FastTextVectors):
+        words = sorted({word for group in groups for text in group for word in words_of(text)})
+        frozen = np.zeros((len(words) + 1, dimension), np.float16)
+        for place, word in enumerate(words, start=1):
+            frozen[place] = vectorizer.vector(word)
+        number = {word: place for place, word in enumerate(words, start=1)}
+        tokens = [[[number[word] for word in words_of(text)] for text in group] for group in groups]
+    else:
+        tokens = [vectorizer.tokens(group) for group in groups]
+    max_words = slots_for(tokens[0])
+    ids = [padded(group, max_words) for group in tokens]
+
+    rng = np.random.default_rng(settings.seed)
+    spec = HEADS[head]()
+    weights = spec.initial_weights(rng, dimension, len(labels), max_words)
+    batch_size = min(settings.batch_size, max(1, len(targets) // 4))
+    steps = settings.epochs * max(1, len(targets) // batch_size)
+    schedule = cosine_schedule(settings.learning_rate, steps, min(steps // 20, 500))
+    options: dict[str, Any] = {
+        "label_smoothing": settings.label_smoothing,
+        "dropout": settings.dropout,
+        "embedding_rate": 1.0,
+        "weight_decay": settings.weight_decay,
+        "seed": settings.seed,
+        "levels": EIGHT_BITS,
+    }
+    importance = class_weights(targets, len(labels))
+    if frozen is not None:
+        empty = np.zeros((len(frozen), 1), np.int32)
+        network: Network = Network(spec, weights, frozen, empty, importance, schedule, **options)
+    else:
+        table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
+        network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, **options)
+    best = _train(
+        network,
+        ids[: len(copies)],
+        targets,
+        ids[len(copies) :],
+        truth,
+        len(labels),
+        batch_size,
+        steps,
+        settings,
+        rng,
+        report,
+    )
+    if TABLE in best:
+        best[TABLE] = eight_bit_rows(best[TABLE])[0]
+    return TableClassifier(labels, spec, max_words, best, vectorizer)
+
+
+def _train(
+    network: Network,
+    copies: Sequence[Ids],
+    targets: npt.NDArray[np.int32],
+    held: Sequence[Ids],
+    truth: npt.NDArray[np.int32],
+    classes: int,
+    batch_size: int,
+    steps: int,
+    settings: FitSettings,
+    rng: np.random.Generator,
+    report: Report,
+) -> dict[str, Array]:
+    """The epochs as `retvec_lite.training.fit.fit` runs them; returns the weights of the best one."""
+    best_score, best, best_epoch = -math.inf, network.weights(), 0
+    count = 0
+    for number in range(settings.epochs):
+        for batch in epoch(copies[number % len(copies)], batch_size, rng):
+            network.train(batch, targets[batch.rows], count)
+            count += 1
+            report("training", min(count, steps), steps)
+        score = float(np.mean([(network.logits(ids, classes, _BATCH).argmax(1) == truth).mean() for ids in held]))
+        if score > best_score:
+            best_score, best, best_epoch = score, network.weights(), number
+        elif number - best_epoch >= settings.patience:
+            break
+    return best
+
+
+def slots_for(tokens: Sequence[Sequence[int]]) -> int:
+    """Token slots: the 99th percentile of the training texts, rounded up to a multiple of 8, as the product does it."""
+    longest = float(np.percentile([len(row) for row in tokens], 99, method="lower"))
+    return min(max(8, -(-int(longest) // 8) * 8), _MOST_SLOTS)
+
+
+def padded(tokens: Sequence[Sequence[int]], slots: int) -> Ids:
+    """int32 `[texts, slots]`: cut, or filled up with 0, the empty slot."""
+    ids = np.zeros((len(tokens), slots), np.int32)
+    for row, found in zip(ids, tokens, strict=True):
+        used = found[:slots]
+        row[: len(used)] = used
+    return ids

@@ -1,0 +1,196 @@
+import json
+from pathlib import Path
+
+import pytest
+from common import Row, Rows, grouped, kilobytes, spread, unlike
+from data_sets import load_task, sampled, sampled_of_each, script_of
+from plots import Point, draw_curves, draw_pareto, pareto_front
+from run import FOLDER, SCRIPTS
+
+
+def line_table(rows: list[Row]) -> str:
+    return "".join(f"{row['system']} {row['seed']} {row['accuracy']}\n" for row in rows)
+
+
+def opened(path: Path) -> Rows:
+    return Rows(path, ("system", "seed"), line_table)
+
+
+def row(system: str = "ours", seed: int = 0, epochs: int = 4, accuracy: float = 0.5) -> Row:
+    return {"system": system, "seed": seed, "settings": {"epochs": epochs, "rates": (0.0, 0.5)}, "accuracy": accuracy}
+
+
+def test_rows_are_kept_one_by_one_and_found_again(tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    rows = opened(path)
+    assert not rows.has(row())
+    rows.add(row())
+    rows.add(row(seed=1, accuracy=0.75))
+    again = opened(path)
+    assert again.has(row())
+    assert again.has(row(seed=1))
+    assert not again.has(row(seed=2))
+    assert not again.has(row(system="fastText"))
+    assert [found["accuracy"] for found in again] == [0.5, 0.75]
+    assert path.with_suffix(".md").read_text() == "ours 0 0.5\nours 1 0.75\n"
+
+
+def test_a_row_of_other_settings_counts_as_missing_and_is_replaced(tmp_path: Path) -> None:
+    rows = opened(tmp_path / "table")
+    rows.add(row(epochs=4))
+    assert not rows.has(row(epochs=16))
+    rows.add(row(epochs=16, accuracy=0.9))
+    assert rows.has(row(epochs=16))
+    assert not rows.has(row(epochs=4))
+    stored = json.loads((tmp_path / "table.json").read_text())
+    assert [found["accuracy"] for found in stored] == [0.9]
+
+
+def test_other_seeds_of_other_settings_go_with_it(tmp_path: Path) -> None:
+    rows = opened(tmp_path / "table")
+    for seed in (0, 1):
+        rows.add(row(seed=seed, epochs=4))
+        rows.add(row("fastText", seed=seed, epochs=4))
+    rows.add(row(seed=1, epochs=16))
+    assert [(found["system"], found["seed"], found["settings"]["epochs"]) for found in rows] == [
+        ("fastText", 0, 4),
+        ("fastText", 1, 4),
+        ("ours", 1, 16),
+    ]
+
+
+def test_a_seed_in_the_settings_is_no_other_way_of_measuring(tmp_path: Path) -> None:
+    rows = opened(tmp_path / "table")
+    for seed in (0, 1):
+        rows.add(row(seed=seed) | {"settings": {"epochs": 4, "seed": seed}})
+    assert [found["seed"] for found in rows] == [0, 1]
+
+
+def test_lines_that_were_trained_differently_are_called_so() -> None:
+    def line(texts: str, epochs: int | None, **more: int) -> Row:
+        return {"settings": {"texts": texts, "epochs": epochs, **more}}
+
+    assert unlike([line("a", 4), line("a", 4), line("a", None, autotune=300)]) == ""
+    assert "differ in epochs." in unlike([line("a", 4), line("a", None)])
+    assert "differ in training texts and epochs." in unlike([line("a", 4), line("b", 5)])
+    assert "differ in training texts." in unlike([line("a", 4), line("b", 4, autotune=300)])
+
+
+def test_the_spread_is_shown_from_two_seeds_on() -> None:
+    assert spread([0.9]) == "0.900"
+    assert spread([0.9, 0.92]) == "0.910 ± 0.014"
+    assert spread([12.0, 14.0, 16.0], 1) == "14.0 ± 2.0"
+
+
+def test_groups_keep_the_order_of_the_rows() -> None:
+    rows = [row("b", 0), row("a", 0), row("b", 1)]
+    assert [(key, len(found)) for key, found in grouped(rows, ["system"]).items()] == [(("b",), 2), (("a",), 1)]
+
+
+def test_sizes_are_in_thousands_of_bytes() -> None:
+    assert (kilobytes(999_499), kilobytes(1_234_567), kilobytes(None)) == ("999 kB", "1,235 kB", "-")
+
+
+def test_rows_are_drawn_from_the_whole_file_in_its_order() -> None:
+    assert sampled(10, 0) == sampled(10, 10) == sampled(10, 99) == list(range(10))
+    drawn = sampled(1000, 333)
+    assert drawn == sorted(set(drawn)) == sampled(1000, 333)
+    assert len(drawn) == 333
+    assert drawn != sampled(1000, 333, seed=1)
+    assert {row % 2 for row in drawn} == {0, 1}
+    assert drawn[-1] > 950
+
+
+def test_each_group_draws_for_itself() -> None:
+    groups = ["de", "en"] * 100
+    rows = sampled_of_each(groups, 20)
+    places = {group: {row // 2 for row in rows if groups[row] == group} for group in ("de", "en")}
+    assert rows == sorted(rows)
+    assert (len(places["de"]), len(places["en"])) == (20, 20)
+    assert places["de"] != places["en"]
+    assert sampled_of_each(["b", "a", "b"], 0) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("texts", "script"),
+    [
+        (["Grüße an alle"], "Latin"),
+        (["привет", "мир abc"], "Cyrillic"),
+        (["今天天气"], "Cjk"),
+        (["สวัสดี 123"], "Thai"),
+        (["123 !?"], "None"),
+    ],
+)
+def test_the_script_is_that_of_most_letters(texts: list[str], script: str) -> None:
+    assert script_of(texts) == script
+
+
+def write_csv(path: Path, rows: list[tuple[str, ...]], header: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(header + "\n" + "".join(",".join(cells) + "\n" for cells in rows), encoding="utf-8")
+
+
+def test_a_multilingual_task_keeps_languages_beside_its_test_texts(tmp_path: Path) -> None:
+    training = [(f"text {number}", f"l{number % 2}", lang) for lang in ("de", "en") for number in range(40)]
+    test = [("eins", "l0", "de"), ("one", "l1", "en"), ("two", "l0", "en")]
+    write_csv(tmp_path / "massive" / "train.csv", training, "text,label,lang")
+    write_csv(tmp_path / "massive" / "test.csv", test, "text,label,lang")
+    task = load_task(tmp_path, "MASSIVE", per_language=20)
+    assert len(task.training) + len(task.validation) == 40
+    assert len(task.validation) == 4
+    assert task.test.texts == ("eins", "one", "two")
+    assert task.languages == ("de", "en", "en")
+    assert len(load_task(tmp_path, "MASSIVE", rows=20).training) == 18
+
+
+def test_a_label_that_training_lacks_is_no_text_to_leave_out(tmp_path: Path) -> None:
+    folder = tmp_path / "sms_spam"
+    write_csv(folder / "train.csv", [(f"text {number}", f"l{number % 2}") for number in range(20)], "text,label")
+    write_csv(folder / "test.csv", [("eins", "l0"), ("never trained", "l9")], "text,label")
+    with pytest.raises(SystemExit, match=r"every label of .*sms_spam among its 20 training texts, received 'l9'"):
+        load_task(tmp_path, "SMS spam")
+
+
+def test_a_dev_split_is_used_where_there_is_one(tmp_path: Path) -> None:
+    rows = [(f"text {number}", f"l{number % 2}") for number in range(20)]
+    for name in ("train", "test", "dev"):
+        write_csv(tmp_path / "clinc150" / f"{name}.csv", rows, "text,label")
+    task = load_task(tmp_path, "CLINC150")
+    assert (len(task.training), len(task.validation), task.languages) == (20, 20, ())
+    assert task.validation.path.name == "dev.csv"
+
+
+def test_missing_data_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"Expected the data set at .*banking77.*train\.csv: pass --data DIR"):
+        load_task(tmp_path, "Banking77")
+
+
+def test_the_front_has_what_nothing_beats() -> None:
+    points = [
+        Point("small", "a", "int8", 10, 0.5),
+        Point("worse and larger", "a", "int8", 20, 0.4),
+        Point("as good and larger", "b", "int8", 30, 0.5),
+        Point("best", "b", "int8", 40, 0.9),
+        Point("same size, worse", "b", "int8", 10, 0.45),
+    ]
+    assert [point.line for point in pareto_front(points)] == ["small", "best"]
+
+
+def test_plots_are_png_files(tmp_path: Path) -> None:
+    curves = {"News": {"ours": [(0.0, 0.9, 0.01), (1.0, 0.8, 0.02)], "other": [(0.0, 0.8, 0.0), (1.0, 0.3, 0.0)]}}
+    draw_curves(curves, tmp_path / "curves.png", "mistyped words (%)")
+    draw_pareto(
+        {"bytes": [Point("a", "ours", "int8", 1e5, 0.9), Point("b", "v1", "int8", 1e6, 0.8)]}, tmp_path / "pareto.png"
+    )
+    for name in ("curves", "pareto"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_run_gives_scripts_only_options_that_they_have() -> None:
+    assert len({script.name for script in SCRIPTS}) == len(SCRIPTS)
+    for script in SCRIPTS:
+        source = (FOLDER / script.name).read_text("utf-8")
+        shared = "add_common_arguments(parser" in source
+        for option, given in (("--quick", True), ("--data", script.data), ("--v1", script.v1)):
+            if given:
+                assert shared or f'"{option}"' in source, (script.name, option)
