@@ -1,175 +1,208 @@
-"""What the encoder costs, and what one `retvec-lite classify` costs.
+"""What a text costs: our files beside the archived project's, fastText and the arithmetic's floor, in one run.
 
-    python benchmarks/latency.py [--classifier DIR] [--quick]
+    python benchmarks/latency.py [--archived PYTHON] [--quick] [--only STEP,...] [--files FOLDER] [--v1 FILE]
 
-The encoder's share: an exported file beside the same file with its encoder cut off and fed with ready words and bits, in
-one process, taking turns, medians; the first file a second time as the control. The text has 60 words in 64 slots.
-Without --classifier, a `pool` head for 77 labels with untrained weights: time does not depend on their values.
+Every table's rows are measured in one process, taking turns, medians; its first row a second time as the control. Texts have 10,
+30, 60 and 120 words, in 64 slots of 512 code points (120 words: in 128 of 1,024). *plain* is the graph of `classify` alone,
+*short* that of the smallest signature for the text; *signature* is the latter through Python's signature runner; *classifier* is `TextClassifier`: from a Python string to probabilities, by the signature that the text fits into; *network* is the
+plain graph with its encoder cut off, fed with ready words and bits: what is less is what the encoder costs.
+
+--archived names the Python of an environment with tensorflow-text and fasttext-wheel (see latency_archived.py); without it those rows
+are left out, and the results say so. --files keeps the built files in a folder, and takes those it finds there. --only runs
+some of the steps again and keeps the other results.
 """
 
 import argparse
 import json
 import os
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
-import numpy as np
-from common import RESULTS, markdown_table, write_results
+from common import RESULTS, ROOT, read_results, write_results
+from latency_tables import curve_plot, tables
 
-SLOTS: Final = 64
-CHARS: Final = 512
-SENTENCE: Final = "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now "
+from retvec_lite.runtime import read_artifact
+from retvec_lite.starter_data import starter_file
 
+Row = dict[str, Any]
 
-def build(folder: Path) -> None:
-    """Write `full-RECIPE.tflite` and `network-RECIPE.tflite`. Imports TensorFlow: runs in a process of its own."""
-    from retvec_lite.classifier_file import Classifier
-    from retvec_lite.config import EncoderConfig
-    from retvec_lite.converters.export import convert
-    from retvec_lite.converters.quantize import quantize
-    from retvec_lite.embedding_file import load_default_embedding
-    from retvec_lite.heads import PoolHead
-
-    config = EncoderConfig(max_chars=CHARS, max_words=SLOTS)
-    labels = tuple(f"label {number}" for number in range(77))
-    embedding = load_default_embedding()
-    head = PoolHead()
-    weights = head.initial_weights(np.random.default_rng(0), embedding.dimension, len(labels), SLOTS)
-    classifier = Classifier(config, head, labels, {**embedding.weights, **weights}, {"name": embedding.name}, {})
-    float32 = convert(classifier)
-    for recipe in ("float32", "int8", "int8-dynamic"):
-        model = quantize(float32, recipe)
-        (folder / f"full-{recipe}.tflite").write_bytes(model)
-        (folder / f"network-{recipe}.tflite").write_bytes(without_encoder(model))
+HERE: Final = Path(__file__).resolve().parent
+STEPS: Final = ("ai-edge-litert", "tflite-runtime", "archived", "start", "peak", "curve")
+"""The first two: all of ours on one runtime."""
+SLOTS: Final = (64, 128)
+WORDS: Final = {64: (10, 30, 60), 128: (120,)}
+LABELS: Final = 77
+CHARS_PER_SLOT: Final = 8
+RUNTIMES: Final = ("ai-edge-litert", "tflite-runtime")
+RECIPES: Final = ("float32", "int8", "int8-dynamic", "int4")
+OLD_RUNTIME: Final = ("float32", "int8")
+"""The recipes that tflite-runtime 2.14 takes."""
+CURVE: Final = (1, 4, 8, 12, 16, 17, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64)
+V1: Final = ROOT.parent / "shared" / "upstream" / "retvec_v1_weights.npz"
 
 
-def without_encoder(model: bytes) -> bytes:
-    """The same file, with `words` and `bits` as inputs and without the operators that compute them."""
-    from retvec_lite.converters.editing import find_tensor, pack, schema, unpack
+class Bench:
+    """One run: where its files are, and how long it measures."""
 
-    edited = unpack(model)
-    graph = edited.subgraphs[0]
-    stages = [find_tensor(graph, name) for name in ("words", "bits")]
-    needed = {int(index) for index in graph.outputs}
-    kept = []
-    for operator in reversed(graph.operators):
-        if needed & set(map(int, operator.outputs)) - set(stages):
-            needed |= {int(index) for index in operator.inputs if index >= 0} - set(stages)
-            kept.append(operator)
-    graph.operators = kept[::-1]
-    graph.inputs = np.array(stages, np.int32)
-    entries = []
-    for name, index in zip(("words", "bits"), stages, strict=True):
-        entry = schema().TensorMapT()
-        entry.name, entry.tensorIndex = name, index
-        entries.append(entry)
-    edited.signatureDefs[0].inputs = entries
-    return pack(edited)
+    def __init__(self, folder: Path, quick: bool, archived: Path | None, v1: Path) -> None:
+        self.folder, self.quick, self.archived, self.v1 = folder, quick, archived, v1
+        self.rounds = 40 if quick else 60
+
+    def build(self) -> None:
+        """Our files, and the archived project's."""
+        quick = ["--quick"] if self.quick else []
+        _run([sys.executable, HERE / "latency_build.py", self.folder, *quick])
+        if self.archived and not (self.folder / "fasttext.ftz").exists():
+            v1 = ["--weights", self.v1] if self.v1.is_file() else []
+            size = (self.folder / "pool-64-int8.tflite").stat().st_size
+            slots = ",".join(map(str, SLOTS))
+            train = starter_file("train")
+            command = [HERE / "latency_archived.py", self.folder, "--labels", LABELS, "--slots", slots]
+            _run([self.archived, *command, "--train", train, "--size", size, *v1])
+
+    def ours(self, kinds: Sequence[str], recipes: Sequence[str], heads: Sequence[str] = ("pool",)) -> list[Row]:
+        """Contestants of ours, those whose file is there."""
+        found = []
+        for head in heads:
+            for slots in SLOTS:
+                for recipe in recipes:
+                    file = self.folder / f"{head}-{slots}-{recipe}.tflite"
+                    if file.exists():
+                        found += [row for kind in kinds for row in _contestants(file, f"{head} {recipe}", kind, slots)]
+        return found
+
+    def order(
+        self, runtime: str, contestants: list[Row], python: Path = Path(sys.executable), **more: Any
+    ) -> list[Row]:
+        """Have contestants measured, in a process of their own."""
+        words = (10, 60) if self.quick else tuple(word for group in WORDS.values() for word in group)
+        order = {
+            "runtime": runtime,
+            "contestants": contestants,
+            "words": words,
+            "threads": (1,) if self.quick else (1, 2),
+            "rounds": self.rounds,
+            **more,
+        }
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+            json.dump(order, file)
+            file.flush()
+            found: list[Row] = _measure(python, "times", file.name)
+        return found
+
+    def times(self, runtime: str) -> list[Row]:
+        """Every recipe of ours, and of the other heads, with 60 words, those with fewer bits."""
+        recipes = RECIPES if runtime == RUNTIMES[0] else OLD_RUNTIME
+        contestants = self.ours(("plain", "classifier", "network"), recipes)
+        others = self.ours(("plain", "network"), recipes[1:], ("cnn", "rnn", "bert"))
+        return self.order(runtime, contestants + [{**row, "words": (60,)} for row in others])
+
+    def against_archived(self) -> list[Row]:
+        """The archived project's files, fastText and ours on the runtime that TensorFlow Text brings, one process."""
+        if not self.archived:
+            return []
+        contestants: list[Row] = []
+        for slots in SLOTS:
+            for recipe in ("float32", "int8-dynamic"):
+                file = self.folder / f"archived-{slots}-{recipe}.tflite"
+                row = {"name": f"archived {recipe}", "file": str(file), "kind": "strings", "words": WORDS[slots]}
+                contestants += [row] if file.exists() else []
+        contestants += self.ours(("plain", "network"), ("float32", "int8", "int8-dynamic"))
+        contestants += self.ours(("short", "signature"), ("float32", "int8", "int8-dynamic"))
+        every = tuple(word for group in WORDS.values() for word in group)
+        fasttext = {"name": "fastText", "file": str(self.folder / "fasttext.ftz"), "kind": "fasttext", "words": every}
+        return self.order("tensorflow-text", [*contestants, fasttext], self.archived)
+
+    def start(self) -> list[Row]:
+        """Load, first answer and memory, each in seven fresh processes, medians."""
+        rows = []
+        for runtime in RUNTIMES:
+            for recipe in RECIPES if runtime == RUNTIMES[0] else OLD_RUNTIME:
+                file = self.folder / f"pool-64-{recipe}.tflite"
+                runs = [_measure(Path(sys.executable), "start", file, runtime) for _ in range(3 if self.quick else 7)]
+                row = {"runtime": runtime, "name": f"pool {recipe}", "bytes": file.stat().st_size}
+                rows.append(row | {name: median(run[name] for run in runs) for name in runs[0]})
+        return [*rows, _measure(Path(sys.executable), "command", self.folder / "pool-64-int8.tflite")]
+
+    def peak(self) -> list[Row]:
+        """The machine's best multiply-accumulates a microsecond, and how many our files take."""
+        from latency_build import HEADS, multiply_accumulates
+
+        found = _measure(Path(sys.executable), "peak", self.folder, RUNTIMES[0])
+        rows = [{"recipe": recipe, "per_microsecond": value} for recipe, value in found.items()]
+        return rows + [
+            {"name": file.stem, "multiply_accumulates": multiply_accumulates(file)}
+            for file in sorted(self.folder.glob("*-64-int8-dynamic.tflite"))
+            if file.stem.startswith(tuple(f"{head}-" for head in HEADS))
+        ]
+
+    def curve(self) -> list[Row]:
+        """What texts of 1 to 64 words cost: plain and through `TextClassifier`."""
+        contestants = self.ours(("plain", "classifier"), ("float32", "int8-dynamic"))
+        every = [{**row, "words": CURVE} for row in contestants if row["max_words"] == SLOTS[0]]
+        return self.order(RUNTIMES[0], every, words=CURVE[:: 4 if self.quick else 1], threads=(1,))
 
 
-def measure_share(folder: Path, runtime: str, rounds: int) -> list[dict[str, Any]]:
-    """Median microseconds of full graph, network alone and full graph again; runs in a process of its own."""
-    from retvec_lite import reference
-    from retvec_lite.config import EncoderConfig
-    from retvec_lite.runtime import load_interpreter
-
-    config = EncoderConfig(max_chars=CHARS, max_words=SLOTS)
-    text = " ".join((SENTENCE * 10).split()[:60])
-    codes = reference.codepoints(text, CHARS)
-    words = reference.words(codes, config)
-    inputs = {"int32 2": codes[None], "int32 3": words[None], "float32 3": reference.bits(words)[None]}
-    rows = []
-    for recipe in ("float32", "int8", "int8-dynamic"):
-        if runtime == "tflite-runtime" and recipe == "int8-dynamic":
-            continue
-        runs = {}
-        for name, file in (("full", "full"), ("network", "network"), ("control", "full")):
-            interpreter = load_interpreter(runtime, folder / f"{file}-{recipe}.tflite", 1)
-            interpreter.allocate_tensors()
-            for detail in interpreter.get_input_details():
-                key = f"{np.dtype(detail['dtype']).name} {len(detail['shape'])}"
-                interpreter.set_tensor(detail["index"], inputs[key])
-            runs[name] = (interpreter, [])
-        for turn in range(rounds + 20):
-            for interpreter, times in runs.values():
-                start = time.perf_counter_ns()
-                interpreter.invoke()
-                if turn >= 20:
-                    times.append((time.perf_counter_ns() - start) / 1000)
-        median = {name: statistics.median(times) for name, (_, times) in runs.items()}
-        share = 1.0 - median["network"] / median["full"]
-        rows.append({"runtime": runtime, "recipe": recipe, **median, "encoder_share": share})
+def _contestants(file: Path, name: str, kind: str, slots: int) -> list[Row]:
+    """One for a file and a way to run it; of the short graphs one for each, with the texts that it is the smallest for."""
+    row = {"name": f"{name}, {kind}", "kind": kind, "words": WORDS[slots]}
+    if kind not in ("short", "signature"):
+        path = file.with_name(f"network-{file.name}") if kind == "network" else file
+        return [row | {"file": str(path), "max_words": slots, "max_chars": slots * CHARS_PER_SLOT}]
+    rows, least = [], 0
+    for short in read_artifact(file).signatures[:-1]:
+        path = file.with_name(f"short{short.max_words}-{file.name}") if kind == "short" else file
+        words = [count for count in WORDS[slots] if least < count <= short.max_words]
+        shape = {"max_words": short.max_words, "max_chars": short.max_chars, "signature": short.name}
+        rows.append(row | shape | {"file": str(path), "words": words})
+        least = short.max_words
     return rows
 
 
-def measure_command(model: Path) -> dict[str, Any]:
-    """Wall time (median of 7 after one to warm the file cache) and peak resident memory of `retvec-lite classify`."""
-    walls = []
-    for _ in range(8):
-        start = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "retvec_lite", "classify", str(model), SENTENCE], check=True, capture_output=True
-        )
-        walls.append(time.perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return {"wall_s": statistics.median(walls[1:]), "peak_resident_mb": peak / 1024}
+def _run(command: Iterable[object]) -> str:
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(ROOT)}
+    arguments = [str(part) for part in command]
+    return subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
+def _measure(python: Path, *arguments: object) -> Any:
+    return json.loads(_run([python, HERE / "latency_measure.py", *arguments]).splitlines()[-1])
+
+
+def main() -> None:
     """Build, measure, write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, help="an exported .tflite for the cost of `retvec-lite classify`")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--step", choices=("build", "share"), help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--runtime", help=argparse.SUPPRESS)
-    args = parser.parse_args(None if arguments is None else list(arguments))
-    rounds = 200 if args.quick else 1500
-    if args.step == "build":
-        build(args.folder)
-        return
-    if args.step == "share":
-        print(json.dumps(measure_share(args.folder, args.runtime, rounds)))
-        return
-    rows: list[dict[str, Any]] = []
-    # The command first: the peak memory of child processes would otherwise be that of the converter.
-    command = [measure_command(args.model)] if args.model else []
-    with tempfile.TemporaryDirectory() as folder:
-        _step("build", folder)
-        for runtime in ("ai-edge-litert", "tflite-runtime"):
-            quick = ["--quick"] if args.quick else []
-            rows += json.loads(_step("share", folder, "--runtime", runtime, *quick).splitlines()[-1])
-    table = markdown_table(
-        ["runtime", "recipe", "full graph", "control", "network alone", "encoder's share"],
-        [
-            [
-                row["runtime"],
-                row["recipe"],
-                *(f"{row[name]:.0f} µs" for name in ("full", "control", "network")),
-                f"{row['encoder_share']:.0%}",
-            ]
-            for row in rows
-        ],
-    )
-    for found in command:
-        table += (
-            f"\n`retvec-lite classify`, one text, whole process: {found['wall_s']:.2f} s wall, "
-            f"{found['peak_resident_mb']:.0f} MB peak resident.\n"
-        )
-    write_results(RESULTS / ("latency-quick" if args.quick else "latency"), rows + command, table)
-
-
-def _step(step: str, folder: str, *more: str) -> str:
-    command = [sys.executable, __file__, "--step", step, "--folder", folder, *more]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+    parser.add_argument("--archived", type=Path, metavar="PYTHON", help="of an environment with tensorflow-text")
+    parser.add_argument("--quick", action="store_true", help="one head, one thread, two lengths: a few minutes")
+    parser.add_argument("--only", default=",".join(STEPS), help=f"out of {', '.join(STEPS)}")
+    parser.add_argument("--files", type=Path, metavar="FOLDER", help="keep the built files here")
+    parser.add_argument("--v1", type=Path, default=V1, help="the released v1 weights as .npz")
+    args = parser.parse_args()
+    steps = args.only.split(",")
+    if unknown := set(steps) - set(STEPS):
+        parser.error(f"Expected steps out of {', '.join(STEPS)}, received {', '.join(sorted(unknown))}.")
+    if not args.archived:
+        print("Skipped: the archived project and fastText (no --archived PYTHON).")
+    result = RESULTS / ("latency-quick" if args.quick else "latency")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = (args.files or Path(scratch)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        bench = Bench(folder, args.quick, args.archived, args.v1)
+        bench.build()
+        measures: dict[str, Callable[[], list[Row]]] = {name: partial(bench.times, name) for name in RUNTIMES}
+        measures |= {"archived": bench.against_archived, "start": bench.start, "peak": bench.peak, "curve": bench.curve}
+        measured = {step: measures[step]() for step in STEPS if step in steps}
+    kept = {part["step"]: part["rows"] for part in read_results(result) if "step" in part}
+    found = {step: measured.get(step, kept.get(step, [])) for step in STEPS}
+    write_results(result, [{"step": step, "rows": rows} for step, rows in found.items()], tables(found))
+    if found["curve"] and not args.quick:
+        curve_plot(found["curve"], ROOT / "docs" / "speed-words.png")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,139 @@
+"""Where the encoder's time goes, operator by operator.
+
+    python benchmarks/encoder_profile.py FILE [--runtime NAME] [--out RESULT]
+
+The runtimes' Python packages give no way to their profilers, so every operator of the encoder is timed alone: in a graph of its
+own, on the values it sees when the whole graph answers a text of 60 words, one thread, all taking turns. The cheapest one's
+time, which is that of a call, is taken off. The sum comes out within a tenth of what the encoder costs in the whole graph,
+where XNNPACK computes neighbouring operators in one go.
+"""
+
+import argparse
+import importlib
+import json
+import statistics
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import markdown_table, write_results
+from latency_measure import text_of
+
+from retvec_lite import reference
+from retvec_lite.converters.editing import find_tensor, pack, unpack
+from retvec_lite.converters.flatbuffer import read_model
+from retvec_lite.converters.ops import operator_name
+from retvec_lite.runtime import RUNTIMES, import_runtime, read_artifact
+
+Row = dict[str, Any]
+_ROUNDS, _CALLS = 12, 40
+
+
+def profile(model: bytes, codepoints: np.ndarray, runtime: str) -> list[Row]:
+    """A row for each operator in front of `bits`: its kind, shapes and microseconds."""
+    graph = read_model(model).graphs[0]
+    values = _values(model, codepoints, runtime)
+    encoder = sorted(graph.before(graph.index("bits")))
+    _, interpreter_class = import_runtime(runtime)
+    alone = {}
+    for position in encoder:
+        single, inputs = _only(model, position)
+        interpreter = interpreter_class(model_content=single, num_threads=1)
+        interpreter.allocate_tensors()
+        for detail, index in zip(interpreter.get_input_details(), inputs, strict=True):
+            interpreter.set_tensor(detail["index"], values[index])
+        alone[position] = interpreter
+    times: dict[int, list[int]] = {position: [] for position in encoder}
+    for _ in range(_ROUNDS):
+        for position, interpreter in alone.items():
+            for _ in range(_CALLS):
+                start = time.perf_counter_ns()
+                interpreter.invoke()
+                times[position].append(time.perf_counter_ns() - start)
+    medians = {position: statistics.median(found) / 1000 for position, found in times.items()}
+    call = min(medians.values())
+    return [
+        {
+            "operator": operator_name(graph.operators[position].code),
+            "shapes": [list(graph.tensors[index].shape) for index in graph.operators[position].inputs if index >= 0],
+            "microseconds": medians[position] - call,
+        }
+        for position in encoder
+    ]
+
+
+def by_kind(rows: Iterable[Row]) -> list[tuple[str, int, float]]:
+    """Operator, how many, their microseconds together: the dearest first."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        found.setdefault(row["operator"], []).append(row["microseconds"])
+    return sorted(((name, len(times), sum(times)) for name, times in found.items()), key=lambda item: -item[2])
+
+
+def _values(model: bytes, codepoints: np.ndarray, runtime: str) -> dict[int, np.ndarray]:
+    """Every tensor of the graph, by index. Without XNNPACK, which would not show what is inside its part."""
+    package = importlib.import_module(f"{RUNTIMES[runtime]}.interpreter")
+    interpreter = package.Interpreter(
+        model_content=_first_graph(model),
+        experimental_preserve_all_tensors=True,
+        experimental_op_resolver_type=package.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    )
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], codepoints)
+    interpreter.invoke()
+    found = {}
+    for detail in interpreter.get_tensor_details():
+        try:
+            found[detail["index"]] = interpreter.get_tensor(detail["index"]).copy()
+        except ValueError:  # an operator's scratch space, which is no tensor of the file
+            continue
+    return found
+
+
+def _first_graph(model: bytes) -> bytes:
+    """The graph of `classify` alone: the indices of its tensors stay, those of others would follow them."""
+    edited = unpack(model)
+    edited.subgraphs, edited.signatureDefs = edited.subgraphs[:1], []
+    find_tensor(edited.subgraphs[0], "bits")
+    return pack(edited)
+
+
+def _only(model: bytes, position: int) -> tuple[bytes, list[int]]:
+    """A model of one operator, and which tensors of the whole one are its inputs."""
+    parsed = read_model(model)
+    tensors = parsed.graphs[0].tensors
+    edited = unpack(model)
+    graph = edited.subgraphs[0]
+    operator = graph.operators[position]
+    inputs = [int(index) for index in operator.inputs if index >= 0 and not parsed.is_constant(tensors[index])]
+    graph.operators, graph.inputs, graph.outputs = [operator], np.array(inputs, np.int32), operator.outputs
+    edited.subgraphs, edited.signatureDefs = [graph], []
+    return pack(edited), inputs
+
+
+def main() -> None:
+    """Measure and print, or write, the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, help="an exported .tflite")
+    parser.add_argument("--runtime", choices=RUNTIMES, default="ai-edge-litert")
+    parser.add_argument("--out", type=Path, help="where to write RESULT.json and RESULT.md")
+    args = parser.parse_args()
+    artifact = read_artifact(args.file)
+    rows = profile(artifact.model, reference.codepoints(text_of(60), artifact.config.max_chars)[None], args.runtime)
+    kinds = by_kind(rows)
+    table = markdown_table(
+        ["operator", "how many", "together"],
+        [[name, str(count), f"{total:.1f} µs"] for name, count, total in kinds]
+        + [["all", str(len(rows)), f"{sum(total for _, _, total in kinds):.1f} µs"]],
+    )
+    if args.out:
+        write_results(args.out, [{"runtime": args.runtime, **row} for row in rows], table)
+    else:
+        print(json.dumps(rows))
+        print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Our files for `latency.py`: `latency_build.py FOLDER [--quick]`. Needs TensorFlow, so it runs in a process of its own.
+
+Classifiers of untrained weights, since time does not depend on their values: `HEAD-SLOTS-RECIPE.tflite` as `export` writes it
+(all signatures, metadata); cut out of it `network-...`, which is `classify` without its encoder, and `short16-...`, the graph of
+`classify_16` alone; and `peak-RECIPE.tflite`, one large matrix product.
+"""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from latency_measure import PEAK
+
+from retvec_lite.classifier_file import Classifier
+from retvec_lite.config import EncoderConfig
+from retvec_lite.converters.editing import find_signature, find_tensor, pack, schema, unpack
+from retvec_lite.converters.export import convert, package
+from retvec_lite.converters.quantize import quantize
+from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.embedding_file import load_default_embedding
+from retvec_lite.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+from retvec_lite.quiet import silent_standard_error
+from retvec_lite.runtime import read_artifact
+
+LABELS: Final = 77
+CHARS_PER_SLOT: Final = 8
+HEADS: Final[dict[str, HeadSpec]] = {"pool": PoolHead(), "cnn": CnnHead(), "rnn": RnnHead(), "bert": BertHead()}
+SLOTS: Final = {"pool": (64, 128), "cnn": (64,), "rnn": (64,), "bert": (64,)}
+TIMED_RECIPES: Final = {"pool": ("float32", "int8", "int8-dynamic", "int4")}
+"""The other heads: the default recipe and the fastest."""
+
+
+def build(folder: Path, quick: bool) -> None:
+    """Write all files that are not there yet."""
+    for name, head in HEADS.items():
+        if quick and name != "pool":
+            continue
+        recipes = TIMED_RECIPES.get(name, ("int8", "int8-dynamic"))
+        for slots in SLOTS[name][: 1 if quick else None]:
+            files = {recipe: folder / f"{name}-{slots}-{recipe}.tflite" for recipe in recipes}
+            if not all(file.exists() for file in files.values()):
+                classifier = untrained(head, slots)
+                float32 = convert(classifier)
+                for recipe, file in files.items():
+                    oldest = dict([RECIPES[recipe].oldest_runtime])
+                    file.write_bytes(package(quantize(float32, recipe), classifier, RECIPES[recipe], oldest))
+            for file in files.values():
+                artifact = read_artifact(file)
+                cuts = {f"network-{file.name}": without_encoder(artifact.model)}
+                for short in artifact.signatures[:-1]:
+                    cuts[f"short{short.max_words}-{file.name}"] = short_graph(artifact.model, short.name)
+                for cut, model in cuts.items():
+                    # Not over a file that another run may have mapped.
+                    if not file.with_name(cut).exists():
+                        file.with_name(cut).write_bytes(model)
+    if not all((folder / f"peak-{recipe}.tflite").exists() for recipe in ("float32", "int8-dynamic")):
+        build_peak(folder)
+
+
+def untrained(head: HeadSpec, slots: int) -> Classifier:
+    """A classifier on the embedding that ships, its head fresh."""
+    config = EncoderConfig(max_chars=slots * CHARS_PER_SLOT, max_words=slots)
+    labels = tuple(f"label {number}" for number in range(LABELS))
+    embedding = load_default_embedding()
+    weights = head.initial_weights(np.random.default_rng(0), embedding.dimension, len(labels), slots)
+    about = {"name": embedding.name, "card": {"note": "the embedding that ships"}}
+    return Classifier(config, head, labels, {**embedding.weights, **weights}, about, {"note": "not trained"})
+
+
+def without_encoder(model: bytes) -> bytes:
+    """The graph of `classify` alone, with `words` and `bits` as inputs and without the operators that compute them."""
+    edited = unpack(model)
+    graph = edited.subgraphs[0]
+    edited.subgraphs = [graph]
+    edited.signatureDefs = [entry for entry in edited.signatureDefs if entry.subgraphIndex == 0]
+    stages = [find_tensor(graph, name) for name in ("words", "bits")]
+    needed = {int(index) for index in graph.outputs}
+    kept = []
+    for operator in reversed(graph.operators):
+        if needed & set(map(int, operator.outputs)) - set(stages):
+            needed |= {int(index) for index in operator.inputs if index >= 0} - set(stages)
+            kept.append(operator)
+    graph.operators = kept[::-1]
+    graph.inputs = np.array(stages, np.int32)
+    entries = []
+    for name, index in zip(("words", "bits"), stages, strict=True):
+        entry = schema().TensorMapT()
+        entry.name, entry.tensorIndex = name, index
+        entries.append(entry)
+    edited.signatureDefs[0].inputs = entries
+    return pack(edited)
+
+
+def short_graph(model: bytes, signature: str) -> bytes:
+    """The graph of one signature alone, as the plain interface."""
+    edited = unpack(model)
+    graph = find_signature(edited, signature).subgraphIndex
+    edited.subgraphs, edited.signatureDefs = [edited.subgraphs[graph]], []
+    return pack(edited)
+
+
+def build_peak(folder: Path) -> None:
+    """The product that stands for the machine's peak, in float32 and with 8-bit integers."""
+    import tensorflow as tf
+
+    rows, inputs, outputs = PEAK
+    kernel = np.random.default_rng(0).normal(size=(inputs, outputs)).astype(np.float32)
+    function = tf.function(lambda x: tf.matmul(x, kernel), input_signature=[tf.TensorSpec([rows, inputs])])
+    for recipe, optimizations in (("float32", []), ("int8-dynamic", [tf.lite.Optimize.DEFAULT])):
+        with silent_standard_error():
+            converter = tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()])
+            converter.optimizations = optimizations
+            (folder / f"peak-{recipe}.tflite").write_bytes(converter.convert())
+
+
+def multiply_accumulates(file: Path) -> int:
+    """How many a call takes, from the shapes of its matrix products and convolutions; the graph of `classify` alone."""
+    from retvec_lite.converters.flatbuffer import read_model
+    from retvec_lite.converters.ops import operator_name
+
+    graph = read_model(file.read_bytes()).graphs[0]
+    total = 0
+    for operator in graph.operators:
+        name = operator_name(operator.code)
+        made = int(np.prod(graph.tensors[operator.outputs[0]].shape))
+        if name == "FULLY_CONNECTED":
+            total += made * graph.tensors[operator.inputs[1]].shape[1]
+        elif name == "CONV_2D":
+            total += made * int(np.prod(graph.tensors[operator.inputs[1]].shape[1:]))
+        elif name == "BATCH_MATMUL":
+            total += made * graph.tensors[operator.inputs[0]].shape[-1]
+        elif name == "UNIDIRECTIONAL_SEQUENCE_LSTM":
+            steps = graph.tensors[operator.inputs[0]].shape[1]
+            total += steps * sum(int(np.prod(graph.tensors[operator.inputs[place]].shape)) for place in range(1, 9))
+    return total
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]), "--quick" in sys.argv)

@@ -1,0 +1,216 @@
+"""The stopwatch of `latency.py`: contestants that take turns in one process, on one runtime.
+
+    PYTHON latency_measure.py times ORDER.json        medians of every contestant, and of the first a second time
+    PYTHON latency_measure.py start FILE RUNTIME      load, first answer and resident memory of a process that only classifies
+    PYTHON latency_measure.py command FILE            wall time and peak memory of `retvec-lite classify`
+    PYTHON latency_measure.py peak FOLDER RUNTIME     multiply-accumulates a second of a large matrix product, by recipe
+
+Needs NumPy and the runtime, so that it also runs in the environment of `latency_archived.py`; there the runtime is
+`tensorflow-text`, which is TensorFlow's own build of LiteRT with the custom operators.
+"""
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from retvec_lite import reference
+from retvec_lite.config import EncoderConfig
+
+SENTENCE: Final = "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now "
+PEAK: Final = (256, 512, 256)
+"""Rows, inputs and outputs of the product that stands for the machine's peak: large enough that nothing but arithmetic counts, and
+over before another process has its turn."""
+_TURNS_BEFORE: Final = 20
+
+Call = Callable[[], object]
+
+
+def text_of(words: int) -> str:
+    """A text of so many words."""
+    return " ".join((SENTENCE * 10).split()[:words])
+
+
+def make_interpreter(runtime: str, file: str, threads: int) -> Any:
+    """An allocated interpreter."""
+    if runtime != "tensorflow-text":
+        from retvec_lite.runtime import load_interpreter
+
+        return load_interpreter(runtime, file, threads)
+    from tensorflow.lite.python.interpreter import InterpreterWithCustomOps
+    from tensorflow_text.core.pybinds.tflite_registrar import SELECT_TFTEXT_OPS
+
+    interpreter = InterpreterWithCustomOps(
+        model_path=file, num_threads=threads, custom_op_registerers=list(SELECT_TFTEXT_OPS)
+    )
+    interpreter.allocate_tensors()
+    return interpreter
+
+
+def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int) -> Call:
+    """What is timed.
+
+    Args:
+        contestant: `file` and `kind`: `plain` and `short` (a graph, invoke alone), `signature` (through its runner), `network`
+            (fed with words and bits), `strings` (the archived project's), `classifier` (`TextClassifier`, from text to
+            probabilities) or `fasttext` (from text to labels).
+        runtime: of this process.
+        words: of the text.
+        threads: of the runtime.
+    """
+    file, kind, text = contestant["file"], contestant["kind"], text_of(words)
+    if kind == "fasttext":
+        import fasttext
+
+        model = fasttext.load_model(file)
+        return lambda: model.predict(text)
+    if kind == "classifier":
+        from retvec_lite.runtime import TextClassifier
+
+        classifier = TextClassifier.load(file, threads, runtime, workers=1)
+        return lambda: classifier.probabilities(text)
+    interpreter = make_interpreter(runtime, file, threads)
+    if kind == "signature":
+        runner = interpreter.get_signature_runner(contestant["signature"])
+        chars = int(runner.get_input_details()["codepoints"]["shape"][1])
+        codes = reference.codepoints(text, chars)[None]
+        return lambda: runner(codepoints=codes)
+    if kind == "strings":
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], np.array([text.encode()], object))
+        return interpreter.invoke
+    config = EncoderConfig(max_chars=contestant["max_chars"], max_words=contestant["max_words"])
+    codes = reference.codepoints(text, config.max_chars)
+    slots = reference.words(codes, config)
+    values = {"int32 2": codes[None], "int32 3": slots[None], "float32 3": reference.bits(slots)[None]}
+    for detail in interpreter.get_input_details():
+        interpreter.set_tensor(detail["index"], values[f"{np.dtype(detail['dtype']).name} {len(detail['shape'])}"])
+    return interpreter.invoke
+
+
+def take_turns(calls: dict[str, Call], rounds: int) -> dict[str, float]:
+    """Median microseconds of each call.
+
+    In every round each has its turn: one call to warm its caches, three that count. What else the machine does then falls on
+    all of them alike.
+    """
+    times: dict[str, list[int]] = {name: [] for name in calls}
+    for turn in range(rounds + _TURNS_BEFORE):
+        for name, call in calls.items():
+            call()
+            for _ in range(3):
+                start = time.perf_counter_ns()
+                call()
+                if turn >= _TURNS_BEFORE:
+                    times[name].append(time.perf_counter_ns() - start)
+    return {name: statistics.median(found) / 1000 for name, found in times.items()}
+
+
+def measure_times(order: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each number of threads, number of words and contestant that has slots for them; the first once more."""
+    rows = []
+    for threads in order["threads"]:
+        for words in order["words"]:
+            able = [contestant for contestant in order["contestants"] if words in contestant["words"]]
+            calls: dict[str, Call] = {}
+            for contestant in able:
+                calls[contestant["name"]] = make_call(contestant, order["runtime"], words, threads)
+            if able:
+                calls["control"] = make_call(able[0], order["runtime"], words, threads)
+            for name, microseconds in take_turns(calls, order["rounds"]).items():
+                rows.append(
+                    {
+                        "runtime": order["runtime"],
+                        "threads": threads,
+                        "words": words,
+                        "name": f"control: {able[0]['name']}" if name == "control" else name,
+                        "microseconds": microseconds,
+                    }
+                )
+    return rows
+
+
+def measure_start(file: str, runtime: str) -> dict[str, float]:
+    """Milliseconds to import the runtime, to load and to answer for the first time, and megabytes of memory thereafter.
+
+    Processor time: what a waiting user sees on a machine that has nothing else to do, with the file in its cache.
+    """
+    from retvec_lite.runtime import TextClassifier, import_runtime
+
+    began = time.process_time()
+    import_runtime(runtime)
+    imported = time.process_time()
+    classifier = TextClassifier.load(file, runtime=runtime)
+    loaded = time.process_time()
+    classifier.probabilities(text_of(10))
+    answered = time.process_time()
+    classifier.probabilities(text_of(10))
+    again = time.process_time()
+    for words in (10, 60) * 50:
+        classifier.probabilities(text_of(words))
+    status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    resident = next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS:"))
+    return {
+        "import_ms": (imported - began) * 1e3,
+        "load_ms": (loaded - imported) * 1e3,
+        "first_ms": (answered - loaded) * 1e3,
+        "second_ms": (again - answered) * 1e3,
+        "resident_mb": resident,
+    }
+
+
+def measure_command(file: str) -> dict[str, float]:
+    """`retvec-lite classify` with one text, the whole process: median of five runs after one for the file cache."""
+    walls = []
+    for _ in range(6):
+        start = time.perf_counter()
+        command = [sys.executable, "-m", "retvec_lite", "classify", file, SENTENCE]
+        subprocess.run(command, check=True, capture_output=True)
+        walls.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return {"wall_ms": statistics.median(walls[1:]) * 1e3, "peak_mb": peak / 1024}
+
+
+def measure_peak(folder: str, runtime: str, seconds: float = 1.0) -> dict[str, float]:
+    """Multiply-accumulates per microsecond, one thread: the best of many runs of `peak-RECIPE.tflite`."""
+    found = {}
+    rng = np.random.default_rng(0)
+    for file in sorted(Path(folder).glob("peak-*.tflite")):
+        interpreter = make_interpreter(runtime, str(file), 1)
+        detail = interpreter.get_input_details()[0]
+        interpreter.set_tensor(detail["index"], rng.normal(size=detail["shape"]).astype(np.float32))
+        best, end = float("inf"), time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            start = time.perf_counter()
+            interpreter.invoke()
+            best = min(best, time.perf_counter() - start)
+        found[file.stem.removeprefix("peak-")] = float(np.prod(PEAK)) / best / 1e6
+    return found
+
+
+def main() -> None:
+    """Print what was measured as one line of JSON."""
+    match sys.argv[1:]:
+        case ["times", order]:
+            found: object = measure_times(json.loads(Path(order).read_text(encoding="utf-8")))
+        case ["start", file, runtime]:
+            found = measure_start(file, runtime)
+        case ["command", file]:
+            found = measure_command(file)
+        case ["peak", folder, runtime]:
+            found = measure_peak(folder, runtime)
+        case _:
+            raise SystemExit(__doc__)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The tables and the plot of `latency.py`, made of its rows."""
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from common import markdown_table
+
+from retvec_lite.files import atomic_write
+
+Row = dict[str, Any]
+_COLOURS: Final = {"float32": "#2a6fbb", "int8-dynamic": "#d98032"}
+
+
+def tables(found: Mapping[str, Sequence[Row]]) -> str:
+    """Everything as Markdown, a heading for each table."""
+    ours = [*found["ai-edge-litert"], *found["tflite-runtime"]]
+    parts = [
+        _ratio_table(found["archived"]) if found["archived"] else "The archived project and fastText: skipped.\n",
+        _share_table(ours) if ours else "",
+        *_time_tables(found["archived"]),
+        *_time_tables(ours),
+        _start_table(found["start"]) if found["start"] else "",
+        _peak_table(found["peak"], found["ai-edge-litert"]) if found["peak"] else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _time_tables(rows: Sequence[Row]) -> Iterable[str]:
+    """Names down, words across: a table for each runtime and number of threads."""
+    for runtime, threads in dict.fromkeys((row["runtime"], row["threads"]) for row in rows):
+        chosen = [row for row in rows if (row["runtime"], row["threads"]) == (runtime, threads)]
+        words = list(dict.fromkeys(row["words"] for row in chosen))
+        times = {(row["name"], row["words"]): row["microseconds"] for row in chosen}
+        names = dict.fromkeys(row["name"] for row in chosen)
+        title = f"{runtime}, {threads} thread{'s' if threads > 1 else ''}"
+        yield f"**{title}**\n\n" + markdown_table(
+            ["microseconds", *(f"{count} words" for count in words)],
+            [[name, *(_microseconds(times.get((name, count))) for count in words)] for name in names],
+        )
+
+
+def _ratio_table(rows: Sequence[Row]) -> str:
+    """The archived project's time over ours: the short graph where the text fits, else the plain one."""
+    times = _by_name([row for row in rows if row["threads"] == 1])
+    lines = []
+    for recipe in ("float32", "int8-dynamic"):
+        line = [recipe]
+        for words in dict.fromkeys(row["words"] for row in rows):
+            ours = times.get((f"pool {recipe}, short", words), times.get((f"pool {recipe}, plain", words)))
+            theirs = times.get((f"archived {recipe}", words))
+            line.append(f"{theirs / ours:.2f}" if ours and theirs else "-")
+        lines.append(line)
+    words = dict.fromkeys(row["words"] for row in rows)
+    return "**archived / ours, one thread**\n\n" + markdown_table(
+        ["recipe", *(f"{count} words" for count in words)], lines
+    )
+
+
+def _share_table(rows: Sequence[Row]) -> str:
+    """What the encoder takes of the whole: 1 - network / plain."""
+    lines = []
+    for runtime in dict.fromkeys(row["runtime"] for row in rows):
+        times = _by_name([row for row in rows if row["threads"] == 1 and row["runtime"] == runtime])
+        for (name, words), whole in times.items():
+            network = times.get((name.replace(", plain", ", network"), words))
+            if name.endswith(", plain") and words == 60 and network:
+                label = name.removesuffix(", plain")
+                lines.append([runtime, label, f"{whole - network:.0f} µs", f"{1 - network / whole:.0%}"])
+    return "**the encoder's share, 60 words in 64 slots, one thread**\n\n" + markdown_table(
+        ["runtime", "file", "encoder", "share"], lines
+    )
+
+
+def _start_table(rows: Sequence[Row]) -> str:
+    table = markdown_table(
+        ["runtime", "file", "size", "import of the runtime", "load", "first answer", "second", "resident"],
+        [
+            [
+                row["runtime"],
+                row["name"],
+                f"{row['bytes'] / 1000:.0f} kB",
+                *(f"{row[name]:.1f} ms" for name in ("import_ms", "load_ms", "first_ms")),
+                f"{row['second_ms'] * 1000:.0f} µs",
+                f"{row['resident_mb']:.0f} MB",
+            ]
+            for row in rows
+            if "load_ms" in row
+        ],
+    )
+    command = "".join(
+        f"\n`retvec-lite classify`, one text, the whole process: {row['wall_ms'] / 1000:.2f} s, "
+        f"{row['peak_mb']:.0f} MB at most.\n"
+        for row in rows
+        if "wall_ms" in row
+    )
+    return f"**start (processor time) and memory of a process that only classifies**\n\n{table}{command}"
+
+
+def _peak_table(rows: Sequence[Row], times: Sequence[Row]) -> str:
+    """The least time that the arithmetic takes at the machine's measured peak, beside what was measured."""
+    peaks = {row["recipe"]: row["per_microsecond"] for row in rows if "recipe" in row}
+    measured = _by_name(
+        [row for row in times if row["threads"] == 1 and row["runtime"] == "ai-edge-litert" and row["words"] == 60]
+    )
+    lines = []
+    for row in rows:
+        if "multiply_accumulates" not in row:
+            continue
+        head, count = row["name"].split("-")[0], row["multiply_accumulates"]
+        for recipe, peak in peaks.items():
+            time = measured.get((f"{head} {recipe}, plain", 60))
+            floor = count / peak
+            lines.append(
+                [
+                    f"{head} {recipe}",
+                    f"{count / 1e6:.1f} M",
+                    f"{peak / 1000:.0f} G/s",
+                    f"{floor:.0f} µs",
+                    _microseconds(time),
+                    f"{floor / time:.0%}" if time else "-",
+                ]
+            )
+    return "**the arithmetic's floor, 64 slots, one thread**\n\n" + markdown_table(
+        ["file", "multiply-accumulates", "peak", "floor", "measured (µs)", "floor / measured"], lines
+    )
+
+
+def _by_name(rows: Iterable[Row]) -> dict[tuple[str, int], float]:
+    return {(row["name"], row["words"]): row["microseconds"] for row in rows}
+
+
+def _microseconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
+
+
+def curve_plot(rows: Sequence[Row], file: Path) -> None:
+    """Cost of a text against its words, a PNG: the plain graph and the choice of a signature."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.0), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    for recipe, colour in _COLOURS.items():
+        for kind, style, label in (("plain", "--", "classify alone"), ("classifier", "-", "TextClassifier")):
+            points = [(row["words"], row["microseconds"]) for row in rows if row["name"] == f"pool {recipe}, {kind}"]
+            if points:
+                axes.plot(*zip(*points, strict=True), style, color=colour, marker=".", label=f"{recipe}, {label}")
+    axes.set(xlabel="words of the text", ylabel="microseconds", xlim=(0, None), ylim=(0, None))
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    atomic_write(file, buffer.getvalue())

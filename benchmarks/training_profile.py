@@ -1,0 +1,222 @@
+"""Where training and pre-training spend their time, and what of it is arithmetic.
+
+    python benchmarks/training_profile.py train [--epochs N]      `retvec-lite train starter --head pool`, phase by phase
+    python benchmarks/training_profile.py pretrain [--steps N]    a step of `retvec-lite pretrain`: batches, Muon, the rest
+
+The floor is the number of multiply-accumulates of the matrix products over this machine's best rate of them, measured by a
+product of 512 x 512 x 512 on all threads.
+"""
+
+import argparse
+import contextlib
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+from common import RESULTS, markdown_table, write_results
+
+from retvec_lite.quiet import silent_standard_error
+
+Row = dict[str, Any]
+_PRODUCT: Final = 512
+_NEWTON_SCHULZ: Final = 5
+"""Iterations of Muon's orthogonalization for each matrix and step (Keras's default)."""
+
+
+class Phases:
+    """Seconds by phase; what a phase calls that is a phase itself counts there."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._inner = [0.0]
+
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count what happens inside."""
+        self._inner.append(0.0)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - start
+            self.seconds[name] += spent - self._inner.pop()
+            self._inner[-1] += spent
+
+    def watch(self, owner: Any, attribute: str, name: str) -> None:
+        """Count every call of `owner.attribute`."""
+        original = getattr(owner, attribute)
+
+        def watched(*arguments: Any, **options: Any) -> Any:
+            with self.phase(name):
+                return original(*arguments, **options)
+
+        setattr(owner, attribute, watched)
+
+
+def best_rate(seconds: float = 3.0) -> float:
+    """Multiply-accumulates a second of NumPy's matrix product in float32, all threads: the best of so many seconds."""
+    values = np.random.default_rng(0).normal(size=(_PRODUCT, _PRODUCT)).astype(np.float32)
+    end = time.perf_counter() + seconds
+    best = _seconds(lambda: values @ values)
+    while time.perf_counter() < end:
+        best = min(best, _seconds(lambda: values @ values))
+    return _PRODUCT**3 / best
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def profile_train(epochs: int) -> list[Row]:
+    """Rows of a whole training on the starter data with the default embedding; XLA's compiling is the first step's."""
+    from retvec_lite.embedding_file import load_default_embedding
+    from retvec_lite.starter_data import load_starter
+    from retvec_lite.training import fit, network, train
+    from retvec_lite.training.settings import recommended
+
+    phases = Phases()
+    phases.watch(train, "fitting_config", "slots that fit the texts")
+    phases.watch(train, "_share_cut", "share of cut texts")
+    phases.watch(fit, "augmented_copies", "typos")
+    phases.watch(fit, "mistype_many", "typos")
+    phases.watch(fit, "_encode", "texts through the encoder")
+    phases.watch(fit, "_embed", "distinct words through the embedding")
+    phases.watch(network.Network, "logits", "validation")
+    phases.watch(network.Network, "_local", "rows of each batch")
+    steps = 0
+    original = network.Network.train
+
+    def step(self: Any, *arguments: Any) -> float:
+        nonlocal steps
+        steps += 1
+        with phases.phase("first step (XLA compiles)" if steps == 1 else "steps"):
+            return original(self, *arguments)
+
+    network.Network.train = step  # type: ignore[method-assign]
+    data = load_starter("train")
+    with phases.phase("the rest"):
+        settings = recommended(len(data), fine_tune=False, epochs=epochs)
+        made = train.train(data, 0.1, embedding=load_default_embedding(), settings=settings)
+    classifier = made.classifier
+    words, width = classifier.encoder.max_words, classifier.weights["head/word/kernel"].shape
+    # Forward, and the gradient of the kernel; the embedding is frozen, so that nothing flows further back.
+    products = 2 * settings.batch_size * (words * width[0] * width[1] + classifier.weights["head/logits/kernel"].size)
+    floor = products / best_rate()
+    total = sum(phases.seconds.values())
+    rows = [{"phase": name, "seconds": spent, "share": spent / total} for name, spent in phases.seconds.most_common()]
+    per_step = phases.seconds["steps"] / max(steps - 1, 1)
+    return [*rows, {"steps": steps, "ms_per_step": per_step * 1e3, "floor_ms": floor * 1e3, "total": total}]
+
+
+def profile_pretrain(steps: int) -> list[Row]:
+    """Rows of a step: making its batch (another thread's work), the step with Muon and with Adam, and their floors."""
+    from retvec_lite.starter_data import load_starter
+    from retvec_lite.training import words as lists
+    from retvec_lite.training.pretrain import PretrainSettings
+    from retvec_lite.training.pretrain_data import CHUNK, KIND_WEIGHTS, make_chunk
+    from retvec_lite.training.pretrain_model import Schedule, build_model
+
+    # The list of words decides nothing here: what a step costs does not depend on them.
+    words = sorted({word for text in load_starter("train").texts for word in text.split()})
+    rows = lists.encode_words(words)
+    word_list = lists.build_word_list([("starter", rows, np.ones(len(rows)), 1.0)], "starter")
+    settings = PretrainSettings()
+    common = {"seed": 0, "batch_size": settings.batch_size, "random_share": settings.random_share}
+    chunks = []
+    batch_ms = []
+    for number in range(2):
+        began = time.perf_counter()
+        chunks += make_chunk(word_list, number, dropout=settings.dropout, weights=KIND_WEIGHTS, **common)
+        batch_ms.append((time.perf_counter() - began) / CHUNK * 1e3)
+    found: list[Row] = [{"part": "making a batch (one thread)", "ms": min(batch_ms)}]
+    rate = best_rate()
+    size, width, bits = settings.batch_size, settings.network.embedding_dim, settings.network.word_length * 21
+    kernels = [(bits, width), (width, width), (width, width)]
+    layers = sum(size * rows_in * columns for rows_in, columns in kernels)
+    # Gradients of every kernel, and of every input but the bits.
+    network = 2 * layers + (layers - size * bits * width)
+    loss = 3 * (size // 2) ** 2 * width
+    # Muon: X X', its square and its product with X, for the shorter side of each matrix.
+    muon = _NEWTON_SCHULZ * sum(2 * min(a, b) ** 2 * max(a, b) + min(a, b) ** 3 for a, b in kernels)
+    for name, with_muon in (("step with Muon", True), ("step with Adam", False)):
+        schedule = Schedule(settings.steps, settings.warmup, settings.peak_rate, settings.final_rate, with_muon)
+        model = build_model(schedule, 0, settings.network)
+        times = []
+        for number in range(steps + 3):
+            batch = chunks[number % len(chunks)]
+            began = time.perf_counter()
+            inputs = {"codepoints": batch.codepoints, "keep": batch.keep}
+            float(np.asarray(model.train_on_batch(inputs, batch.classes)).ravel()[0])
+            times.append((time.perf_counter() - began) * 1e3)
+        products = network + loss + (muon if with_muon else 0)
+        found.append(
+            {
+                "part": name,
+                "ms": float(np.median(times[3:])),
+                "best_ms": min(times[3:]),
+                "floor_ms": products / rate * 1e3,
+            }
+        )
+    parts = (("network, forward and backward", network), ("similarities", loss), ("Muon", muon))
+    return [*found, *({"part": name, "multiply_accumulates": count} for name, count in parts), {"rate": rate}]
+
+
+def _train_table(rows: list[Row]) -> str:
+    *phases, last = rows
+    table = markdown_table(
+        ["phase", "seconds", "share"],
+        [[row["phase"], f"{row['seconds']:.1f}", f"{row['share']:.0%}"] for row in phases],
+    )
+    return table + (
+        f"\n{last['steps']} steps, {last['ms_per_step']:.2f} ms each; the floor of their matrix products is "
+        f"{last['floor_ms']:.2f} ms ({last['floor_ms'] / last['ms_per_step']:.0%}).\n"
+    )
+
+
+def _pretrain_table(rows: list[Row]) -> str:
+    timed = [row for row in rows if "ms" in row]
+    counted = [row for row in rows if "multiply_accumulates" in row]
+    total = sum(row["multiply_accumulates"] for row in counted)
+    return (
+        markdown_table(
+            ["part of a step", "median", "best", "floor"],
+            [
+                [
+                    row["part"],
+                    *(f"{row[name]:.1f} ms" if name in row else "-" for name in ("ms", "best_ms", "floor_ms")),
+                ]
+                for row in timed
+            ],
+        )
+        + "\n"
+        + markdown_table(
+            ["multiply-accumulates", "millions", "share"],
+            [
+                [row["part"], f"{row['multiply_accumulates'] / 1e6:,.0f}", f"{row['multiply_accumulates'] / total:.0%}"]
+                for row in counted
+            ],
+        )
+    )
+
+
+def main() -> None:
+    """Measure one of the two and write its tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("train", "pretrain"))
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=40)
+    args = parser.parse_args()
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with silent_standard_error():
+        rows = profile_train(args.epochs) if args.what == "train" else profile_pretrain(args.steps)
+    table = _train_table(rows) if args.what == "train" else _pretrain_table(rows)
+    write_results(RESULTS / f"latency-{args.what}", rows, table)
+
+
+if __name__ == "__main__":
+    main()
