@@ -58,7 +58,8 @@ class Engine:
     def probabilities(self, text: str) -> Floats:
         """Probabilities float32 [classes], by the smallest signature that the text fits into."""
         for max_chars, max_words, run in self._short:
-            if len(text) <= max_chars:
+            # As many blanks as slots are, but for double ones, more words than slots: not worth a try, and a longer one is right, too.
+            if len(text) <= max_chars and text.count(" ") < max_words:
                 answers = run(codepoints=points(text, max_chars))
                 if answers["slots"][0] <= max_words:
                     break

@@ -12,8 +12,9 @@ from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_probabilities,
 
 from retvec_lite.artifact import read_artifact
 from retvec_lite.config import EncoderConfig
+from retvec_lite.engine import Engine
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime import TextClassifier
+from retvec_lite.runtime import TextClassifier, import_runtime
 from retvec_lite.signatures import (
     Signature,
     classify_signatures,
@@ -70,6 +71,24 @@ def test_the_smallest_signature_that_a_text_fits_into_answers(
 def test_the_choice_follows_the_rule_for_any_text(classifier: TextClassifier, text: str) -> None:
     assume(np.abs(tiny_probabilities(text, other=1.5) - tiny_probabilities(text)).max() > 1e-4)
     assert answered_by_the_short_one(classifier, text) is (len(text) <= 8 and text.count(" ") <= 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "tried"), [("1", True), ("1 2", True), ("1 2 3", False), ("1  ", False), ("123456789", False)]
+)
+def test_a_signature_with_fewer_slots_than_words_is_not_tried(path: Path, text: str, tried: bool) -> None:
+    name, interpreter_class = import_runtime()
+    engine = Engine(interpreter_class, read_artifact(path), 1, name)
+    ((max_chars, max_words, run),) = engine._short
+    calls = []
+
+    def counted(**inputs: Any) -> Any:
+        calls.append(inputs)
+        return run(**inputs)
+
+    engine._short = [(max_chars, max_words, counted)]
+    np.testing.assert_allclose(engine.probabilities(text), tiny_probabilities(text, 1.5 if tried else 0.5), atol=1e-6)
+    assert bool(calls) is tried
 
 
 def test_many_texts_are_answered_as_one_by_one(path: Path) -> None:

@@ -19,6 +19,7 @@ export interface Embedded {
 }
 
 const CODE_POINTS = "codepoints";
+const BLANK = 0x20;
 
 let loading: Promise<unknown> | undefined;
 
@@ -109,9 +110,11 @@ export class TextClassifier {
    */
   async probabilities(text: string | readonly number[]): Promise<Float32Array> {
     const points = this.points(text, this.full);
+    // As many blanks as slots are, but for double ones, more words than slots: not worth a try, and a longer one is right, too.
+    const blanks = points.filter((point) => point === BLANK).length;
     for (const signature of this.classifying) {
       if (signature === this.full) break;
-      if (signature.max_chars < points.length) continue;
+      if (signature.max_chars < points.length || signature.max_words <= blanks) continue;
       const { probabilities, slots } = await this.run(signature, points);
       if ((slots?.[0] as number) <= signature.max_words) return probabilities as Float32Array;
     }

@@ -107,6 +107,12 @@ describe("TextClassifier", () => {
     expect(ran().at(-1)).toBe("classify_2");
   });
 
+  it("does not try one with fewer slots than the blanks tell of", async () => {
+    const classifier = await TextClassifier.load(artifact());
+    await classifier.probabilities("a  b");
+    expect(ran()).toEqual(["classify"]);
+  });
+
   it("cuts and pads what does not have the length of the input", async () => {
     const classifier = await TextClassifier.load(artifact());
     await classifier.probabilities("0123456789abc");

@@ -42,6 +42,7 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private val short = signatures.filter { it.kind == "classify" && it !== full }.sortedBy { it.maxWords }.toTypedArray()
     private val embedder = signatures.find { it.kind == "embed" }
     private val codePoints = IntArray(full.maxChars)
+    private var blanks = 0
     private val engine = start(model)
 
     /** The length of what [embed] returns, 0 for a model exported without embeddings. */
@@ -59,12 +60,11 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     constructor(file: File) : this(FileInputStream(file).use { it.channel.map(READ_ONLY, 0, file.length()) }, ::LiteRt)
 
     /** The probability of each of [labels], written to [into], which a caller may reuse. */
-    @Synchronized
-    fun classify(text: CharSequence, into: FloatArray = FloatArray(labels.size)): FloatArray {
+    @Synchronized fun classify(text: CharSequence, into: FloatArray = FloatArray(labels.size)): FloatArray {
         val count = readCodePoints(text)
         // A short text pays for a short graph, which tells how many slots the text needs: with too few, a longer one runs.
         for (signature in short) {
-            if (count > signature.maxChars) continue
+            if (count > signature.maxChars || blanks >= signature.maxWords) continue // more words than slots, all but surely
             val probabilities = run(signature, count)
             if (signature.slots[0] <= signature.maxWords) return probabilities.copyInto(into)
         }
@@ -72,21 +72,21 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     }
 
     /** The text as a vector of length 1 (all zeros for a text without words), to search and compare by dot product. */
-    @Synchronized
-    fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
+    @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
         checkNotNull(embedder) { "Expected a model exported with --embed, received one without embeddings." }
         return run(embedder, readCodePoints(text)).copyInto(into)
     }
 
-    @Synchronized
-    override fun close() = engine.close()
+    @Synchronized override fun close() = engine.close()
 
     /** Reads as many code points as the model takes, unpaired surrogates as they are: all cleaning is inside the graph. */
     private fun readCodePoints(text: CharSequence): Int {
         var count = 0
         var at = 0
+        blanks = 0
         while (at < text.length && count < codePoints.size) {
             codePoints[count] = Character.codePointAt(text, at)
+            if (codePoints[count] == ' '.code) blanks++
             at += Character.charCount(codePoints[count++])
         }
         return count

@@ -72,8 +72,10 @@ class TextClassifierTest {
         fun runs(text: String, slots: Int) = FakeEngine(slots).also { withSignatures(it).classify(text) }.runs
 
         assertEquals(listOf("classify_2"), runs("ten chars.", slots = 2))
-        assertEquals(listOf("classify_2", "classify_4"), runs("a b c", slots = 3))
-        assertEquals(listOf("classify_2", "classify_4", "classify"), runs("a b c d e", slots = 5))
+        assertEquals(listOf("classify_2", "classify_4"), runs("\u4E00\u4E8C\u4E09", slots = 3))
+        assertEquals(listOf("classify_2", "classify_4", "classify"), runs("\u4E00\u4E8C\u4E09\u56DB\u4E94", slots = 5))
+        assertEquals("blanks tell of more words", listOf("classify_4"), runs("a b c", slots = 3))
+        assertEquals(listOf("classify"), runs("a b c d e", slots = 5))
         assertEquals(listOf("classify_4"), runs("more than 10 chars", slots = 4))
         assertEquals(listOf("classify"), runs("more characters than either takes", slots = 1))
         assertEquals("emoji count once", listOf("classify_2"), runs("\uD83D\uDE00".repeat(10), slots = 1))
