@@ -83,7 +83,7 @@ class TextClassifierTest {
 
     @Test
     fun theAnswerIsThatOfTheLastSignatureThatRan() {
-        assertEquals(3f, withSignatures(FakeEngine(slots = 5)).classify("a b c d e").first())
+        assertEquals(3f, withSignatures(FakeEngine(slots = 5)).classify("\u4E00\u4E8C\u4E09\u56DB\u4E94").first())
     }
 
     @Test
