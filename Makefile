@@ -39,7 +39,7 @@ $(STAMP): requirements.lock pyproject.toml | $(BIN)/python
 demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, classify: all in out/demo
 	rm -rf $(OUT)
 	$(RETVEC) train starter --head cnn --out $(OUT)/classifier
-	$(RETVEC) export $(OUT)/classifier --out $(OUT)/dist --format all --recipe $(RECIPES)
+	$(RETVEC) export $(OUT)/classifier --out $(OUT)/dist --format all --recipe $(RECIPES) --embed
 	$(RETVEC) verify $(OUT)/dist
 	@echo; cat $(OUT)/dist/report.md; echo
 	$(RETVEC) evaluate $(OUT)/dist/classifier-int8.tflite --data starter --typos 0,20,50

@@ -8,7 +8,6 @@ import org.junit.Assert.assertSame
 import org.junit.Assert.assertThrows
 import org.junit.Assert.assertTrue
 import org.junit.Test
-import java.lang.management.ManagementFactory
 import kotlin.concurrent.thread
 
 class TextClassifierTest {
@@ -108,12 +107,20 @@ class TextClassifierTest {
         val classifier = single(engine)
         val into = FloatArray(classifier.labels.size)
         val texts = listOf("short", "\uD83D\uDE00 and unpaired \uD800", "word ".repeat(3_000))
-        val threads = ManagementFactory.getThreadMXBean() as com.sun.management.ThreadMXBean
+        // By reflection: Gradle compiles unit tests against android.jar, which has no java.lang.management.
+        val bean = Class.forName("java.lang.management.ManagementFactory").getMethod("getThreadMXBean").invoke(null)
+        val counter = Class.forName("com.sun.management.ThreadMXBean")
+            .getMethod("getThreadAllocatedBytes", java.lang.Long.TYPE)
+
+        @Suppress("DEPRECATION") // threadId() is not there in Java 17.
         val self = Thread.currentThread().id
+
+        fun allocated() = counter.invoke(bean, self) as Long
+        repeat(20) { allocated() }
         repeat(20) { assertSame(into, classifier.classify(texts[it % texts.size], into)) }
-        val before = threads.getThreadAllocatedBytes(self)
+        val before = allocated()
         for (round in 0 until 3_000) classifier.classify(texts[round % 3], into)
-        val bytes = threads.getThreadAllocatedBytes(self) - before
+        val bytes = allocated() - before
         assertTrue("Expected nothing per call, received $bytes bytes in 3,000.", bytes < 3_000)
     }
 

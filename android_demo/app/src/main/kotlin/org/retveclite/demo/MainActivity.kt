@@ -103,7 +103,9 @@ class MainActivity : Activity() {
     }
 
     private fun fail(problem: Exception) {
-        result.text = getString(R.string.problem, problem.message ?: problem.toString())
+        val sentence = getString(R.string.problem, problem.message ?: problem.toString())
+        if (result.text.toString() != sentence) result.text = sentence
+        facts.text = null
     }
 
     @Suppress("DEPRECATION") // The list of locales that replaced it is not there in API 23.
