@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import http.client
+import http.server
 import json
 import os
 import re
@@ -50,9 +51,9 @@ def port(dist: Path) -> Iterator[int]:
         thread.join()
 
 
-def ask(port: int, path: str, method: str = "GET", host: str = "127.0.0.1") -> tuple[int, dict[str, str], bytes]:
+def ask(port: int, path: str, method: str = "GET", host: str = "127.0.0.1:{port}") -> tuple[int, dict[str, str], bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request(method, path, headers={"Host": f"{host}:{port}"})
+    connection.request(method, path, headers={"Host": host.format(port=port)})
     response = connection.getresponse()
     content = response.read()
     connection.close()
@@ -112,7 +113,19 @@ def test_head_answers_without_a_body_and_post_not_at_all(port: int) -> None:
     assert ask(port, "/", "POST")[0] == 501
 
 
-@pytest.mark.parametrize(("host", "status"), [("localhost", 200), ("127.0.0.1", 200), ("evil.example", 403), ("", 403)])
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:{port}", 200),
+        ("127.0.0.1:{port}", 200),
+        ("localhost", 200),  # what a browser sends to port 80
+        ("127.0.0.1", 200),
+        ("evil.example:{port}", 403),
+        ("evil.example", 403),
+        (":{port}", 403),
+        ("", 403),
+    ],
+)
 def test_another_sites_name_that_points_here_gets_nothing(port: int, host: str, status: int) -> None:
     assert ask(port, "/models/b-int8.tflite", host=host)[0] == status
 
@@ -141,13 +154,29 @@ def test_the_command_prints_its_address_and_ends_with_ctrl_c(dist: Path) -> None
 
 
 def test_the_browser_is_opened_unless_told_not_to(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", lambda self: None)
-    assert main(["demo", str(dist), "--no-browser"]) == 0
-    assert opened == []
+    answers: list[int] = []
+    done = threading.Event()
+
+    def browse(address: str) -> None:
+        """A browser that keeps its caller waiting until it has the page."""
+        try:
+            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", address)
+            assert found is not None
+            answers.append(ask(int(found[1]), "/")[0])
+        finally:
+            done.set()
+
+    def serve(server: http.server.ThreadingHTTPServer) -> None:
+        server.timeout = 0.1
+        while not done.is_set():
+            server.handle_request()
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", serve)
     assert main(["demo", str(dist)]) == 0
-    assert [re.sub(r"\d{4,5}", "N", address) for address in opened] == ["http://127.0.0.1:N/"]
+    assert answers == [200]
+    assert main(["demo", str(dist), "--no-browser"]) == 0
+    assert answers == [200]
 
 
 def test_serving_needs_nothing_heavy() -> None:
@@ -269,6 +298,15 @@ def test_export_replaces_nothing_without_force(dist: Path, capsys: pytest.Captur
     assert target.read_text(encoding="utf-8") == "mine"
     assert main(["demo", str(dist), "--export", str(target), "--force"]) == 0
     assert target.stat().st_size > 1_000_000
+
+
+@pytest.mark.parametrize("name", ["", "page/", "dist"])
+def test_export_needs_a_file_name(dist: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    goal = name and f"{dist.parent}/{name}"
+    said = one_sentence(capsys, str(dist), "--export", goal, "--force")
+    assert "Expected the name of a file after --export" in said
+    assert said.endswith(f"received {f'the folder {goal}' if goal else 'an empty name'}.\n")
+    assert [*dist.parent.iterdir()] == [dist]
 
 
 def test_what_ships_is_small_enough_for_a_repository() -> None:

@@ -6,7 +6,9 @@ import functools
 import http
 import http.server
 import json
+import os
 import socketserver
+import threading
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve the playground until Ctrl-C, or write it into one file."""
     models = find_models(args.model)
     if args.export is not None:
+        _require_file_name(args.export)
         refuse_existing(args.export, args.force)
         page = single_page(models[0].name, models[0].read_bytes())
         atomic_write(args.export, page)
@@ -67,13 +70,20 @@ def run(args: argparse.Namespace) -> int:
     with make_server(models, args.port) as server:
         address = f"http://{_HOST}:{server.server_port}/"
         print(f"{', '.join(model.name for model in models)} at {address} (Ctrl-C ends)", flush=True)
-        if not args.no_browser:
-            webbrowser.open(address)
         try:
+            if not args.no_browser:
+                # Some browsers keep their caller waiting (those in a terminal): the page must be served meanwhile.
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
             server.serve_forever()
         except KeyboardInterrupt:
             print()
     return 0
+
+
+def _require_file_name(path: str) -> None:
+    if not path or path.endswith(("/", os.sep)) or Path(path).is_dir():
+        received = f"the folder {path}" if path else "an empty name"
+        raise RetvecLiteError(f"Expected the name of a file after --export (playground.html), received {received}.")
 
 
 def find_models(path: str) -> list[Path]:
@@ -139,7 +149,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, *, with_body: bool) -> None:
         # Another site's name that was made to resolve to this machine (DNS rebinding) must not read models here.
-        if self.headers.get("Host", "").rpartition(":")[0] not in (_HOST, "localhost"):
+        host = self.headers.get("Host", "")
+        # Browsers leave out the port where it is 80.
+        if (host.rpartition(":")[0] or host) not in (_HOST, "localhost"):
             self.send_error(http.HTTPStatus.FORBIDDEN, "Expected the address that retvec-lite demo printed")
             return
         found = self._files.get(quote(unquote(urlsplit(self.path).path)))

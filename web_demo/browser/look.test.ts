@@ -118,6 +118,33 @@ describe("looks", () => {
     await page.context().close();
   });
 
+  it("forced colours leave bars, slider and the chosen attack to be seen; see the picture", async () => {
+    const page = await openPlayground(browser(), { forcedColors: "active" });
+    await curveAfter(page, async () => {
+      await page.fill("#rate", "40");
+      await change(page, () => page.check("input[value=leet]", { force: true }));
+    });
+    const seen = await page.evaluate(() => {
+      const background = (selector: string): string =>
+        getComputedStyle(document.querySelector(selector) as Element).backgroundColor;
+      return {
+        paper: background("body"),
+        shown: [
+          ".is-top .fill",
+          ".bars li:not(.is-top) .fill",
+          ".before",
+          "mark",
+          "#cosine-bar",
+          "input:checked + span",
+        ].map(background),
+      };
+    });
+    expect(seen.shown).not.toContain(seen.paper);
+    expect(seen.shown).not.toContain("rgba(0, 0, 0, 0)");
+    await page.screenshot({ path: join(PICTURES, "desktop-forced-colors.png"), fullPage: true });
+    await page.context().close();
+  });
+
   it("moves nothing for people who asked for less motion", async () => {
     const page = await openPlayground(browser(), { reducedMotion: "reduce" });
     const durations = await page

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { alert, bars, drop, expectNoProblems, model, openPlayground, type, useBrowser } from "./playground";
+import { alert, bars, drop, expectNoProblems, label, model, openPlayground, type, URL, useBrowser } from "./playground";
 
 const browser = useBrowser();
 const note = "#model-note";
@@ -72,8 +72,50 @@ describe("opening files", () => {
     expect(await page.textContent(note)).toBe(before.note);
     expect(await bars(page)).toEqual(before.bars);
     await type(page, "and it still answers");
+    expect(await page.isVisible("#model-error")).toBe(false);
     await drop(page, "good.tflite", model("classifier-int4.tflite"));
     await page.waitForSelector("#model-error", { state: "hidden" });
+    await page.context().close();
+  });
+
+  it("a file dropped while the page still loads is the one named and the one that runs", async () => {
+    const page = await (await browser().newContext()).newPage();
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    for (const name of ["litert.wasm", "models.json"])
+      await page.route(`**/${name}`, async (route) => {
+        await held;
+        await route.continue();
+      });
+    await page.goto(URL, { waitUntil: "domcontentloaded" });
+    await drop(page, "notes.tflite", new TextEncoder().encode("no model")); // waits, or is refused: either is fine
+    await drop(page, "mine.tflite", model("classifier-float32.tflite"));
+    release();
+    await label(page);
+    await page.waitForFunction(
+      () => (document.getElementById("model") as HTMLSelectElement).selectedOptions[0]?.textContent === "mine.tflite",
+    );
+    await page.waitForTimeout(500); // what else was begun has ended
+    expect(await page.locator("#model option:checked").textContent()).toBe("mine.tflite");
+    expect(await page.textContent(note)).toContain("float32");
+    expect(await page.locator("#model option").count()).toBeGreaterThan(1);
+    await page.context().close();
+  });
+
+  it("takes the exported one of several files that are dropped together", async () => {
+    const page = await openPlayground(browser());
+    const bytes = Buffer.from(model("classifier-float32.tflite")).toString("base64");
+    const transfer = await page.evaluateHandle((base64) => {
+      const data = new DataTransfer();
+      data.items.add(new File(["no model"], "report.md"));
+      data.items.add(new File([Uint8Array.from(atob(base64), (at) => at.charCodeAt(0))], "one.tflite"));
+      return data;
+    }, bytes);
+    await page.dispatchEvent("main", "drop", { dataTransfer: transfer });
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("float32"));
+    expect(await page.locator("#model option:checked").textContent()).toBe("one.tflite");
     await page.context().close();
   });
 

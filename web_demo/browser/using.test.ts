@@ -43,11 +43,22 @@ describe("typing", () => {
   });
 
   it("says what is not read of a long text", async () => {
-    await type(page, "ab ".repeat(3000));
+    await type(page, "a".repeat(9000));
     const [, limit] = /^9,000 of (\d+) characters/.exec((await page.textContent("#text-note")) as string) ?? [];
     const rest = (9000 - Number(limit)).toLocaleString("en");
     expect(await page.textContent("#text-note")).toBe(`9,000 of ${limit} characters: the last ${rest} are not read`);
     expect((await page.textContent("#reading"))?.length).toBe(Number(limit));
+  });
+
+  it("says that words found no slot, and nothing where the last one just fits", async () => {
+    await type(page, "ab ".repeat(64));
+    expect(await page.textContent("#text-note")).toMatch(/^192 of \d+ characters$/);
+    await type(page, "あ".repeat(80)); // pieces that overlap
+    expect(await page.textContent("#text-note")).toMatch(/^80 of .*, 64 of 64 words: the rest is not read$/);
+    await type(page, "ab ".repeat(65));
+    expect(await page.textContent("#text-note")).toMatch(
+      /^195 of \d+ characters, 64 of 64 words: the rest is not read$/,
+    );
   });
 });
 
@@ -81,8 +92,17 @@ describe("mistyping", () => {
     for (const seed of ["", "-3"]) {
       await change(page, () => page.fill("#seed", seed));
       expect(await page.textContent("#reading")).toBe(first);
+      await page.locator("#seed").blur();
+      expect(await page.inputValue("#seed")).toBe("0");
     }
-    await change(page, () => page.fill("#seed", "0"));
+  });
+
+  it("the seed after the largest is 0", async () => {
+    await change(page, () => page.fill("#seed", "98765432109876"));
+    await page.locator("#seed").blur();
+    expect(await page.inputValue("#seed")).toBe("999999999");
+    await change(page, () => page.click("#reseed"));
+    expect(await page.inputValue("#seed")).toBe("0");
   });
 
   it("the slider can be moved with the keyboard alone", async () => {

@@ -103,6 +103,11 @@ export class TextClassifier {
     return this.full.max_chars;
   }
 
+  /** Slots for words; words that find none are not read. */
+  get maxWords(): number {
+    return this.full.max_words;
+  }
+
   /**
    * Probabilities in the order of the labels, of a text or of code points that are no text (unpaired surrogates).
    *
@@ -122,7 +127,7 @@ export class TextClassifier {
   }
 
   /** @throws Error for a file without the signature: ask `embeds` before. */
-  async embed(text: string): Promise<Embedded> {
+  async embed(text: string | readonly number[]): Promise<Embedded> {
     if (!this.embedding) throw new Error("Expected a file exported with --embed.");
     const outputs = await this.run(this.embedding, this.points(text, this.embedding));
     const flat = outputs.words as Int32Array;

@@ -2,11 +2,12 @@ import "./styles/base.css";
 import "./styles/answers.css";
 import "./styles/words.css";
 import "./styles/layout.css";
+import "./styles/forced_colors.css";
 import { type Artifact, readArtifact } from "./artifact";
 import { compiledRuntime, type Offer, offers } from "./assets";
 import { type Attack, attack } from "./attacks";
 import { argmax, Bars } from "./bars";
-import { codePoints, TextClassifier } from "./classifier";
+import { codePoints, type Embedded, TextClassifier } from "./classifier";
 import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
 import { byId, showError } from "./dom";
 import { sentence } from "./errors";
@@ -14,7 +15,7 @@ import { bytes, showFacts } from "./facts";
 import { medianLatency } from "./latency";
 import { watchOpening } from "./opening";
 import { showReading } from "./reading";
-import { mistype } from "./typos";
+import { HIDDEN, mistype } from "./typos";
 import { Words } from "./words";
 
 /** The curve waits for a pause in typing (milliseconds), and then works in steps shorter than a frame. */
@@ -45,11 +46,11 @@ function exclusive<T>(job: () => Promise<T>): Promise<T> {
 }
 
 function settings(): { typed: string; share: number; first: number; kind: Attack } {
-  const number = Math.trunc(seed.valueAsNumber);
+  const number = Math.trunc(seed.valueAsNumber); // NaN where there is none
   return {
     typed: text.value,
     share: rate.valueAsNumber / 100,
-    first: Number.isSafeInteger(number) && number >= 0 ? number : 0,
+    first: number >= 0 ? Math.min(number, Number(seed.max)) : 0,
     kind: document.querySelector<HTMLInputElement>("input[name=attack]:checked")?.value as Attack,
   };
 }
@@ -64,7 +65,7 @@ async function update(start = performance.now()): Promise<void> {
   const { typed, share, first, kind } = settings();
   byId("rate-value").textContent = `${Math.round(share * 100)} % mistyped`;
   rate.setAttribute("aria-valuetext", `${Math.round(share * 100)} % of the words mistyped`);
-  try {
+  await attempt(async () => {
     await exclusive(async () => {
       if (!classifier || mine !== version) return;
       const altered = alter(typed, share, first, kind);
@@ -74,24 +75,42 @@ async function update(start = performance.now()): Promise<void> {
       timing.update = performance.now() - start;
       timing.updates += 1;
       showReading(typed, altered, classifier.maxChars);
-      countCharacters(typed, classifier.maxChars);
       const label = argmax(before);
       curve.mark(share, after[label]);
-      if (classifier.embeds)
-        words.show((await classifier.embed(altered)).words, classifier.artifact.encoder.word_length);
+      const read = classifier.embeds ? (await classifier.embed(altered)).words : undefined;
+      if (read) words.show(read, classifier.artifact.encoder.word_length);
+      showLimits(typed, classifier, read !== undefined && (await overflows(classifier, altered, read)));
     });
     showError(byId("labels-error"), undefined);
+  });
+  clearTimeout(curveTimer);
+  curveTimer = window.setTimeout(() => void attempt(() => measureCurve(mine)), PAUSE);
+}
+
+/** Do what nobody waits for, and say what went wrong in it. */
+async function attempt(job: () => Promise<void>): Promise<void> {
+  try {
+    await job();
   } catch (error) {
     showError(byId("labels-error"), sentence(error));
   }
-  clearTimeout(curveTimer);
-  curveTimer = window.setTimeout(() => void measureCurve(mine), PAUSE);
 }
 
-function countCharacters(typed: string, limit: number): void {
+/** Whether a full model leaves words over: then the last character of the text is in no slot, and changes none. */
+async function overflows(model: TextClassifier, altered: string, read: Embedded["words"]): Promise<boolean> {
+  if (read.length < model.maxWords) return false;
+  const points = codePoints(altered, model.maxChars);
+  const last = points.findLastIndex((point) => !HIDDEN.has(point));
+  const { words: without } = await model.embed(points.slice(0, last));
+  return JSON.stringify(without) === JSON.stringify(read);
+}
+
+function showLimits(typed: string, { maxChars, maxWords }: TextClassifier, full: boolean): void {
   const count = codePoints(typed, Number.POSITIVE_INFINITY).length;
-  const rest = count > limit ? `: the last ${(count - limit).toLocaleString("en")} are not read` : "";
-  byId("text-note").textContent = `${count.toLocaleString("en")} of ${limit} characters${rest}`;
+  let rest = "";
+  if (full) rest = `, ${maxWords} of ${maxWords} words: the rest is not read`;
+  else if (count > maxChars) rest = `: the last ${(count - maxChars).toLocaleString("en")} are not read`;
+  byId("text-note").textContent = `${count.toLocaleString("en")} of ${maxChars} characters${rest}`;
 }
 
 /** The probability of the text's own label at every typo rate, over seeds of its own. Gives up when anything changes. */
@@ -163,8 +182,8 @@ async function open(offer: Offer): Promise<boolean> {
   present(fresh.artifact, fresh.embeds);
   await update();
   if (Number.isNaN(timing.firstLabel)) timing.firstLabel = performance.now();
-  void compare();
-  window.setTimeout(() => void measureLatency(), PAUSE);
+  void attempt(compare);
+  window.setTimeout(() => void attempt(measureLatency), PAUSE);
   return true;
 }
 
@@ -184,16 +203,19 @@ async function start(): Promise<void> {
   for (const control of [text, rate, seed, ...document.querySelectorAll("input[name=attack]")]) {
     control.addEventListener("input", (event) => void update(event.timeStamp));
   }
+  text.addEventListener("input", () => showError(byId("model-error"), undefined)); // read by now
+  seed.addEventListener("change", () => {
+    seed.value = String(settings().first);
+  });
   byId("reseed").addEventListener("click", () => {
-    seed.value = String(settings().first + 1);
+    seed.value = String((settings().first + 1) % (Number(seed.max) + 1));
     void update();
   });
-  for (const id of ["one", "other"]) byId(id).addEventListener("input", () => void compare());
-  byId("measure").addEventListener("click", () => void measureLatency());
+  for (const id of ["one", "other"]) byId(id).addEventListener("input", () => void attempt(compare));
+  byId("measure").addEventListener("click", () => void attempt(measureLatency));
   try {
     const [found] = await Promise.all([offers(), compiledRuntime()]);
-    opening.offer(found);
-    if (found[0] && !(await open(found[0]))) byId("top-label").textContent = "No model";
+    if (!(await opening.offer(found))) byId("top-label").textContent = "No model";
   } catch (error) {
     byId("top-label").textContent = "No model";
     showError(byId("labels-error"), sentence(error));

@@ -11,7 +11,8 @@ type Draw = () => number;
 
 const KINDS = tables.typoKinds as readonly Kind[];
 const NEIGHBORS = new Map(Object.entries(tables.neighborKeys));
-const HIDDEN = new Set([0, ...tables.separators, ...tables.invisible]);
+/** What the encoder never puts into a word. */
+export const HIDDEN: ReadonlySet<number> = new Set([0, ...tables.separators, ...tables.invisible]);
 const SEPARATORS = new Set([0, ...tables.separators]);
 
 const letters = new Map<string, readonly string[]>();

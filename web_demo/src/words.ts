@@ -32,7 +32,7 @@ export class Words {
     this.slot = slot;
     this.words = words;
     const items = words.map((word, at) => {
-      const shown = word.map(visible).join("");
+      const shown = legible(word);
       return make("li", { role: "option", tabIndex: -1, dir: "auto", ariaLabel: `Word ${at + 1}: ${shown}` }, shown);
     });
     this.list.replaceChildren(
@@ -53,6 +53,16 @@ export class Words {
     });
     this.figure.replaceChildren(...picture(this.words[index] ?? [], this.slot));
   }
+}
+
+/** A word as it is written, what is invisible in it named; a mark stays on the character before it. */
+export function legible(word: readonly number[]): string {
+  return word
+    .map((point, at) => {
+      const character = String.fromCodePoint(point);
+      return at > 0 && /^\p{M}$/u.test(character) ? character : visible(point);
+    })
+    .join("");
 }
 
 /** A punch card: a column for each character of the slot, a row for each binary digit, the most significant on top. */
