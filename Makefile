@@ -68,8 +68,9 @@ web: $(STAMP)  ## build the playground into retvec_lite/web (needs Node.js 20.19
 	cd web_demo && npm ci && npm run lint && PYTHON="$(CURDIR)/$(BIN)/python" npm run build
 
 web_demo/node_modules: web_demo/package-lock.json
-	@if command -v npm >/dev/null; then cd web_demo && npm ci --no-audit --no-fund; \
-	else echo "Node.js is not installed: the tests of the playground will be skipped." >&2; fi
+	@if ! command -v npm >/dev/null; then echo "Node.js is not installed: the tests of the playground will be skipped." >&2; \
+	else cd web_demo && npm ci --no-audit --no-fund || { rm -rf node_modules; \
+		echo "npm cannot fetch the page's packages: the tests of the playground will be skipped." >&2; }; fi
 
 # mypy follows no import hook, which is how an editable installation finds converters/ as retvec_lite.converters:
 # it gets the tree as it will be installed, made of links.

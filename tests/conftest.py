@@ -3,7 +3,12 @@
 import os
 import signal
 
+import pytest
+from command_line import Main
 from hypothesis import settings
+from tiny_artifact import tiny_artifact
+
+from retvec_lite import cli
 
 # Before the first test imports TensorFlow: one thread (tests are small, and their sums must not depend on the machine).
 for name, value in (("TF_NUM_INTRAOP_THREADS", "1"), ("TF_NUM_INTEROP_THREADS", "1"), ("TF_CPP_MIN_LOG_LEVEL", "2")):
@@ -15,3 +20,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A busy machine is no failure.
 settings.register_profile("retvec-lite", deadline=None)
 settings.load_profile("retvec-lite")
+
+
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("model") / "tiny.tflite"
+    path.write_bytes(tiny_artifact())
+    return str(path)
+
+
+@pytest.fixture
+def main(capsys: pytest.CaptureFixture[str]) -> Main:
+    """The command in this process: (exit code, standard output, standard error)."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code = cli.main(arguments)
+        except SystemExit as stop:  # argparse
+            code = int(stop.code or 0)
+        output = capsys.readouterr()
+        return code, output.out, output.err
+
+    return call

@@ -1,36 +1,23 @@
 import builtins
-import contextlib
-import csv
 import errno
 import importlib
 import io
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_probabilities, tiny_signatures_artifact
+from command_line import Main, write_table
+from tiny_artifact import LABELS, SIGNATURES, tiny_signatures_artifact
 
 import retvec_lite
 from retvec_lite import cli
 from retvec_lite.errors import RetvecLiteError
-
-COMMAND = [sys.executable, "-c", "import sys; from retvec_lite.cli import main; sys.exit(main())"]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("model") / "tiny.tflite"
-    path.write_bytes(tiny_artifact())
-    return str(path)
 
 
 @pytest.fixture
@@ -38,236 +25,11 @@ def data(tmp_path: Path) -> str:
     return write_table(tmp_path / "data.csv", [("12 34", LABELS[0]), ("AB CD", LABELS[1]), ("so what", LABELS[2])])
 
 
-def write_table(path: Path, rows: Sequence[tuple[str, str]], header: tuple[str, str] = ("text", "label")) -> str:
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
-    return str(path)
-
-
-def run(*arguments: str, stdin: bytes | None = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, check=False)
-
-
-Main = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def main(capsys: pytest.CaptureFixture[str]) -> Main:
-    """The command in this process: (exit code, standard output, standard error)."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        try:
-            code = cli.main(arguments)
-        except SystemExit as stop:  # argparse
-            code = int(stop.code or 0)
-        output = capsys.readouterr()
-        return code, output.out, output.err
-
-    return call
-
-
-# --- classify --------------------------------------------------------------------------------------------------------
-
-
-def test_classify_arguments(main: Main, model: str) -> None:
-    code, output, _ = main("classify", model, "12", "A")
-    rows = [line.split("\t") for line in output.splitlines()]
-    assert code == 0 and [row[0] for row in rows] == ["digits", "CAPITALS"]
-    assert [float(row[1]) for row in rows] == pytest.approx([tiny_probabilities("12")[0], 0.5064], abs=1e-4)
-
-
-def test_classify_top_and_json(main: Main, model: str) -> None:
-    code, output, _ = main("classify", model, "--top", "2", "--json", 'A "1\n2" 👍')
-    found = json.loads(output)
-    assert code == 0 and output.count("\n") == 1 and "👍" in output
-    assert found["text"] == 'A "1\n2" 👍'
-    assert [row["label"] for row in found["predictions"]] == ["digits", "CAPITALS"]
-    _, output, _ = main("classify", model, "--top", "3", "x")
-    assert output.split("\t")[::2] == [LABELS[2], "digits", "CAPITALS"]
-
-
-def test_classify_reads_lines_and_survives_any_byte(model: str) -> None:
-    lines = "12\r\nAB\n\n👍\n".encode() + b"\xff\xfe\x00\xed\xa0\x80 1\n" + b"1" * 1_000_000 + b"\nno newline"
-    done = run("classify", model, "--json", stdin=lines)
-    assert done.returncode == 0 and done.stderr == b""
-    answers = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
-    assert [answer["predictions"][0]["label"] for answer in answers] == [
-        "digits", "CAPITALS", LABELS[2], LABELS[2], "digits", "digits", LABELS[2],
-    ]  # fmt: skip
-    assert answers[0]["text"] == "12" and answers[4]["text"].startswith("\udcff\udcfe\0")
-
-
-def test_classify_answers_each_line_at_once(model: str) -> None:
-    with subprocess.Popen([*COMMAND, "classify", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None and process.stdout is not None
-        for text, label in ((b"12\n", b"digits"), (b"AB\n", b"CAPITALS")):
-            process.stdin.write(text)
-            process.stdin.flush()
-            assert process.stdout.readline().startswith(label)
-        process.stdin.close()
-        assert process.wait() == 0
-
-
-def test_a_text_may_look_like_an_option_or_be_empty(main: Main, model: str) -> None:
-    code, output, _ = main("classify", model, "--", "--json", "")
-    assert code == 0 and output.count("\n") == 2
-
-
-def test_classify_prints_unicode_whatever_the_locale_says(model: str) -> None:
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
-    done = subprocess.run([*COMMAND, "classify", model, "x"], env=environment, capture_output=True, check=True)
-    assert done.stdout.decode("utf-8").startswith(LABELS[2])
-
-
-def test_the_notes_of_the_runtime_are_not_shown(model: str) -> None:
-    done = run("classify", model, "12")
-    assert done.returncode == 0 and done.stderr == b""
-
-
-def test_a_reader_that_has_enough_ends_the_program_quietly(model: str) -> None:
-    with subprocess.Popen(
-        [*COMMAND, "classify", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        process.stdin.write(b"12\n")
-        process.stdin.flush()
-        process.stdout.readline()
-        process.stdout.close()
-        process.stdin.write(b"AB\n")
-        process.stdin.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == cli.BROKEN_PIPE
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
-def test_a_full_disk_gives_one_sentence(model: str) -> None:
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run([*COMMAND, "classify", model, "12"], stdout=full, stderr=subprocess.PIPE, check=False)
-    assert done.returncode == 2
-    assert done.stderr.decode().splitlines() == [
-        "retvec-lite: error: Expected to read or write the standard streams, received: No space left on device."
-    ]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
-def test_ctrl_c_gives_one_line(model: str) -> None:
-    with subprocess.Popen(
-        [*COMMAND, "classify", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        process.stdin.write(b"12\n")
-        process.stdin.flush()
-        process.stdout.readline()
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == b"retvec-lite: interrupted\n"
-        assert process.wait() == 130
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no closed standard streams of this kind")
-def test_closed_standard_input_gives_one_sentence(model: str) -> None:
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, "classify", model], capture_output=True, check=False
-    )
-    assert done.returncode == 2 and b"standard input" in done.stderr and done.stderr.count(b"\n") == 1
-
-
-# --- classify --input ------------------------------------------------------------------------------------------------
-
-
-def labels_of(output: str) -> list[str]:
-    return [line.split("\t")[0] for line in output.splitlines()]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("texts.txt", b"\xef\xbb\xbf12\r\nAB\n\n\xff 1\nno newline"),
-        ("texts.csv", b'id,text\n1,12\n2,"AB"\n\n3,"x,\n""y"""\n4,\xff 1\n5,no newline'),
-        ("texts.TSV", b"text\tid\n12\t1\nAB\t2\nx, y\t3\n\xff 1\t4\nno newline\t5\n"),
-        (
-            "texts.jsonl",
-            b'{"text": "12"}\n\n{"text": "AB"}\n{"text": "x", "n": 1}\n{"text": "\\ud800 1"}\n{"text": "z"}',
-        ),
-    ],
-)
-def test_a_file_of_texts_is_answered_line_by_line(
-    main: Main, model: str, tmp_path: Path, name: str, content: bytes
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    code, output, errors = main("classify", model, "--input", str(tmp_path / name))
-    assert code == 0
-    assert labels_of(output) == ["digits", "CAPITALS", LABELS[2], "digits", LABELS[2]]
-    assert errors.startswith("5 texts in ") and errors.count("\n") == 1
-
-
-def test_many_texts_keep_their_order_and_their_answers(main: Main, model: str, tmp_path: Path) -> None:
-    texts = ["1" * (number % 4) + "A" * (number % 3) for number in range(1000)]
-    write_table(tmp_path / "many.csv", [(text, str(number)) for number, text in enumerate(texts)], ("body", "id"))
-    arguments = ["classify", model, "--input", str(tmp_path / "many.csv"), "--text-column", "body", "--json"]
-    outputs = [main(*arguments, "--workers", workers)[1] for workers in ("1", "2")]
-    assert outputs[0] == outputs[1]
-    found = [json.loads(line) for line in outputs[0].splitlines()]
-    assert [item["text"] for item in found] == texts
-    for item, text in zip(found[:30], texts, strict=False):
-        assert item["predictions"][0]["probability"] == pytest.approx(tiny_probabilities(text).max(), abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "sentence"),
-    [
-        ("a.csv", "body\n12\n", "Expected one column 'text' in .*a.csv, received 'body'"),
-        ("a.csv", "text,text\n1,2\n", "Expected one column 'text' in"),
-        ("a.csv", "", "Expected one column 'text' in .*a.csv, received nothing"),
-        ("a.csv", "text,id\n12\n", "Expected 2 fields as in the header in .*a.csv up to line 2, received 1"),
-        ("a.csv", 'text\n"12" x\n', "Expected fields quoted as RFC 4180 says in"),
-        ("a.jsonl", "[1]\n", "Expected one JSON object with the field 'text' in .* line 1"),
-        ("a.jsonl", '{"text": "1"}\n{"text": 1}\n', "Expected a string as 'text' in .* line 2, received 1"),
-        ("a.pdf", "x", "Expected a file named .txt, .csv"),
-        (None, "", "Expected a readable file at .*missing.txt, received: No such file"),
-    ],
-)
-def test_a_file_that_holds_no_texts_is_one_sentence(
-    main: Main, model: str, tmp_path: Path, name: str | None, content: str, sentence: str
-) -> None:
-    path = tmp_path / (name or "missing.txt")
-    if name:
-        path.write_text(content, encoding="utf-8")
-    code, _, errors = main("classify", model, "--input", str(path))
-    assert code == 2 and errors.count("\n") == 1
-    assert re.search(sentence, errors), errors
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals of this kind")
-def test_the_bar_goes_to_the_terminal_and_the_answers_to_the_file(model: str, tmp_path: Path) -> None:
-    pytest.importorskip("rich")
-    import pty
-
-    (tmp_path / "many.txt").write_text("12\nAB\n" * 1000, encoding="utf-8")
-    terminal, theirs = pty.openpty()
-    command = [*COMMAND, "classify", model, "--input", str(tmp_path / "many.txt")]
-    with open(tmp_path / "out.txt", "wb") as out, subprocess.Popen(command, stdout=out, stderr=theirs) as process:
-        os.close(theirs)
-        shown = b""
-        with contextlib.suppress(OSError):  # how Linux says that the other end of a terminal was closed
-            while part := os.read(terminal, 4096):
-                shown += part
-        assert process.wait() == 0
-    os.close(terminal)
-    assert labels_of((tmp_path / "out.txt").read_text(encoding="utf-8")) == ["digits", "CAPITALS"] * 1000
-    assert b"Classifying" in shown and b"2,000 texts in " in shown and b"digits" not in shown
-
-
-def test_texts_and_a_file_of_texts_are_too_much(main: Main, model: str) -> None:
-    code, output, errors = main("classify", model, "12", "--input", "a.txt")
-    assert (code, output) == (2, "") and "Expected texts or --input, received both" in errors
-
-
 # --- evaluate --------------------------------------------------------------------------------------------------------
 
 
-def test_evaluate_json(main: Main, model: str, data: str) -> None:
-    code, output, errors = main("evaluate", model, "--data", data, "--json")
+def test_evaluate_json(main: Main, tiny_model: str, data: str) -> None:
+    code, output, errors = main("evaluate", tiny_model, "--data", data, "--json")
     assert code == 0 and errors == ""
     report = json.loads(output)
     assert (report["texts"], report["accuracy"], report["macro_f1"], report["confusions"]) == (3, 1.0, 1.0, [])
@@ -276,20 +38,20 @@ def test_evaluate_json(main: Main, model: str, data: str) -> None:
     assert report["runtime"] and report["seed"] == 0
 
 
-def test_evaluate_tables(main: Main, model: str, tmp_path: Path) -> None:
+def test_evaluate_tables(main: Main, tiny_model: str, tmp_path: Path) -> None:
     rows = [("12", "digits"), ("AB", "digits"), ("x", LABELS[2])]
     path = write_table(tmp_path / "d.csv", rows, ("body", "kind"))
     code, output, _ = main(
-        "evaluate", model, "--data", path, "--text-column", "body", "--label-column", "kind", "--typos", "0,50"
+        "evaluate", tiny_model, "--data", path, "--text-column", "body", "--label-column", "kind", "--typos", "0,50"
     )
     assert code == 0
     for part in ("accuracy 0.6667", "50 %", "CAPITALS", LABELS[2], "Most frequent confusions"):
         assert part in output
 
 
-def test_evaluate_plot(main: Main, model: str, data: str, tmp_path: Path) -> None:
+def test_evaluate_plot(main: Main, tiny_model: str, data: str, tmp_path: Path) -> None:
     plot = tmp_path / "curve.png"
-    arguments = ["evaluate", model, "--data", data, "--json", "--typos", "0,100", "--plot", str(plot)]
+    arguments = ["evaluate", tiny_model, "--data", data, "--json", "--typos", "0,100", "--plot", str(plot)]
     assert main(*arguments)[0] == 0
     assert plot.read_bytes().startswith(b"\x89PNG")
     code, _, errors = main(*arguments)
@@ -299,49 +61,49 @@ def test_evaluate_plot(main: Main, model: str, data: str, tmp_path: Path) -> Non
     assert code == 2 and ".png" in errors
 
 
-def test_evaluate_prints_even_when_the_plot_cannot_be_written(main: Main, model: str, data: str) -> None:
-    code, output, errors = main("evaluate", model, "--data", data, "--json", "--plot", f"{data}/below.png")
+def test_evaluate_prints_even_when_the_plot_cannot_be_written(main: Main, tiny_model: str, data: str) -> None:
+    code, output, errors = main("evaluate", tiny_model, "--data", data, "--json", "--plot", f"{data}/below.png")
     assert code == 2 and json.loads(output)["accuracy"] == 1.0 and "below.png" in errors
 
 
-def test_evaluate_knows_the_starter_data(main: Main, model: str) -> None:
-    code, output, errors = main("evaluate", model, "--data", "starter")
+def test_evaluate_knows_the_starter_data(main: Main, tiny_model: str) -> None:
+    code, output, errors = main("evaluate", tiny_model, "--data", "starter")
     assert code == 2 and output == "" and "test.csv" in errors and "'alarm'" in errors
 
 
-def test_evaluate_with_unknown_labels_names_them(main: Main, model: str, tmp_path: Path) -> None:
+def test_evaluate_with_unknown_labels_names_them(main: Main, tiny_model: str, tmp_path: Path) -> None:
     path = write_table(tmp_path / "d.csv", [("12", "numbers")])
-    code, output, errors = main("evaluate", model, "--data", path)
+    code, output, errors = main("evaluate", tiny_model, "--data", path)
     assert code == 2 and output == "" and "'numbers'" in errors
 
 
 @pytest.mark.parametrize("typos", ["101", "-1", "x", "", "nan"])
-def test_evaluate_with_bad_typo_rates(main: Main, model: str, data: str, typos: str) -> None:
-    code, _, errors = main("evaluate", model, "--data", data, f"--typos={typos}")
+def test_evaluate_with_bad_typo_rates(main: Main, tiny_model: str, data: str, typos: str) -> None:
+    code, _, errors = main("evaluate", tiny_model, "--data", data, f"--typos={typos}")
     assert code == 2 and "percentages" in errors and "Traceback" not in errors
 
 
 # --- info ------------------------------------------------------------------------------------------------------------
 
 
-def test_info_json(main: Main, model: str) -> None:
-    code, output, _ = main("info", model, "--json")
+def test_info_json(main: Main, tiny_model: str) -> None:
+    code, output, _ = main("info", tiny_model, "--json")
     found = json.loads(output)
     assert code == 0 and found["labels"] == list(LABELS) and found["encoder"]["max_chars"] == 32
-    assert found["bytes"] == Path(model).stat().st_size == sum(found["sizes"].values())
+    assert found["bytes"] == Path(tiny_model).stat().st_size == sum(found["sizes"].values())
     assert {"name": "SOFTMAX", "version": 1, "count": 1} in found["operators"]
     assert found["oldest_runtime"] == {"tflite-runtime": "2.14.0"}
 
 
-def test_info_tables(main: Main, model: str) -> None:
-    code, output, _ = main("info", model)
+def test_info_tables(main: Main, tiny_model: str) -> None:
+    code, output, _ = main("info", tiny_model)
     assert code == 0
     for part in ("tflite-runtime 2.14.0 or newer", "max_chars", "SOFTMAX", "classifier head"):
         assert part in output
 
 
-def test_info_shows_the_signatures(main: Main, model: str, tmp_path: Path) -> None:
-    assert json.loads(main("info", model, "--json")[1])["signatures"] == SIGNATURES[1:2]
+def test_info_shows_the_signatures(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    assert json.loads(main("info", tiny_model, "--json")[1])["signatures"] == SIGNATURES[1:2]
     path = tmp_path / "several.tflite"
     path.write_bytes(tiny_signatures_artifact())
     assert json.loads(main("info", str(path), "--json")[1])["signatures"] == SIGNATURES
@@ -352,12 +114,12 @@ def test_info_shows_the_signatures(main: Main, model: str, tmp_path: Path) -> No
         )
 
 
-def test_info_needs_no_runtime_and_no_tensorflow(model: str) -> None:
+def test_info_needs_no_runtime_and_no_tensorflow(tiny_model: str) -> None:
     code = (
         "import sys; from retvec_lite.cli import main; main(['info', sys.argv[1], '--json']); "
         "print({'ai_edge_litert', 'tflite_runtime', 'tensorflow', 'rich'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code, model], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code, tiny_model], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
 
 
@@ -413,7 +175,7 @@ def test_bad_usage(main: Main, arguments: list[str]) -> None:
 @pytest.mark.parametrize("command", [["classify", "x"], ["info"], ["evaluate", "--data", "no.csv"]])
 def test_bad_files_give_one_sentence(main: Main, tmp_path: Path, command: list[str]) -> None:
     bad = tmp_path / "bad.tflite"
-    bad.write_bytes(b"not a model")
+    bad.write_bytes(b"not a tiny_model")
     for path in (str(bad), str(tmp_path / "missing.tflite")):
         code, output, errors = main(command[0], path, *command[1:])
         assert code == 2 and output == ""
@@ -469,7 +231,7 @@ def test_a_bug_is_not_hidden(main: Main, monkeypatch: pytest.MonkeyPatch, error:
 
 @pytest.mark.parametrize(("package", "arguments"), [("rich", []), ("matplotlib", ["--json", "--plot", "x.png"])])
 def test_a_missing_extra_is_named_before_the_work_starts(
-    main: Main, monkeypatch: pytest.MonkeyPatch, model: str, data: str, package: str, arguments: list[str]
+    main: Main, monkeypatch: pytest.MonkeyPatch, tiny_model: str, data: str, package: str, arguments: list[str]
 ) -> None:
     real = builtins.__import__
 
@@ -479,12 +241,12 @@ def test_a_missing_extra_is_named_before_the_work_starts(
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    code, output, errors = main("evaluate", model, "--data", data, *arguments)
+    code, output, errors = main("evaluate", tiny_model, "--data", data, *arguments)
     assert (code, output) == (2, "") and 'pip install "retvec-lite[evaluate]"' in errors
 
 
-def test_main_works_with_streams_that_cannot_be_reconfigured(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_main_works_with_streams_that_cannot_be_reconfigured(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
     output = io.StringIO()
     monkeypatch.setattr(sys, "stdout", output)
-    assert cli.main(["classify", model, "12"]) == 0
+    assert cli.main(["classify", tiny_model, "12"]) == 0
     assert output.getvalue().startswith("digits\t")

@@ -11,6 +11,7 @@ from retvec_lite.converters.golden import BIT_TEXTS, golden_texts
 from retvec_lite.converters.oracle import Sample
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.stages import EVERY_BIT_BOUND, Stages
+from retvec_lite.embedding_file import load_default_embedding
 
 CONFIG = EncoderConfig(max_chars=64, max_words=4)
 BITS = f"golden text '{BIT_TEXTS} every bit'"
@@ -63,3 +64,23 @@ def test_a_recipe_with_a_wider_bound_keeps_it() -> None:
 
 def test_there_are_such_texts() -> None:
     assert sum(text.name.startswith(BIT_TEXTS) for text in golden_texts(CONFIG)) >= 2
+
+
+def in_plain_float32(inputs: Any, weights: Any) -> Any:
+    """The embedding by float32 sums, one addend after another, as a slow but honest runtime would."""
+    values = inputs.astype(np.float32)
+    for layer in range(3):
+        kernel, bias = (weights[f"embedding/dense_{layer}/{part}"] for part in ("kernel", "bias"))
+        sums = np.zeros((len(values), kernel.shape[1]), np.float32)
+        for column, row in zip(values.T, kernel, strict=True):
+            sums += column[:, None] * row
+        sums += bias
+        values = reference.gelu(sums) if layer < 2 else np.tanh(sums)
+    return values
+
+
+def test_no_float32_sums_keep_to_the_usual_bound_where_half_of_all_bits_are_set() -> None:
+    weights = load_default_embedding().weights
+    bits = (np.random.default_rng(0).random((400, 336)) < 0.5).astype(np.float32)
+    off = np.abs(in_plain_float32(bits, weights) - reference.embed(bits, weights)).max()
+    assert 1e-5 < off < EVERY_BIT_BOUND
