@@ -16,7 +16,29 @@ from common import RESULTS, markdown_table, write_results
 
 from retvec_lite.runtime import TextClassifier
 
-WORDS: Final = ["please", "wake", "me", "tomorrow", "at", "seven", "thirty", "and", "play", "some", "quiet", "music", "on", "the", "kitchen", "speaker", "now", "where", "is", "my", "parcel"]
+WORDS: Final = [
+    "please",
+    "wake",
+    "me",
+    "tomorrow",
+    "at",
+    "seven",
+    "thirty",
+    "and",
+    "play",
+    "some",
+    "quiet",
+    "music",
+    "on",
+    "the",
+    "kitchen",
+    "speaker",
+    "now",
+    "where",
+    "is",
+    "my",
+    "parcel",
+]
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
