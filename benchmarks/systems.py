@@ -206,7 +206,7 @@ def _train(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict
 def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
     copies: Sequence[Sequence[str]] = [task.training.texts]
     if system == FASTTEXT:
-        from retvec_lite.training.fit import augmented_copies
+        from retvec_lite.training.copies import augmented_copies
 
         copies = augmented_copies(task.training.texts, _settings(task, plan))
     trained = train_fasttext(
@@ -250,7 +250,7 @@ def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) ->
 def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
     from table_network import same_label_in_file, train_table
 
-    from retvec_lite.training.fit import augmented_copies
+    from retvec_lite.training.copies import augmented_copies
     from retvec_lite.training.progress import progress
 
     kind, size = TABLES[system]

@@ -29,7 +29,8 @@ from retvec_lite.quiet import silent_standard_error
 from retvec_lite.runtime import load_interpreter
 from retvec_lite.safetensors_io import read_safetensors, safetensors_bytes
 from retvec_lite.training.batches import epoch
-from retvec_lite.training.fit import VALIDATION_RATES, Report, augmented_copies
+from retvec_lite.training.copies import augmented_copies
+from retvec_lite.training.fit import VALIDATION_RATES, Report
 from retvec_lite.training.grid import EIGHT_BITS
 from retvec_lite.training.network import Array, Network, class_weights, cosine_schedule
 from retvec_lite.training.settings import FitSettings

@@ -13,11 +13,12 @@ from retvec_lite.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.heads import HeadSpec
 from retvec_lite.training.batches import epoch
+from retvec_lite.training.copies import augmented_copies
 from retvec_lite.training.grid import EIGHT_BITS, FOUR_BITS
 from retvec_lite.training.network import Network, class_weights, cosine_schedule
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import EncodedTexts, Ids, embed_words, encode_texts
-from retvec_lite.typos import mistype, mistype_many
+from retvec_lite.typos import mistype_many
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words that early stopping and the final table look at."""
@@ -138,29 +139,6 @@ def fit(
 def _held_out_logits(network: Network, held_ids: Sequence[Ids], classes: int) -> dict[float, npt.NDArray[np.float32]]:
     """Validation logits at each of `VALIDATION_RATES`."""
     return {rate: network.logits(ids, classes, 256) for rate, ids in zip(VALIDATION_RATES, held_ids, strict=True)}
-
-
-def augmented_copies(texts: Sequence[str], settings: FitSettings) -> list[list[str]]:
-    """Differently mistyped copies of the texts.
-
-    One half of each copy is untouched; in the other a share of the words up to twice `typo_rate`, drawn per text, is
-    mistyped, so that a classifier meets clean and hopeless texts alike.
-    """
-    if settings.typo_rate == 0.0:
-        return [list(texts)]
-    rng = np.random.default_rng(settings.seed)
-    copies = []
-    for _ in range(settings.copies):
-        rates = np.minimum(rng.uniform(0.0, 2.0 * settings.typo_rate, len(texts)), 1.0)
-        rates[rng.random(len(texts)) < 0.5] = 0.0
-        seeds = rng.integers(0, 2**31, len(texts))
-        copies.append(
-            [
-                mistype(text, float(rate), int(seed)) if rate else text
-                for text, rate, seed in zip(texts, rates, seeds, strict=True)
-            ]
-        )
-    return copies
 
 
 def _encode(groups: Sequence[Sequence[str]], config: EncoderConfig, report: Report) -> EncodedTexts:
