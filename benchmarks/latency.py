@@ -5,7 +5,8 @@
 Every table's rows are measured in one process, taking turns, medians; its first row a second time as the control. Texts have 10,
 30, 60 and 120 words, in 64 slots of 512 code points (120 words: in 128 of 1,024). *plain* is the graph of `classify` alone,
 *short* that of the smallest signature for the text; *signature* is the latter through Python's signature runner; *classifier* is `TextClassifier`: from a Python string to probabilities, by the signature that the text fits into; *network* is the
-plain graph with its encoder cut off, fed with ready words and bits: what is less is what the encoder costs.
+plain graph with its encoder cut off, fed with ready words and bits: what is less is what the encoder costs. In the browser (the
+step `web`, see latency_web.py) *plain* is the signature `classify`, code points in and probabilities out, *signature* the shorter one.
 
 --archived names the Python of an environment with tensorflow-text and fasttext-wheel (see latency_archived.py); without it those rows
 are left out, and the results say so. --files keeps the built files in a folder, and takes those it finds there. --only runs
@@ -26,6 +27,7 @@ from typing import Any, Final
 
 from common import RESULTS, ROOT, read_results, write_results
 from latency_tables import curve_plot, tables
+from latency_web import measure_web, missing
 
 from retvec_lite.runtime import read_artifact
 from retvec_lite.starter_data import starter_file
@@ -33,7 +35,7 @@ from retvec_lite.starter_data import starter_file
 Row = dict[str, Any]
 
 HERE: Final = Path(__file__).resolve().parent
-STEPS: Final = ("ai-edge-litert", "tflite-runtime", "archived", "start", "peak", "curve")
+STEPS: Final = ("ai-edge-litert", "tflite-runtime", "archived", "web", "start", "peak", "curve")
 """The first two: all of ours on one runtime."""
 SLOTS: Final = (64, 128)
 WORDS: Final = {64: (10, 30, 60), 128: (120,)}
@@ -43,7 +45,8 @@ RUNTIMES: Final = ("ai-edge-litert", "tflite-runtime")
 RECIPES: Final = ("float32", "int8", "int8-dynamic", "int4")
 OLD_RUNTIME: Final = ("float32", "int8")
 """The recipes that tflite-runtime 2.14 takes."""
-CURVE: Final = (1, 4, 8, 12, 16, 17, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64)
+CURVE: Final = tuple(range(4, 65, 4))
+"""Words of the texts whose cost is drawn, and described by a line."""
 V1: Final = ROOT.parent / "shared" / "upstream" / "retvec_v1_weights.npz"
 
 
@@ -119,6 +122,17 @@ class Bench:
         fasttext = {"name": "fastText", "file": str(self.folder / "fasttext.ftz"), "kind": "fasttext", "words": every}
         return self.order("tensorflow-text", [*contestants, fasttext], self.archived)
 
+    def web(self) -> list[Row]:
+        """Ours on LiteRT.js in Chromium: every recipe, and its start in fresh pages; one thread, as the playground has."""
+        if reason := missing():
+            print(f"Skipped: LiteRT.js ({reason}).")
+            return []
+        files = {f"pool {recipe}": str(self.folder / f"pool-{SLOTS[0]}-{recipe}.tflite") for recipe in RECIPES}
+        starts = [{"name": name, "file": file} for name, file in files.items()]
+        words = (10, 60) if self.quick else tuple(word for group in WORDS.values() for word in group)
+        runs = 3 if self.quick else 7
+        return measure_web(self.ours(("plain", "signature"), RECIPES), starts, words, self.rounds, runs)
+
     def start(self) -> list[Row]:
         """Load, first answer and memory, each in seven fresh processes, medians."""
         rows = []
@@ -143,10 +157,21 @@ class Bench:
         ]
 
     def curve(self) -> list[Row]:
-        """What texts of 1 to 64 words cost: plain and through `TextClassifier`."""
-        contestants = self.ours(("plain", "classifier"), ("float32", "int8-dynamic"))
-        every = [{**row, "words": CURVE} for row in contestants if row["max_words"] == SLOTS[0]]
-        return self.order(RUNTIMES[0], every, words=CURVE[:: 4 if self.quick else 1], threads=(1,))
+        """What texts of 4 to 64 words cost: plain, through `TextClassifier`, and there with other short graphs; their bytes."""
+        from latency_build import LADDER_RECIPES, LADDERS, ladder_file
+
+        contestants = [
+            row for row in self.ours(("plain", "classifier"), LADDER_RECIPES) if row["max_words"] == SLOTS[0]
+        ]
+        for slots in LADDERS:
+            for recipe in LADDER_RECIPES:
+                file, name = ladder_file(self.folder, slots, recipe), f"pool {recipe}, {', '.join(map(str, slots))}"
+                if file.exists():
+                    contestants.append({"name": name, "file": str(file), "kind": "classifier"})
+        every = [{**row, "words": CURVE} for row in contestants]
+        rows = self.order(RUNTIMES[0], every, words=CURVE[:: 4 if self.quick else 1], threads=(1,), together=True)
+        sizes = {row["name"]: Path(row["file"]).stat().st_size for row in every if row["kind"] == "classifier"}
+        return [*rows, *({"name": name, "bytes": size} for name, size in sizes.items())]
 
 
 def _contestants(file: Path, name: str, kind: str, slots: int) -> list[Row]:
@@ -196,7 +221,8 @@ def main() -> None:
         bench = Bench(folder, args.quick, args.archived, args.v1)
         bench.build()
         measures: dict[str, Callable[[], list[Row]]] = {name: partial(bench.times, name) for name in RUNTIMES}
-        measures |= {"archived": bench.against_archived, "start": bench.start, "peak": bench.peak, "curve": bench.curve}
+        measures |= {"archived": bench.against_archived, "web": bench.web, "start": bench.start}
+        measures |= {"peak": bench.peak, "curve": bench.curve}
         measured = {step: measures[step]() for step in STEPS if step in steps}
     kept = {part["step"]: part["rows"] for part in read_results(result) if "step" in part}
     found = {step: measured.get(step, kept.get(step, [])) for step in STEPS}

@@ -2,16 +2,20 @@
 
 Classifiers of untrained weights, since time does not depend on their values: `HEAD-SLOTS-RECIPE.tflite` as `export` writes it
 (all signatures, metadata); cut out of it `network-...`, which is `classify` without its encoder, and `short16-...`, the graph of
-`classify_16` alone; and `peak-RECIPE.tflite`, one large matrix product.
+`classify_16` alone; `slots-8-16-32-RECIPE.tflite`, of 64 slots with other short graphs than `export` gives; and
+`peak-RECIPE.tflite`, one large matrix product.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import numpy as np
 from latency_measure import PEAK
 
+from retvec_lite import signatures
 from retvec_lite.classifier_file import Classifier
 from retvec_lite.config import EncoderConfig
 from retvec_lite.converters.editing import find_signature, find_tensor, pack, schema, unpack
@@ -29,6 +33,9 @@ HEADS: Final[dict[str, HeadSpec]] = {"pool": PoolHead(), "cnn": CnnHead(), "rnn"
 SLOTS: Final = {"pool": (64, 128), "cnn": (64,), "rnn": (64,), "bert": (64,)}
 TIMED_RECIPES: Final = {"pool": ("float32", "int8", "int8-dynamic", "int4")}
 """The other heads: the default recipe and the fastest."""
+LADDERS: Final = ((8, 16, 32), (16, 32, 48), (8, 16, 24, 32, 48), tuple(range(8, 64, 8)))
+"""Slots of short graphs that `export` could write instead of its own, for what they cost and save."""
+LADDER_RECIPES: Final = ("float32", "int8-dynamic")
 
 
 def build(folder: Path, quick: bool) -> None:
@@ -39,12 +46,7 @@ def build(folder: Path, quick: bool) -> None:
         recipes = TIMED_RECIPES.get(name, ("int8", "int8-dynamic"))
         for slots in SLOTS[name][: 1 if quick else None]:
             files = {recipe: folder / f"{name}-{slots}-{recipe}.tflite" for recipe in recipes}
-            if not all(file.exists() for file in files.values()):
-                classifier = untrained(head, slots)
-                float32 = convert(classifier)
-                for recipe, file in files.items():
-                    oldest = dict([RECIPES[recipe].oldest_runtime])
-                    file.write_bytes(package(quantize(float32, recipe), classifier, RECIPES[recipe], oldest))
+            write_missing(files, head, slots)
             for file in files.values():
                 artifact = read_artifact(file)
                 cuts = {f"network-{file.name}": without_encoder(artifact.model)}
@@ -54,8 +56,33 @@ def build(folder: Path, quick: bool) -> None:
                     # Not over a file that another run may have mapped.
                     if not file.with_name(cut).exists():
                         file.with_name(cut).write_bytes(model)
+    for slots in LADDERS[: 1 if quick else None]:
+        build_ladder(folder, slots)
     if not all((folder / f"peak-{recipe}.tflite").exists() for recipe in ("float32", "int8-dynamic")):
         build_peak(folder)
+
+
+def write_missing(files: Mapping[str, Path], head: HeadSpec, slots: int) -> None:
+    """Write the files, recipe -> path, unless all are there."""
+    if all(file.exists() for file in files.values()):
+        return
+    classifier = untrained(head, slots)
+    float32 = convert(classifier)
+    for recipe, file in files.items():
+        oldest = dict([RECIPES[recipe].oldest_runtime])
+        file.write_bytes(package(quantize(float32, recipe), classifier, RECIPES[recipe], oldest))
+
+
+def build_ladder(folder: Path, slots: Sequence[int]) -> None:
+    """The `pool` classifier of 64 slots with short graphs of these slots, eight code points for each as in `export`'s own."""
+    # The product has one set of short graphs and no option for it; here are others, to know what they would do.
+    with patch.object(signatures, "SHORT", tuple((count, count * CHARS_PER_SLOT) for count in slots)):
+        write_missing({recipe: ladder_file(folder, slots, recipe) for recipe in LADDER_RECIPES}, PoolHead(), 64)
+
+
+def ladder_file(folder: Path, slots: Sequence[int], recipe: str) -> Path:
+    """Where `build_ladder` puts a file."""
+    return folder / f"{'-'.join(map(str, ('slots', *slots)))}-{recipe}.tflite"
 
 
 def untrained(head: HeadSpec, slots: int) -> Classifier:

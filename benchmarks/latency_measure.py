@@ -9,6 +9,7 @@ Needs NumPy and the runtime, so that it also runs in the environment of `latency
 `tensorflow-text`, which is TensorFlow's own build of LiteRT with the custom operators.
 """
 
+import functools
 import json
 import resource
 import statistics
@@ -30,9 +31,12 @@ SENTENCE: Final = "please wake me tomorrow at seven thirty and play some quiet m
 PEAK: Final = (256, 512, 256)
 """Rows, inputs and outputs of the product that stands for the machine's peak: large enough that nothing but arithmetic counts, and
 over before another process has its turn."""
-_TURNS_BEFORE: Final = 20
+TURNS_BEFORE: Final = 20
+"""What every contestant does before anything counts."""
 
 Call = Callable[[], object]
+Timed = tuple[str, int]
+"""A contestant's name and the words of its text."""
 
 
 def text_of(words: int) -> str:
@@ -56,6 +60,14 @@ def make_interpreter(runtime: str, file: str, threads: int) -> Any:
     return interpreter
 
 
+@functools.cache
+def load_classifier(file: str, threads: int, runtime: str) -> Any:
+    """A `TextClassifier` with one worker, the same for texts of every length."""
+    from retvec_lite.runtime import TextClassifier
+
+    return TextClassifier.load(file, threads, runtime, workers=1)
+
+
 def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int) -> Call:
     """What is timed.
 
@@ -74,9 +86,7 @@ def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int
         model = fasttext.load_model(file)
         return lambda: model.predict(text)
     if kind == "classifier":
-        from retvec_lite.runtime import TextClassifier
-
-        classifier = TextClassifier.load(file, threads, runtime, workers=1)
+        classifier = load_classifier(file, threads, runtime)
         return lambda: classifier.probabilities(text)
     interpreter = make_interpreter(runtime, file, threads)
     if kind == "signature":
@@ -96,45 +106,41 @@ def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int
     return interpreter.invoke
 
 
-def take_turns(calls: dict[str, Call], rounds: int) -> dict[str, float]:
-    """Median microseconds of each call.
+def take_turns(calls: dict[Timed, Call], rounds: int) -> dict[Timed, float]:
+    """Median microseconds of each call, by name and number of words.
 
     In every round each has its turn: one call to warm its caches, three that count. What else the machine does then falls on
     all of them alike.
     """
-    times: dict[str, list[int]] = {name: [] for name in calls}
-    for turn in range(rounds + _TURNS_BEFORE):
-        for name, call in calls.items():
+    times: dict[Timed, list[int]] = {timed: [] for timed in calls}
+    for turn in range(rounds + TURNS_BEFORE):
+        for timed, call in calls.items():
             call()
             for _ in range(3):
                 start = time.perf_counter_ns()
                 call()
-                if turn >= _TURNS_BEFORE:
-                    times[name].append(time.perf_counter_ns() - start)
-    return {name: statistics.median(found) / 1000 for name, found in times.items()}
+                if turn >= TURNS_BEFORE:
+                    times[timed].append(time.perf_counter_ns() - start)
+    return {timed: statistics.median(found) / 1000 for timed, found in times.items()}
 
 
 def measure_times(order: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each number of threads, number of words and contestant that has slots for them; the first once more."""
+    """A row for each number of threads, number of words and contestant that has slots for them.
+
+    Contestants take turns on texts of one length, with `together` on those of every length. The first is there once more.
+    """
     rows = []
+    groups = [order["words"]] if order.get("together") else [[words] for words in order["words"]]
     for threads in order["threads"]:
-        for words in order["words"]:
-            able = [contestant for contestant in order["contestants"] if words in contestant["words"]]
-            calls: dict[str, Call] = {}
-            for contestant in able:
-                calls[contestant["name"]] = make_call(contestant, order["runtime"], words, threads)
-            if able:
-                calls["control"] = make_call(able[0], order["runtime"], words, threads)
-            for name, microseconds in take_turns(calls, order["rounds"]).items():
-                rows.append(
-                    {
-                        "runtime": order["runtime"],
-                        "threads": threads,
-                        "words": words,
-                        "name": f"control: {able[0]['name']}" if name == "control" else name,
-                        "microseconds": microseconds,
-                    }
-                )
+        for group in groups:
+            able = [(one, words) for words in group for one in order["contestants"] if words in one["words"]]
+            control = [({**one, "name": f"control: {one['name']}"}, words) for one, words in able[:1]]
+            calls: dict[Timed, Call] = {}
+            for one, words in able + control:
+                calls[one["name"], words] = make_call(one, order["runtime"], words, threads)
+            for (name, words), microseconds in take_turns(calls, order["rounds"]).items():
+                row = {"runtime": order["runtime"], "threads": threads, "words": words, "name": name}
+                rows.append({**row, "microseconds": microseconds})
     return rows
 
 

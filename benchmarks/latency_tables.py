@@ -3,9 +3,10 @@
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from common import markdown_table
+import numpy as np
+from common import kilobytes, markdown_table
 
 from retvec_lite.files import atomic_write
 
@@ -21,8 +22,10 @@ def tables(found: Mapping[str, Sequence[Row]]) -> str:
         _share_table(ours) if ours else "",
         *_time_tables(found["archived"]),
         *_time_tables(ours),
+        *(_web_tables(found["web"]) if found["web"] else ["LiteRT.js: skipped.\n"]),
         _start_table(found["start"]) if found["start"] else "",
         _peak_table(found["peak"], found["ai-edge-litert"]) if found["peak"] else "",
+        _line_table(found["curve"]) if found["curve"] else "",
     ]
     return "\n".join(part for part in parts if part)
 
@@ -127,6 +130,79 @@ def _peak_table(rows: Sequence[Row], times: Sequence[Row]) -> str:
     )
 
 
+def _web_tables(rows: Sequence[Row]) -> Iterable[str]:
+    """Times in the browser, and what a page does until its first answer."""
+    yield from _time_tables([row for row in rows if "microseconds" in row])
+    lines = [
+        [
+            row["name"],
+            kilobytes(row["bytes"]),
+            *(f"{row[name]:.0f} ms" for name in ("runtime_ms", "load_ms", "first_ms")),
+            *(f"{row[name] / 1e6:.1f} MB" for name in ("empty_bytes", "wasm_bytes")),
+        ]
+        for row in rows
+        if "load_ms" in row
+    ]
+    yield "**start (processor time) and WebAssembly memory of a fresh page**\n\n" + markdown_table(
+        ["file", "size", "start of LiteRT.js", "load", "first answer", "memory without the file", "after 100 texts"],
+        lines,
+    )
+
+
+class Line(NamedTuple):
+    """The straight line of least squares through cost against words.
+
+    Attributes:
+        at_none: microseconds at no words.
+        a_word: microseconds that each word adds.
+        determination: the share of the variance that the line explains (R squared), 0..1.
+        farthest: the largest distance of a point from the line, in microseconds.
+    """
+
+    at_none: float
+    a_word: float
+    determination: float
+    farthest: float
+
+
+def fitted_line(points: Sequence[tuple[int, float]]) -> Line:
+    """The line through (words, microseconds) at three lengths or more, not all of one cost."""
+    words, times = np.array(points, np.float64).T
+    a_word, at_none = np.polyfit(words, times, 1)
+    distances = times - (at_none + a_word * words)
+    explained = 1 - float(np.sum(distances**2) / np.sum((times - times.mean()) ** 2))
+    return Line(float(at_none), float(a_word), explained, float(np.abs(distances).max()))
+
+
+def _line_table(rows: Sequence[Row]) -> str:
+    """How close `TextClassifier`'s cost is to a line, with the short graphs that `export` gives and with others."""
+    lines = []
+    for row in rows:
+        if "bytes" not in row:
+            continue
+        file, slots = row["name"].split(", ", 1)
+        points = _points(rows, row["name"])
+        if len(points) > 2:
+            line = fitted_line(points)
+            lines.append(
+                [
+                    f"{file}, {'as exported (16, 32)' if slots == 'classifier' else slots}",
+                    f"{row['bytes']:,}",
+                    f"{line.at_none:.0f} + {line.a_word:.2f} a word",
+                    f"{line.determination:.3f}",
+                    f"{line.farthest:.0f}",
+                    f"{np.mean([time for _, time in points]):.0f}",
+                ]
+            )
+    return "**cost against words by the slots of the short graphs, 4 to 64 words**\n\n" + markdown_table(
+        ["file, short graphs", "bytes", "line (µs)", "R²", "farthest from it (µs)", "mean of all lengths (µs)"], lines
+    )
+
+
+def _points(rows: Sequence[Row], name: str) -> list[tuple[int, float]]:
+    return [(row["words"], row["microseconds"]) for row in rows if row["name"] == name and "words" in row]
+
+
 def _by_name(rows: Iterable[Row]) -> dict[tuple[str, int], float]:
     return {(row["name"], row["words"]): row["microseconds"] for row in rows}
 
@@ -136,21 +212,26 @@ def _microseconds(value: float | None) -> str:
 
 
 def curve_plot(rows: Sequence[Row], file: Path) -> None:
-    """Cost of a text against its words, a PNG: the plain graph and the choice of a signature."""
+    """Cost of a text against its words, a PNG: `TextClassifier` with the line through its points, and the full graph alone."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 4.0), dpi=150, layout="constrained")
+    figure = Figure(figsize=(7.2, 4.4), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     for recipe, colour in _COLOURS.items():
-        for kind, style, label in (("plain", "--", "classify alone"), ("classifier", "-", "TextClassifier")):
-            points = [(row["words"], row["microseconds"]) for row in rows if row["name"] == f"pool {recipe}, {kind}"]
-            if points:
-                axes.plot(*zip(*points, strict=True), style, color=colour, marker=".", label=f"{recipe}, {label}")
+        if points := _points(rows, f"pool {recipe}, classifier"):
+            axes.plot(*zip(*points, strict=True), "o", color=colour, label=f"{recipe}, TextClassifier")
+            line = fitted_line(points)
+            ends = np.array([0, points[-1][0]])
+            label = f"{line.at_none:.0f} + {line.a_word:.2f} a word, R² {line.determination:.2f}"
+            axes.plot(ends, line.at_none + line.a_word * ends, "-", color=colour, linewidth=1.2, label=label)
+        if points := _points(rows, f"pool {recipe}, plain"):
+            axes.plot(*zip(*points, strict=True), ":", color=colour, label=f"{recipe}, graph of 64 slots alone")
     axes.set(xlabel="words of the text", ylabel="microseconds", xlim=(0, None), ylim=(0, None))
+    axes.set_xticks(range(0, 65, 8))
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
+    figure.legend(frameon=False, loc="outside lower center", ncols=2, fontsize="small")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
     atomic_write(file, buffer.getvalue())

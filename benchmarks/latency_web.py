@@ -1,0 +1,117 @@
+"""The rows of `latency.py` in a browser: our files on LiteRT.js, the playground's runtime, in Chromium without a window.
+
+Node.js drives Chromium by way of playwright-core, as the playground's own tests do: `npm ci` in web_demo brings it, and LiteRT.js's
+script. The WebAssembly is the one in the package. `latency_web_page.mjs` measures inside the page; a call copies the code points
+in and the probabilities out, and deletes its tensors, as the page's `TextClassifier` does.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from latency_measure import TURNS_BEFORE, text_of
+
+from retvec_lite.commands.demo_page import page_files
+from retvec_lite.runtime import read_artifact
+from retvec_lite.signatures import classify_signatures
+
+Row = dict[str, Any]
+
+HERE: Final = Path(__file__).resolve().parent
+MODULES: Final = HERE.parent / "web_demo" / "node_modules"
+START_WORDS: Final = (10, 60)
+"""Words of the texts that a fresh page answers: the first is the one whose time counts."""
+_BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
+_STARTED: Final = ("runtime_ms", "load_ms", "first_ms", "empty_bytes", "wasm_bytes")
+
+
+def chromium() -> str | None:
+    """The browser that RETVEC_CHROMIUM names, or the one on the PATH."""
+    named = os.environ.get("RETVEC_CHROMIUM")
+    return next(filter(None, map(shutil.which, [named] if named else _BROWSERS)), None)
+
+
+def missing() -> str | None:
+    """What keeps a browser from being measured, as the end of a sentence; None when all is there."""
+    if shutil.which("node") is None:
+        return "Node.js is not installed"
+    if not all((MODULES / name).is_dir() for name in ("playwright-core", "@litertjs/core")):
+        return "web_demo/node_modules is missing: `npm ci` in web_demo"
+    if chromium() is None:
+        return "Chromium is not installed, and RETVEC_CHROMIUM names none"
+    return None
+
+
+def measure_web(
+    contestants: Sequence[Row], starts: Sequence[Row], words: Sequence[int], rounds: int, runs: int
+) -> list[Row]:
+    """Rows as `latency_measure.measure_times` makes them, and for each file of `starts` one with its start and memory.
+
+    Args:
+        contestants: `name`, `file`, `words` and `max_chars`; `signature` where it is not `classify`.
+        starts: `name` and `file`.
+        words: of the texts.
+        rounds: turns that count.
+        runs: fresh pages for each of `starts`.
+
+    Returns:
+        `microseconds` a call, medians; of the starts milliseconds of processor time (`runtime_ms` from the bytes of the
+        WebAssembly, `load_ms` from those of the file, `first_ms`) and bytes of WebAssembly memory, before the file is loaded
+        (`empty_bytes`) and after 100 texts (`wasm_bytes`), medians.
+    """
+    litert = json.loads((MODULES / "@litertjs" / "core" / "package.json").read_text(encoding="utf-8"))["version"]
+    addresses = {str(row["file"]): f"/{number}.tflite" for number, row in enumerate([*contestants, *starts])}
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in ("litert.js", "litert.wasm"):
+            (Path(scratch) / name).write_bytes(page_files()[name])
+        order = {
+            "chromium": chromium(),
+            "files": {
+                "/page.mjs": str(HERE / "latency_web_page.mjs"),
+                "/core.js": str(MODULES / "@litertjs" / "core" / "dist" / "index.js"),
+                "/wasm-utils.js": str(MODULES / "@litertjs" / "wasm-utils" / "dist" / "index.js"),
+                **{f"/{name}": str(Path(scratch) / name) for name in ("litert.js", "litert.wasm")},
+                **{address: file for file, address in addresses.items()},
+            },
+            "times": {
+                "contestants": [
+                    {"signature": "classify", **row, "url": addresses[str(row["file"])]} for row in contestants
+                ],
+                "texts": [{"words": count, "text": text_of(count)} for count in words],
+                "rounds": rounds,
+                "before": TURNS_BEFORE,
+            },
+            "starts": [
+                {"name": row["name"], "url": addresses[str(row["file"])], "calls": _calls(row["file"])}
+                for row in starts
+            ],
+            "runs": runs,
+        }
+        listed = Path(scratch) / "order.json"
+        listed.write_text(json.dumps(order), encoding="utf-8")
+        command = ["node", str(HERE / "latency_web.mjs"), str(listed)]
+        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    runtime = {"runtime": f"LiteRT.js {litert}, Chromium {found['browser'].split('.')[0]}"}
+    rows: list[Row] = [{**runtime, "threads": 1, **row} for row in found["times"]]
+    for start in starts:
+        answers = [row for row in found["starts"] if row["name"] == start["name"]]
+        medians = {name: median(row[name] for row in answers) for name in _STARTED}
+        rows.append({**runtime, "name": start["name"], "bytes": Path(start["file"]).stat().st_size, **medians})
+    return rows
+
+
+def _calls(file: str) -> list[Row]:
+    """The signature that answers each text of START_WORDS: the one with the fewest slots that it fits into."""
+    signatures = classify_signatures(read_artifact(file).signatures)
+    calls = []
+    for words in START_WORDS:
+        fitting = next((each for each in signatures if each.max_words >= words), signatures[-1])
+        shape = {"signature": fitting.name, "max_chars": fitting.max_chars}
+        calls.append({**shape, "words": words, "text": text_of(words)})
+    return calls
