@@ -28,9 +28,9 @@ from retvec_lite.modeling.heads import head_logits, scan_lstm
 from retvec_lite.quiet import silent_standard_error
 from retvec_lite.runtime import load_interpreter
 from retvec_lite.safetensors_io import read_safetensors, safetensors_bytes
-from retvec_lite.training.batches import epoch
 from retvec_lite.training.copies import augmented_copies
-from retvec_lite.training.fit import VALIDATION_RATES, Report
+from retvec_lite.training.epochs import Examples, HeldOut, Report, run_epochs, steps_for
+from retvec_lite.training.fit import VALIDATION_RATES
 from retvec_lite.training.grid import EIGHT_BITS
 from retvec_lite.training.network import Array, Network, class_weights, cosine_schedule
 from retvec_lite.training.settings import FitSettings
@@ -206,8 +206,6 @@ def train_table(
     """Train a head, and the vectorizer's table unless it is of fastText vectors."""
     labels = task.training.classes
     index = {label: place for place, label in enumerate(labels)}
-    targets = np.array([index[label] for label in task.training.labels], np.int32)
-    truth = np.array([index[label] for label in task.validation.labels], np.int32)
     copies = augmented_copies(task.training.texts, settings)
     held_out = [mistype_many(task.validation.texts, rate, settings.seed + 1) for rate in VALIDATION_RATES]
     groups = [*copies, *held_out]
@@ -224,11 +222,15 @@ def train_table(
     max_words = slots_for(tokens[0])
     ids = [padded(group, max_words) for group in tokens]
 
+    examples = Examples(
+        ids[: len(copies)], np.array([index[label] for label in task.training.labels], np.int32), len(labels)
+    )
+    truth = np.array([index[label] for label in task.validation.labels], np.int32)
+
     rng = np.random.default_rng(settings.seed)
     spec = HEADS[head]()
     weights = spec.initial_weights(rng, dimension, len(labels), max_words)
-    batch_size = min(settings.batch_size, max(1, len(targets) // 4))
-    steps = settings.epochs * max(1, len(targets) // batch_size)
+    steps = steps_for(len(task.training), settings)
     schedule = cosine_schedule(settings.learning_rate, steps, min(steps // 20, 500))
     options: dict[str, Any] = {
         "label_smoothing": settings.label_smoothing,
@@ -238,58 +240,18 @@ def train_table(
         "seed": settings.seed,
         "levels": EIGHT_BITS,
     }
-    importance = class_weights(targets, len(labels))
+    importance = class_weights(examples.targets, len(labels))
     if frozen is not None:
         empty = np.zeros((len(frozen), 1), np.int32)
         network: Network = Network(spec, weights, frozen, empty, importance, schedule, **options)
     else:
         table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
         network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, **options)
-    best = _train(
-        network,
-        ids[: len(copies)],
-        targets,
-        ids[len(copies) :],
-        truth,
-        len(labels),
-        batch_size,
-        steps,
-        settings,
-        rng,
-        report,
-    )
+    held = HeldOut(dict(zip(VALIDATION_RATES, ids[len(copies) :], strict=True)), truth)
+    best = dict(run_epochs(network, examples, held, settings, rng, report).weights)
     if TABLE in best:
         best[TABLE] = eight_bit_rows(best[TABLE])[0]
     return TableClassifier(labels, spec, max_words, best, vectorizer)
-
-
-def _train(
-    network: Network,
-    copies: Sequence[Ids],
-    targets: npt.NDArray[np.int32],
-    held: Sequence[Ids],
-    truth: npt.NDArray[np.int32],
-    classes: int,
-    batch_size: int,
-    steps: int,
-    settings: FitSettings,
-    rng: np.random.Generator,
-    report: Report,
-) -> dict[str, Array]:
-    """The epochs as `retvec_lite.training.fit.fit` runs them; returns the weights of the best one."""
-    best_score, best, best_epoch = -math.inf, network.weights(), 0
-    count = 0
-    for number in range(settings.epochs):
-        for batch in epoch(copies[number % len(copies)], batch_size, rng):
-            network.train(batch, targets[batch.rows], count)
-            count += 1
-            report("training", min(count, steps), steps)
-        score = float(np.mean([(network.logits(ids, classes, _BATCH).argmax(1) == truth).mean() for ids in held]))
-        if score > best_score:
-            best_score, best, best_epoch = score, network.weights(), number
-        elif number - best_epoch >= settings.patience:
-            break
-    return best
 
 
 def slots_for(tokens: Sequence[Sequence[int]]) -> int:
