@@ -22,6 +22,9 @@ from retvec_lite.typos import mistype_many
 LIMIT: Final = 1_000_000
 """Bytes that the file must stay below."""
 _TRIES: Final = 3
+SUBWORDS: Final = (3, 6)
+"""Shortest and longest n-grams of letters, fastText's own for vectors, wherever typos are trained on: left to itself, tuning may spend its seconds
+on models without any, which are lost once words are mistyped."""
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 _PUNCTUATION: Final = re.compile(r"([.!?,'/()\"])")
 _LABEL: Final = "__label__"
@@ -70,7 +73,8 @@ def train_fasttext(
 ) -> FastTextClassifier:
     """Tune, train, quantize and write `path`.
 
-    How far tuning comes in its seconds depends on the machine: two runs differ, also with one seed.
+    How far tuning comes in its seconds depends on the machine: two runs differ, also with one seed. With several copies it does
+    not choose whether to look inside words: see `SUBWORDS`.
 
     Args:
         copies: the training texts, as often as there are differently mistyped copies.
@@ -105,6 +109,7 @@ def train_fasttext(
             str(seconds),
             str(seed),
             str(path),
+            *(map(str, SUBWORDS) if len(copies) > 1 else ()),
         ]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:
@@ -113,9 +118,10 @@ def train_fasttext(
     return load_fasttext(path, labels)
 
 
-def _tune(training: str, validation: str, seconds: int, seed: int, path: str) -> None:
+def _tune(training: str, validation: str, seconds: int, seed: int, path: str, *subwords: int) -> None:
     """Tune, train and quantize until the file is below `LIMIT`: fastText takes words for shorter than they may be."""
     size = LIMIT
+    fixed = dict(zip(("minn", "maxn"), subwords, strict=False))
     for _ in range(_TRIES):
         model = require("fasttext").train_supervised(
             input=training,
@@ -124,6 +130,7 @@ def _tune(training: str, validation: str, seconds: int, seed: int, path: str) ->
             autotuneModelSize=str(size),
             thread=1,
             seed=seed,
+            **fixed,
         )
         model.save_model(path)
         used = Path(path).stat().st_size
@@ -151,4 +158,4 @@ def _write(path: Path, copies: Sequence[Sequence[str]], labels: Sequence[int]) -
 
 
 if __name__ == "__main__":
-    _tune(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
+    _tune(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], *map(int, sys.argv[6:]))

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from baselines import FREE, SMALL, VECTORIZERS, FastTextVectors, TableSize
 from data_sets import Task
-from fasttext_product import load_fasttext, train_fasttext
+from fasttext_product import SUBWORDS, load_fasttext, train_fasttext
 
 from retvec_lite import TextClassifier
 from retvec_lite.embedding_file import load_default_embedding, load_embedding
@@ -136,6 +136,8 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
     if system in WHOLE:
         # Epochs are what fastText tunes.
         settings |= {"epochs": None, "autotune": plan.autotune}
+    if system == FASTTEXT:
+        settings["subwords"] = SUBWORDS
     return settings
 
 

@@ -117,6 +117,32 @@ def test_fasttext_is_asked_for_less_until_its_file_is_small_enough(
     assert not path.exists()
 
 
+@pytest.mark.parametrize(("copies", "subwords"), [(1, {}), (2, {"minn": 3, "maxn": 6})])
+def test_fasttext_looks_inside_words_where_typos_are_trained_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, copies: int, subwords: dict[str, int]
+) -> None:
+    """The command that trains is carried out here, with a package that writes down what it is asked for."""
+    asked: dict[str, Any] = {}
+
+    class Package:
+        def train_supervised(self, **settings: Any) -> Any:
+            asked.update(settings)
+            return SimpleNamespace(save_model=lambda path: Path(path).write_bytes(b"model"))
+
+        def load_model(self, path: str) -> None:
+            return None
+
+    def carried_out(command: list[str], **_: Any) -> Any:
+        training, validation, seconds, seed, path, *fixed = command[2:]
+        fasttext_product._tune(training, validation, int(seconds), int(seed), path, *map(int, fixed))
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(fasttext_product, "require", lambda _: Package())
+    monkeypatch.setattr(fasttext_product.subprocess, "run", carried_out)
+    fasttext_product.train_fasttext([["a b"]] * copies, ["x"], ["a"], ["x"], seconds=1, seed=0, path=tmp_path / "model")
+    assert {name: value for name, value in asked.items() if name in ("minn", "maxn")} == subwords
+
+
 def plan(tmp_path: Path, **changed: Any) -> Plan:
     fields = {"seed": 0, "epochs": 4, "autotune": 20, "embedding": "default", "v1": None, "work": tmp_path}
     return Plan(**(fields | changed))
