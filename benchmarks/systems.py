@@ -131,6 +131,9 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
     }
     if system in RETVECS:
         settings["embedding"] = _embedding_digest(system, plan)
+    if system == TUNED:
+        # The product trains it longer than a head alone, which docs/results.md tells beside its lines.
+        settings["epochs_of_fine_tuning"] = _settings(task, plan, fine_tune=True).epochs
     if system in TABLES:
         settings["table"] = dataclasses.asdict(TABLES[system][1])
     if system in WHOLE:

@@ -37,13 +37,14 @@ def recommended(texts: int, *, fine_tune: bool, **chosen: Any) -> FitSettings:
     """Defaults for a data set of this size; `chosen` fields win over them.
 
     Few texts need strong dropout and many epochs; from `_MANY` on half of both is enough and better, because the texts
-    themselves keep the head from overfitting. An embedding that is trained along moves the head's ground: slower.
+    themselves keep the head from overfitting. An embedding that is trained along moves the head's ground: slower, and of few
+    texts for longer (docs/benchmarks.md).
     """
     defaults: dict[str, Any] = {}
+    if fine_tune:
+        defaults |= {"learning_rate": 1e-3, "epochs": 60, "patience": 20}
     if texts >= _MANY:
         defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2, "copies": 4}
-    if fine_tune:
-        defaults |= {"learning_rate": 1e-3}
     return FitSettings(**{**defaults, **chosen})
 
 

@@ -14,6 +14,7 @@ from retvec_lite.dataset import Dataset, split
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training import train as train_module
 from retvec_lite.training.fit import VALIDATION_RATES
+from retvec_lite.training.settings import recommended
 from retvec_lite.training.train import Trained, choose_embedding, train
 from retvec_lite.training.train_command import _validation
 
@@ -90,3 +91,11 @@ def test_validation_is_a_share_or_a_file() -> None:
     for value in ("0", "1", "-0.1", "nan", "inf", "25"):
         with pytest.raises(RetvecLiteError, match=f"--validation .* received {value}"):
             _validation(value)
+
+
+def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
+    few, many = 19_999, 20_000
+    assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [30, 16]
+    assert [recommended(texts, fine_tune=True).epochs for texts in (few, many)] == [60, 16]
+    assert recommended(few, fine_tune=True).learning_rate < recommended(few, fine_tune=False).learning_rate
+    assert recommended(few, fine_tune=True, epochs=3).epochs == 3, "what is asked for wins"
