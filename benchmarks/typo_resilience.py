@@ -35,7 +35,7 @@ from common import (
 )
 from data_sets import FOLDERS, Task, load_task
 from plots import draw_curves
-from systems import NO_HEAD, OURS, RAW, SYSTEMS, V1, WHOLE, Plan, Product, available, build, settings_of
+from systems import NO_HEAD, OURS, RAW, SYSTEMS, TUNED, V1, WHOLE, Plan, Product, available, build, settings_of
 
 from retvec_lite.evaluation import TYPO_SEED
 from retvec_lite.typos import TYPO_KINDS, mistype_many
@@ -48,7 +48,7 @@ PEOPLE_RATES: Final = RATES[:6]
 CATEGORIES: Final = (ALL_KINDS, *TYPO_KINDS, PEOPLE)
 KEY: Final = ("data", "system", "head", "seed", "category")
 DEFAULT_SETS: Final = ("AG News", "Banking77")
-DEFAULT_SYSTEMS: Final = (OURS, V1, RAW, "SentencePiece", "BPE", "Whitespace", "fastText vectors", "fastText")
+DEFAULT_SYSTEMS: Final = (OURS, TUNED, V1, RAW, "SentencePiece", "BPE", "Whitespace", "fastText vectors", "fastText")
 DEFAULT_HEAD: Final = "cnn"
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
