@@ -116,7 +116,7 @@ def _without_seed(settings: Row) -> Row:
 
 
 def unlike(rows: Sequence[Row]) -> str:
-    """A warning to put under a table of one data set whose lines were not trained alike; empty when they were.
+    """What to put under a table of one data set whose lines were not trained alike; empty when they were.
 
     Compared are the training texts and the epochs at most; fastText, which tunes them itself, has none to compare.
     """
@@ -127,7 +127,13 @@ def unlike(rows: Sequence[Row]) -> str:
         values = {str(row["settings"][field]) for row in counted}
         if len(values) > 1:
             found.append(name)
-    return f"\n**Not comparable:** these lines differ in {' and '.join(found)}.\n" if found else ""
+    warning = f"\n**Not comparable:** these lines differ in {' and '.join(found)}.\n" if found else ""
+    longer = {row["settings"].get("epochs_of_fine_tuning") for row in rows if row["settings"].get("epochs") is None} - {
+        None
+    }
+    if not longer:
+        return warning
+    return f"{warning}\n*ours, fine-tuned* trained for at most {max(longer)} epochs: the product's own choice, which may be more than the others'.\n"
 
 
 def spread(values: Sequence[float], digits: int = 3) -> str:

@@ -74,7 +74,7 @@ def write_missing(files: Mapping[str, Path], head: HeadSpec, slots: int) -> None
 
 
 def build_ladder(folder: Path, slots: Sequence[int]) -> None:
-    """The `pool` classifier of 64 slots with short graphs of these slots, eight code points for each as in `export`'s own."""
+    """The `pool` classifier of 64 slots with short graphs of these slots: eight code points for each, 384 at most."""
     # The product has one set of short graphs and no option for it; here are others, to know what they would do.
     with patch.object(signatures, "SHORT", tuple((count, count * CHARS_PER_SLOT) for count in slots)):
         write_missing({recipe: ladder_file(folder, slots, recipe) for recipe in LADDER_RECIPES}, PoolHead(), 64)

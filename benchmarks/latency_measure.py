@@ -32,7 +32,7 @@ PEAK: Final = (256, 512, 256)
 """Rows, inputs and outputs of the product that stands for the machine's peak: large enough that nothing but arithmetic counts, and
 over before another process has its turn."""
 TURNS_BEFORE: Final = 20
-"""What every contestant does before anything counts."""
+"""Turns that every contestant has before any counts."""
 
 Call = Callable[[], object]
 Timed = tuple[str, int]

@@ -83,7 +83,7 @@ def _start_table(rows: Sequence[Row]) -> str:
             [
                 row["runtime"],
                 row["name"],
-                f"{row['bytes'] / 1000:.0f} kB",
+                kilobytes(row["bytes"]),
                 *(f"{row[name]:.1f} ms" for name in ("import_ms", "load_ms", "first_ms")),
                 f"{row['second_ms'] * 1000:.0f} µs",
                 f"{row['resident_mb']:.0f} MB",
@@ -186,7 +186,7 @@ def _line_table(rows: Sequence[Row]) -> str:
             line = fitted_line(points)
             lines.append(
                 [
-                    f"{file}, {'as exported (16, 32)' if slots == 'classifier' else slots}",
+                    f"{file}, {'as exported' if slots == 'classifier' else slots}",
                     f"{row['bytes']:,}",
                     f"{line.at_none:.0f} + {line.a_word:.2f} a word",
                     f"{line.determination:.3f}",

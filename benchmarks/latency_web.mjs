@@ -39,7 +39,7 @@ async function withPage(job) {
     const failure = new Promise((_, reject) => page.on("pageerror", reject));
     failure.catch(() => undefined);
     await page.goto(`http://127.0.0.1:${server.address().port}/`);
-    if (!(await page.evaluate(() => crossOriginIsolated))) throw new Error("Expected a page with a fine clock.");
+    if (!(await page.evaluate(() => crossOriginIsolated))) throw new Error("Expected a page isolated from others, whose clock is fine, received one that is not.");
     await page.evaluate(async () => Object.assign(globalThis, { measured: await import("/page.mjs") }));
     const run = (code, argument) => Promise.race([page.evaluate(code, argument), failure]);
     return await job(run, await context.newCDPSession(page));

@@ -28,6 +28,8 @@ MODULES: Final = HERE.parent / "web_demo" / "node_modules"
 START_WORDS: Final = (10, 60)
 """Words of the texts that a fresh page answers: the first is the one whose time counts."""
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
+_SECONDS: Final = 1800
+"""That the browser may take for everything."""
 _STARTED: Final = ("runtime_ms", "load_ms", "first_ms", "empty_bytes", "wasm_bytes")
 
 
@@ -44,7 +46,12 @@ def missing() -> str | None:
     if not all((MODULES / name).is_dir() for name in ("playwright-core", "@litertjs/core")):
         return "web_demo/node_modules is missing: `npm ci` in web_demo"
     if chromium() is None:
-        return "Chromium is not installed, and RETVEC_CHROMIUM names none"
+        named = os.environ.get("RETVEC_CHROMIUM")
+        return (
+            f"no program at RETVEC_CHROMIUM={named}"
+            if named
+            else "Chromium is not installed, and RETVEC_CHROMIUM names none"
+        )
     return None
 
 
@@ -96,7 +103,9 @@ def measure_web(
         listed = Path(scratch) / "order.json"
         listed.write_text(json.dumps(order), encoding="utf-8")
         command = ["node", str(HERE / "latency_web.mjs"), str(listed)]
-        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        found = json.loads(
+            subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=_SECONDS).stdout
+        )
     runtime = {"runtime": f"LiteRT.js {litert}, Chromium {found['browser'].split('.')[0]}"}
     rows: list[Row] = [{**runtime, "threads": 1, **row} for row in found["times"]]
     for start in starts:

@@ -112,7 +112,7 @@ export const start = {
     this.made = [makeCall(this.model, this.calls[0], this.calls[0])];
     await this.made[0].call();
   },
-  /** 100 texts more. */
+  /** One checked answer of each, then 100 texts more. */
   async rest() {
     for (const call of this.calls.slice(1)) this.made.push(makeCall(this.model, call, call));
     for (const { check } of this.made) await check();

@@ -1,7 +1,8 @@
 """Every system of the tables by name: trained once, kept in a folder, measured by many commands.
 
 A system is a vectorizer under one of the product's heads, or fastText as a whole product. All are trained on the same
-texts with the same mistyped copies, the same number of epochs, and stop on the same validation texts. Ours are trained by
+texts with the same mistyped copies and stop on the same validation texts; the number of epochs is the same, but for our
+fine-tuned one, where the product takes more. Ours are trained by
 `retvec_lite.training`, converted and quantized by the functions behind `retvec-lite export` (its gate, which runs every
 file on every runtime, is for releases), and measured as the int8 file that a phone would get.
 """
@@ -62,7 +63,8 @@ class Plan:
 
     Attributes:
         seed: of everything random in training.
-        epochs: at most, the same for every system; None: by the size of the data, as the product chooses.
+        epochs: at most, the same for every system; None: as the product chooses, by the size of the data and whether the
+            embedding is trained.
         autotune: seconds that fastText may tune itself.
         embedding: of ours: `default` or a file.
         v1: the imported weights of RETVec v1; None: that system cannot be built.

@@ -29,10 +29,10 @@ from retvec_lite.quiet import silent_standard_error
 from retvec_lite.runtime import load_interpreter
 from retvec_lite.safetensors_io import read_safetensors, safetensors_bytes
 from retvec_lite.training.copies import augmented_copies
-from retvec_lite.training.epochs import Examples, HeldOut, Report, run_epochs, steps_for
+from retvec_lite.training.epochs import Examples, HeldOut, Report, run_epochs, schedule_for
 from retvec_lite.training.fit import VALIDATION_RATES
 from retvec_lite.training.grid import EIGHT_BITS
-from retvec_lite.training.network import Array, Network, class_weights, cosine_schedule
+from retvec_lite.training.network import Array, Network, class_weights
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import Ids
 from retvec_lite.typos import mistype_many
@@ -230,8 +230,7 @@ def train_table(
     rng = np.random.default_rng(settings.seed)
     spec = HEADS[head]()
     weights = spec.initial_weights(rng, dimension, len(labels), max_words)
-    steps = steps_for(len(task.training), settings)
-    schedule = cosine_schedule(settings.learning_rate, steps, min(steps // 20, 500))
+    schedule = schedule_for(len(task.training), settings)
     options: dict[str, Any] = {
         "label_smoothing": settings.label_smoothing,
         "dropout": settings.dropout,

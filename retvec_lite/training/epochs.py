@@ -3,21 +3,22 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.batches import epoch
-from retvec_lite.training.network import Array, Network
+from retvec_lite.training.network import Array, Network, Schedule, cosine_schedule
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import Ids
 
 Report = Callable[[str, int, int], None]
 """Called with (what is going on, done, of how many)."""
 
-PREDICTION_BATCH = 256
+PREDICTION_BATCH: Final = 256
+"""Texts a call where nothing is learned."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +38,12 @@ class Examples:
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """What stopping looks at: ids of the validation texts at each share of mistyped words, and their labels' places."""
+    """What stopping looks at.
+
+    Attributes:
+        ids: int32 `[texts, slots]` of the validation texts by the share of mistyped words.
+        truth: int32 `[texts]`, the place of each text's label.
+    """
 
     ids: Mapping[float, Ids]
     truth: npt.NDArray[np.int32]
@@ -45,7 +51,13 @@ class HeldOut:
 
 @dataclasses.dataclass(frozen=True)
 class Best:
-    """The best epoch: its weights, its number from 1, and one entry per epoch that ran."""
+    """The best epoch.
+
+    Attributes:
+        weights: by name, float32.
+        epoch: its number, counted from 1.
+        history: an entry for each epoch that ran: loss, validation accuracies, their mean.
+    """
 
     weights: Mapping[str, Array]
     epoch: int
@@ -60,6 +72,12 @@ def batch_size_for(texts: int, settings: FitSettings) -> int:
 def steps_for(texts: int, settings: FitSettings) -> int:
     """Optimizer steps of all epochs."""
     return settings.epochs * max(1, texts // batch_size_for(texts, settings))
+
+
+def schedule_for(texts: int, settings: FitSettings) -> Schedule:
+    """The learning rate over all epochs: a twentieth of the steps, 500 at most, to warm up."""
+    steps = steps_for(texts, settings)
+    return cosine_schedule(settings.learning_rate, steps, min(steps // 20, 500))
 
 
 def run_epochs(
@@ -94,9 +112,10 @@ def run_epochs(
             losses.append(network.train(batch, examples.targets[batch.rows], count))
             count += 1
             report("training", min(count, steps), steps)
-        if not np.isfinite(losses).all():
+        broken = [loss for loss in losses if not math.isfinite(loss)]
+        if broken:
             raise RetvecLiteError(
-                f"Expected training to converge, received a loss of {losses[-1]} in epoch {number + 1}: "
+                f"Expected training to converge, received a loss of {broken[0]} in epoch {number + 1}: "
                 "the data or the embedding holds something extreme."
             )
         accuracies = {

@@ -11,9 +11,9 @@ from retvec_lite.config import BITS, EncoderConfig
 from retvec_lite.dataset import Dataset
 from retvec_lite.heads import HeadSpec
 from retvec_lite.training.copies import augmented_copies
-from retvec_lite.training.epochs import PREDICTION_BATCH, Examples, HeldOut, Report, run_epochs, steps_for
+from retvec_lite.training.epochs import PREDICTION_BATCH, Examples, HeldOut, Report, run_epochs, schedule_for
 from retvec_lite.training.grid import EIGHT_BITS, FOUR_BITS
-from retvec_lite.training.network import Network, class_weights, cosine_schedule
+from retvec_lite.training.network import Network, class_weights
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import EncodedTexts, embed_words, encode_texts
 from retvec_lite.typos import mistype_many
@@ -86,14 +86,13 @@ def fit(
     rng = np.random.default_rng(settings.seed)
     inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else config.word_length * BITS
     weights = head.initial_weights(rng, inputs, len(labels), config.max_words)
-    steps = steps_for(rows, settings)
     network = Network(
         head,
         {**embedding, **weights} if fine_tune else weights,
         None if fine_tune else _embed(encoded, embedding, report),
         encoded.words,
         class_weights(examples.targets, len(labels)),
-        cosine_schedule(settings.learning_rate, steps, min(steps // 20, 500)),
+        schedule_for(rows, settings),
         label_smoothing=settings.label_smoothing,
         dropout=settings.dropout,
         embedding_rate=settings.embedding_rate,

@@ -37,8 +37,8 @@ def recommended(texts: int, *, fine_tune: bool, **chosen: Any) -> FitSettings:
     """Defaults for a data set of this size; `chosen` fields win over them.
 
     Few texts need strong dropout and many epochs; from `_MANY` on half of both is enough and better, because the texts
-    themselves keep the head from overfitting. An embedding that is trained along moves the head's ground: slower, and of few
-    texts for longer (docs/benchmarks.md).
+    themselves keep the head from overfitting. An embedding that is trained along needs a lower learning rate and, of few texts,
+    twice the epochs (docs/benchmarks.md).
     """
     defaults: dict[str, Any] = {}
     if fine_tune:

@@ -14,7 +14,8 @@ from retvec_lite.embedding_file import Embedding, load_default_embedding, load_e
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluation import Evaluation, score
 from retvec_lite.heads import HEADS
-from retvec_lite.training.fit import Report, fit
+from retvec_lite.training.epochs import Report
+from retvec_lite.training.fit import fit
 from retvec_lite.training.settings import FitSettings, recommended
 from retvec_lite.training.texts import count_words, encode_texts, fitting_config
 

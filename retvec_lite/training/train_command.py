@@ -27,12 +27,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--embedding", default="default", metavar="default|raw|FILE", help="word embedding (default: the built-in one)"
     )
-    parser.add_argument("--fine-tune-embedding", action="store_true", help="train the word embedding with the head")
+    parser.add_argument(
+        "--fine-tune-embedding",
+        action="store_true",
+        help="train the word embedding with the head: more accurate, slower",
+    )
     parser.add_argument(
         "--max-words", default="auto", metavar="auto|N", help="word slots (default: 99th percentile of the texts)"
     )
     parser.add_argument(
-        "--epochs", type=int, metavar="N", help="passes over the data at most (default: by the size of the data)"
+        "--epochs",
+        type=int,
+        metavar="N",
+        help="passes over the data at most (default: by the size of the data; more with --fine-tune-embedding and below 20,000 texts)",
     )
     parser.add_argument(
         "--typo-rate",

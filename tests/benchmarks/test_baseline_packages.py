@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from baselines import Bpe, FastTextVectors, SentencePiece, TableSize
-from fasttext_product import load_fasttext, train_fasttext
+from fasttext_product import SUBWORDS, load_fasttext, train_fasttext
 
 WORDS = (
     "bread",
@@ -71,7 +71,8 @@ def test_fasttext_is_tuned_quantized_and_loaded_again(tmp_path: Path) -> None:
     found = trained.probabilities(texts[:24])
     assert [trained.labels[row.argmax()] for row in found] == labels[:24]
     assert trained.bytes == (tmp_path / "model.ftz").stat().st_size < 1_000_000
-    assert trained.model.f.getArgs().maxn > 0, "n-grams of letters: the copies stand for typos"
+    arguments = trained.model.f.getArgs()
+    assert (arguments.minn, arguments.maxn) == SUBWORDS, "the copies stand for typos"
     again = load_fasttext(tmp_path / "model.ftz", trained.labels)
     np.testing.assert_allclose(again.probabilities(texts[:3]), found[:3], atol=1e-6)
 

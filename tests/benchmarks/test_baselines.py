@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import systems
 from baselines import SMALL, FastTextVectors, TableSize, Whitespace, eight_bit_rows, words_of
-from fasttext_product import FastTextClassifier, prepared
-from systems import FASTTEXT, OURS, RAW, V1, Plan, available, fingerprint, settings_of
+from fasttext_product import SUBWORDS, FastTextClassifier, prepared
+from systems import FASTTEXT, FASTTEXT_CLEAN, OURS, RAW, TUNED, V1, Plan, available, fingerprint, settings_of
+
+from retvec_lite.dataset import Dataset
 
 
 def test_words_are_lower_case_without_punctuation() -> None:
@@ -149,7 +151,7 @@ def plan(tmp_path: Path, **changed: Any) -> Plan:
 
 
 def task(*texts: str) -> Any:
-    data = SimpleNamespace(texts=texts, labels=("l",) * len(texts))
+    data = Dataset(texts, ("l",) * len(texts), Path("data.csv"))
     return SimpleNamespace(training=data, validation=data)
 
 
@@ -163,6 +165,9 @@ def test_settings_tell_trainings_apart_that_differ(tmp_path: Path) -> None:
     tuned = settings_of(FASTTEXT, "whole", plan(tmp_path), task("a"))
     assert settings_of(FASTTEXT, "whole", plan(tmp_path, epochs=9), task("a")) == tuned
     assert settings_of(FASTTEXT, "whole", plan(tmp_path, autotune=60), task("a")) != tuned
+    assert tuned["subwords"] == SUBWORDS
+    assert "subwords" not in settings_of(FASTTEXT_CLEAN, "whole", plan(tmp_path), task("a"))
+    assert settings_of(TUNED, "cnn", plan(tmp_path, epochs=None), task("a"))["epochs_of_fine_tuning"] == 60
     with pytest.raises(SystemExit, match="Expected --v1 FILE for RETVec v1"):
         settings_of(V1, "cnn", plan(tmp_path), task("a"))
 

@@ -4,10 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import latency
+import latency_build
 import latency_measure
 import pytest
 from latency import Bench
 from latency_tables import Line, curve_plot, fitted_line, tables
+
+from retvec_lite.runtime import read_artifact
+from retvec_lite.signatures import classify_signatures
 
 Row = dict[str, Any]
 NOTHING: dict[str, list[Row]] = {step: [] for step in latency.STEPS}
@@ -77,7 +81,7 @@ def test_tables_say_how_close_to_a_line_the_cost_is(tmp_path: Path) -> None:
         {"name": "pool int8-dynamic, classifier", "bytes": 3},  # two lengths or fewer: no line
     ]
     printed = tables({**NOTHING, "curve": [*curve, *sizes]})
-    assert "| pool float32, as exported (16, 32) | 1,000 | 10 + 2.00 a word | 1.000 | 0 | 26 |" in printed
+    assert "| pool float32, as exported | 1,000 | 10 + 2.00 a word | 1.000 | 0 | 26 |" in printed
     assert "| pool float32, 8, 16 | 20,000 | 10 + 2.00 a word | 0.995 | 1 | 26 |" in printed
     assert "int8-dynamic" not in printed
     curve_plot(curve, tmp_path / "curve.png")
@@ -100,3 +104,11 @@ def test_the_browser_is_skipped_by_name(
     monkeypatch.setattr(latency, "missing", lambda: "Chromium is not installed")
     assert Bench(tmp_path, True, None, tmp_path).web() == []
     assert capsys.readouterr().out == "Skipped: LiteRT.js (Chromium is not installed).\n"
+
+
+@pytest.mark.slow
+def test_other_short_graphs_are_built_than_the_products(tmp_path: Path) -> None:
+    latency_build.build_ladder(tmp_path, (8, 16))
+    file = latency_build.ladder_file(tmp_path, (8, 16), latency_build.LADDER_RECIPES[0])
+    slots = [signature.max_words for signature in classify_signatures(read_artifact(file).signatures)]
+    assert slots == [8, 16, 64]

@@ -74,6 +74,9 @@ def test_lines_that_were_trained_differently_are_called_so() -> None:
     assert "differ in epochs." in unlike([line("a", 4), line("a", None)])
     assert "differ in training texts and epochs." in unlike([line("a", 4), line("b", 5)])
     assert "differ in training texts." in unlike([line("a", 4), line("b", 4, autotune=300)])
+    longer = unlike([line("a", None), line("a", None, epochs_of_fine_tuning=60)])
+    assert "Not comparable" not in longer and "at most 60 epochs" in longer
+    assert unlike([line("a", 4), line("a", 4, epochs_of_fine_tuning=4)]) == "", "asked for, so the same for all"
 
 
 def test_the_spread_is_shown_from_two_seeds_on() -> None:

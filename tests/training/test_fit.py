@@ -13,6 +13,7 @@ from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite.config import EncoderConfig
 from retvec_lite.converters.quantize import to_grid
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.heads import HeadSpec, PoolHead
 from retvec_lite.training import fit as fit_module
 from retvec_lite.training.batches import Batch
@@ -161,6 +162,24 @@ def test_training_stops_early_and_gives_the_best_epoch_back(
     assert result.weights["head/epoch"] == best
     assert result.validation_logits[0.0].max() == (best - 1) * len(VALIDATION_RATES) + 1
     assert [entry["score"] for entry in result.history] == list(scores[:epochs])
+
+
+def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = iter([1.0, np.inf, 1.0, 1.0])
+
+    class Broken:
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            pass
+
+        def train(self, batch: Any, labels: Any, count: int) -> float:
+            return next(losses)
+
+        def weights(self) -> dict[str, npt.NDArray[np.float32]]:
+            return {}
+
+    monkeypatch.setattr(fit_module, "Network", Broken)
+    with pytest.raises(RetvecLiteError, match="to converge, received a loss of inf in epoch 1: "):
+        fit(tiny_dataset(4), tiny_dataset(1), LABELS, CONFIG, SMALL_HEADS[0], {}, fine_tune=False, settings=QUICK)
 
 
 def test_progress_is_reported_to_the_end(frozen: FitResult, progress: Progress) -> None:
