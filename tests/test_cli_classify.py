@@ -7,7 +7,9 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 from command_line import COMMAND, Main, run, write_table
@@ -71,18 +73,25 @@ def test_the_notes_of_the_runtime_are_not_shown(tiny_model: str) -> None:
     assert done.returncode == 0 and done.stderr == b""
 
 
-def test_a_reader_that_has_enough_ends_the_program_quietly(tiny_model: str) -> None:
+@contextlib.contextmanager
+def one_answer_read(model: str) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes], IO[bytes]]]:
+    """`classify` at work on its standard input, the first answer read: the process and its three streams."""
     with subprocess.Popen(
-        [*COMMAND, "classify", tiny_model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "classify", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         process.stdin.write(b"12\n")
         process.stdin.flush()
         process.stdout.readline()
-        process.stdout.close()
-        process.stdin.write(b"AB\n")
-        process.stdin.close()
-        assert process.stderr.read() == b""
+        yield process, process.stdin, process.stdout, process.stderr
+
+
+def test_a_reader_that_has_enough_ends_the_program_quietly(tiny_model: str) -> None:
+    with one_answer_read(tiny_model) as (process, stdin, stdout, stderr):
+        stdout.close()
+        stdin.write(b"AB\n")
+        stdin.close()
+        assert stderr.read() == b""
         assert process.wait() == cli.BROKEN_PIPE
 
 
@@ -100,16 +109,10 @@ def test_a_full_disk_gives_one_sentence(tiny_model: str) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_gives_one_line(tiny_model: str) -> None:
-    with subprocess.Popen(
-        [*COMMAND, "classify", tiny_model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        process.stdin.write(b"12\n")
-        process.stdin.flush()
-        process.stdout.readline()
+    with one_answer_read(tiny_model) as (process, _, _, stderr):
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == b"retvec-lite: interrupted\n"
+        assert stderr.read() == b"retvec-lite: interrupted\n"
         assert process.wait() == 130
 
 
