@@ -2,24 +2,24 @@
 
 from pathlib import Path
 
-import docs
+import pages
 import pytest
 
 
-@pytest.mark.parametrize("path", docs.PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
 def test_a_page_shows_the_tables_as_they_were_measured(path: Path) -> None:
     page = path.read_text(encoding="utf-8")
-    assert docs.with_tables(page, docs.RESULTS) == page, "run python benchmarks/docs.py"
+    assert pages.with_tables(page, pages.RESULTS) == page, "run python benchmarks/pages.py"
 
 
 def test_a_table_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     (tmp_path / "speed.md").write_text("| new |\n", encoding="utf-8")
     page = "before\n<!-- table: speed -->\n\n| old |\n| older |\n\n<!-- end -->\nbehind\n<!-- end -->\n"
-    renewed = docs.with_tables(page, tmp_path)
+    renewed = pages.with_tables(page, tmp_path)
     assert renewed == "before\n<!-- table: speed -->\n\n| new |\n\n<!-- end -->\nbehind\n<!-- end -->\n"
-    assert docs.with_tables(renewed, tmp_path) == renewed
+    assert pages.with_tables(renewed, tmp_path) == renewed
 
 
 def test_a_table_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="Expected the table speed at"):
-        docs.with_tables("<!-- table: speed -->\n\n<!-- end -->\n", tmp_path)
+        pages.with_tables("<!-- table: speed -->\n\n<!-- end -->\n", tmp_path)

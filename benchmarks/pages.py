@@ -1,4 +1,4 @@
-"""Put the measured tables into the pages that show them: `python benchmarks/docs.py`.
+"""Put the measured tables into the pages that show them: `python benchmarks/pages.py`.
 
 A page names a table in an HTML comment, `<!-- table: NAME -->`; what stands from there to the next `<!-- end -->` is replaced by
 `benchmarks/results/NAME.md`. A test holds that pages and results agree.
