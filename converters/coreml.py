@@ -119,7 +119,9 @@ def graph(codepoints: Var, classifier: Classifier, storage: Storage) -> Var:
     check_length(classifier.encoder)
     network = Network(classifier.weights, storage)
     words = encode_words(codepoints, classifier.encoder)
-    return network.classify(network.embed(word_bits(words)), word_mask(words), classifier.head)
+    bits = word_bits(words)
+    vectors = network.word_vectors(bits, network.embed(bits))
+    return network.classify(vectors, word_mask(words), classifier.head)
 
 
 def _target(storage: Storage) -> Any:

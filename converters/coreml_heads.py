@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from coremltools.converters.mil import Builder as mb
 
+from retvec_lite.config import BITS
 from retvec_lite.converters.coreml_recipes import Storage
 from retvec_lite.converters.coreml_weights import WeightStore, called
 from retvec_lite.errors import RetvecLiteError
@@ -54,11 +55,30 @@ class Network:
         hidden = _gelu(self._dense(hidden, "embedding/dense_1"))
         return mb.tanh(x=self._dense(hidden, "embedding/dense_2"), name="embedding")
 
-    def classify(self, embedding: Var, mask: Var, head: HeadSpec) -> Var:
+    def word_vectors(self, bits: Var, embedding: Var) -> Var:
+        """What the head reads of each word (`modeling.classifier.word_vectors`).
+
+        Args:
+            bits: float32 `[1, words, word_length * 21]`.
+            embedding: `[1, words, dimension]` in the recipe's precision, of these bits.
+
+        Returns:
+            `[1, words, dimension + filters]` in the recipe's precision; the embedding itself without character features.
+        """
+        if "characters/kernel" not in self._weights:
+            return embedding
+        words, digits = bits.shape[1:]
+        characters = mb.reshape(x=self._cast(bits), shape=[words, digits // BITS, BITS])
+        windows = self._neighbours(characters, self._weights["characters/kernel"].shape[0] // BITS)
+        responses = self._dense(mb.concat(values=windows, axis=-1), "characters")
+        found = mb.tanh(x=mb.reduce_max(x=responses, axes=[1], keep_dims=False))
+        return mb.concat(values=[embedding, mb.expand_dims(x=found, axes=[0])], axis=-1, name="word_vectors")
+
+    def classify(self, vectors: Var, mask: Var, head: HeadSpec) -> Var:
         """Label probabilities.
 
         Args:
-            embedding: `[1, words, dimension]` in the recipe's precision.
+            vectors: `[1, words, dimension]` in the recipe's precision, what the head reads of each word.
             mask: float32 `[1, words, 1]`, 1 where a slot is in use.
             head: which head, with its sizes.
 
@@ -69,7 +89,7 @@ class Network:
             RetvecLiteError: for a head that cannot be built.
         """
         used = self._cast(mask)
-        present = mb.mul(x=embedding, y=used, name="present")
+        present = mb.mul(x=vectors, y=used, name="present")
         match head:
             case PoolHead():
                 hidden = _gelu(self._dense(present, "head/word"))
@@ -116,15 +136,17 @@ class Network:
         return mb.mul(x=mb.sub(x=used, y=self._number(1)), y=self._number(_FAR))
 
     def _neighbours(self, values: Var, width: int = 3) -> list[Var]:
-        """The `width` words around each word, itself in the middle; zeros beyond the ends."""
-        _, words, size = values.shape
+        """The `width` places around each place of axis 1, itself in the middle; zeros beyond the ends."""
+        rows, places, size = values.shape
         side = width // 2
         if side == 0:
             return [values]
-        zeros = np.zeros((1, side, size), self._type)
+        zeros = np.zeros((rows, side, size), self._type)
         padded = mb.concat(values=[zeros, values, zeros], axis=1)
         return [
-            values if start == side else mb.slice_by_index(x=padded, begin=[0, start, 0], end=[1, start + words, size])
+            values
+            if start == side
+            else mb.slice_by_index(x=padded, begin=[0, start, 0], end=[rows, start + places, size])
             for start in range(width)
         ]
 

@@ -102,8 +102,9 @@ class Oracle:
         key = slots.tobytes()
         if key not in self._answers:
             mask = slots[:, 0] != 0
+            bits = reference.bits(slots)
             logits = [
-                reference_heads.head_logits(vectors, mask, self._head, weights)
+                reference_heads.head_logits(reference.word_vectors(bits, vectors, weights), mask, self._head, weights)
                 for vectors, weights in zip(self.embeddings(slots), self._variants, strict=True)
             ]
             powers = np.exp((np.stack(logits) - np.max(logits, axis=1, keepdims=True)).astype(np.float64))

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.characters import shapes_in
 from retvec_lite.config import BITS, EncoderConfig
 from retvec_lite.embedding_file import check_layers
 from retvec_lite.errors import RetvecLiteError
@@ -31,7 +32,8 @@ class Classifier:
         encoder: the contract's parameters.
         head: which head, with its sizes.
         labels: class names in the order of the probabilities.
-        weights: float32 arrays `embedding/...` (absent for RETVec-raw) and `head/...`.
+        weights: float32 arrays `embedding/...` (absent for RETVec-raw), `characters/...` (where character features were trained)
+            and `head/...`.
         embedding: name and card of the embedding.
         training: how it was trained: data, settings, measured accuracy.
     """
@@ -122,7 +124,9 @@ def _check(file: Path, classifier: Classifier) -> None:
             raise RetvecLiteError(
                 f"Expected {file}: an embedding of {encoder.word_length} characters a word, received {rows // BITS}."
             )
-    expected = classifier.head.shapes(inputs, len(labels), encoder.max_words)
+    expected = shapes_in(classifier.weights, file) if layers else {}
+    inputs += sum(shape[0] for name, shape in expected.items() if name.endswith("/bias"))
+    expected |= classifier.head.shapes(inputs, len(labels), encoder.max_words)
     received = {name: value for name, value in classifier.weights.items() if not name.startswith("embedding/")}
     if set(received) != set(expected):
         raise RetvecLiteError(

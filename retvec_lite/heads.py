@@ -46,7 +46,7 @@ class HeadSpec:
 
     def initial_weights(self, rng: np.random.Generator, inputs: int, classes: int, max_words: int) -> WeightDict:
         """Random starting weights: Glorot uniform kernels (Glorot and Bengio 2010), zero biases, unit gains."""
-        return {name: _initial(name, shape, rng) for name, shape in self.shapes(inputs, classes, max_words).items()}
+        return {name: initial(name, shape, rng) for name, shape in self.shapes(inputs, classes, max_words).items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,7 +169,8 @@ def _norm(name: str, width: int) -> Shapes:
     return {f"{name}/gain": (width,), f"{name}/bias": (width,)}
 
 
-def _initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> npt.NDArray[np.float32]:
+def initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> npt.NDArray[np.float32]:
+    """Starting values of a weight, by the kind that its name tells: see `HeadSpec.initial_weights`."""
     if name == "head/lstm/bias":
         # The forget gate starts open (Jozefowicz et al. 2015), so that early words are not lost before anything is learned.
         bias = np.zeros(shape, np.float32)

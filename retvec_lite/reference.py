@@ -88,6 +88,31 @@ def embed(word_bits: FloatArray, weights: Weights) -> FloatArray:
     return np.tanh(dense(hidden, weights, "embedding/dense_2"))
 
 
+def word_vectors(word_bits: FloatArray, embedding: FloatArray, weights: Weights) -> FloatArray:
+    """What the head reads of each word: the embedding, and character features where a classifier has them.
+
+    A feature is the largest response of a filter to any window of neighbouring characters, through tanh (Kim et al. 2016,
+    https://arxiv.org/abs/1508.06615, section 2.2). Beyond the ends of the slot are zeros.
+
+    Args:
+        word_bits: float32 `[words, word_length * 21]`.
+        embedding: float32 `[words, dimension]`, what `embed` gave for them.
+        weights: `characters/kernel` `[window * 21, filters]` and `characters/bias`; without them there are no such features.
+
+    Returns:
+        float32 `[words, dimension + filters]`.
+    """
+    if "characters/kernel" not in weights:
+        return embedding
+    width = weights["characters/kernel"].shape[0]
+    beyond = width // BITS // 2 * BITS
+    padded = np.pad(word_bits, ((0, 0), (beyond, beyond)))
+    responses = [
+        dense(padded[:, start : start + width], weights, "characters") for start in range(0, word_bits.shape[1], BITS)
+    ]
+    return np.concatenate([embedding, np.tanh(np.max(responses, axis=0))], axis=1)
+
+
 def dense(inputs: FloatArray, weights: Weights, name: str) -> FloatArray:
     """`inputs @ kernel + bias`, computed in float64 so that the oracle's own rounding does not blur a bound of 1e-5."""
     product = inputs.astype(np.float64) @ weights[f"{name}/kernel"].astype(np.float64)

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
-from retvec_lite.reference import FloatArray, IntArray, Weights, bits, dense, embed, gelu
+from retvec_lite.reference import FloatArray, IntArray, Weights, bits, dense, embed, gelu, word_vectors
 
 Mask = npt.NDArray[np.bool_]
 
@@ -15,12 +15,14 @@ def probabilities(slots: IntArray, head: HeadSpec, weights: Weights) -> FloatArr
     Args:
         slots: int32 `[max_words, word_length]` from `reference.words`.
         head: which head, with its sizes.
-        weights: the classifier's weights, `embedding/...` and `head/...`.
+        weights: the classifier's weights, `embedding/...`, `characters/...` where there are any, and `head/...`.
 
     Returns:
         float32 `[classes]`, summing to 1.
     """
-    logits = head_logits(embed(bits(slots), weights), slots[:, 0] != 0, head, weights)
+    digits = bits(slots)
+    vectors = word_vectors(digits, embed(digits, weights), weights)
+    logits = head_logits(vectors, slots[:, 0] != 0, head, weights)
     shifted = np.exp((logits - logits.max()).astype(np.float64))
     shares: FloatArray = (shifted / shifted.sum()).astype(np.float32)
     return shares

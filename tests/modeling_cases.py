@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.characters import character_shapes
 from retvec_lite.classifier_file import Classifier
 from retvec_lite.config import BITS, EncoderConfig
 from retvec_lite.embedding_file import Embedding
@@ -42,13 +43,17 @@ def random_head(
 
 
 def random_classifier(
-    head: HeadSpec, *, raw: bool = False, config: EncoderConfig | None = None, seed: int = 0
+    head: HeadSpec, *, raw: bool = False, characters: int = 0, config: EncoderConfig | None = None, seed: int = 0
 ) -> Classifier:
-    """A whole classifier over small slots."""
+    """A whole classifier over small slots, with so many character features."""
     config = config or EncoderConfig(max_chars=48, max_words=9)
     embedding = None if raw else random_embedding(config.word_length, seed=seed)
     inputs = embedding.dimension if embedding else config.word_length * BITS
-    weights = random_head(head, inputs, len(LABELS), config.max_words, seed + 1)
+    weights = random_head(head, inputs + characters, len(LABELS), config.max_words, seed + 1)
+    rng = np.random.default_rng(seed + 2)
+    weights |= {
+        name: rng.normal(0.0, 0.4, shape).astype(np.float32) for name, shape in character_shapes(characters).items()
+    }
     return Classifier(
         encoder=config,
         head=head,

@@ -32,10 +32,10 @@ def refusal(path: Path) -> str:
     return message
 
 
-@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
 @pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
-def test_round_trip(tmp_path: Path, head: HeadSpec, raw: bool) -> None:
-    classifier = random_classifier(head, raw=raw)
+def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> None:
+    classifier = random_classifier(head, **kind)
     (tmp_path / FILE_NAME).write_bytes(classifier.to_bytes())
     for path in (tmp_path, str(tmp_path / FILE_NAME)):
         again = load_classifier(path)
@@ -147,6 +147,12 @@ def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
         (replaced("embedding/dense_0/bias", [np.inf] * 28), "dense_0 to hold finite numbers"),
         (replaced("embedding/dense_0/kernel", np.zeros((315, 28))), "16 characters a word, received 15"),
         (replaced("embedding/dense_0/kernel", [1.0] * 5), "21 rows per character, received 5"),
+        (replaced("characters/kernel", np.zeros((42, 7))), "an odd number of characters, received shape [42, 7]"),
+        (replaced("characters/kernel", np.zeros((64, 7))), "an odd number of characters, received shape [64, 7]"),
+        (replaced("characters/kernel", np.zeros(63)), "an odd number of characters, received shape [63]"),
+        (replaced("characters/kernel", np.zeros((63, 0))), "an odd number of characters, received shape [63, 0]"),
+        (replaced("characters/kernel", np.zeros((63, 7))), "the weights characters/bias, characters/kernel"),
+        (replaced("characters/bias", np.zeros(7)), "received characters/bias"),
     ],
 )
 def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any], None], part: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite.config import BITS, INVISIBLE, SEPARATORS, EncoderConfig, Piece
-from retvec_lite.reference import bits, codepoints, count_pieces, dense, embed, gelu, words
+from retvec_lite.reference import bits, codepoints, count_pieces, dense, embed, gelu, word_vectors, words
 
 
 def cut(text: str | list[int], **parameters: Any) -> list[str]:
@@ -225,3 +225,36 @@ def test_dense_does_not_round_on_the_way() -> None:
     """1e8 - 1e8 + 1: float32 would lose the one."""
     weights = {"x/kernel": np.array([[1.0], [1.0], [-1.0]], np.float32), "x/bias": np.zeros(1, np.float32)}
     assert dense(np.array([[1e8, 1.0, 1e8]], np.float32), weights, "x").tolist() == [[1.0]]
+
+
+# --- character features -----------------------------------------------------------------------------------------------
+
+
+def filter_for(text: str) -> dict[str, np.ndarray]:
+    """One filter that answers 1 to three characters (a space stands for an end), and less to all others."""
+    digits = bits(np.array([[0 if char == " " else ord(char) for char in text]], np.int32))[0]
+    kernel = (2 * digits - 1)[:, None]
+    return {"characters/kernel": kernel, "characters/bias": np.array([1 - digits.sum()], np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("window", "found", "not_found"),
+    [
+        ("abc", ["abc", "xabc", "xxabcxx", "x" * 13 + "abc"], ["ab", "acb", "ab c", "cba"]),
+        (" ab", ["ab", "abc", "x ab", "x" * 16 + "ab"], ["xab", "ba"]),
+        ("ab ", ["ab", "cab", "ab x", "x" * 14 + "ab"], ["abx", "ba"]),
+    ],
+)
+def test_a_filter_finds_its_characters_wherever_they_are(window: str, found: list[str], not_found: list[str]) -> None:
+    """Ends of a slot count as ends of a word, also where a long word goes on in the next slot."""
+    for text, answer in [*((text, True) for text in found), *((text, False) for text in not_found)]:
+        slots = words(codepoints(text, 32), EncoderConfig(max_chars=32, max_words=3))
+        embedding = np.arange(3.0, dtype=np.float32)[:, None]
+        vectors = word_vectors(bits(slots), embedding, filter_for(window))
+        np.testing.assert_array_equal(vectors[:, :1], embedding)
+        assert bool(vectors[:, 1].max() == pytest.approx(math.tanh(1))) == answer, text
+
+
+def test_without_filters_the_head_reads_the_embedding() -> None:
+    embedding = np.ones((2, 3), np.float32)
+    assert word_vectors(np.zeros((2, 336), np.float32), embedding, {}) is embedding

@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 import tensorflow as tf
 
 from retvec_lite.classifier_file import Classifier
+from retvec_lite.config import BITS
 from retvec_lite.modeling.encoder import encode_words, word_bits
-from retvec_lite.modeling.heads import Lstm, Tensors, dense, gelu, head_logits
+from retvec_lite.modeling.heads import Lstm, Tensors, dense, gelu, head_logits, neighbours
 
 
 class Stages(NamedTuple):
@@ -56,6 +57,30 @@ def embed_bits(bits: tf.Tensor, weights: Tensors) -> tf.Tensor:
     hidden = gelu(dense(bits, weights, "embedding/dense_0"))
     hidden = gelu(dense(hidden, weights, "embedding/dense_1"))
     return tf.tanh(dense(hidden, weights, "embedding/dense_2"))
+
+
+def word_vectors(bits: tf.Tensor, embedding: tf.Tensor, weights: Tensors) -> tf.Tensor:
+    """What the head reads of each word: its embedding and, in a classifier that has them, its character features.
+
+    These are a convolution over the word's characters and its maximum over their places, `tanh(max_i(window_i @ kernel + bias))`
+    (Kim et al. 2016, https://arxiv.org/abs/1508.06615, section 2.2): what the word contains, wherever in it, where the embedding
+    tells what it looks like as a whole. Places beyond the ends count as code point 0, so that a window sees where a word
+    starts and ends.
+
+    Args:
+        bits: float32 `[..., word_length * 21]`.
+        embedding: float32 `[..., dimension]`, of these bits.
+        weights: `characters/kernel` `[window * 21, filters]` and `characters/bias`; without them the embedding is passed on.
+
+    Returns:
+        float32 `[..., dimension + filters]`.
+    """
+    if "characters/kernel" not in weights:
+        return embedding
+    characters = tf.reshape(bits, [-1, bits.shape[-1] // BITS, BITS])
+    windows = tf.concat(neighbours(characters, weights["characters/kernel"].shape[0] // BITS), axis=-1)
+    found = tf.tanh(tf.reduce_max(dense(windows, weights, "characters"), axis=1))
+    return tf.concat([embedding, tf.reshape(found, [-1, *embedding.shape[1:-1], found.shape[-1]])], axis=-1)
 
 
 def classify(codepoints: tf.Tensor, classifier: Classifier, weights: Tensors, lstm: Lstm) -> Stages:
@@ -114,7 +139,7 @@ def embed(codepoints: tf.Tensor, classifier: Classifier, weights: Tensors) -> Em
 def _classify_words(words: tf.Tensor, classifier: Classifier, weights: Tensors, lstm: Lstm) -> Stages:
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
-    logits = head_logits(embedding, _mask(words), classifier.head, weights, lstm)
+    logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)
     return Stages(words, bits, embedding, tf.nn.softmax(logits))
 
 

@@ -102,19 +102,19 @@ def _mean_and_max(values: tf.Tensor, used: tf.Tensor) -> tf.Tensor:
     return tf.concat([mean, highest], axis=-1)
 
 
-def _neighbours(values: tf.Tensor, width: int = 3) -> list[tf.Tensor]:
-    """The `width` words around each word, itself in the middle; zeros beyond the ends."""
-    words, side = values.shape[1], width // 2
+def neighbours(values: tf.Tensor, width: int = 3) -> list[tf.Tensor]:
+    """The `width` places around each place of axis 1, itself in the middle; zeros beyond the ends."""
+    places, side = values.shape[1], width // 2
     padded = tf.pad(values, [[0, 0], [side, side], [0, 0]])
-    return [values if start == side else padded[:, start : start + words] for start in range(width)]
+    return [values if start == side else padded[:, start : start + places] for start in range(width)]
 
 
 def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
-    hidden = gelu(dense(tf.concat(_neighbours(values, head.region), axis=-1), weights, "head/region")) * used
+    hidden = gelu(dense(tf.concat(neighbours(values, head.region), axis=-1), weights, "head/region")) * used
     for block in range(head.blocks):
         name = f"head/block_{block}"
         depthwise = weights[f"{name}/depthwise"]
-        before, here, behind = _neighbours(hidden)
+        before, here, behind = neighbours(hidden)
         mixed = before * depthwise[0] + here * depthwise[1] + behind * depthwise[2]
         hidden = (hidden + gelu(dense(mixed, weights, f"{name}/pointwise"))) * used
         if block + 1 < head.blocks:

@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.characters import character_shapes
 from retvec_lite.config import BITS, EncoderConfig
 from retvec_lite.dataset import Dataset
-from retvec_lite.heads import HeadSpec
+from retvec_lite.heads import HeadSpec, initial
 from retvec_lite.training.copies import augmented_copies
 from retvec_lite.training.epochs import PREDICTION_BATCH, Examples, HeldOut, Report, run_epochs, schedule_for
 from retvec_lite.training.grid import EIGHT_BITS, FOUR_BITS
@@ -60,7 +61,7 @@ def fit(
         config: the contract's parameters.
         head: which head, with its sizes.
         embedding: `embedding/...` weights, empty for RETVec-raw.
-        fine_tune: train the embedding as well.
+        fine_tune: train the embedding as well, and `settings.character_filters` beside it.
         settings: see `FitSettings`.
         report: receives progress.
 
@@ -85,7 +86,9 @@ def fit(
 
     rng = np.random.default_rng(settings.seed)
     inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else config.word_length * BITS
-    weights = head.initial_weights(rng, inputs, len(labels), config.max_words)
+    filters = settings.character_filters if fine_tune else 0
+    shapes = character_shapes(filters) | head.shapes(inputs + filters, len(labels), config.max_words)
+    weights = {name: initial(name, shape, rng) for name, shape in shapes.items()}
     network = Network(
         head,
         {**embedding, **weights} if fine_tune else weights,

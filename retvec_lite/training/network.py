@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from retvec_lite.heads import HeadSpec
-from retvec_lite.modeling.classifier import embed_bits
+from retvec_lite.modeling.classifier import embed_bits, word_vectors
 from retvec_lite.modeling.encoder import word_bits
 from retvec_lite.modeling.heads import head_logits, no_dropout, scan_lstm
 from retvec_lite.training.batches import Batch, in_order
@@ -28,7 +28,7 @@ class Network:
 
     Args:
         head: which head.
-        weights: starting weights `head/...`, and `embedding/...` when the embedding is trained as well.
+        weights: starting weights `head/...`, and `embedding/...` and `characters/...` when they are trained as well.
         frozen: word vectors `[distinct words, dimension]` by id, or None when `words` are embedded in every step.
         words: int32 `[distinct words, word_length]` by id.
         class_weights: float32 `[classes]`, mean 1 over the training texts.
@@ -68,8 +68,9 @@ class Network:
         self._variables = {name: keras.Variable(value, name=name.replace("/", "_")) for name, value in weights.items()}
         # Adam ignores a gradient's scale, so the embedding's smaller rate takes an optimizer of its own.
         self._optimizers = []
-        for prefix, share in (("head/", 1.0), ("embedding/", embedding_rate)):
-            names = [name for name in self._variables if name.startswith(prefix)]
+        fast = [name for name in self._variables if not name.startswith("embedding/")]
+        slow = [name for name in self._variables if name.startswith("embedding/")]
+        for names, share in ((fast, 1.0), (slow, embedding_rate)):
             if names:
                 optimizer = keras.optimizers.AdamW(schedule(share), weight_decay=weight_decay, global_clipnorm=1.0)
                 optimizer.build([self._variables[name] for name in names])
@@ -115,7 +116,8 @@ class Network:
             mask = tf.cast(tf.not_equal(ids, 0), tf.float32)
             return tf.cast(table, tf.float32), mask
         mask = tf.cast(tf.gather(table[:, 0] != 0, ids), tf.float32)
-        return tf.gather(embed_bits(word_bits(table[None])[0], self._tensors()), ids), mask
+        bits, weights = word_bits(table[None])[0], self._tensors()
+        return tf.gather(word_vectors(bits, embed_bits(bits, weights), weights), ids), mask
 
     def _tensors(self) -> dict[str, tf.Tensor]:
         """Weights as the exported file will have them; gradients pass the rounding as if it were not there."""

@@ -16,6 +16,7 @@ class FitSettings:
         embedding_rate: the embedding's learning rate as a share of the head's, when fine-tuned.
         typo_rate: mean share of mistyped words in an augmented text; every second text is left as it is.
         copies: differently mistyped copies of the texts that the epochs take turns with.
+        character_filters: how many features of neighbouring characters the head gets beside a fine-tuned embedding, 0 for none.
         dropout, label_smoothing, weight_decay: see `Network`.
         seed: of everything random.
     """
@@ -27,6 +28,7 @@ class FitSettings:
     embedding_rate: float = 0.25
     typo_rate: float = 0.4
     copies: int = 6
+    character_filters: int = 0
     dropout: float = 0.4
     label_smoothing: float = 0.1
     weight_decay: float = 1e-2
@@ -42,7 +44,7 @@ def recommended(texts: int, *, fine_tune: bool, **chosen: Any) -> FitSettings:
     """
     defaults: dict[str, Any] = {}
     if fine_tune:
-        defaults |= {"learning_rate": 1e-3, "epochs": 60, "patience": 20}
+        defaults |= {"learning_rate": 1e-3, "epochs": 60, "patience": 20, "character_filters": 128}
     if texts >= _MANY:
         defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2, "copies": 4}
     return FitSettings(**{**defaults, **chosen})

@@ -30,7 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fine-tune-embedding",
         action="store_true",
-        help="train the word embedding with the head: more accurate, slower",
+        help="train the word embedding with the head, and character features beside it: more accurate, slower",
+    )
+    parser.add_argument(
+        "--character-filters",
+        type=int,
+        metavar="N",
+        help="character features of --fine-tune-embedding (default: 128; 0: none)",
     )
     parser.add_argument(
         "--max-words", default="auto", metavar="auto|N", help="word slots (default: 99th percentile of the texts)"
@@ -118,7 +124,17 @@ def _chosen_settings(args: argparse.Namespace) -> dict[str, float]:
         raise RetvecLiteError(f"Expected --epochs to be at least 1, received {args.epochs}.")
     if not 0 <= args.seed < 2**31:
         raise RetvecLiteError(f"Expected --seed to be an integer from 0 to {2**31 - 1}, received {args.seed}.")
-    chosen = {"epochs": args.epochs, "typo_rate": args.typo_rate, "seed": args.seed}
+    if args.character_filters is not None and not (args.fine_tune_embedding and 0 <= args.character_filters <= 1024):
+        raise RetvecLiteError(
+            "Expected --character-filters to be an integer from 0 to 1024 and to come with --fine-tune-embedding, "
+            f"received {args.character_filters} {'with' if args.fine_tune_embedding else 'without'} it."
+        )
+    chosen = {
+        "epochs": args.epochs,
+        "character_filters": args.character_filters,
+        "typo_rate": args.typo_rate,
+        "seed": args.seed,
+    }
     return {name: value for name, value in chosen.items() if value is not None}
 
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from retvec_lite.characters import character_shapes
 from retvec_lite.classifier_file import Classifier
 from retvec_lite.config import EncoderConfig
 from retvec_lite.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
@@ -27,15 +28,20 @@ TEXTS = (
     "我的包裹在哪里 สวัสดีชาวโลก \u2068zero\u200bwidth",
     "a b c d e f g h i j k l m n o p",
 )
+FILTERS = 20
 CONV_CHARS, CONV_WIDTH = 32, 32
 
 
 def classifier(name: str, config: EncoderConfig = CONFIG) -> Classifier:
-    """`pool`, `cnn`, `rnn`, `bert`; `raw`: pool without an embedding; `<head>-snapped`: kernels on a 4-bit grid."""
+    """`pool`, `cnn`, `rnn`, `bert`; `raw`: pool without an embedding; `<head>-snapped`: kernels on a 4-bit grid.
+
+    `cnn` has character features.
+    """
     head_name, _, variant = name.partition("-")
     head = HEADS["pool" if head_name == "raw" else head_name]
     dimension = config.word_length * 21 if head_name == "raw" else 64
-    shapes = head.shapes(dimension, len(LABELS), config.max_words)
+    filters = FILTERS if head_name == "cnn" else 0
+    shapes = head.shapes(dimension + filters, len(LABELS), config.max_words) | character_shapes(filters)
     if head_name != "raw":
         for layer, inputs in enumerate((config.word_length * 21, 64, 64)):
             shapes[f"embedding/dense_{layer}/kernel"] = (inputs, 64)

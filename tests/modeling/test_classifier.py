@@ -1,5 +1,7 @@
 """The whole graph against the oracle, stage by stage, batched and alone."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -39,10 +41,10 @@ def assert_stages(rows: np.ndarray, classifier: Classifier, stages: tuple[tf.Ten
         np.testing.assert_allclose(probabilities, right, atol=1e-5)
 
 
-@pytest.mark.parametrize("raw", [False, True], ids=["dense", "raw"])
+@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
 @each_head
-def test_every_stage_is_the_oracle_s(head: HeadSpec, raw: bool) -> None:
-    classifier = random_classifier(head, raw=raw)
+def test_every_stage_is_the_oracle_s(head: HeadSpec, kind: dict[str, Any]) -> None:
+    classifier = random_classifier(head, **kind)
     length = classifier.encoder.max_chars
     rows = np.stack([reference.codepoints(text, length) for text in TEXTS])
     rows = np.concatenate([rows, random_code_points(np.random.default_rng(9), 8, length)])
@@ -73,11 +75,11 @@ def test_the_compiled_graph_is_the_same(head: HeadSpec) -> None:
     assert_stages(rows, classifier, graph(rows))
 
 
-@pytest.mark.parametrize("raw", [False, True], ids=["dense", "raw"])
+@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
 @each_head
-def test_short_texts_are_answered_alike_in_fewer_slots(head: HeadSpec, raw: bool) -> None:
+def test_short_texts_are_answered_alike_in_fewer_slots(head: HeadSpec, kind: dict[str, Any]) -> None:
     """An odd number of slots, so that the halving of `cnn` has a word left over."""
-    classifier, slots, length = random_classifier(head, raw=raw), 5, 30
+    classifier, slots, length = random_classifier(head, **kind), 5, 30
     config = classifier.encoder
     texts = [
         "",

@@ -1,5 +1,6 @@
 """Training itself: it learns, it repeats itself to the bit, it stops early, and it gives the best epoch back."""
 
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ import pytest
 from modeling_cases import SMALL_HEADS, random_embedding
 from tiny_data import QUICK, WORDS, tiny_dataset
 
-from retvec_lite.config import EncoderConfig
+from retvec_lite.config import BITS, EncoderConfig
 from retvec_lite.converters.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.heads import HeadSpec, PoolHead
@@ -109,6 +110,17 @@ def test_fine_tuning_changes_the_embedding() -> None:
     assert accuracy(result) > 0.9
     for name, value in EMBEDDING.weights.items():
         assert result.weights[name].shape == value.shape and not np.array_equal(result.weights[name], value), name
+
+
+def test_fine_tuning_learns_character_features_when_asked_to() -> None:
+    """They find the classes by themselves: the embedding under them is all zeros."""
+    nothing = {name: np.zeros_like(value) for name, value in EMBEDDING.weights.items()}
+    settings = dataclasses.replace(QUICK, character_filters=16, embedding_rate=0.0)
+    result = run(embedding=nothing, fine_tune=True, settings=settings)
+    assert result.weights["characters/kernel"].shape == (3 * BITS, 16)
+    assert result.weights["head/word/kernel"].shape[0] == EMBEDDING.dimension + 16
+    assert accuracy(result) > 0.9
+    assert not any(name.startswith("characters/") for name in run(settings=settings).weights)
 
 
 def test_raw_bits_of_imbalanced_classes_are_enough_to_find_them_all() -> None:
