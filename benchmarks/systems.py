@@ -135,7 +135,8 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
         settings["embedding"] = _embedding_digest(system, plan)
     if system == TUNED:
         # The product trains it longer than a head alone, which docs/results.md tells beside its lines.
-        settings["epochs_of_fine_tuning"] = _settings(task, plan, fine_tune=True).epochs
+        chosen = _settings(task, plan, fine_tune=True)
+        settings |= {"epochs_of_fine_tuning": chosen.epochs, "character_filters": chosen.character_filters}
     if system in TABLES:
         settings["table"] = dataclasses.asdict(TABLES[system][1])
     if system in WHOLE:

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--epochs",
         type=int,
         metavar="N",
-        help="passes over the data at most (default: by the size of the data; more with --fine-tune-embedding and below 20,000 texts)",
+        help="passes over the data at most (default: by the size of the data; twice as many with --fine-tune-embedding)",
     )
     parser.add_argument(
         "--typo-rate",

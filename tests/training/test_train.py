@@ -96,7 +96,10 @@ def test_validation_is_a_share_or_a_file() -> None:
 def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
     few, many = 19_999, 20_000
     assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [30, 16]
-    assert [recommended(texts, fine_tune=True).epochs for texts in (few, many)] == [60, 16]
+    assert [recommended(texts, fine_tune=True).epochs for texts in (few, many)] == [60, 32]
     assert [recommended(few, fine_tune=tuned).patience for tuned in (False, True)] == [10, 20]
     assert recommended(few, fine_tune=True).learning_rate < recommended(few, fine_tune=False).learning_rate
+    assert (
+        recommended(few, fine_tune=True).character_filters and not recommended(few, fine_tune=False).character_filters
+    )
     assert recommended(few, fine_tune=True, epochs=3).epochs == 3, "what is asked for wins"
