@@ -33,7 +33,7 @@ from common import (
 )
 from data_sets import FOLDERS, Task, load_task, sampled
 from plots import Point, draw_pareto, pareto_front
-from systems import FASTTEXT, NO_HEAD, OURS, V1, Plan, available, build, export_files, settings_of
+from systems import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, available, build, export_files, settings_of
 
 from retvec_lite import TextClassifier
 from retvec_lite.evaluation import TYPO_SEED
@@ -102,6 +102,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
             for embedding in (args.embedding, *args.embeddings):
                 for head in heads:
                     _measure_files(rows, task, OURS, embedding, head, recipes, plan)
+            for head in heads:
+                _measure_files(rows, task, TUNED, args.embedding, head, recipes, plan)
             if V1 in others:
                 for head in heads:
                     _measure_files(rows, task, V1, str(args.v1), head, recipes, plan)

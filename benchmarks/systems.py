@@ -136,7 +136,11 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
     if system == TUNED:
         # The product trains it longer than a head alone, which docs/results.md tells beside its lines.
         chosen = _settings(task, plan, fine_tune=True)
-        settings |= {"epochs_of_fine_tuning": chosen.epochs, "character_filters": chosen.character_filters}
+        settings |= {
+            "epochs_of_fine_tuning": chosen.epochs,
+            "character_filters": chosen.character_filters,
+            "embedding_rate": chosen.embedding_rate,
+        }
     if system in TABLES:
         settings["table"] = dataclasses.asdict(TABLES[system][1])
     if system in WHOLE:

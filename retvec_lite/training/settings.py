@@ -39,8 +39,8 @@ def recommended(texts: int, *, fine_tune: bool, **chosen: Any) -> FitSettings:
     """Defaults for a data set of this size; `chosen` fields win over them.
 
     Few texts need strong dropout and many epochs; from `_MANY` on half of both is enough and better, because the texts
-    themselves keep the head from overfitting. An embedding that is trained along needs a lower learning rate and twice the epochs
-    (docs/benchmarks.md).
+    themselves keep the head from overfitting. An embedding that is trained along needs a lower learning rate and twice the epochs;
+    of few texts it learns little, of many as fast as the head (docs/benchmarks.md).
     """
     defaults: dict[str, Any] = {}
     if fine_tune:
@@ -48,7 +48,7 @@ def recommended(texts: int, *, fine_tune: bool, **chosen: Any) -> FitSettings:
     if texts >= _MANY:
         defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2, "copies": 4}
         if fine_tune:
-            defaults |= {"epochs": 32, "patience": 12}
+            defaults |= {"epochs": 32, "patience": 12, "embedding_rate": 1.0}
     return FitSettings(**{**defaults, **chosen})
 
 

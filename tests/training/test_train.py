@@ -102,4 +102,5 @@ def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
     assert (
         recommended(few, fine_tune=True).character_filters and not recommended(few, fine_tune=False).character_filters
     )
+    assert [recommended(texts, fine_tune=True).embedding_rate for texts in (few, many)] == [0.25, 1.0]
     assert recommended(few, fine_tune=True, epochs=3).epochs == 3, "what is asked for wins"
