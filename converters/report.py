@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from retvec_lite.characters import filters_in
 from retvec_lite.classifier_file import Classifier
 from retvec_lite.converters.checks import Check, RuntimeResult
 from retvec_lite.converters.coreml_parity import RUNTIME
@@ -118,9 +119,11 @@ class Report:
         """`report.md`."""
         classifier = self.classifier
         encoder = classifier.encoder
+        filters = filters_in(classifier.weights)
+        characters = f" and {filters} character features" if filters else ""
         parts = [
             "# Exported classifier",
-            f"Head `{classifier.head.name}` on the embedding `{classifier.embedding.get('name', 'raw')}`, "
+            f"Head `{classifier.head.name}` on the embedding `{classifier.embedding.get('name', 'raw')}`{characters}, "
             f"{len(classifier.labels)} labels. Takes the first {encoder.max_chars} code points of a text, reads up to "
             f"{encoder.max_words} words of {encoder.word_length} characters. Written by {self.created_by}.",
             "## Files",

@@ -28,6 +28,11 @@ def character_shapes(filters: int, window: int = WINDOW) -> Shapes:
     return {_KERNEL: (window * BITS, filters), "characters/bias": (filters,)} if filters else {}
 
 
+def filters_in(weights: Mapping[str, npt.NDArray[np.float32]]) -> int:
+    """How many features a classifier's weights give, 0 for none."""
+    return weights[_KERNEL].shape[1] if _KERNEL in weights else 0
+
+
 def shapes_in(weights: Mapping[str, npt.NDArray[np.float32]], file: Path) -> Shapes:
     """What `character_shapes` says of the filters that `weights` hold.
 

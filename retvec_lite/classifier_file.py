@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.characters import shapes_in
+from retvec_lite.characters import filters_in, shapes_in
 from retvec_lite.config import BITS, EncoderConfig
 from retvec_lite.embedding_file import check_layers
 from retvec_lite.errors import RetvecLiteError
@@ -125,7 +125,7 @@ def _check(file: Path, classifier: Classifier) -> None:
                 f"Expected {file}: an embedding of {encoder.word_length} characters a word, received {rows // BITS}."
             )
     expected = shapes_in(classifier.weights, file) if layers else {}
-    inputs += sum(shape[0] for name, shape in expected.items() if name.endswith("/bias"))
+    inputs += filters_in(classifier.weights) if expected else 0
     expected |= classifier.head.shapes(inputs, len(labels), encoder.max_words)
     received = {name: value for name, value in classifier.weights.items() if not name.startswith("embedding/")}
     if set(received) != set(expected):

@@ -108,3 +108,8 @@ def test_markdown_tables_are_whole(report: Report) -> None:
 def test_figures_are_made_for_people(check: Check, value: str, bound: str) -> None:
     assert format_value(check) == value
     assert format_bound(check) == bound
+
+
+def test_character_features_are_told(report: Report) -> None:
+    told = [dataclasses.replace(report, classifier=standin.classifier(head)).to_markdown() for head in ("pool", "cnn")]
+    assert [b"and 20 character features, 5 labels" in markdown for markdown in told] == [False, True]
