@@ -8,9 +8,10 @@ Every table's rows are measured in one process, taking turns, medians; its first
 plain graph with its encoder cut off, fed with ready words and bits: what is less is what the encoder costs. In the browser (the
 step `web`, see latency_web.py) *plain* is the signature `classify`, code points in and probabilities out, *signature* the shorter one.
 
---archived names the Python of an environment with tensorflow-text and fasttext-wheel (see latency_archived.py); without it those rows
-are left out, and the results say so. --files keeps the built files in a folder, and takes those it finds there. --only runs
-some of the steps again and keeps the other results.
+--archived names the Python of an environment with tensorflow-text and fasttext-wheel (see latency_archived.py). A step that lacks
+what it needs (`archived` that environment, `web` a browser) is skipped by name: its rows stay as the results have them, and where
+they have none they say so. --files keeps the built files in a folder, and takes those it finds there. --only runs some of the steps
+again and keeps the other results.
 """
 
 import argparse
@@ -108,8 +109,7 @@ class Bench:
 
     def against_archived(self) -> list[Row]:
         """The archived project's files, fastText and ours on the runtime that TensorFlow Text brings, one process."""
-        if not self.archived:
-            return []
+        assert self.archived is not None
         contestants: list[Row] = []
         for slots in SLOTS:
             for recipe in ("float32", "int8-dynamic"):
@@ -124,9 +124,6 @@ class Bench:
 
     def web(self) -> list[Row]:
         """Ours on LiteRT.js in Chromium: every recipe, and its start in fresh pages; one thread, as the playground has."""
-        if reason := missing():
-            print(f"Skipped: LiteRT.js ({reason}).")
-            return []
         files = {f"pool {recipe}": str(self.folder / f"pool-{SLOTS[0]}-{recipe}.tflite") for recipe in RECIPES}
         starts = [{"name": name, "file": file} for name, file in files.items()]
         words = (10, 60) if self.quick else tuple(word for group in WORDS.values() for word in group)
@@ -190,6 +187,12 @@ def _contestants(file: Path, name: str, kind: str, slots: int) -> list[Row]:
     return rows
 
 
+def _unable(archived: Path | None) -> dict[str, str]:
+    """The steps that cannot run here: what each measures, and in brackets what it lacks."""
+    lacking = {} if archived else {"archived": "the archived project and fastText (no --archived PYTHON)"}
+    return lacking | ({"web": f"LiteRT.js ({reason})"} if (reason := missing()) else {})
+
+
 def _run(command: Iterable[object]) -> str:
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(ROOT)}
     arguments = [str(part) for part in command]
@@ -200,7 +203,7 @@ def _measure(python: Path, *arguments: object) -> Any:
     return json.loads(_run([python, HERE / "latency_measure.py", *arguments]).splitlines()[-1])
 
 
-def main() -> None:
+def main(arguments: Iterable[str] | None = None) -> None:
     """Build, measure, write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--archived", type=Path, metavar="PYTHON", help="of an environment with tensorflow-text")
@@ -208,13 +211,19 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(STEPS), help=f"out of {', '.join(STEPS)}")
     parser.add_argument("--files", type=Path, metavar="FOLDER", help="keep the built files here")
     parser.add_argument("--v1", type=Path, default=V1, help="the released v1 weights as .npz")
-    args = parser.parse_args()
-    steps = args.only.split(",")
-    if unknown := set(steps) - set(STEPS):
+    args = parser.parse_args(None if arguments is None else list(arguments))
+    chosen = args.only.split(",")
+    if unknown := set(chosen) - set(STEPS):
         parser.error(f"Expected steps out of {', '.join(STEPS)}, received {', '.join(sorted(unknown))}.")
-    if not args.archived:
-        print("Skipped: the archived project and fastText (no --archived PYTHON).")
     result = RESULTS / ("latency-quick" if args.quick else "latency")
+    before = {part["step"]: part["rows"] for part in read_results(result) if "step" in part}
+    found: dict[str, list[Row]] = {step: before.get(step, []) for step in STEPS}
+    unable = _unable(args.archived)
+    for step in (step for step in STEPS if step in chosen and step in unable):
+        print(f"Skipped: {unable[step]}{'; its rows in the results stay' if found[step] else ''}.")
+    steps = [step for step in STEPS if step in chosen and step not in unable]
+    if not steps:
+        raise SystemExit(1)  # before anything is built for it
     with tempfile.TemporaryDirectory() as scratch:
         folder = (args.files or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
@@ -223,11 +232,9 @@ def main() -> None:
         measures: dict[str, Callable[[], list[Row]]] = {name: partial(bench.times, name) for name in RUNTIMES}
         measures |= {"archived": bench.against_archived, "web": bench.web, "start": bench.start}
         measures |= {"peak": bench.peak, "curve": bench.curve}
-        found = {part["step"]: part["rows"] for part in read_results(result) if "step" in part}
-        for step in (step for step in STEPS if step in steps):
+        for step in steps:
             found[step] = measures[step]()
             # At once: what a later step may fail at costs nothing of this one.
-            found = {each: found.get(each, []) for each in STEPS}
             write_results(
                 result, [{"step": each, "rows": rows} for each, rows in found.items()], tables(found), show=False
             )

@@ -6,7 +6,6 @@ in and the probabilities out, and deletes its tensors, as the page's `TextClassi
 """
 
 import json
-import os
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from browser import chromium, no_chromium
 from latency_measure import TURNS_BEFORE, text_of
 
 from retvec_lite.commands.demo_page import page_files
@@ -27,16 +27,9 @@ HERE: Final = Path(__file__).resolve().parent
 MODULES: Final = HERE.parent / "web_demo" / "node_modules"
 START_WORDS: Final = (10, 60)
 """Words of the texts that a fresh page answers: the first is the one whose time counts."""
-_BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 _SECONDS: Final = 1800
 """That the browser may take for everything."""
 _STARTED: Final = ("runtime_ms", "load_ms", "first_ms", "empty_bytes", "wasm_bytes")
-
-
-def chromium() -> str | None:
-    """The browser that RETVEC_CHROMIUM names, or the one on the PATH."""
-    named = os.environ.get("RETVEC_CHROMIUM")
-    return next(filter(None, map(shutil.which, [named] if named else _BROWSERS)), None)
 
 
 def missing() -> str | None:
@@ -45,14 +38,7 @@ def missing() -> str | None:
         return "Node.js is not installed"
     if not all((MODULES / name).is_dir() for name in ("playwright-core", "@litertjs/core")):
         return "web_demo/node_modules is missing: `npm ci` in web_demo"
-    if chromium() is None:
-        named = os.environ.get("RETVEC_CHROMIUM")
-        return (
-            f"no program at RETVEC_CHROMIUM={named}"
-            if named
-            else "Chromium is not installed, and RETVEC_CHROMIUM names none"
-        )
-    return None
+    return no_chromium() if chromium() is None else None
 
 
 def measure_web(

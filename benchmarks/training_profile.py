@@ -13,24 +13,31 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
 
 import numpy as np
 from common import RESULTS, markdown_table, write_results
 
 from retvec_lite.quiet import silent_standard_error
 
+if TYPE_CHECKING:
+    from retvec_lite.training.network import Network
+
 Row = dict[str, Any]
+_FIRST_STEP: Final = "first step (XLA compiles)"
+_STEPS: Final = "steps"
 _PRODUCT: Final = 512
 _NEWTON_SCHULZ: Final = 5
 """Iterations of Muon's orthogonalization for each matrix and step (Keras's default)."""
 
 
 class Phases:
-    """Seconds by phase; what a phase calls that is a phase itself counts there."""
+    """Seconds and calls by phase; what a phase calls that is a phase itself counts there."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
         self._inner = [0.0]
 
     @contextlib.contextmanager
@@ -43,17 +50,20 @@ class Phases:
         finally:
             spent = time.perf_counter() - start
             self.seconds[name] += spent - self._inner.pop()
+            self.calls[name] += 1
             self._inner[-1] += spent
 
-    def watch(self, owner: Any, attribute: str, name: str) -> None:
-        """Count every call of `owner.attribute`."""
+    @contextlib.contextmanager
+    def watch(self, owner: Any, attribute: str, name: str) -> Iterator[None]:
+        """Count every call of `owner.attribute`, until the context ends."""
         original = getattr(owner, attribute)
 
         def watched(*arguments: Any, **options: Any) -> Any:
             with self.phase(name):
                 return original(*arguments, **options)
 
-        setattr(owner, attribute, watched)
+        with patch.object(owner, attribute, watched):
+            yield
 
 
 def best_rate(seconds: float = 3.0) -> float:
@@ -72,34 +82,56 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def timed_network(phases: Phases) -> "type[Network]":
+    """A `Network` whose steps, validation and rows of a batch are phases."""
+    from retvec_lite.training.network import Network
+
+    class TimedNetwork(Network):
+        def train(self, *arguments: Any) -> float:
+            with phases.phase(_STEPS if phases.calls[_FIRST_STEP] else _FIRST_STEP):
+                return super().train(*arguments)
+
+        def logits(self, *arguments: Any) -> Any:
+            with phases.phase("validation"):
+                return super().logits(*arguments)
+
+        def _local(self, *arguments: Any) -> Any:
+            with phases.phase("rows of each batch"):
+                return super()._local(*arguments)
+
+    return TimedNetwork
+
+
+@contextlib.contextmanager
+def watched_training(phases: Phases) -> Iterator[None]:
+    """Have a training's parts counted while the context lasts."""
+    from retvec_lite.training import fit, train
+
+    watched = (
+        (train, "fitting_config", "slots that fit the texts"),
+        (train, "_share_cut", "share of cut texts"),
+        (fit, "augmented_copies", "typos"),
+        (fit, "mistype_many", "typos"),
+        (fit, "_encode", "texts through the encoder"),
+        (fit, "_embed", "distinct words through the embedding"),
+    )
+    with contextlib.ExitStack() as watching:
+        for owner, attribute, name in watched:
+            watching.enter_context(phases.watch(owner, attribute, name))
+        watching.enter_context(patch.object(fit, "Network", timed_network(phases)))
+        yield
+
+
 def profile_train(epochs: int) -> list[Row]:
     """Rows of a whole training on the starter data with the default embedding; XLA's compiling is the first step's."""
     from retvec_lite.embedding_file import load_default_embedding
     from retvec_lite.starter_data import load_starter
-    from retvec_lite.training import fit, network, train
+    from retvec_lite.training import train
     from retvec_lite.training.settings import recommended
 
     phases = Phases()
-    phases.watch(train, "fitting_config", "slots that fit the texts")
-    phases.watch(train, "_share_cut", "share of cut texts")
-    phases.watch(fit, "augmented_copies", "typos")
-    phases.watch(fit, "mistype_many", "typos")
-    phases.watch(fit, "_encode", "texts through the encoder")
-    phases.watch(fit, "_embed", "distinct words through the embedding")
-    phases.watch(network.Network, "logits", "validation")
-    phases.watch(network.Network, "_local", "rows of each batch")
-    steps = 0
-    original = network.Network.train
-
-    def step(self: Any, *arguments: Any) -> float:
-        nonlocal steps
-        steps += 1
-        with phases.phase("first step (XLA compiles)" if steps == 1 else "steps"):
-            return original(self, *arguments)
-
-    network.Network.train = step  # type: ignore[method-assign]
     data = load_starter("train")
-    with phases.phase("the rest"):
+    with watched_training(phases), phases.phase("the rest"):
         settings = recommended(len(data), fine_tune=False, epochs=epochs)
         made = train.train(data, 0.1, embedding=load_default_embedding(), settings=settings)
     classifier = made.classifier
@@ -109,8 +141,17 @@ def profile_train(epochs: int) -> list[Row]:
     floor = products / best_rate()
     total = sum(phases.seconds.values())
     rows = [{"phase": name, "seconds": spent, "share": spent / total} for name, spent in phases.seconds.most_common()]
-    per_step = phases.seconds["steps"] / max(steps - 1, 1)
-    return [*rows, {"steps": steps, "ms_per_step": per_step * 1e3, "floor_ms": floor * 1e3, "total": total}]
+    steps = phases.calls[_STEPS]
+    per_step = phases.seconds[_STEPS] / max(steps, 1)
+    return [
+        *rows,
+        {
+            "steps": steps + phases.calls[_FIRST_STEP],
+            "ms_per_step": per_step * 1e3,
+            "floor_ms": floor * 1e3,
+            "total": total,
+        },
+    ]
 
 
 def profile_pretrain(steps: int) -> list[Row]:

@@ -7,6 +7,7 @@ import latency
 import latency_build
 import latency_measure
 import pytest
+from common import read_results, write_results
 from latency import Bench
 from latency_tables import Line, curve_plot, fitted_line, tables
 
@@ -98,12 +99,55 @@ def test_tables_have_the_browser_or_say_that_it_was_skipped() -> None:
     assert "| pool int8 | 410 kB | 70 ms | 48 ms | 18 ms | 17.6 MB | 20.0 MB |" in printed
 
 
-def test_the_browser_is_skipped_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+WEB = [timed("pool int8, plain", 10, 1150.0)]
+START = [{"wall_ms": 250.0, "peak_mb": 80.0}]
+
+
+@pytest.fixture
+def steps_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was built and measured, on a machine without a browser; results, with rows of `web`, are in tmp_path."""
+    run: list[str] = []
+
+    def start(bench: Bench) -> list[Row]:
+        run.append("start")
+        return START
+
+    monkeypatch.setattr(latency, "RESULTS", tmp_path)
     monkeypatch.setattr(latency, "missing", lambda: "Chromium is not installed")
-    assert Bench(tmp_path, True, None, tmp_path).web() == []
-    assert capsys.readouterr().out == "Skipped: LiteRT.js (Chromium is not installed).\n"
+    monkeypatch.setattr(Bench, "build", lambda bench: run.append("build"))
+    monkeypatch.setattr(Bench, "start", start)
+    write_results(
+        tmp_path / "latency-quick", [{"step": "web", "rows": WEB}], tables({**NOTHING, "web": WEB}), show=False
+    )
+    return run
+
+
+def test_rows_of_the_browser_outlive_a_run_without_one(
+    steps_run: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(SystemExit) as stop:
+        latency.main(["--quick", "--only", "web"])
+    assert stop.value.code == 1
+    assert capsys.readouterr().out == "Skipped: LiteRT.js (Chromium is not installed); its rows in the results stay.\n"
+    assert steps_run == []
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_other_steps_run_where_one_is_skipped(
+    steps_run: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    latency.main(["--quick", "--only", "archived,web,start"])
+    assert steps_run == ["build", "start"]
+    archived, web, *_ = capsys.readouterr().out.splitlines()
+    assert archived == "Skipped: the archived project and fastText (no --archived PYTHON)."
+    assert web == "Skipped: LiteRT.js (Chromium is not installed); its rows in the results stay."
+    rows = {part["step"]: part["rows"] for part in read_results(tmp_path / "latency-quick")}
+    assert rows == {**NOTHING, "web": WEB, "start": START}
+    written = (tmp_path / "latency-quick.md").read_text(encoding="utf-8")
+    assert "| pool int8, plain | 1150 |" in written
+    assert "LiteRT.js: skipped" not in written
+    assert "one text, the whole process: 0.25 s" in written
 
 
 @pytest.mark.slow

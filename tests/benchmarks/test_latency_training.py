@@ -1,0 +1,87 @@
+"""The profile of a training: each second counts once, and what is watched is left as it was."""
+
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from modeling_cases import SMALL_HEADS, random_embedding
+from training_profile import Phases, watched_training
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """`now`, in seconds, for a test to set forward."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("time.perf_counter", lambda: clock.now)
+    return clock
+
+
+def test_a_phase_inside_another_counts_alone(clock: SimpleNamespace) -> None:
+    def inner(seconds: float) -> float:
+        clock.now += seconds
+        return seconds
+
+    owner = SimpleNamespace(inner=inner)
+    phases = Phases()
+    with phases.watch(owner, "inner", "inner"), phases.phase("outer"):
+        clock.now += 1.0
+        assert owner.inner(4.0) == 4.0
+        assert owner.inner(seconds=2.0) == 2.0
+    assert owner.inner is inner
+    assert phases.seconds == {"inner": 6.0, "outer": 1.0}
+    assert phases.calls == {"inner": 2, "outer": 1}
+
+
+def test_a_watch_ends_with_an_error(clock: SimpleNamespace) -> None:
+    def fail() -> None:
+        clock.now += 3.0
+        raise ValueError("as asked")
+
+    owner = SimpleNamespace(fail=fail)
+    phases = Phases()
+    with pytest.raises(ValueError, match="as asked"), phases.watch(owner, "fail", "failing"):
+        owner.fail()
+    assert owner.fail is fail
+    assert phases.seconds == {"failing": 3.0}
+
+
+@pytest.mark.slow
+def test_every_step_of_a_training_is_counted() -> None:
+    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing is trained")
+    from retvec_lite.config import EncoderConfig
+    from retvec_lite.dataset import Dataset
+    from retvec_lite.training import fit as fitting
+    from retvec_lite.training.network import Network
+    from retvec_lite.training.settings import FitSettings
+
+    texts = ("wake me please", "play a song", "wake me now", "play it again")
+    training = Dataset(texts * 2, ("alarm", "music") * 4, Path("tiny.csv"))
+    settings = FitSettings(epochs=3, patience=3, batch_size=2, copies=1)
+    phases = Phases()
+    with watched_training(phases), phases.phase("the rest"):
+        fitting.fit(
+            training,
+            Dataset(texts, ("alarm", "music") * 2, Path("tiny.csv")),
+            ("alarm", "music"),
+            EncoderConfig(max_chars=32, max_words=4),
+            SMALL_HEADS[0],
+            random_embedding(dimension=64).weights,
+            fine_tune=False,
+            settings=settings,
+        )
+    assert fitting.Network is Network
+    evaluations = (settings.epochs + 1) * len(fitting.VALIDATION_RATES)
+    assert phases.calls == Counter(
+        {
+            "typos": 1 + len(fitting.VALIDATION_RATES),
+            "texts through the encoder": 1,
+            "distinct words through the embedding": 1,
+            "first step (XLA compiles)": 1,
+            "steps": 11,
+            "validation": evaluations,
+            "rows of each batch": 12 + evaluations,
+            "the rest": 1,
+        }
+    )
+    assert all(seconds > 0 for seconds in phases.seconds.values())
