@@ -19,7 +19,7 @@ HEADS: dict[str, HeadSpec] = {
     "pool": PoolHead(hidden=64),
     "cnn": CnnHead(filters=64, blocks=2),
     "rnn": RnnHead(projection=48, units=40),
-    "bert": BertHead(width=32, layers=1, attention_heads=4, feed_forward=64),
+    "bert": BertHead(width=64, layers=1, attention_heads=4, feed_forward=64),
 }
 TEXTS = (
     "where is my parcle?",

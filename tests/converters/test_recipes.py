@@ -57,7 +57,7 @@ def test_right_or_refused_on_every_runtime(built: Path, runtime: str, run: Run, 
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_convolutions_and_large_addends(built: Path, runtime: str, run: Run, recipe: str) -> None:
+def test_convolutions_and_addends(built: Path, runtime: str, run: Run, recipe: str) -> None:
     """CONV_2D, DEPTHWISE_CONV_2D and a constant addend, against NumPy with the file's own weights."""
     model = quantize((built / "conv.tflite").read_bytes(), recipe)
     weights = standin.conv_weights()
