@@ -57,12 +57,8 @@ class Stages:
         if "embedding" not in self._tensors:
             return
         for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
-            right = oracle.embeddings(words)
-            found = self._one(answers, "embedding", index, right[0])
-            off = np.abs(found - right)
-            # Each word against the variant that it is nearest to.
-            nearest = off.max(axis=2).argmin(axis=0)
-            off = off[nearest, np.arange(len(words))]
+            found = self._one(answers, "embedding", index, oracle.embeddings(words)[0])
+            off = np.abs(found - oracle.nearest(words, found))
             self._found["embedding"].append(Difference(name, float(off.max()), f"at {place(off)}"))
             if self._exact is not None and name in self._real:
                 self._compare_direction(found, words, self._exact)

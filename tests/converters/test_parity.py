@@ -1,3 +1,4 @@
+import dataclasses
 import importlib.util
 import json
 import math
@@ -82,13 +83,13 @@ def test_eight_bit_rounding_has_256_values_with_zero_among_them() -> None:
     values = rng.normal(0.3, 2.0, (4, 5000)).astype(np.float32)
     values[:, 0] = 0.0
     values[3] = 0.0
-    rounded = _rounded(values, 0.0)
+    rounded = _rounded(values, np.zeros(1, np.float32))
     assert all(len(np.unique(row)) <= 256 for row in rounded)
     assert not rounded[:, 0].any()
     steps = (values.max(axis=1) - values.min(axis=1)) / 255
     assert (np.abs(rounded - values).max(axis=1) <= 1.01 * steps).all()
     ones = np.array([[0.0, 1.0, 1.0, 0.0]], np.float32)
-    np.testing.assert_allclose(_rounded(ones, 0.0), ones, atol=1e-7)
+    np.testing.assert_allclose(_rounded(ones, np.zeros(1, np.float32)), ones, atol=1e-7)
 
 
 def test_an_eight_bit_oracle_knows_which_ties_may_fall_either_way() -> None:
@@ -99,6 +100,30 @@ def test_an_eight_bit_oracle_knows_which_ties_may_fall_either_way() -> None:
     assert exact.shape[0] == 1
     assert rounded.shape[0] == 3
     assert 1e-5 < np.abs(rounded[0] - exact[0]).max() < 0.2
+
+
+@pytest.mark.parametrize("steps", [(101, 120), (100, 121), (101, 121)], ids=["up, down", "down, up", "up, up"])
+def test_two_ties_may_fall_differently(steps: tuple[int, int]) -> None:
+    """Two inputs of the second layer in the middle of two steps of 0.1: what a runtime makes of them is right either way."""
+    spec = standin.classifier("pool")
+    weights = dict(spec.weights)
+    weights["embedding/dense_0/kernel"] = np.zeros_like(weights["embedding/dense_0/kernel"])
+    weights["embedding/dense_0/bias"] = np.zeros(64, np.float32)
+    weights["embedding/dense_0/bias"][[0, 3, 40]] = 25.5, 10.05, 12.05
+    slots = reference.words(reference.codepoints("a", spec.encoder.max_chars), spec.encoder)
+    oracle = Oracle(dataclasses.replace(spec, weights=weights), weights, eight_bit=True)
+
+    rounded = np.zeros((1, 64), np.float32)
+    rounded[0, [0, 3, 40]] = 25.5, steps[0] / 10, steps[1] / 10
+    hidden = reference.gelu(reference.dense(rounded, weights, "embedding/dense_1"))
+    hidden = _rounded(hidden, np.zeros(1, np.float32))
+    found = np.repeat(np.tanh(reference.dense(hidden, weights, "embedding/dense_2")), len(slots), axis=0)
+    usual = np.abs(oracle.embeddings(slots) - found).max(axis=(1, 2)).min()
+    assert bool(usual < 1e-5) == (steps == (101, 121)), "the usual variants round all ties alike"
+    np.testing.assert_allclose(oracle.nearest(slots, found), found, atol=1e-5)
+
+    wrong = found + np.float32(0.01)
+    assert np.abs(oracle.nearest(slots, wrong) - wrong).max() > 1e-3
 
 
 class Stage:
