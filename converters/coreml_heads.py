@@ -32,7 +32,7 @@ class Network:
         """Prepare.
 
         Args:
-            weights: named and shaped as in `HeadSpec.shapes`, with or without an embedding.
+            weights: named and shaped as in `HeadSpec.shapes`, with or without an embedding and character features.
             storage: how matrices are stored.
         """
         self._weights = weights

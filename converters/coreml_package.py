@@ -101,6 +101,8 @@ def write_package(files: Mapping[str, bytes], path: Path) -> None:
 def package_sizes(files: Mapping[str, bytes]) -> dict[str, int]:
     """Bytes of a package by part: `encoder`, `embedding` and `head` constants, `metadata`, `graph` (the rest).
 
+    Character features count as part of the head, which alone reads them.
+
     Args:
         files: from `package_files`, of a program that `coreml.graph` built.
     """

@@ -23,7 +23,7 @@ class WeightStore:
         """Prepare.
 
         Args:
-            weights: named and shaped as in `HeadSpec.shapes`.
+            weights: named and shaped as in `HeadSpec.shapes`, with or without an embedding and character features.
             storage: how matrices are stored.
         """
         self._weights = weights

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from retvec_lite import __version__
+from retvec_lite.characters import filters_in
 from retvec_lite.classifier_file import Classifier
 from retvec_lite.converters.flatbuffer import Model
 from retvec_lite.converters.metadata import About
@@ -39,6 +40,8 @@ def details(classifier: Classifier, recipe: str, oldest_runtime: Mapping[str, st
         "head": classifier.head.name,
         "recipe": recipe,
         "embedding": str(classifier.embedding.get("name", "raw")),
+        "fine_tuned": bool(classifier.training.get("fine_tuned_embedding", False)),
+        "character_filters": filters_in(classifier.weights),
         "oldest_runtime": dict(oldest_runtime),
         "created_by": CREATED_BY,
         "tensors": {stage: stage for stage in stage_names(classifier)},

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from command_line import Main, write_table
-from tiny_artifact import LABELS, SIGNATURES, tiny_signatures_artifact
+from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_signatures_artifact
 
 import retvec_lite
 from retvec_lite import cli
@@ -100,6 +100,15 @@ def test_info_tables(main: Main, tiny_model: str) -> None:
     assert code == 0
     for part in ("tflite-runtime 2.14.0 or newer", "max_chars", "SOFTMAX", "classifier head"):
         assert part in output
+
+
+def test_info_tells_what_was_trained_beside_the_head(main: Main, tmp_path: Path) -> None:
+    path = tmp_path / "tuned.tflite"
+    path.write_bytes(tiny_artifact(embedding="base", fine_tuned=True, character_filters=128))
+    assert "base, fine-tuned, 128 character features" in main("info", str(path))[1]
+    path.write_bytes(tiny_artifact(embedding="base", fine_tuned=False, character_filters=0))
+    output = main("info", str(path))[1]
+    assert "base" in output and "fine-tuned" not in output and "character features" not in output
 
 
 def test_info_shows_the_signatures(main: Main, tiny_model: str, tmp_path: Path) -> None:

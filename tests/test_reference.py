@@ -255,6 +255,13 @@ def test_a_filter_finds_its_characters_wherever_they_are(window: str, found: lis
         assert bool(vectors[:, 1].max() == pytest.approx(math.tanh(1))) == answer, text
 
 
+def test_a_filter_may_see_one_character_or_five() -> None:
+    slots = words(codepoints("xabcdex", 32), EncoderConfig(max_chars=32, max_words=1))
+    for window in ("c", "abcde", "dex  "):
+        found = word_vectors(bits(slots), np.zeros((1, 1), np.float32), filter_for(window))
+        assert found[0, 1] == pytest.approx(math.tanh(1)), window
+
+
 def test_without_filters_the_head_reads_the_embedding() -> None:
     embedding = np.ones((2, 3), np.float32)
     assert word_vectors(np.zeros((2, 336), np.float32), embedding, {}) is embedding

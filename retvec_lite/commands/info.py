@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retvec_lite.runtime import Artifact, describe_oldest_runtime, read_artifact
@@ -60,6 +60,15 @@ def describe(artifact: Artifact) -> dict[str, Any]:
     }
 
 
+def _embedding(description: Mapping[str, Any]) -> str:
+    """Its name, and what was trained of it and beside it; files from before that was told have the name alone."""
+    filters = description.get("character_filters")
+    return (
+        f"{description.get('embedding')}{', fine-tuned' if description.get('fine_tuned') else ''}"
+        f"{f', {filters} character features' if filters else ''}"
+    )
+
+
 def _print_tables(artifact: Artifact, description: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -78,7 +87,7 @@ def _print_tables(artifact: Artifact, description: dict[str, Any]) -> None:
     facts = [
         ("recipe", str(description.get("recipe"))),
         ("head", str(description.get("head"))),
-        ("embedding", str(description.get("embedding"))),
+        ("embedding", _embedding(description)),
         ("oldest runtime", describe_oldest_runtime(artifact.metadata)),
         ("created by", str(description.get("created_by"))),
         ("labels", f"{len(artifact.labels)}: {', '.join(artifact.labels)}"),

@@ -53,13 +53,14 @@ def train(
         validation: labelled texts of the same labels, or the share of `training` to set aside.
         head: one of `retvec_lite.heads.HEADS`.
         embedding: pre-trained word embedding, None for RETVec-raw.
-        fine_tune: train the embedding as well.
+        fine_tune: train the embedding as well, and `settings.character_filters` beside it.
         max_words: word slots; None takes the 99th percentile of the training texts.
         settings: None takes what `recommended` says for this much data.
         report: receives progress.
 
     Raises:
-        RetvecLiteError: for data that cannot be trained on, or labels in validation that training lacks.
+        RetvecLiteError: for data that cannot be trained on, labels in validation that training lacks, or character filters without
+            fine-tuning.
     """
     check_trainable(training)
     if isinstance(validation, Dataset):
@@ -72,6 +73,10 @@ def train(
         training, validation = split(training, validation, settings.seed if settings else 0)
     if fine_tune and embedding is None:
         raise RetvecLiteError("Expected an embedding to fine-tune, received 'raw', which has no weights.")
+    if settings and settings.character_filters and not fine_tune:
+        raise RetvecLiteError(
+            f"Expected character filters with a fine-tuned embedding only, received {settings.character_filters} without fine-tuning."
+        )
     if head not in HEADS:
         raise RetvecLiteError(f"Expected the head to be one of {', '.join(HEADS)}, received {head!r}.")
     settings = settings or recommended(len(training), fine_tune=fine_tune)

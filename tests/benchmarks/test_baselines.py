@@ -167,7 +167,9 @@ def test_settings_tell_trainings_apart_that_differ(tmp_path: Path) -> None:
     assert settings_of(FASTTEXT, "whole", plan(tmp_path, autotune=60), task("a")) != tuned
     assert tuned["subwords"] == SUBWORDS
     assert "subwords" not in settings_of(FASTTEXT_CLEAN, "whole", plan(tmp_path), task("a"))
-    assert settings_of(TUNED, "cnn", plan(tmp_path, epochs=None), task("a"))["epochs_of_fine_tuning"] == 60
+    fine_tuned = settings_of(TUNED, "cnn", plan(tmp_path, epochs=None), task("a"))
+    assert fine_tuned["epochs_of_fine_tuning"] == 60
+    assert (fine_tuned["character_filters"], fine_tuned["embedding_rate"]) == (128, 0.25)
     with pytest.raises(SystemExit, match="Expected --v1 FILE for RETVec v1"):
         settings_of(V1, "cnn", plan(tmp_path), task("a"))
 

@@ -23,3 +23,20 @@ def test_a_table_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
 def test_a_table_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="Expected the table speed at"):
         pages.with_tables("<!-- table: speed -->\n\n<!-- end -->\n", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<!-- table: a -->\n\nprose\n\n<!-- table: b -->\n\n<!-- end -->\n",
+        "<!-- table:a -->\n\n<!-- end -->\n",
+        "<!-- table: a -->\n<!-- end -->\n",
+        "<!-- table: a -->\n",
+    ],
+    ids=["not closed", "no space", "no room", "no end"],
+)
+def test_nothing_between_two_tables_is_lost(tmp_path: Path, page: str) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.md").write_text("| new |\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"Expected an empty line or a table .* received"):
+        pages.with_tables(page, tmp_path)

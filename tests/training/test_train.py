@@ -14,7 +14,7 @@ from retvec_lite.dataset import Dataset, split
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training import train as train_module
 from retvec_lite.training.fit import VALIDATION_RATES
-from retvec_lite.training.settings import recommended
+from retvec_lite.training.settings import FitSettings, recommended
 from retvec_lite.training.train import Trained, choose_embedding, train
 from retvec_lite.training.train_command import _validation
 
@@ -70,6 +70,7 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work(monkeypatch: 
     assert "v.csv" in refusal(two, data(("e", "z"), name="v.csv"))
     assert "'raw'" in refusal(two, fine_tune=True)
     assert "1.5" in refusal(two, 1.5)
+    assert "received 8 without fine-tuning" in refusal(two, settings=FitSettings(character_filters=8))
     assert "'gru'" in refusal(two, head="gru")
     assert "max_words" in refusal(two, max_words=0)
     assert "max_words" in refusal(two, max_words=5000)
