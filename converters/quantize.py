@@ -172,14 +172,19 @@ class _Network:
         if code not in _WEIGHTS:
             return []
         places, axis = _WEIGHTS[code]
-        kind = self._recipe.weights
-        version = _DYNAMIC_VERSION.get((code, kind)) if self._recipe.dynamic else None
         inputs = np.array(operator.inputs)
         added: list[Any] = []
+        version = None
         for place in places:
             values = self._constant(inputs[place])
             if values is None:
                 continue
+            kind = self._recipe.weights
+            if kind == "int4" and code == _FULLY_CONNECTED and values.shape[-1] % 2:
+                # XNNPACK takes no odd number of 4-bit inputs and leaves them to a kernel that is several times slower: the character
+                # features' 63, 8 kB instead of 4.
+                kind = "int8"
+            version = _DYNAMIC_VERSION.get((code, kind)) if self._recipe.dynamic else None
             index, buffer = inputs[place], self._graph.tensors[inputs[place]].buffer
             if version is not None:
                 stored = self._matrices.stored(buffer, values, kind, None if code == _LSTM else axis)
