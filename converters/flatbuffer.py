@@ -349,9 +349,7 @@ def constant_tensors(model: Model, graph: Graph | None = None) -> list[Constant]
 def sizes(data: bytes) -> dict[str, int]:
     """Bytes of a file by part: `encoder`, `embedding` and `head` constants, `metadata` with the zip tail, `graph` (the rest).
 
-    Character features count as part of the head, which alone reads them.
-
-    Constants that several graphs share count once. The border between encoder, embedding and head are the tensors `bits` and `embedding`, which the exporter names; a
+    Constants that several graphs share count once; character features are part of the head, which alone reads them. The border between encoder, embedding and head are the tensors `bits` and `embedding`, which the exporter names; a
     RETVec-raw graph has no `embedding`.
 
     Raises:

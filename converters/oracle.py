@@ -67,8 +67,6 @@ _NUDGE: Final = 1e-3
 ours in the last digits, so that now and then a number in the middle of two steps falls to the other side; one such step moved
 an embedding by up to 0.023 and a probability by up to 0.048 (measured; all other texts agreed to 1e-6), and says nothing
 about the file."""
-_PLACE_BITS: Final = 9
-"""Binary digits of the places of a layer's inputs, up to 512."""
 _SEARCHED: Final = (1e-4, 0.1)
 """How far from all variants an embedding must be for a search among rarer ones: nearer ones need none, and ties move none farther."""
 
@@ -128,9 +126,11 @@ class Oracle:
         chosen: Floats = right[off.argmin(axis=0), np.arange(len(slots))].copy()
         least, most = _SEARCHED
         near = off.min(axis=0)
+        # As many binary digits as the place of a layer's last input has: any two places differ in one.
+        digits = max(len(kernel) - 1 for name, kernel in self._weights.items() if name.endswith("/kernel")).bit_length()
         for place in np.flatnonzero((near > least) & (near < most)) if self._eight_bit else ():
             bits = reference.bits(slots[place : place + 1])
-            for bit, sign in itertools.product(range(_PLACE_BITS), (1, -1)):
+            for bit, sign in itertools.product(range(digits), (1, -1)):
                 other = reference.embed(bits, _eight_bit(self._weights, sign, bit))[0]
                 if np.abs(found[place] - other).max() < np.abs(found[place] - chosen[place]).max():
                     chosen[place] = other

@@ -87,8 +87,8 @@ def fit(
     rng = np.random.default_rng(settings.seed)
     inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else config.word_length * BITS
     filters = settings.character_filters if fine_tune else 0
-    shapes = character_shapes(filters) | head.shapes(inputs + filters, len(labels), config.max_words)
-    weights = {name: initial(name, shape, rng) for name, shape in shapes.items()}
+    characters = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
+    weights = characters | head.initial_weights(rng, inputs + filters, len(labels), config.max_words)
     network = Network(
         head,
         {**embedding, **weights} if fine_tune else weights,
