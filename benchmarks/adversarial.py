@@ -32,7 +32,7 @@ from common import (
 )
 from data_sets import FOLDERS, Task, load_task, sampled
 from spam_attacks import NAMES, disguise
-from systems import NO_HEAD, OURS, SYSTEMS, TUNED, V1, WHOLE, Plan, Product, available, build, settings_of
+from systems import NO_HEAD, OURS, SYSTEMS, TUNED, V1, WHOLE, Product, available, build, plan_of, settings_of
 
 KEY: Final = ("data", "system", "head", "seed", "attack")
 RATES: Final = (0.0, 0.5, 1.0)
@@ -99,7 +99,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         task = load_task(args.data, name, **limits)
         attacked = task.test.select(sampled(len(task.test), args.texts))
         for seed in args.seeds:
-            plan = Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)
+            plan = plan_of(args, seed)
             for system in systems:
                 head = NO_HEAD if system in WHOLE else args.head
                 base: Row = {"data": name, "system": system, "head": head, "seed": seed}

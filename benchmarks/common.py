@@ -118,13 +118,21 @@ def _without_seed(settings: Row) -> Row:
 def unlike(rows: Sequence[Row]) -> str:
     """What to put under a table of one data set whose lines were not trained alike; empty when they were.
 
-    Compared are the training texts and the epochs at most; fastText, which tunes them itself, has none to compare.
+    Compared are the training texts, the epochs at most and, between lines of fine-tuned systems, what else they learn with;
+    fastText, which tunes its epochs itself, has none to compare.
     """
-    named = (("training texts", "texts"), ("epochs", "epochs"))
+    named = {
+        "training texts": "texts",
+        "epochs": "epochs",
+        "character filters": "character_filters",
+        "the embedding's learning rate": "embedding_rate",
+    }
     found = []
-    for name, field in named:
-        counted = [row for row in rows if field == "texts" or "autotune" not in row["settings"]]
-        values = {str(row["settings"][field]) for row in counted}
+    for name, field in named.items():
+        tuned = {"autotune"} if field == "epochs" else set()
+        values = {
+            str(row["settings"][field]) for row in rows if field in row["settings"] and not tuned & set(row["settings"])
+        }
         if len(values) > 1:
             found.append(name)
     warning = f"\n**Not comparable:** these lines differ in {' and '.join(found)}.\n" if found else ""

@@ -30,7 +30,7 @@ from common import (
     unlike,
 )
 from data_sets import FOLDERS, MULTILINGUAL, Task, load_task, script_of
-from systems import NO_HEAD, OURS, SYSTEMS, V1, WHOLE, Plan, Product, available, build, settings_of
+from systems import NO_HEAD, OURS, SYSTEMS, V1, WHOLE, Product, available, build, plan_of, settings_of
 
 from retvec_lite.evaluation import TYPO_SEED, score
 from retvec_lite.typos import mistype_many
@@ -97,7 +97,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     for name in sets:
         task = load_task(args.data, name, **limits)
         for seed in args.seeds:
-            plan = Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)
+            plan = plan_of(args, seed)
             for system, head in lines:
                 row: Row = {"data": name, "system": system, "head": head, "seed": seed}
                 row["settings"] = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}

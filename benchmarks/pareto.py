@@ -8,6 +8,7 @@ embeddings of ours to compare, such as one of 128 dimensions.
 """
 
 import argparse
+import dataclasses
 import statistics
 import sys
 import time
@@ -33,7 +34,7 @@ from common import (
 )
 from data_sets import FOLDERS, Task, load_task, sampled
 from plots import Point, draw_pareto, pareto_front
-from systems import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, available, build, export_files, settings_of
+from systems import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, available, build, export_files, plan_of, settings_of
 
 from retvec_lite import TextClassifier
 from retvec_lite.evaluation import TYPO_SEED
@@ -96,7 +97,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     for name in sets:
         task = load_task(args.data, name, **limits)
         for seed in args.seeds:
-            plan = Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)
+            plan = plan_of(args, seed)
             if FASTTEXT in others:
                 _measure_fasttext(rows, task, plan)
             for embedding in (args.embedding, *args.embeddings):
@@ -124,7 +125,7 @@ def _measure_files(
     rows: Rows, task: Task, system: str, embedding: str, head: str, recipes: Sequence[str], plan: Plan
 ) -> None:
     """The files of one trained head under each recipe."""
-    plan = Plan(plan.seed, plan.epochs, plan.autotune, embedding, plan.v1, plan.work)
+    plan = dataclasses.replace(plan, embedding=embedding)
     settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
     wanted = {recipe: _row(task, system, Path(embedding).stem, head, recipe, plan.seed, settings) for recipe in recipes}
     missing = [recipe for recipe in recipes if not rows.has(wanted[recipe])]

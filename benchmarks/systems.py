@@ -7,6 +7,7 @@ fine-tuned one, where the product takes more. Ours are trained by
 file on every runtime, is for releases), and measured as the int8 file that a phone would get.
 """
 
+import argparse
 import dataclasses
 import hashlib
 import importlib.util
@@ -77,6 +78,11 @@ class Plan:
     embedding: str
     v1: Path | None
     work: Path
+
+
+def plan_of(args: argparse.Namespace, seed: int) -> Plan:
+    """The plan that the arguments of `common.add_common_arguments` ask for."""
+    return Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)
 
 
 @dataclass(frozen=True)

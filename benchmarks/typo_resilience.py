@@ -35,7 +35,7 @@ from common import (
 )
 from data_sets import FOLDERS, Task, load_task
 from plots import draw_curves
-from systems import NO_HEAD, OURS, RAW, SYSTEMS, TUNED, V1, WHOLE, Plan, Product, available, build, settings_of
+from systems import NO_HEAD, OURS, RAW, SYSTEMS, TUNED, V1, WHOLE, Product, available, build, plan_of, settings_of
 
 from retvec_lite.evaluation import TYPO_SEED
 from retvec_lite.typos import TYPO_KINDS, mistype_many
@@ -151,7 +151,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     for name in sets:
         task = load_task(args.data, name, **limits)
         for seed in args.seeds:
-            plan = Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)
+            plan = plan_of(args, seed)
             for system in systems:
                 head = NO_HEAD if system in WHOLE else args.head
                 settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}

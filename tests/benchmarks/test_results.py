@@ -74,6 +74,9 @@ def test_lines_that_were_trained_differently_are_called_so() -> None:
     assert "differ in epochs." in unlike([line("a", 4), line("a", None)])
     assert "differ in training texts and epochs." in unlike([line("a", 4), line("b", 5)])
     assert "differ in training texts." in unlike([line("a", 4), line("b", 4, autotune=300)])
+    filters = unlike([line("a", 4), line("a", 4, character_filters=64), line("a", 4, character_filters=128)])
+    assert "differ in character filters." in filters, "one fine-tuned line with 64, one with 128"
+    assert unlike([line("a", 4), line("a", 4, character_filters=128)]) == "", "a frozen line has none to compare"
     longer = unlike([line("a", None), line("a", None, epochs_of_fine_tuning=60)])
     assert "Not comparable" not in longer and "at most 60 epochs" in longer
     assert unlike([line("a", 4), line("a", 4, epochs_of_fine_tuning=4)]) == "", "asked for, so the same for all"
