@@ -20,7 +20,7 @@ export function showFacts({ size, labels, encoder, signatures, metadata }: Artif
     ["Size", `${bytes(size)} (${size.toLocaleString("en")} bytes)`],
     ["Latency", undefined],
     ["Recipe", text(metadata.recipe)],
-    ["Embedding, head", `${text(metadata.embedding)}, ${text(metadata.head)}`],
+    ["Embedding, head", `${embedding(metadata)}, ${text(metadata.head)}`],
     ["Labels", `${labels.length}: ${labels.join(", ")}`],
     ["Reads", `${encoder.max_chars} code points, ${encoder.max_words} words of ${encoder.word_length}`],
     ["Longer words", encoder.overflow === "wrap" ? "go on in the next slot" : "are cut"],
@@ -38,6 +38,12 @@ export function showFacts({ size, labels, encoder, signatures, metadata }: Artif
       return [make("dt", {}, name), definition];
     }),
   );
+}
+
+/** Its name, and what was trained of it and beside it, as `retvec-lite info` tells it. */
+export function embedding({ embedding: name, fine_tuned, character_filters }: Artifact["metadata"]): string {
+  const filters = character_filters ? `, ${String(character_filters)} character features` : "";
+  return `${text(name)}${fine_tuned ? ", fine-tuned" : ""}${filters}`;
 }
 
 function text(value: unknown): string {
