@@ -28,6 +28,7 @@ from fasttext_product import SUBWORDS, load_fasttext, train_fasttext
 from retvec_lite import TextClassifier
 from retvec_lite.embedding_file import load_default_embedding, load_embedding
 from retvec_lite.files import atomic_write
+from retvec_lite.heads import HEADS
 
 Probabilities = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
@@ -137,6 +138,8 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
         "epochs": plan.epochs,
         "texts": fingerprint([*task.training.texts, *task.training.labels, *task.validation.texts]),
     }
+    if head in HEADS:
+        settings["head_sizes"] = dataclasses.asdict(HEADS[head]())
     if system in RETVECS:
         settings["embedding"] = _embedding_digest(system, plan)
     if system == TUNED:

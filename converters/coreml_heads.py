@@ -92,11 +92,11 @@ class Network:
         present = mb.mul(x=vectors, y=used, name="present")
         match head:
             case PoolHead():
-                hidden = _gelu(self._dense(present, "head/word"))
+                hidden = self._word(present)
             case CnnHead():
-                hidden, used = self._cnn(present, used, head)
+                hidden, used = self._cnn(mb.mul(x=self._word(present), y=used), used, head)
             case RnnHead():
-                hidden = self._lstm(mb.mul(x=self._dense(present, "head/projection"), y=used), head)
+                hidden = self._lstm(mb.mul(x=self._dense(self._word(present), "head/projection"), y=used), head)
             case BertHead():
                 hidden = self._bert(present, used, head)
             case _:
@@ -117,6 +117,10 @@ class Network:
             # `linear` takes no weights that come out of more than one operator.
             return mb.add(x=mb.matmul(x=values, y=weight, transpose_y=True), y=bias, name=called(name))
         return mb.linear(x=values, weight=weight, bias=bias, name=called(name))
+
+    def _word(self, values: Var) -> Var:
+        """The layer that reads each word by itself."""
+        return _gelu(self._dense(values, "head/word"))
 
     def _mean_and_max(self, values: Var, used: Var) -> Var:
         """`[1, 2 * width]`; zeros for a text without words."""
@@ -197,7 +201,8 @@ class Network:
 
     def _bert(self, values: Var, used: Var, head: BertHead) -> Var:
         words = values.shape[1]
-        hidden = mb.add(x=self._dense(values, "head/projection"), y=self._store.vector("head/positions"))
+        projected = self._dense(self._word(values), "head/projection")
+        hidden = mb.add(x=projected, y=self._store.vector("head/positions"))
         unused = mb.reshape(x=self._unused(used), shape=[1, 1, words])
         for layer in range(head.layers):
             name = f"head/layer_{layer}"

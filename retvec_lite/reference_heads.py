@@ -33,17 +33,22 @@ def head_logits(embeddings: FloatArray, mask: Mask, head: HeadSpec, weights: Wei
     present = (embeddings * mask[:, None]).astype(np.float32)
     match head:
         case PoolHead():
-            hidden = gelu(dense(present, weights, "head/word"))
+            hidden = _word(present, weights)
         case CnnHead():
-            hidden, mask = _cnn(present, mask, head, weights)
+            hidden, mask = _cnn(_word(present, weights) * mask[:, None], mask, head, weights)
         case RnnHead():
-            hidden = _lstm(dense(present, weights, "head/projection") * mask[:, None], head, weights)
+            hidden = _lstm(dense(_word(present, weights), weights, "head/projection") * mask[:, None], head, weights)
         case BertHead():
             hidden = _bert(present, mask, head, weights)
         case _:
             raise TypeError(f"Expected one of the heads of retvec_lite.heads, received {head!r}.")
     logits: FloatArray = dense(_mean_and_max(hidden, mask)[None], weights, "head/logits")[0]
     return logits
+
+
+def _word(values: FloatArray, weights: Weights) -> FloatArray:
+    """float32 `[words, hidden]`: each word by itself."""
+    return gelu(dense(values, weights, "head/word"))
 
 
 def _mean_and_max(values: FloatArray, mask: Mask) -> FloatArray:
@@ -103,7 +108,7 @@ def _sigmoid(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _bert(values: FloatArray, mask: Mask, head: BertHead, weights: Weights) -> FloatArray:
-    hidden = dense(values, weights, "head/projection") + weights["head/positions"][: len(values)]
+    hidden = dense(_word(values, weights), weights, "head/projection") + weights["head/positions"][: len(values)]
     for layer in range(head.layers):
         name = f"head/layer_{layer}"
         hidden = hidden + _attention(_normalize(hidden), mask, head, weights, name)

@@ -13,9 +13,9 @@ from retvec_lite.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
 
 SMALL_HEADS: tuple[HeadSpec, ...] = (
     PoolHead(hidden=24),
-    CnnHead(filters=16, blocks=3, region=3),
-    RnnHead(projection=12, units=10),
-    BertHead(width=16, layers=2, attention_heads=4, feed_forward=20),
+    CnnHead(hidden=18, filters=16, blocks=3, region=3),
+    RnnHead(hidden=20, projection=12, units=10),
+    BertHead(hidden=18, width=16, layers=2, attention_heads=4, feed_forward=20),
 )
 DEFAULT_HEADS: tuple[HeadSpec, ...] = (PoolHead(), CnnHead(), RnnHead(), BertHead())
 LABELS = ("no", "yes", 'other, 🙂 "quoted"')

@@ -136,7 +136,7 @@ def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
         (described(labels=[1, 2, 3]), "labels"),
         (described(labels=["a", "b"]), "head/logits/bias of shape (2,), received (3,)"),
         (described(head={"name": "pool", "hidden": 25}), "head/"),
-        (described(head={"name": "rnn", "projection": 1, "units": 1}), "head/lstm/kernel"),
+        (described(head={"name": "rnn", "hidden": 1, "projection": 1, "units": 1}), "head/lstm/kernel"),
         (described(head={"name": "gru"}), "'gru'"),
         (without("head/word/kernel"), "head/word/kernel"),
         (without("embedding/dense_1/bias"), "dense_1/bias"),

@@ -10,7 +10,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.heads import HEADS, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead, head_from_dict
 
 ALL = [PoolHead(), CnnHead(), RnnHead(), BertHead()]
-SMALL = [PoolHead(hidden=6), CnnHead(filters=5, blocks=3, region=5), RnnHead(projection=4, units=3), BertHead(width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
+SMALL = [PoolHead(hidden=6), CnnHead(hidden=8, filters=5, blocks=3, region=5), RnnHead(hidden=7, projection=4, units=3), BertHead(hidden=9, width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
 
 EMBEDDING_BYTES = 218_000
 """Of the int8 embedding: 336 * 256 + 2 * 256 * 256 weights of one byte, 768 float32 biases and as many scales."""
@@ -87,7 +87,7 @@ def test_json_round_trip_is_exact(head: HeadSpec) -> None:
         ({"name": "pool", "hidden": "3"}, "'3'"),
         ({"name": "pool", "hidden": 0}, "0"),
         ({"name": "pool", "hidden": True}, "True"),
-        ({"name": "bert", "width": 10, "layers": 1, "attention_heads": 4, "feed_forward": 8}, "10"),
+        ({"name": "bert", "hidden": 4, "width": 10, "layers": 1, "attention_heads": 4, "feed_forward": 8}, "10"),
     ],
 )
 def test_an_unknown_head_is_refused(fields: dict[str, object], received: str) -> None:

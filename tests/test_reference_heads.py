@@ -45,14 +45,15 @@ def test_pool_is_the_mean_and_maximum_of_one_dense_layer() -> None:
 
 
 def test_cnn_looks_at_neighbours_then_halves() -> None:
-    head = CnnHead(filters=1, blocks=2, region=3)
+    head = CnnHead(hidden=1, filters=1, blocks=2, region=3)
     weights = ones(head, 1, 4)
     for block in range(2):
         weights[f"head/block_{block}/depthwise"] = np.array([[0.0], [1.0], [0.5]], np.float32)
     logits = head_logits(
         np.array([[1.0], [2.0], [3.0], [7.0]], np.float32), np.array([True] * 3 + [False]), head, weights
     )
-    first = [gelu(1.0 + 2.0), gelu(1.0 + 2.0 + 3.0), gelu(2.0 + 3.0), 0.0]
+    one, two, three = (gelu(value) for value in (1.0, 2.0, 3.0))
+    first = [gelu(one + two), gelu(one + two + three), gelu(two + three), 0.0]
     second = [here + gelu(here + 0.5 * behind) for here, behind in itertools.pairwise(first)]
     halved = [max(second[:2]), second[2]]
     third = [halved[0] + gelu(halved[0] + 0.5 * halved[1]), halved[1] + gelu(halved[1])]
@@ -60,19 +61,20 @@ def test_cnn_looks_at_neighbours_then_halves() -> None:
 
 
 def test_an_odd_number_of_words_is_halved_with_the_last_alone() -> None:
-    head = CnnHead(filters=1, blocks=2, region=3)
+    head = CnnHead(hidden=1, filters=1, blocks=2, region=3)
     weights = ones(head, 1, 3)
     for name in weights:
         if "block" in name:
             weights[name][:] = 0.0
     weights["head/region/kernel"] = np.array([[0.0], [1.0], [0.0]], np.float32)
     logits = head_logits(np.array([[-3.0], [-1.0], [-2.0]], np.float32), np.ones(3, bool), head, weights)
-    low, high = sorted((max(gelu(-3.0), gelu(-1.0)), gelu(-2.0)))
+    first, second, third = (gelu(gelu(value)) for value in (-3.0, -1.0, -2.0))
+    low, high = sorted((max(first, second), third))
     np.testing.assert_allclose(logits, [(low + high) / 2, high], rtol=1e-6)
 
 
 def test_rnn_is_an_lstm_with_the_gates_in_their_order() -> None:
-    head = RnnHead(projection=1, units=1)
+    head = RnnHead(hidden=1, projection=1, units=1)
     weights = ones(head, 1, 2)
     weights["head/lstm/kernel"] = np.array([[1.0, 0.5, -1.0, 2.0]], np.float32)
     weights["head/lstm/recurrent_kernel"] = np.array([[0.25, -0.5, 1.5, 1.0]], np.float32)
@@ -80,7 +82,7 @@ def test_rnn_is_an_lstm_with_the_gates_in_their_order() -> None:
     logits = head_logits(np.array([[1.0], [-2.0]], np.float32), np.ones(2, bool), head, weights)
     state = cell = 0.0
     outputs = []
-    for value in (1.0, -2.0):
+    for value in (gelu(1.0), gelu(-2.0)):  # what the layer of ones before the projection makes of them
         entry = sigmoid(value + 0.25 * state + 0.1)
         forget = sigmoid(0.5 * value - 0.5 * state + 0.2)
         candidate = math.tanh(-value + 1.5 * state + 0.3)
@@ -93,7 +95,7 @@ def test_rnn_is_an_lstm_with_the_gates_in_their_order() -> None:
 
 def test_bert_is_a_transformer_encoder_with_the_norm_before_each_part() -> None:
     """The same sums once more, number by number, for two words in use, width 4 and two attention heads."""
-    head = BertHead(width=4, layers=1, attention_heads=2, feed_forward=3)
+    head = BertHead(hidden=3, width=4, layers=1, attention_heads=2, feed_forward=3)
     weights = random_head(head, 2, 2, 3)
     embeddings = np.array([[2.0, 1.0], [-1.0, 0.5], [9.0, 9.0]], np.float32)
     logits = head_logits(embeddings, np.array([True, True, False]), head, weights)
@@ -109,7 +111,10 @@ def test_bert_is_a_transformer_encoder_with_the_norm_before_each_part() -> None:
 
     positions = weights["head/positions"].tolist()
     hidden = [
-        [value + positions[word][i] for i, value in enumerate(layer(embeddings[word].tolist(), "projection"))]
+        [
+            value + positions[word][i]
+            for i, value in enumerate(layer([gelu(x) for x in layer(embeddings[word].tolist(), "word")], "projection"))
+        ]
         for word in range(2)
     ]
     normed = [norm(word) for word in hidden]

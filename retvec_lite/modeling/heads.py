@@ -47,11 +47,11 @@ def head_logits(
     present = dropout(embeddings * used)
     match head:
         case PoolHead():
-            hidden = gelu(dense(present, weights, "head/word"))
+            hidden = _word(present, weights)
         case CnnHead():
-            hidden, used = _cnn(present, used, head, weights)
+            hidden, used = _cnn(_word(present, weights) * used, used, head, weights)
         case RnnHead():
-            projected = dense(present, weights, "head/projection") * used
+            projected = dense(_word(present, weights), weights, "head/projection") * used
             hidden = lstm(
                 projected,
                 weights["head/lstm/kernel"],
@@ -71,6 +71,11 @@ def dense(values: tf.Tensor, weights: Tensors, name: str) -> tf.Tensor:
     flat = tf.reshape(values, [-1, kernel.shape[0]])
     product = tf.nn.bias_add(tf.matmul(flat, kernel), weights[f"{name}/bias"])
     return tf.reshape(product, [-1, *values.shape[1:-1], kernel.shape[1]])
+
+
+def _word(values: tf.Tensor, weights: Tensors) -> tf.Tensor:
+    """The layer that reads each word by itself."""
+    return gelu(dense(values, weights, "head/word"))
 
 
 def gelu(values: tf.Tensor) -> tf.Tensor:
@@ -135,7 +140,7 @@ def _halve(values: tf.Tensor, used: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 def _bert(values: tf.Tensor, mask: tf.Tensor, head: BertHead, weights: Tensors) -> tf.Tensor:
     words = values.shape[1]
-    hidden = dense(values, weights, "head/projection") + weights["head/positions"][:words]
+    hidden = dense(_word(values, weights), weights, "head/projection") + weights["head/positions"][:words]
     unused = ((mask - 1.0) * _FAR)[:, None, None, :]
     for layer in range(head.layers):
         name = f"head/layer_{layer}"

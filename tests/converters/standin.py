@@ -17,9 +17,9 @@ LONG = EncoderConfig(max_chars=160, max_words=20)
 LABELS = ("one", "two", "three", "four", "five")
 HEADS: dict[str, HeadSpec] = {
     "pool": PoolHead(hidden=64),
-    "cnn": CnnHead(filters=64, blocks=2),
-    "rnn": RnnHead(projection=48, units=40),
-    "bert": BertHead(width=64, layers=1, attention_heads=4, feed_forward=64),
+    "cnn": CnnHead(hidden=72, filters=64, blocks=2),
+    "rnn": RnnHead(hidden=56, projection=48, units=40),
+    "bert": BertHead(hidden=72, width=64, layers=1, attention_heads=4, feed_forward=64),
 }
 TEXTS = (
     "where is my parcle?",

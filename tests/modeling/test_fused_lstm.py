@@ -29,7 +29,7 @@ def test_the_same_outputs_as_the_one_that_is_trained(steps: int, scale: float) -
 
 
 def test_logits_of_the_head_are_the_oracle_s() -> None:
-    head = RnnHead(projection=12, units=10)
+    head = RnnHead(hidden=14, projection=12, units=10)
     weights = random_head(head, 8, 3, 7)
     for used in (0, 1, 7):
         mask = (np.arange(7) < used).astype(np.float32)[None]

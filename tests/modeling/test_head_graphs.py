@@ -72,7 +72,7 @@ def test_slots_may_be_cut_to_what_a_batch_needs(head: HeadSpec) -> None:
 @pytest.mark.parametrize("length", [4, 5, 6, 7])
 def test_the_convolutions_may_be_cut_to_any_length_too(length: int) -> None:
     """Neighbours beyond the words in use are zeros, whether there are slots or not: also behind a halving."""
-    head = CnnHead(filters=6, blocks=3, region=5)
+    head = CnnHead(hidden=7, filters=6, blocks=3, region=5)
     weights = random_head(head, 8, 3, 16)
     mask = mask_of([0, 2, 3, 4], 16)
     embeddings = np.random.default_rng(5).normal(size=(4, 16, 8)).astype(np.float32)
