@@ -69,7 +69,7 @@ class CnnHead(HeadSpec):
     """
 
     name: ClassVar[str] = "cnn"
-    hidden: int = 256
+    hidden: int = 512
     filters: int = 256
     blocks: int = 2
     region: int = 1
@@ -94,7 +94,7 @@ class RnnHead(HeadSpec):
     """A dense layer per word, a projection, one LSTM over the words (Hochreiter and Schmidhuber 1997), masked mean and max."""
 
     name: ClassVar[str] = "rnn"
-    hidden: int = 256
+    hidden: int = 512
     projection: int = 128
     units: int = 128
 
