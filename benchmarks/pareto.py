@@ -1,6 +1,6 @@
 """What accuracy costs on a device: every head and recipe of ours against bytes and latency, beside fastText and v1.
 
-    python benchmarks/pareto.py [--v1 V1.safetensors] [--set NAME] [--embeddings FILE ...] [--seeds 0 1 2] [--quick]
+    python benchmarks/pareto.py [--v1 V1.safetensors] [--set NAME] [--only SYSTEM] [--head HEAD] [--embeddings FILE ...] [--seeds 0 1 2] [--quick]
 
 Bytes are those of the whole file. Latency is one text through `TextClassifier.probabilities` (fastText: `predict` with its
 preparation of the text), one thread, the lowest of three medians over 200 test texts. `--embeddings` are further
@@ -41,6 +41,7 @@ from retvec_lite.evaluation import TYPO_SEED
 from retvec_lite.typos import mistype_many
 
 RATES: Final = (0.0, 0.5)
+SYSTEMS: Final = (OURS, TUNED, V1, FASTTEXT)
 HEADS: Final = ("pool", "cnn", "rnn", "bert")
 RECIPES: Final = ("float32", "float16", "int8", "int4")
 KEY: Final = ("data", "system", "embedding", "head", "recipe", "seed")
@@ -81,6 +82,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_common_arguments(parser, "Banking77 (1,500 texts), pool alone, int8 and int4, fastText")
     parser.add_argument("--set", dest="sets", choices=tuple(FOLDERS), action="append", help="(default: Banking77)")
+    parser.add_argument("--only", choices=SYSTEMS, action="append", help="a system (default: all)")
     parser.add_argument("--head", dest="heads", choices=HEADS, action="append", help="a head (default: all)")
     parser.add_argument("--recipe", dest="recipes", choices=RECIPES, action="append", help="a recipe (default: all)")
     parser.add_argument("--embeddings", nargs="+", default=[], metavar="FILE", help="further embeddings of ours")
@@ -92,22 +94,19 @@ def main(arguments: Iterable[str] | None = None) -> None:
         limits = {"rows": QUICK_ROWS, "test_rows": QUICK_TEST_ROWS}
         args.epochs, args.autotune = args.epochs or QUICK_EPOCHS, QUICK_AUTOTUNE
     path = RESULTS / ("pareto-quick" if args.quick else "pareto")
-    others = available((FASTTEXT, V1), args.v1, asked_for=False)
+    chosen = available(args.only or SYSTEMS, args.v1, asked_for=bool(args.only))
     rows = Rows(path, KEY, table)
     for name in sets:
         task = load_task(args.data, name, **limits)
         for seed in args.seeds:
             plan = plan_of(args, seed)
-            if FASTTEXT in others:
+            if FASTTEXT in chosen:
                 _measure_fasttext(rows, task, plan)
-            for embedding in (args.embedding, *args.embeddings):
-                for head in heads:
-                    _measure_files(rows, task, OURS, embedding, head, recipes, plan)
-            for head in heads:
-                _measure_files(rows, task, TUNED, args.embedding, head, recipes, plan)
-            if V1 in others:
-                for head in heads:
-                    _measure_files(rows, task, V1, str(args.v1), head, recipes, plan)
+            embeddings = {OURS: (args.embedding, *args.embeddings), TUNED: (args.embedding,), V1: (str(args.v1),)}
+            for system in (system for system in embeddings if system in chosen):
+                for embedding in embeddings[system]:
+                    for head in heads:
+                        _measure_files(rows, task, system, embedding, head, recipes, plan)
     rows.show()
     for rate, suffix in zip(RATES, ("clean", "typos"), strict=True):
         draw_pareto(panels(list(rows), rate), path.with_name(f"{path.name}-{suffix}.png"))
