@@ -29,6 +29,7 @@ from common import (
     markdown_table,
     spread,
     unlike,
+    with_earlier_heads,
 )
 from data_sets import FOLDERS, Task, load_task, sampled
 from spam_attacks import NAMES, disguise
@@ -128,7 +129,7 @@ def _tried(attack: str, attacked: int, test_texts: int) -> dict[str, int]:
 def tables(rows: list[Row]) -> str:
     """Two tables for each data set: the attacks that ask, and the disguises."""
     parts = []
-    for (name,), found in grouped(_ordered(rows), ["data"]).items():
+    for (name,), found in grouped(with_earlier_heads(_ordered(rows)), ["data"]).items():
         asked = [row for row in found if row["attack"] in ATTACKS]
         disguised = [row for row in found if row["attack"] in NAMES]
         if asked:

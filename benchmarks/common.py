@@ -2,14 +2,16 @@
 
 import argparse
 import csv
+import dataclasses
 import json
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from retvec_lite.dataset import Dataset
 from retvec_lite.files import atomic_write
+from retvec_lite.heads import HEADS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT.parent / "shared" / "data"
@@ -115,6 +117,24 @@ def _without_seed(settings: Row) -> Row:
     return {name: value for name, value in settings.items() if name != "seed"}
 
 
+EARLIER: Final = ", earlier"
+"""After a head's name where a row's head had other sizes than the one of today."""
+
+
+def with_earlier_heads(rows: Iterable[Row]) -> list[Row]:
+    """The rows as tables tell them: a head that is not what it was is another line, and is called so.
+
+    Long trainings are not repeated for every change of a head; what they said stays true of what they measured.
+    """
+    told = []
+    for row in rows:
+        head = HEADS.get(row["head"])
+        sizes = row["settings"].get("head_sizes")
+        is_earlier = head is not None and sizes is not None and sizes != dataclasses.asdict(head())
+        told.append(row | {"head": row["head"] + EARLIER} if is_earlier else row)
+    return told
+
+
 def unlike(rows: Sequence[Row]) -> str:
     """What to put under a table of one data set whose lines were not trained alike; empty when they were.
 
@@ -139,6 +159,9 @@ def unlike(rows: Sequence[Row]) -> str:
     longer = {row["settings"].get("epochs_of_fine_tuning") for row in rows if row["settings"].get("epochs") is None} - {
         None
     }
+    earlier = "\n*earlier*: the head before it had its dense layer for each word.\n"
+    if any(row.get("head", "").endswith(EARLIER) for row in rows):
+        warning += earlier
     if not longer:
         return warning
     return f"{warning}\n*ours, fine-tuned* trained for at most {max(longer)} epochs: the product's own choice, which may be more than the others'.\n"

@@ -28,6 +28,7 @@ from common import (
     markdown_table,
     spread,
     unlike,
+    with_earlier_heads,
 )
 from data_sets import FOLDERS, MULTILINGUAL, Task, load_task, script_of
 from systems import NO_HEAD, OURS, SYSTEMS, V1, WHOLE, Product, available, build, plan_of, settings_of
@@ -130,7 +131,7 @@ def tables(rows: list[Row]) -> str:
     order = {name: place for place, name in enumerate(FOLDERS)}
     lines = {line: place for place, line in enumerate(pairs(SYSTEMS, HEADS))}
     rows = sorted(rows, key=lambda row: (order[row["data"]], lines[row["system"], row["head"]], row["seed"]))
-    for (name,), found in grouped(rows, ["data"]).items():
+    for (name,), found in grouped(with_earlier_heads(rows), ["data"]).items():
         texts = found[0]["settings"]["test_texts"]
         parts.append(f"**{name}**, {texts:,} test texts\n\n{_accuracy_table(found)}{unlike(found)}")
         if name in MULTILINGUAL:

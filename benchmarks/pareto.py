@@ -31,6 +31,7 @@ from common import (
     markdown_table,
     spread,
     unlike,
+    with_earlier_heads,
 )
 from data_sets import FOLDERS, Task, load_task, sampled
 from plots import Point, draw_pareto, pareto_front
@@ -153,7 +154,7 @@ def _row(task: Task, system: str, embedding: str, head: str, recipe: str, seed: 
 def panels(rows: Sequence[Row], rate: float) -> dict[str, list[Point]]:
     """Points for the plot: one panel for each cost and data set, means over the seeds."""
     found: dict[str, list[Point]] = {}
-    for (data, *line), members in grouped(rows, KEY[:-1]).items():
+    for (data, *line), members in grouped(with_earlier_heads(rows), KEY[:-1]).items():
         system, embedding, head, recipe = line
         family = f"{system}, {embedding}" if system == OURS else system
         accuracy = statistics.fmean(row["accuracy"][f"{rate:g}"] for row in members)
@@ -168,7 +169,7 @@ def panels(rows: Sequence[Row], rate: float) -> dict[str, list[Point]]:
 def table(rows: list[Row]) -> str:
     """One line for each file, with a mark where nothing is more accurate at fewer bytes, or in less time."""
     parts = []
-    for (data,), found in grouped(rows, ["data"]).items():
+    for (data,), found in grouped(with_earlier_heads(rows), ["data"]).items():
         lines = grouped(found, KEY[1:-1])
         on_front = {}
         for field in ("bytes", "microseconds"):

@@ -32,6 +32,7 @@ from common import (
     markdown_table,
     spread,
     unlike,
+    with_earlier_heads,
 )
 from data_sets import FOLDERS, Task, load_task
 from plots import draw_curves
@@ -174,7 +175,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
 def curves(rows: Sequence[Row], category: str) -> dict[str, dict[str, list[tuple[float, float, float]]]]:
     """Data set -> system -> (share of words that was really changed, mean accuracy, standard deviation over the seeds)."""
     panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
-    chosen = [row for row in _ordered(rows) if row["category"] == category]
+    chosen = [row for row in with_earlier_heads(_ordered(rows)) if row["category"] == category]
     for (data, system, head), found in grouped(chosen, ["data", "system", "head"]).items():
         panels.setdefault(data, {})[_named(system, head)] = [
             (found[0]["changed"][rate], *_mean_and_deviation([row["accuracy"][rate] for row in found]))
@@ -186,7 +187,7 @@ def curves(rows: Sequence[Row], category: str) -> dict[str, dict[str, list[tuple
 def tables(rows: list[Row]) -> str:
     """Three tables for each data set: the whole curve, each kind of typo, people's misspellings."""
     parts = []
-    for (name,), found in grouped(_ordered(rows), ["data"]).items():
+    for (name,), found in grouped(with_earlier_heads(_ordered(rows)), ["data"]).items():
         texts = found[0]["settings"]["test_texts"]
         parts.append(f"**{name}**, {texts:,} test texts: share of the words mistyped, all kinds of typos alike\n")
         parts.append(_curve_table([row for row in found if row["category"] == ALL_KINDS]))

@@ -1,11 +1,14 @@
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
-from common import Row, Rows, grouped, kilobytes, spread, unlike
+from common import Row, Rows, grouped, kilobytes, spread, unlike, with_earlier_heads
 from data_sets import load_task, sampled, sampled_of_each, script_of
 from plots import Point, draw_curves, draw_pareto, pareto_front
 from run import FOLDER, SCRIPTS
+
+from retvec_lite.heads import CnnHead
 
 
 def line_table(rows: list[Row]) -> str:
@@ -80,6 +83,21 @@ def test_lines_that_were_trained_differently_are_called_so() -> None:
     longer = unlike([line("a", None), line("a", None, epochs_of_fine_tuning=60)])
     assert "Not comparable" not in longer and "at most 60 epochs" in longer
     assert unlike([line("a", 4), line("a", 4, epochs_of_fine_tuning=4)]) == "", "asked for, so the same for all"
+
+
+def test_lines_of_a_head_that_has_changed_since_are_lines_of_their_own() -> None:
+    today = dataclasses.asdict(CnnHead())
+    before = {name: size for name, size in today.items() if name != "hidden"}
+    rows: list[Row] = [
+        {"head": "cnn", "settings": {"texts": "a", "epochs": 4, "head_sizes": today}},
+        {"head": "cnn", "settings": {"texts": "a", "epochs": 4, "head_sizes": before}},
+        {"head": "whole", "settings": {"texts": "a", "epochs": None, "autotune": 300}},
+    ]
+    told = with_earlier_heads(rows)
+    assert [row["head"] for row in told] == ["cnn", "cnn, earlier", "whole"]
+    assert [row["head"] for row in rows] == ["cnn", "cnn", "whole"], "what is written down stays as it was"
+    assert "*earlier*: the head before" in unlike(told)
+    assert unlike(told[::2]) == ""
 
 
 def test_the_spread_is_shown_from_two_seeds_on() -> None:
