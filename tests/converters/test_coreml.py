@@ -288,7 +288,7 @@ def test_sizes_and_operators_of_a_package() -> None:
     assert sizes["embedding"] > sizes["head"] > 0 < sizes["graph"]
     found = {(name, version): count for name, version, count in package_operators(files)}
     assert found["classify", 18] == 1
-    assert found["linear", 18] == 3 + 1 + 1 + 2 + 1, "embedding, characters, region, blocks, logits"
+    assert found["linear", 18] == 3 + 1 + 1 + 1 + 2 + 1, "embedding, characters, word, region, blocks, logits"
 
 
 @pytest.mark.parametrize(
