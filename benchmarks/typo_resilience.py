@@ -20,6 +20,7 @@ from typing import Final
 
 import numpy as np
 from common import (
+    EARLIER,
     QUICK_AUTOTUNE,
     QUICK_EPOCHS,
     QUICK_ROWS,
@@ -176,6 +177,9 @@ def curves(rows: Sequence[Row], category: str) -> dict[str, dict[str, list[tuple
     """Data set -> system -> (share of words that was really changed, mean accuracy, standard deviation over the seeds)."""
     panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
     chosen = [row for row in with_earlier_heads(_ordered(rows)) if row["category"] == category]
+    # Lines of earlier heads stay in the tables; a plot has room for them only where there are no others.
+    renewed = {row["data"] for row in chosen if row["head"] != NO_HEAD and not row["head"].endswith(EARLIER)}
+    chosen = [row for row in chosen if row["data"] not in renewed or not row["head"].endswith(EARLIER)]
     for (data, system, head), found in grouped(chosen, ["data", "system", "head"]).items():
         panels.setdefault(data, {})[_named(system, head)] = [
             (found[0]["changed"][rate], *_mean_and_deviation([row["accuracy"][rate] for row in found]))

@@ -83,3 +83,13 @@ def test_tables_and_curves_show_means_and_what_was_really_changed() -> None:
     assert "| ours | cnn | 0.900 ± 0.000 | 0.750 ± 0.071 |" in markdown
     assert "50% (31%)" in markdown
     assert "| system | head | swap |" in markdown
+
+
+def test_a_plot_shows_lines_of_an_earlier_head_only_where_there_are_no_others() -> None:
+    rates = {"0": 0.0, "1": 1.0}
+    earlier = row("BPE", ALL_KINDS, 0, {"0": 0.9, "1": 0.5}, rates)
+    earlier["settings"]["head_sizes"] = {"filters": 256}
+    today, whole = (row(system, ALL_KINDS, 0, {"0": 0.9, "1": 0.7}, rates) for system in ("ours", "fastText"))
+    assert list(curves([earlier, whole], ALL_KINDS)["Banking77"]) == ["BPE, cnn, earlier", "fastText"]
+    assert list(curves([earlier, today, whole], ALL_KINDS)["Banking77"]) == ["ours, cnn", "fastText"]
+    assert "| BPE | cnn, earlier |" in tables([earlier, today, whole])
