@@ -20,6 +20,9 @@ RESULTS: Final = ROOT / "benchmarks" / "results"
 WORK: Final = ROOT / "out" / "benchmarks"
 """Where trained systems are kept between commands (git ignores it); `--work` names another folder."""
 
+EARLIER: Final = ", earlier"
+"""Stands after a head's name where a row's head had other sizes than the one of today."""
+
 QUICK_ROWS: Final = 1500
 QUICK_TEST_ROWS: Final = 500
 QUICK_EPOCHS: Final = 15
@@ -117,14 +120,11 @@ def _without_seed(settings: Row) -> Row:
     return {name: value for name, value in settings.items() if name != "seed"}
 
 
-EARLIER: Final = ", earlier"
-"""After a head's name where a row's head had other sizes than the one of today."""
-
-
 def with_earlier_heads(rows: Iterable[Row]) -> list[Row]:
-    """The rows as tables tell them: a head that is not what it was is another line, and is called so.
+    """The rows as tables tell them: one whose head has changed since it was measured is a line of its own.
 
-    Long trainings are not repeated for every change of a head; what they said stays true of what they measured.
+    Long trainings are not repeated for every change of a head; what they said stays true of what they measured. A row that
+    does not tell its head's sizes is taken for one of today's.
     """
     told = []
     for row in rows:
@@ -149,19 +149,15 @@ def unlike(rows: Sequence[Row]) -> str:
     }
     found = []
     for name, field in named.items():
-        tuned = {"autotune"} if field == "epochs" else set()
-        values = {
-            str(row["settings"][field]) for row in rows if field in row["settings"] and not tuned & set(row["settings"])
-        }
-        if len(values) > 1:
+        counted = [row["settings"] for row in rows if field != "epochs" or "autotune" not in row["settings"]]
+        if len({str(settings[field]) for settings in counted if field in settings}) > 1:
             found.append(name)
     warning = f"\n**Not comparable:** these lines differ in {' and '.join(found)}.\n" if found else ""
     longer = {row["settings"].get("epochs_of_fine_tuning") for row in rows if row["settings"].get("epochs") is None} - {
         None
     }
-    earlier = "\n*earlier*: the head before it had its dense layer for each word.\n"
     if any(row.get("head", "").endswith(EARLIER) for row in rows):
-        warning += earlier
+        warning += "\n*earlier*: measured with other sizes of the head than today's (`head_sizes` in the JSON).\n"
     if not longer:
         return warning
     return f"{warning}\n*ours, fine-tuned* trained for at most {max(longer)} epochs: the product's own choice, which may be more than the others'.\n"

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from retvec_lite.characters import character_shapes
 from retvec_lite.config import BITS, EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.heads import HEADS, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead, head_from_dict
@@ -55,12 +56,13 @@ def test_initial_weights_follow_the_seed_and_their_rule(head: HeadSpec) -> None:
 
 
 @pytest.mark.parametrize("head", ALL, ids=str)
-@pytest.mark.parametrize("dimension", [256])
-def test_every_head_stays_under_one_megabyte_as_int8(head: HeadSpec, dimension: int) -> None:
-    """A byte a weight, four bytes a bias and a scale; 151 classes as in CLINC150, 64 slots; 60 kB for graph and tables."""
-    shapes = head.shapes(dimension, 151, EncoderConfig().max_words).values()
-    matrices = sum(int(np.prod(shape)) + 4 * shape[-1] for shape in shapes if len(shape) == 2)
-    vectors = sum(4 * shape[0] for shape in shapes if len(shape) == 1)
+@pytest.mark.parametrize("filters", [0, 128])
+def test_every_head_stays_under_one_megabyte_as_int8(head: HeadSpec, filters: int) -> None:
+    """A byte a weight, four bytes a bias, a scale and a position; 151 classes as in CLINC150, 64 slots; 60 kB for graph and tables."""
+    shapes = character_shapes(filters) | head.shapes(256 + filters, 151, EncoderConfig().max_words)
+    positions = int(np.prod(shapes.pop("head/positions", 0)))
+    matrices = sum(int(np.prod(shape)) + 4 * shape[-1] for shape in shapes.values() if len(shape) == 2)
+    vectors = sum(4 * shape[0] for shape in shapes.values() if len(shape) == 1) + 4 * positions
     assert EMBEDDING_BYTES + matrices + vectors + 60_000 < 1_000_000
 
 

@@ -96,7 +96,7 @@ def test_lines_of_a_head_that_has_changed_since_are_lines_of_their_own() -> None
     told = with_earlier_heads(rows)
     assert [row["head"] for row in told] == ["cnn", "cnn, earlier", "whole"]
     assert [row["head"] for row in rows] == ["cnn", "cnn", "whole"], "what is written down stays as it was"
-    assert "*earlier*: the head before" in unlike(told)
+    assert "*earlier*: measured with other sizes of the head" in unlike(told)
     assert unlike(told[::2]) == ""
 
 
