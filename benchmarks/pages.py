@@ -1,6 +1,6 @@
 """Put the measured tables into the pages that show them: `python benchmarks/pages.py`.
 
-A page names a table in an HTML comment, `<!-- table: NAME -->`; what stands from there to the next `<!-- end -->` is replaced by
+Pages are README.md and those in docs. A page names a table in an HTML comment, `<!-- table: NAME -->`; what stands from there to the next `<!-- end -->` is replaced by
 `benchmarks/results/NAME.md`. A test holds that pages and results agree.
 """
 
@@ -12,7 +12,7 @@ from common import RESULTS, ROOT
 
 from retvec_lite.files import atomic_write
 
-PAGES: Final = tuple(sorted((ROOT / "docs").glob("*.md")))
+PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 
 _TABLE: Final = re.compile(r"(<!-- table: (\S+) -->\n)(?:(?!<!--).)*(\n<!-- end -->)", re.DOTALL)
 _OPENING: Final = re.compile(r"<!--\s*table\b")
