@@ -7,6 +7,7 @@ number of steps more, on the same batches with the same learning rate; "rounded 
 """
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -106,6 +107,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     }
     words = load_wordfreq()
     for name in args.only or ALL:
+        print(f"{name} ...", file=sys.stderr, flush=True)
         if name in TRAINED:
             found = judge(trained(embedding, TRAINED[name], steps, words), given, tasks)
         else:
