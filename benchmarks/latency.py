@@ -228,11 +228,13 @@ def main(arguments: Iterable[str] | None = None) -> None:
         folder = (args.files or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         bench = Bench(folder, args.quick, args.archived, args.v1)
+        print("building the files ...", file=sys.stderr, flush=True)
         bench.build()
         measures: dict[str, Callable[[], list[Row]]] = {name: partial(bench.times, name) for name in RUNTIMES}
         measures |= {"archived": bench.against_archived, "web": bench.web, "start": bench.start}
         measures |= {"peak": bench.peak, "curve": bench.curve}
         for step in steps:
+            print(f"{step} ...", file=sys.stderr, flush=True)
             found[step] = measures[step]()
             # At once: what a later step may fail at costs nothing of this one.
             write_results(
