@@ -110,6 +110,16 @@ class Whitespace:
         return "".join(f"{word}\n" for word in self._words).encode()
 
 
+def coverage(texts: Iterable[str], characters: int) -> float:
+    """Which share of all characters of the texts the most frequent ones are: 1.0 when there are no others.
+
+    SentencePiece gives each character that it must cover a piece of its own and refuses when these alone are more than it may
+    have: 52 languages in 3,000 pieces, at the usual coverage of .9995.
+    """
+    counts = Counter("".join(texts))
+    return sum(count for _, count in counts.most_common(characters)) / max(counts.total(), 1)
+
+
 class SentencePiece:
     """Unigram pieces (Kudo 2018, arXiv:1804.10959) by the package `sentencepiece`."""
 
@@ -120,6 +130,7 @@ class SentencePiece:
     @classmethod
     def learn(cls, texts: Iterable[str], size: TableSize) -> "SentencePiece":
         """Learn the pieces; fewer than asked for where the texts do not hold as many."""
+        texts = list(texts)
         model = io.BytesIO()
         require("sentencepiece").SentencePieceTrainer.train(
             sentence_iterator=iter([text.replace("\n", " ") for text in texts]),
@@ -127,7 +138,7 @@ class SentencePiece:
             vocab_size=size.rows - 1,
             hard_vocab_limit=False,
             normalization_rule_name="identity" if size.lean else "nmt_nfkc",
-            character_coverage=0.9995,
+            character_coverage=min(0.9995, coverage(texts, size.rows // 2)),
             num_threads=1,
             minloglevel=2,
         )

@@ -37,6 +37,12 @@ def test_whitespace_keeps_the_most_frequent_words_and_one_row_for_the_others() -
     assert Whitespace.read(vectorizer.vocabulary()).tokens(["a b c"]) == [[2, 3, 1]]
 
 
+def test_coverage_is_the_share_of_the_most_frequent_characters() -> None:
+    assert baselines.coverage(["aaab", "bc"], 2) == pytest.approx(5 / 6)
+    assert baselines.coverage(["aaab", "bc"], 9) == 1.0
+    assert baselines.coverage([], 9) == 0.0
+
+
 def test_a_vocabulary_counts_every_byte() -> None:
     vectorizer = Whitespace.learn(["naïve 天気 ok"], SMALL)
     assert len(vectorizer.vocabulary()) == len("naïve".encode()) + len("天気".encode()) + len("ok") + 3
