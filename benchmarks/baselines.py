@@ -138,7 +138,8 @@ class SentencePiece:
             vocab_size=size.rows - 1,
             hard_vocab_limit=False,
             normalization_rule_name="identity" if size.lean else "nmt_nfkc",
-            character_coverage=min(0.9995, coverage(texts, size.rows // 2)),
+            # The package takes shares from .98 on.
+            character_coverage=min(0.9995, max(0.98, coverage(texts, size.rows // 2))),
             num_threads=1,
             minloglevel=2,
         )

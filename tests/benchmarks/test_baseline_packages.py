@@ -50,7 +50,7 @@ def test_lean_sentencepiece_leaves_out_its_normalization_table() -> None:
 def test_more_characters_than_pieces_leave_out_the_rarest() -> None:
     pytest.importorskip("sentencepiece")
     rare = "".join(chr(0x4E00 + number) for number in range(400))
-    vectorizer = SentencePiece.learn([*TEXTS, rare], TableSize(300, 8, lean=True))
+    vectorizer = SentencePiece.learn([*TEXTS, *TEXTS, *TEXTS, rare], TableSize(300, 8, lean=True))
     assert vectorizer.rows <= 300
     (known, unseen) = vectorizer.tokens(["bread", "wörd"])
     assert len(known) < len("bread")
