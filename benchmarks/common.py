@@ -135,8 +135,8 @@ def with_earlier_heads(rows: Iterable[Row]) -> list[Row]:
     return told
 
 
-def unlike(rows: Sequence[Row]) -> str:
-    """What to put under a table of one data set whose lines were not trained alike; empty when they were.
+def differences(rows: Sequence[Row]) -> list[str]:
+    """In what lines of one data set were not trained alike.
 
     Compared are the training texts, the epochs at most and, between lines of fine-tuned systems, what else they learn with;
     fastText, which tunes its epochs itself, has none to compare.
@@ -152,6 +152,12 @@ def unlike(rows: Sequence[Row]) -> str:
         counted = [row["settings"] for row in rows if field != "epochs" or "autotune" not in row["settings"]]
         if len({str(settings[field]) for settings in counted if field in settings}) > 1:
             found.append(name)
+    return found
+
+
+def unlike(rows: Sequence[Row]) -> str:
+    """What to put under a table of one data set: `differences`, and what "earlier" and "fine-tuned" mean where it has such lines."""
+    found = differences(rows)
     warning = f"\n**Not comparable:** these lines differ in {' and '.join(found)}.\n" if found else ""
     longer = {row["settings"].get("epochs_of_fine_tuning") for row in rows if row["settings"].get("epochs") is None} - {
         None

@@ -8,7 +8,17 @@ import statistics
 from collections.abc import Sequence
 from typing import Final
 
-from common import EARLIER, RESULTS, Row, grouped, kilobytes, markdown_table, read_results, with_earlier_heads
+from common import (
+    EARLIER,
+    RESULTS,
+    Row,
+    differences,
+    grouped,
+    kilobytes,
+    markdown_table,
+    read_results,
+    with_earlier_heads,
+)
 from comparison import LIMIT, RATES
 from data_sets import FOLDERS
 from systems import NO_HEAD, OURS, TUNED
@@ -29,29 +39,44 @@ Line = list[Row]
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The table, best figures of a data set in bold."""
+    """The table, best figures of a data set in bold, and which of its lines were not trained alike."""
     header = [
         "accuracy with 0 / 20 / 50 / 100 % of the words mistyped",
         "ours, embedding frozen",
         "ours, embedding fine-tuned",
         "best of all others below 1 MB, at each rate",
     ]
-    found = grouped(with_earlier_heads(rows), ["data"])
-    return markdown_table(header, [_line_of(name, found[name,]) for name in FOLDERS if (name,) in found])
+    sets = grouped(with_earlier_heads(rows), ["data"])
+    lines, rivals, warnings = [], [], []
+    for name in (name for name in FOLDERS if (name,) in sets):
+        ours, others = _compared(sets[name,])
+        if not any(ours):
+            continue
+        lines.append(_line_of(name, ours, others))
+        measured = sorted({_system(line).split(",")[0] for line in others})
+        rivals.append(f"{name}: {', '.join(measured) or 'none'}")
+        if found := differences([row for line in (*ours, *others) for row in line]):
+            warnings.append(f"\n**Not comparable**, {name}: lines differ in {' and '.join(found)}.\n")
+    others_told = f"\nThe others that were measured. {'. '.join(rivals)}.\n" if rivals else ""
+    return markdown_table(header, lines) + others_told + "".join(warnings)
 
 
-def _line_of(name: str, rows: list[Row]) -> list[str]:
-    lines = grouped(rows, ["system", "head"])
-    ours = [lines.get((system, HEAD)) or lines.get((system, HEAD + EARLIER)) for system in (OURS, TUNED)]
-    others = [
-        line
-        for (system, _), line in lines.items()
-        if system not in (OURS, TUNED) and max(row["bytes"] for row in line) < LIMIT
-    ]
+def _compared(rows: list[Row]) -> tuple[list[Line], list[Line]]:
+    """Our two lines, empty where there is none, and those of the others, all below 1 MB."""
+    lines = {
+        line: found
+        for line, found in grouped(rows, ["system", "head"]).items()
+        if max(row["bytes"] for row in found) < LIMIT
+    }
+    ours = [lines.get((system, HEAD)) or lines.get((system, HEAD + EARLIER)) or [] for system in (OURS, TUNED)]
+    return ours, [line for (system, _), line in lines.items() if system not in (OURS, TUNED)]
+
+
+def _line_of(name: str, ours: list[Line], others: list[Line]) -> list[str]:
     best = [max(others, key=lambda line: _accuracy(line, rate)) for rate in RATES] if others else []
     compared = [line for line in (*ours, *others) if line]
     highest = [max(_rounded(line, rate) for line in compared) for rate in RATES]
-    own = ["-" if line is None else f"{_cells([line] * len(RATES), highest)} ({_size(line)})" for line in ours]
+    own = [f"{_cells([line] * len(RATES), highest)} ({_size(line)})" if line else "-" for line in ours]
     return [NAMES.get(name, name), *own, f"{_cells(best, highest)} ({_names(best)})" if best else "-"]
 
 
@@ -82,8 +107,12 @@ def _names(lines: Sequence[Line]) -> str:
 
 
 def _name(line: Line) -> str:
-    system, head = line[0]["system"].removesuffix(", under 1 MB"), line[0]["head"]
-    return system if head == NO_HEAD else f"{system} + {head}"
+    head = line[0]["head"]
+    return _system(line) if head == NO_HEAD else f"{_system(line)} + {head}"
+
+
+def _system(line: Line) -> str:
+    return str(line[0]["system"]).removesuffix(", under 1 MB")
 
 
 def _size(line: Line) -> str:

@@ -29,7 +29,9 @@ def test_the_best_of_the_others_is_looked_for_at_each_rate() -> None:
     ]
     assert summary.table(rows).splitlines()[2:] == [
         "| Tatoeba, 113 languages to tell apart | .850 / **.840** / **.830** / **.820** (500 kB) | - "
-        "| **.870** / .835 / .810 / .790 (BPE + rnn; fastText from 50% on) |"
+        "| **.870** / .835 / .810 / .790 (BPE + rnn; fastText from 50% on) |",
+        "",
+        "The others that were measured. Tatoeba: fastText, BPE.",
     ]
 
 
@@ -42,4 +44,27 @@ def test_a_line_of_an_earlier_head_stands_where_there_is_no_other() -> None:
 
 
 def test_nothing_to_compare_with_is_a_dash() -> None:
-    assert summary.table([row(OURS, "cnn", 0.5, 0.1)]).rstrip().endswith("| - | - |")
+    assert summary.table([row(OURS, "cnn", 0.5, 0.1)]).splitlines()[2].endswith("| - | - |")
+
+
+def test_what_is_above_one_megabyte_is_left_out_and_a_set_without_ours_too() -> None:
+    rows = [row(OURS, "cnn", 0.9, 0.1, size=1_000_000), row(TUNED, "cnn", 0.8, 0.1), row("BPE", "cnn", 0.95, 0.1)]
+    line = summary.table(rows).splitlines()[2]
+    assert "| - | .800 / .700 / .600 / .500 (500 kB) | **.950** / **.850** / **.750** / **.650** (BPE + cnn) |" in line
+    assert len(summary.table([row(OURS, "pool", 0.9, 0.1), row("BPE", "cnn", 0.95, 0.1)]).splitlines()) == 2
+
+
+def test_other_training_texts_are_told() -> None:
+    rows = [row(OURS, "cnn", 0.9, 0.1), row(FASTTEXT, "whole", 0.8, 0.1)]
+    rows[0]["settings"]["texts"], rows[1]["settings"]["texts"] = "all", "some"
+    assert "**Not comparable**, Tatoeba: lines differ in training texts." in summary.table(rows)
+
+
+def test_sets_keep_their_order_and_a_name_may_come_back() -> None:
+    rows = [row(OURS, "cnn", 0.5, 0.1), row("BPE", "cnn", 0.6, 0.1), row("SentencePiece", "cnn", 0.55, 0.0)]
+    rows[2]["accuracy"] |= {"0.2": 0.6, "0.5": 0.1, "1": 0.4}
+    lines = summary.table([*rows, row(OURS, "cnn", 0.5, 0.1) | {"data": "AG News"}]).splitlines()[2:4]
+    assert [line.split(" ")[1] for line in lines] == ["AG", "Tatoeba,"]
+    assert (
+        "(BPE + cnn; SentencePiece + cnn from 20% on; BPE + cnn from 50% on; SentencePiece + cnn at 100%)" in lines[1]
+    )
