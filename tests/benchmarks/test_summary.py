@@ -31,7 +31,7 @@ def test_the_best_of_the_others_is_looked_for_at_each_rate() -> None:
         "| Tatoeba, 113 languages to tell apart | .850 / **.840** / **.830** / **.820** (500 kB) | - "
         "| **.870** / .835 / .810 / .790 (BPE + rnn; fastText from 50% on) |",
         "",
-        "The others that were measured. Tatoeba: fastText, BPE.",
+        "The others that were measured. Tatoeba: BPE, fastText.",
     ]
 
 
