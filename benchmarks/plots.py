@@ -32,6 +32,13 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
     return front
 
 
+def curve_styles(panels: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """System -> its color and marker, the same in all panels; counted from the panel that has most systems."""
+    fullest_first = sorted(panels.values(), key=len, reverse=True)
+    names = dict.fromkeys(name for curves in fullest_first for name in curves)
+    return {name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(names)}
+
+
 def draw_curves(
     panels: Mapping[str, Mapping[str, Sequence[tuple[float, float, float]]]], path: Path, xlabel: str
 ) -> None:
@@ -43,13 +50,14 @@ def draw_curves(
         xlabel: under the panels.
     """
     figure, axes = _figure(len(panels))
+    styles = curve_styles(panels)
     for axis, (title, curves) in zip(axes, panels.items(), strict=True):
-        for place, (name, points) in enumerate(curves.items()):
+        for name, points in curves.items():
             shares = [100 * share for share, _, _ in points]
             line = axis.plot(
                 shares,
                 [mean for _, mean, _ in points],
-                marker=_MARKERS[place % len(_MARKERS)],
+                **styles[name],
                 markersize=4,
                 label=name,
             )[0]

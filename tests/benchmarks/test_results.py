@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from common import Row, Rows, grouped, kilobytes, spread, unlike, with_earlier_heads
 from data_sets import load_task, sampled, sampled_of_each, script_of
-from plots import Point, draw_curves, draw_pareto, pareto_front
+from plots import Point, curve_styles, draw_curves, draw_pareto, pareto_front
 from run import FOLDER, SCRIPTS
 
 from retvec_lite.heads import CnnHead
@@ -198,6 +198,13 @@ def test_the_front_has_what_nothing_beats() -> None:
         Point("same size, worse", "b", "int8", 10, 0.45),
     ]
     assert [point.line for point in pareto_front(points)] == ["small", "best"]
+
+
+def test_a_system_looks_the_same_in_all_panels() -> None:
+    styles = curve_styles({"few": {"fastText": [], "BPE": []}, "many": {"ours": [], "v1": [], "fastText": []}})
+    assert [style["color"] for style in styles.values()] == ["C0", "C1", "C2", "C3"]
+    assert list(styles) == ["ours", "v1", "fastText", "BPE"]
+    assert len({style["marker"] for style in styles.values()}) == 4
 
 
 def test_plots_are_png_files(tmp_path: Path) -> None:
