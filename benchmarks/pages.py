@@ -1,7 +1,8 @@
 """Put the measured tables into the pages that show them: `python benchmarks/pages.py`.
 
-Pages are README.md and those in docs. A page names a table in an HTML comment, `<!-- table: NAME -->`; what stands from there to the next `<!-- end -->` is replaced by
-`benchmarks/results/NAME.md`. A test holds that pages and results agree.
+Pages are README.md and those in docs. A page names a table in an HTML comment, `<!-- table: NAME -->`; what stands from there
+to the next `<!-- end -->` is replaced by `benchmarks/results/NAME.md`. A test holds that pages and results agree. The table
+`summary` is made of another one: run `benchmarks/summary.py` before.
 """
 
 import re
