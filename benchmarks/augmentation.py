@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 from common import RESULTS, markdown_table, write_results
 
-from retvec_lite.training.augment import augment
-from retvec_lite.training.pretrain import PretrainSettings
-from retvec_lite.training.pretrain_data import CHUNK, KIND_WEIGHTS
-from retvec_lite.training.words import wordfreq_words
+from retvec_lite.pretraining.augment import augment
+from retvec_lite.pretraining.batches import CHUNK, KIND_WEIGHTS
+from retvec_lite.pretraining.pretrain import PretrainSettings
+from retvec_lite.pretraining.words import wordfreq_words
 
 LANGUAGES: Final = ("en", "de", "ru", "ar", "hi", "ko", "zh")
 

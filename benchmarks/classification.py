@@ -19,8 +19,8 @@ import numpy as np
 from common import DATA, RESULTS, markdown_table, read_results, write_results
 
 from retvec_lite import TextClassifier
-from retvec_lite.dataset import read_dataset
-from retvec_lite.evaluation import typo_curve
+from retvec_lite.data.dataset import read_dataset
+from retvec_lite.data.scores import typo_curve
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
 

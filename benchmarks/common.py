@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.dataset import Dataset
+from retvec_lite.data.dataset import Dataset
 from retvec_lite.files import atomic_write
-from retvec_lite.heads import HEADS
+from retvec_lite.model.heads import HEADS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT.parent / "shared" / "data"

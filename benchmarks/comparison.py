@@ -33,8 +33,8 @@ from common import (
 from data_sets import FOLDERS, MULTILINGUAL, Task, load_task, script_of
 from systems import NO_HEAD, OURS, SYSTEMS, V1, WHOLE, Product, available, build, plan_of, settings_of
 
-from retvec_lite.evaluation import TYPO_SEED, score
-from retvec_lite.typos import mistype_many
+from retvec_lite.data.scores import TYPO_SEED, score
+from retvec_lite.data.typos import mistype_many
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
 HEADS: Final = ("rnn", "cnn", "bert", "pool")

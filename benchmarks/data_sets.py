@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from retvec_lite.dataset import Dataset, read_dataset, split
+from retvec_lite.data.dataset import Dataset, read_dataset, split
 
 FOLDERS: Final[Mapping[str, str]] = {
     "AG News": "ag_news",

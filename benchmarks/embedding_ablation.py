@@ -20,16 +20,16 @@ import numpy as np
 from common import DATA, RESULTS, markdown_table, read_results, write_results
 from rich.console import Console
 
-from retvec_lite.config import EncoderConfig
-from retvec_lite.dataset import Dataset, read_dataset, split
-from retvec_lite.embedding_file import Embedding, load_embedding
-from retvec_lite.heads import PoolHead
+from retvec_lite.contract import EncoderConfig
+from retvec_lite.data.dataset import Dataset, read_dataset, split
+from retvec_lite.model.heads import PoolHead
+from retvec_lite.model.weight_files import Embedding, load_embedding
+from retvec_lite.pretraining.model import NetworkSettings
+from retvec_lite.pretraining.pretrain import PretrainSettings, pretrain
+from retvec_lite.pretraining.retrieval import retrieval_task
+from retvec_lite.pretraining.words import WordList, load_wordfreq, wordfreq_words
 from retvec_lite.training.fit import fit
-from retvec_lite.training.pretrain import PretrainSettings, pretrain
-from retvec_lite.training.pretrain_model import NetworkSettings
-from retvec_lite.training.retrieval import retrieval_task
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.words import WordList, load_wordfreq, wordfreq_words
 
 RATES: Final = (0.0, 0.2, 0.5)
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")

@@ -17,13 +17,13 @@ import numpy as np
 from common import RESULTS, markdown_table, read_results, write_results
 from rich.console import Console
 
-from retvec_lite.embedding_file import Embedding, load_embedding
-from retvec_lite.training.grid import FloatMatrix, snap
-from retvec_lite.training.pretrain import PretrainSettings, measure, pretrain
-from retvec_lite.training.pretrain_model import NetworkSettings, Schedule, build_model
-from retvec_lite.training.retrieval import RetrievalTask, wordfreq_tasks
-from retvec_lite.training.unicode_tables import Int32Array
-from retvec_lite.training.words import WordList, load_wordfreq
+from retvec_lite.model.grid import FloatMatrix, snap
+from retvec_lite.model.weight_files import Embedding, load_embedding
+from retvec_lite.pretraining.model import NetworkSettings, Schedule, build_model
+from retvec_lite.pretraining.pretrain import PretrainSettings, measure, pretrain
+from retvec_lite.pretraining.retrieval import RetrievalTask, wordfreq_tasks
+from retvec_lite.pretraining.unicode_tables import Int32Array
+from retvec_lite.pretraining.words import WordList, load_wordfreq
 
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
 RATE: Final = 1e-3  # about that of the shipped run when its 4-bit part began

@@ -21,11 +21,12 @@ import numpy as np
 from common import markdown_table, write_results
 from latency_measure import text_of
 
-from retvec_lite import reference
-from retvec_lite.converters.editing import find_tensor, pack, unpack
-from retvec_lite.converters.flatbuffer import read_model
-from retvec_lite.converters.ops import operator_name
-from retvec_lite.runtime import RUNTIMES, import_runtime, read_artifact
+from retvec_lite import contract
+from retvec_lite.converters.tflite.editing import find_tensor, pack, unpack
+from retvec_lite.converters.tflite.ops import operator_name
+from retvec_lite.converters.tflite.reading import read_model
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.interpreters import RUNTIMES, import_runtime
 
 Row = dict[str, Any]
 _ROUNDS, _CALLS = 12, 40
@@ -121,7 +122,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="where to write RESULT.json and RESULT.md")
     args = parser.parse_args()
     artifact = read_artifact(args.file)
-    rows = profile(artifact.model, reference.codepoints(text_of(60), artifact.config.max_chars)[None], args.runtime)
+    rows = profile(artifact.model, contract.codepoints(text_of(60), artifact.config.max_chars)[None], args.runtime)
     kinds = by_kind(rows)
     table = markdown_table(
         ["operator", "how many", "together"],

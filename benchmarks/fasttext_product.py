@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from baselines import require
 
-from retvec_lite.typos import mistype_many
+from retvec_lite.data.typos import mistype_many
 
 LIMIT: Final = 1_000_000
 """Bytes that the file must stay below."""

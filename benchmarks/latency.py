@@ -30,8 +30,8 @@ from common import RESULTS, ROOT, read_results, write_results
 from latency_tables import curve_plot, tables
 from latency_web import measure_web, missing
 
-from retvec_lite.runtime import read_artifact
-from retvec_lite.starter_data import starter_file
+from retvec_lite.data.dataset import starter_file
+from retvec_lite.runtime.artifact import read_artifact
 
 Row = dict[str, Any]
 

@@ -15,17 +15,16 @@ from unittest.mock import patch
 import numpy as np
 from latency_measure import PEAK
 
-from retvec_lite import signatures
-from retvec_lite.classifier_file import Classifier
-from retvec_lite.config import EncoderConfig
-from retvec_lite.converters.editing import find_signature, find_tensor, pack, schema, unpack
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.export import convert, package
-from retvec_lite.converters.quantize import quantize
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.embedding_file import load_default_embedding
-from retvec_lite.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
-from retvec_lite.quiet import silent_standard_error
-from retvec_lite.runtime import read_artifact
+from retvec_lite.converters.tflite.editing import find_signature, find_tensor, pack, schema, unpack
+from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+from retvec_lite.model.weight_files import Classifier, load_default_embedding
+from retvec_lite.runtime import artifact as artifacts
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.interpreters import silent_standard_error
 
 LABELS: Final = 77
 CHARS_PER_SLOT: Final = 8
@@ -76,7 +75,7 @@ def write_missing(files: Mapping[str, Path], head: HeadSpec, slots: int) -> None
 def build_ladder(folder: Path, slots: Sequence[int]) -> None:
     """The `pool` classifier of 64 slots with short graphs of these slots: eight code points for each, 384 at most."""
     # The product has one set of short graphs and no option for it; here are others, to know what they would do.
-    with patch.object(signatures, "SHORT", tuple((count, count * CHARS_PER_SLOT) for count in slots)):
+    with patch.object(artifacts, "SHORT", tuple((count, count * CHARS_PER_SLOT) for count in slots)):
         write_missing({recipe: ladder_file(folder, slots, recipe) for recipe in LADDER_RECIPES}, PoolHead(), 64)
 
 
@@ -143,8 +142,8 @@ def build_peak(folder: Path) -> None:
 
 def multiply_accumulates(file: Path) -> int:
     """How many a call takes, from the shapes of its matrix products and convolutions; the graph of `classify` alone."""
-    from retvec_lite.converters.flatbuffer import read_model
-    from retvec_lite.converters.ops import operator_name
+    from retvec_lite.converters.tflite.ops import operator_name
+    from retvec_lite.converters.tflite.reading import read_model
 
     graph = read_model(file.read_bytes()).graphs[0]
     total = 0

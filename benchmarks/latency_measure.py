@@ -24,8 +24,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from retvec_lite import reference
-from retvec_lite.config import EncoderConfig
+from retvec_lite import contract
+from retvec_lite.contract import EncoderConfig
 
 SENTENCE: Final = "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now "
 PEAK: Final = (256, 512, 256)
@@ -47,7 +47,7 @@ def text_of(words: int) -> str:
 def make_interpreter(runtime: str, file: str, threads: int) -> Any:
     """An allocated interpreter."""
     if runtime != "tensorflow-text":
-        from retvec_lite.runtime import load_interpreter
+        from retvec_lite.runtime.interpreters import load_interpreter
 
         return load_interpreter(runtime, file, threads)
     from tensorflow.lite.python.interpreter import InterpreterWithCustomOps
@@ -63,7 +63,7 @@ def make_interpreter(runtime: str, file: str, threads: int) -> Any:
 @functools.cache
 def load_classifier(file: str, threads: int, runtime: str) -> Any:
     """A `TextClassifier` with one worker, the same for texts of every length."""
-    from retvec_lite.runtime import TextClassifier
+    from retvec_lite.runtime.text_classifier import TextClassifier
 
     return TextClassifier.load(file, threads, runtime, workers=1)
 
@@ -92,15 +92,15 @@ def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int
     if kind == "signature":
         runner = interpreter.get_signature_runner(contestant["signature"])
         chars = int(runner.get_input_details()["codepoints"]["shape"][1])
-        codes = reference.codepoints(text, chars)[None]
+        codes = contract.codepoints(text, chars)[None]
         return lambda: runner(codepoints=codes)
     if kind == "strings":
         interpreter.set_tensor(interpreter.get_input_details()[0]["index"], np.array([text.encode()], object))
         return interpreter.invoke
     config = EncoderConfig(max_chars=contestant["max_chars"], max_words=contestant["max_words"])
-    codes = reference.codepoints(text, config.max_chars)
-    slots = reference.words(codes, config)
-    values = {"int32 2": codes[None], "int32 3": slots[None], "float32 3": reference.bits(slots)[None]}
+    codes = contract.codepoints(text, config.max_chars)
+    slots = contract.words(codes, config)
+    values = {"int32 2": codes[None], "int32 3": slots[None], "float32 3": contract.bits(slots)[None]}
     for detail in interpreter.get_input_details():
         interpreter.set_tensor(detail["index"], values[f"{np.dtype(detail['dtype']).name} {len(detail['shape'])}"])
     return interpreter.invoke
@@ -149,7 +149,8 @@ def measure_start(file: str, runtime: str) -> dict[str, float]:
 
     Processor time: what a waiting user sees on a machine that has nothing else to do, with the file in its cache.
     """
-    from retvec_lite.runtime import TextClassifier, import_runtime
+    from retvec_lite.runtime.interpreters import import_runtime
+    from retvec_lite.runtime.text_classifier import TextClassifier
 
     began = time.process_time()
     import_runtime(runtime)

@@ -17,9 +17,8 @@ from typing import Any, Final
 from browser import chromium, no_chromium
 from latency_measure import TURNS_BEFORE, text_of
 
-from retvec_lite.commands.demo_page import page_files
-from retvec_lite.runtime import read_artifact
-from retvec_lite.signatures import classify_signatures
+from retvec_lite.playground import page_files
+from retvec_lite.runtime.artifact import classify_signatures, read_artifact
 
 Row = dict[str, Any]
 

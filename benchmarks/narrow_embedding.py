@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from retvec_lite.embedding_file import Embedding, load_default_embedding, load_embedding
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
+from retvec_lite.model.weight_files import Embedding, load_default_embedding, load_embedding
 
 LAST: Final = "embedding/dense_2"
 

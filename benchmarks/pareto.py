@@ -38,8 +38,8 @@ from plots import Point, draw_pareto, pareto_front
 from systems import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, available, build, export_files, plan_of, settings_of
 
 from retvec_lite import TextClassifier
-from retvec_lite.evaluation import TYPO_SEED
-from retvec_lite.typos import mistype_many
+from retvec_lite.data.scores import TYPO_SEED
+from retvec_lite.data.typos import mistype_many
 
 RATES: Final = (0.0, 0.5)
 SYSTEMS: Final = (OURS, TUNED, V1, FASTTEXT)

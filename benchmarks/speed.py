@@ -52,16 +52,16 @@ def prepare(system: str, texts: Sequence[str], embedding: str, file: Path) -> Ve
 
 
 def _tensorflow(embedding: str) -> Vectorize:
-    from retvec_lite.quiet import load_tensorflow
+    from retvec_lite.model import load_tensorflow
 
     load_tensorflow()
     import tensorflow as tf
 
-    from retvec_lite.config import EncoderConfig
-    from retvec_lite.modeling.classifier import embed_bits
-    from retvec_lite.modeling.encoder import encode_words, word_bits
+    from retvec_lite.contract import EncoderConfig
+    from retvec_lite.model.encoder_graph import encode_words, word_bits
+    from retvec_lite.model.network_graph import embed_bits
     from retvec_lite.training.texts import codepoint_rows
-    from retvec_lite.training.train import choose_embedding
+    from retvec_lite.training.trainer import choose_embedding
 
     chosen = choose_embedding(embedding)
     assert chosen is not None
@@ -78,13 +78,13 @@ def _tensorflow(embedding: str) -> Vectorize:
 
 def build_file(path: Path, embedding: str) -> None:
     """An exported file with an untrained `pool` head: time does not depend on its values."""
-    from retvec_lite.classifier_file import Classifier
-    from retvec_lite.config import EncoderConfig
+    from retvec_lite.contract import EncoderConfig
     from retvec_lite.converters.export import convert, package
-    from retvec_lite.converters.quantize import quantize
     from retvec_lite.converters.recipes import find_recipe
-    from retvec_lite.heads import PoolHead
-    from retvec_lite.training.train import choose_embedding
+    from retvec_lite.converters.tflite.quantize import quantize
+    from retvec_lite.model.heads import PoolHead
+    from retvec_lite.model.weight_files import Classifier
+    from retvec_lite.training.trainer import choose_embedding
 
     chosen = choose_embedding(embedding)
     assert chosen is not None

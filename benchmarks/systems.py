@@ -26,9 +26,9 @@ from data_sets import Task
 from fasttext_product import SUBWORDS, load_fasttext, train_fasttext
 
 from retvec_lite import TextClassifier
-from retvec_lite.embedding_file import load_default_embedding, load_embedding
 from retvec_lite.files import atomic_write
-from retvec_lite.heads import HEADS
+from retvec_lite.model.heads import HEADS
+from retvec_lite.model.weight_files import load_default_embedding, load_embedding
 
 Probabilities = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
@@ -185,10 +185,10 @@ def export_files(folder: Path, recipes: Sequence[str]) -> dict[str, Path]:
     files = {recipe: _file(folder, recipe) for recipe in recipes}
     missing = [recipe for recipe, file in files.items() if not file.is_file()]
     if missing:
-        from retvec_lite.classifier_file import load_classifier
         from retvec_lite.converters.export import convert, package
-        from retvec_lite.converters.quantize import quantize
         from retvec_lite.converters.recipes import find_recipe
+        from retvec_lite.converters.tflite.quantize import quantize
+        from retvec_lite.model.weight_files import load_classifier
 
         classifier = load_classifier(folder)
         model = convert(classifier)
@@ -214,7 +214,7 @@ def _train(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict
     if system in WHOLE:
         return _train_fasttext(system, task, plan, folder)
     # Told apart here, so that fastText alone can be measured without waiting for TensorFlow.
-    from retvec_lite.quiet import load_tensorflow
+    from retvec_lite.model import load_tensorflow
 
     load_tensorflow()
     return (
@@ -243,8 +243,8 @@ def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[s
 
 
 def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
-    from retvec_lite.training.progress import progress
-    from retvec_lite.training.train import choose_embedding, train
+    from retvec_lite.cli.progress import progress
+    from retvec_lite.training.trainer import choose_embedding, train
 
     fine_tune = system == TUNED
     with progress() as report:
@@ -271,8 +271,8 @@ def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) ->
 def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
     from table_network import same_label_in_file, train_table
 
+    from retvec_lite.cli.progress import progress
     from retvec_lite.training.copies import augmented_copies
-    from retvec_lite.training.progress import progress
 
     kind, size = TABLES[system]
     settings = _settings(task, plan)

@@ -19,23 +19,22 @@ import tensorflow as tf
 from baselines import VECTORIZERS, FastTextVectors, Vectorizer, eight_bit_rows, row_scales, words_of
 from data_sets import Task
 
-from retvec_lite.converters.quantize import quantize
-from retvec_lite.converters.tflite import Entry, to_tflite
+from retvec_lite.converters.tflite.convert import Entry, to_tflite
+from retvec_lite.converters.tflite.fused_lstm import fused_lstm
+from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.data.typos import mistype_many
 from retvec_lite.files import atomic_write
-from retvec_lite.heads import HEADS, HeadSpec, head_from_dict
-from retvec_lite.modeling.fused_lstm import fused_lstm
-from retvec_lite.modeling.heads import head_logits, scan_lstm
-from retvec_lite.quiet import silent_standard_error
-from retvec_lite.runtime import load_interpreter
-from retvec_lite.safetensors_io import read_safetensors, safetensors_bytes
+from retvec_lite.model.grid import EIGHT_BITS
+from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
+from retvec_lite.model.network_graph import head_logits, scan_lstm
+from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
+from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_error
 from retvec_lite.training.copies import augmented_copies
 from retvec_lite.training.epochs import Examples, HeldOut, Report, run_epochs, schedule_for
 from retvec_lite.training.fit import VALIDATION_RATES
-from retvec_lite.training.grid import EIGHT_BITS
 from retvec_lite.training.network import Array, Network, class_weights
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import Ids
-from retvec_lite.typos import mistype_many
 
 TABLE: Final = "embedding/table"
 _BATCH: Final = 256

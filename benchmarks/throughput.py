@@ -14,7 +14,7 @@ from typing import Final
 
 from common import RESULTS, markdown_table, write_results
 
-from retvec_lite.runtime import TextClassifier
+from retvec_lite.runtime.text_classifier import TextClassifier
 
 WORDS: Final = [
     "please",

@@ -19,7 +19,7 @@ from unittest.mock import patch
 import numpy as np
 from common import RESULTS, markdown_table, write_results
 
-from retvec_lite.quiet import silent_standard_error
+from retvec_lite.runtime.interpreters import silent_standard_error
 
 if TYPE_CHECKING:
     from retvec_lite.training.network import Network
@@ -105,7 +105,8 @@ def timed_network(phases: Phases) -> "type[Network]":
 @contextlib.contextmanager
 def watched_training(phases: Phases) -> Iterator[None]:
     """Have a training's parts counted while the context lasts."""
-    from retvec_lite.training import fit, train
+    from retvec_lite.training import fit
+    from retvec_lite.training import trainer as train
 
     watched = (
         (train, "fitting_config", "slots that fit the texts"),
@@ -124,9 +125,9 @@ def watched_training(phases: Phases) -> Iterator[None]:
 
 def profile_train(epochs: int) -> list[Row]:
     """Rows of a whole training on the starter data with the default embedding; XLA's compiling is the first step's."""
-    from retvec_lite.embedding_file import load_default_embedding
-    from retvec_lite.starter_data import load_starter
-    from retvec_lite.training import train
+    from retvec_lite.data.dataset import load_starter
+    from retvec_lite.model.weight_files import load_default_embedding
+    from retvec_lite.training import trainer as train
     from retvec_lite.training.settings import recommended
 
     phases = Phases()
@@ -156,11 +157,11 @@ def profile_train(epochs: int) -> list[Row]:
 
 def profile_pretrain(steps: int) -> list[Row]:
     """Rows of a step: making its batch (another thread's work), the step with Muon and with Adam, and their floors."""
-    from retvec_lite.starter_data import load_starter
-    from retvec_lite.training import words as lists
-    from retvec_lite.training.pretrain import PretrainSettings
-    from retvec_lite.training.pretrain_data import CHUNK, KIND_WEIGHTS, make_chunk
-    from retvec_lite.training.pretrain_model import Schedule, build_model
+    from retvec_lite.data.dataset import load_starter
+    from retvec_lite.pretraining import words as lists
+    from retvec_lite.pretraining.batches import CHUNK, KIND_WEIGHTS, make_chunk
+    from retvec_lite.pretraining.model import Schedule, build_model
+    from retvec_lite.pretraining.pretrain import PretrainSettings
 
     # The list of words decides nothing here: what a step costs does not depend on them.
     words = sorted({word for text in load_starter("train").texts for word in text.split()})

@@ -39,8 +39,8 @@ from data_sets import FOLDERS, Task, load_task
 from plots import draw_curves
 from systems import NO_HEAD, OURS, RAW, SYSTEMS, TUNED, V1, WHOLE, Product, available, build, plan_of, settings_of
 
-from retvec_lite.evaluation import TYPO_SEED
-from retvec_lite.typos import TYPO_KINDS, mistype_many
+from retvec_lite.data.scores import TYPO_SEED
+from retvec_lite.data.typos import TYPO_KINDS, mistype_many
 
 RATES: Final = tuple(tenth / 10 for tenth in range(11))
 ALL_KINDS: Final = "all kinds"

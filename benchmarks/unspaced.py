@@ -16,13 +16,13 @@ from typing import Any, Final
 import numpy as np
 from common import DATA, RESULTS, markdown_table, read_language, read_results, write_results
 
-from retvec_lite.config import EncoderConfig, Piece
-from retvec_lite.dataset import Dataset, split
-from retvec_lite.heads import PoolHead
+from retvec_lite.contract import EncoderConfig, Piece
+from retvec_lite.data.dataset import Dataset, split
+from retvec_lite.model.heads import PoolHead
 from retvec_lite.training.fit import fit
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import count_words
-from retvec_lite.training.train import choose_embedding
+from retvec_lite.training.trainer import choose_embedding
 
 Rules = dict[str, Piece | None]
 

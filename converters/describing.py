@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from retvec_lite import __version__
-from retvec_lite.characters import filters_in
-from retvec_lite.classifier_file import Classifier
-from retvec_lite.converters.flatbuffer import Model
-from retvec_lite.converters.metadata import About
-from retvec_lite.signatures import CLASSIFY, EMBED, Signature
+from retvec_lite.converters.tflite.metadata import About
+from retvec_lite.converters.tflite.reading import Model
+from retvec_lite.model.heads import filters_in
+from retvec_lite.model.weight_files import Classifier
+from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
 
 CREATED_BY: Final = f"retvec-lite {__version__}"
 

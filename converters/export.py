@@ -6,21 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from retvec_lite.classifier_file import Classifier, load_classifier
-from retvec_lite.converters.checks import RuntimeResult, age, promises
-from retvec_lite.converters.coreml import build_package, load_coremltools
-from retvec_lite.converters.coreml_parity import RUNTIME, TOLERANCES, examine_package, has_core_ml
-from retvec_lite.converters.coreml_recipes import DEFAULT_TARGET, Storage, find_storage
+from retvec_lite.converters.coreml.build import build_package, load_coremltools
+from retvec_lite.converters.coreml.storage import DEFAULT_TARGET, Storage, find_storage
 from retvec_lite.converters.describing import CREATED_BY, about, details, signatures_of
-from retvec_lite.converters.flatbuffer import read_model
-from retvec_lite.converters.golden import golden_bytes
-from retvec_lite.converters.metadata import attach_metadata
-from retvec_lite.converters.oracle import Floats
-from retvec_lite.converters.parity import Examiner
-from retvec_lite.converters.quantize import quantize
-from retvec_lite.converters.recipes import DEFAULT_RECIPE, Recipe, find_recipe
-from retvec_lite.converters.report import Exported, Report, format_bound, format_value, name_of
-from retvec_lite.converters.verify import (
+from retvec_lite.converters.parity.checks import RuntimeResult, age, promises
+from retvec_lite.converters.parity.coreml import RUNTIME, TOLERANCES, examine_package, has_core_ml
+from retvec_lite.converters.parity.golden import golden_bytes
+from retvec_lite.converters.parity.oracle import Floats
+from retvec_lite.converters.parity.tflite import Examiner
+from retvec_lite.converters.parity.verify import (
     GOLDEN_NAME,
     LABELS_NAME,
     REFERENCE_NAME,
@@ -34,10 +28,16 @@ from retvec_lite.converters.verify import (
     require_runtimes,
     skipped_runtimes,
 )
+from retvec_lite.converters.recipes import DEFAULT_RECIPE, Recipe, find_recipe
+from retvec_lite.converters.report import Exported, Report, format_bound, format_value, name_of
+from retvec_lite.converters.tflite.metadata import attach_metadata
+from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.converters.tflite.reading import read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
-from retvec_lite.quiet import silent_standard_error
-from retvec_lite.signatures import METADATA_KEY
+from retvec_lite.model.weight_files import Classifier, load_classifier
+from retvec_lite.runtime.artifact import SIGNATURES_KEY as METADATA_KEY
+from retvec_lite.runtime.interpreters import silent_standard_error
 
 FORMATS: Final = ("tflite", "coreml")
 
@@ -200,7 +200,7 @@ def _packages(folder: Path, examiner: Examiner, plan: _Plan, tell: Tell) -> Iter
     if not plan.storages:
         return
     load_coremltools()
-    from retvec_lite.converters.coreml_package import write_package
+    from retvec_lite.converters.coreml.package import write_package
 
     classifier = examiner.classifier
     for storage in plan.storages:
@@ -230,8 +230,8 @@ def convert(classifier: Classifier, embed: bool = False) -> bytes:
     an exception.
     """
     with silent_standard_error():
-        from retvec_lite.converters.graphs import entries
-        from retvec_lite.converters.tflite import to_tflite
+        from retvec_lite.converters.tflite.convert import to_tflite
+        from retvec_lite.converters.tflite.graphs import entries
 
         return to_tflite(entries(classifier, embed))
 

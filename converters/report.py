@@ -8,18 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retvec_lite.characters import filters_in
-from retvec_lite.classifier_file import Classifier
-from retvec_lite.converters.checks import Check, RuntimeResult
-from retvec_lite.converters.coreml_parity import RUNTIME
-from retvec_lite.converters.coreml_recipes import DESCRIPTIONS
+from retvec_lite.converters.coreml.storage import DESCRIPTIONS
 from retvec_lite.converters.describing import signatures_of
-from retvec_lite.converters.fingerprint import fingerprint
-from retvec_lite.converters.flatbuffer import read_model, sizes
-from retvec_lite.converters.ops import operators
+from retvec_lite.converters.parity.checks import Check, RuntimeResult
+from retvec_lite.converters.parity.coreml import RUNTIME
+from retvec_lite.converters.parity.fingerprint import fingerprint
+from retvec_lite.converters.parity.verify import ArtifactResult
 from retvec_lite.converters.recipes import find_recipe
-from retvec_lite.converters.verify import ArtifactResult
-from retvec_lite.signatures import CLASSIFY, Signature
+from retvec_lite.converters.tflite.ops import operators
+from retvec_lite.converters.tflite.reading import read_model, sizes
+from retvec_lite.model.heads import filters_in
+from retvec_lite.model.weight_files import Classifier
+from retvec_lite.runtime.artifact import CLASSIFY, Signature
 
 FORMAT: Final = "retvec-lite-report"
 VERSION: Final = 1
@@ -54,7 +54,7 @@ class Exported:
         """Bytes by what they are for, all together those of the artifact."""
         if isinstance(self.data, bytes):
             return sizes(self.data)
-        from retvec_lite.converters.coreml_package import package_sizes
+        from retvec_lite.converters.coreml.package import package_sizes
 
         return package_sizes(self.data)
 
@@ -66,7 +66,7 @@ class Exported:
         """Name, version and count of each kind of operator; the version of Core ML's is the iOS that the package is for."""
         if isinstance(self.data, bytes):
             return operators(read_model(self.data))
-        from retvec_lite.converters.coreml_package import package_operators
+        from retvec_lite.converters.coreml.package import package_operators
 
         return package_operators(self.data)
 

@@ -11,18 +11,18 @@ __version__: Final = "0.1.0"
 __all__ = ["EncoderConfig", "Prediction", "RetvecLiteError", "TextClassifier", "__version__", "mistype", "mistype_many"]
 
 if TYPE_CHECKING:
-    from retvec_lite.config import EncoderConfig
+    from retvec_lite.contract import EncoderConfig
+    from retvec_lite.data.typos import mistype, mistype_many
     from retvec_lite.errors import RetvecLiteError
-    from retvec_lite.runtime import Prediction, TextClassifier
-    from retvec_lite.typos import mistype, mistype_many
+    from retvec_lite.runtime.text_classifier import Prediction, TextClassifier
 
 _MODULES: Final = {
-    "EncoderConfig": "config",
-    "Prediction": "runtime",
+    "EncoderConfig": "contract",
+    "Prediction": "runtime.text_classifier",
     "RetvecLiteError": "errors",
-    "TextClassifier": "runtime",
-    "mistype": "typos",
-    "mistype_many": "typos",
+    "TextClassifier": "runtime.text_classifier",
+    "mistype": "data.typos",
+    "mistype_many": "data.typos",
 }
 
 

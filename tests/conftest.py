@@ -8,7 +8,7 @@ from command_line import Main
 from hypothesis import settings
 from tiny_artifact import tiny_artifact
 
-from retvec_lite import cli
+from retvec_lite import __main__ as cli
 
 # Before the first test imports TensorFlow: one thread (tests are small, and their sums must not depend on the machine).
 for name, value in (("TF_NUM_INTRAOP_THREADS", "1"), ("TF_NUM_INTEROP_THREADS", "1"), ("TF_CPP_MIN_LOG_LEVEL", "2")):

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from retvec_lite.data.typos import mistype
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.typos import mistype
 
 
 def augmented_copies(texts: Sequence[str], settings: FitSettings) -> list[list[str]]:

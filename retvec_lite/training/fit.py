@@ -7,17 +7,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.characters import character_shapes
-from retvec_lite.config import BITS, EncoderConfig
-from retvec_lite.dataset import Dataset
-from retvec_lite.heads import HeadSpec, initial
+from retvec_lite.contract import BITS, EncoderConfig
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.typos import mistype_many
+from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS
+from retvec_lite.model.heads import HeadSpec, character_shapes, initial
 from retvec_lite.training.copies import augmented_copies
 from retvec_lite.training.epochs import PREDICTION_BATCH, Examples, HeldOut, Report, run_epochs, schedule_for
-from retvec_lite.training.grid import EIGHT_BITS, FOUR_BITS
 from retvec_lite.training.network import Network, class_weights
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.texts import EncodedTexts, embed_words, encode_texts
-from retvec_lite.typos import mistype_many
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words that early stopping and the final table look at."""

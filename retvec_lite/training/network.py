@@ -8,12 +8,11 @@ import numpy.typing as npt
 import tensorflow as tf
 from tensorflow import keras
 
-from retvec_lite.heads import HeadSpec
-from retvec_lite.modeling.classifier import embed_bits, word_vectors
-from retvec_lite.modeling.encoder import word_bits
-from retvec_lite.modeling.heads import head_logits, no_dropout, scan_lstm
+from retvec_lite.model.encoder_graph import word_bits
+from retvec_lite.model.grid import fake_quantize, snap
+from retvec_lite.model.heads import HeadSpec
+from retvec_lite.model.network_graph import embed_bits, head_logits, no_dropout, scan_lstm, word_vectors
 from retvec_lite.training.batches import Batch, in_order
-from retvec_lite.training.grid import fake_quantize, snap
 from retvec_lite.training.texts import Ids, Words
 
 Array = npt.NDArray[np.float32]

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from retvec_lite.config import EncoderConfig
-from retvec_lite.modeling.classifier import embed_bits
-from retvec_lite.modeling.encoder import encode_words, word_bits
-from retvec_lite.modeling.heads import Tensors
+from retvec_lite.contract import EncoderConfig
+from retvec_lite.model.encoder_graph import encode_words, word_bits
+from retvec_lite.model.network_graph import Tensors, embed_bits
 
 Ids = npt.NDArray[np.int32]
 Words = npt.NDArray[np.int32]

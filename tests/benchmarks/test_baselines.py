@@ -12,7 +12,7 @@ from baselines import SMALL, FastTextVectors, TableSize, Whitespace, eight_bit_r
 from fasttext_product import SUBWORDS, FastTextClassifier, prepared
 from systems import FASTTEXT, FASTTEXT_CLEAN, OURS, RAW, TUNED, V1, Plan, available, fingerprint, settings_of
 
-from retvec_lite.dataset import Dataset
+from retvec_lite.data.dataset import Dataset
 
 
 def test_words_are_lower_case_without_punctuation() -> None:

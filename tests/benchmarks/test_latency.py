@@ -11,8 +11,7 @@ from common import read_results, write_results
 from latency import Bench
 from latency_tables import Line, curve_plot, fitted_line, tables
 
-from retvec_lite.runtime import read_artifact
-from retvec_lite.signatures import classify_signatures
+from retvec_lite.runtime.artifact import classify_signatures, read_artifact
 
 Row = dict[str, Any]
 NOTHING: dict[str, list[Row]] = {step: [] for step in latency.STEPS}

@@ -49,8 +49,8 @@ def test_a_watch_ends_with_an_error(clock: SimpleNamespace) -> None:
 @pytest.mark.slow
 def test_every_step_of_a_training_is_counted() -> None:
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing is trained")
-    from retvec_lite.config import EncoderConfig
-    from retvec_lite.dataset import Dataset
+    from retvec_lite.contract import EncoderConfig
+    from retvec_lite.data.dataset import Dataset
     from retvec_lite.training import fit as fitting
     from retvec_lite.training.network import Network
     from retvec_lite.training.settings import FitSettings

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from narrow_embedding import main
 
-from retvec_lite.embedding_file import load_default_embedding, load_embedding
-from retvec_lite.reference import bits, embed
+from retvec_lite.contract import bits
+from retvec_lite.model.reference_network import embed
+from retvec_lite.model.weight_files import load_default_embedding, load_embedding
 
 
 def test_it_is_the_first_numbers_of_the_wide_one(tmp_path: Path) -> None:

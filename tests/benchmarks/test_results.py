@@ -8,7 +8,7 @@ from data_sets import load_task, sampled, sampled_of_each, script_of
 from plots import Point, curve_styles, draw_curves, draw_pareto, pareto_front
 from run import FOLDER, SCRIPTS
 
-from retvec_lite.heads import CnnHead
+from retvec_lite.model.heads import CnnHead
 
 
 def line_table(rows: list[Row]) -> str:

@@ -8,7 +8,7 @@ from baselines import FastTextVectors, TableSize, Whitespace
 from data_sets import Task
 from test_baselines import TinyFastText
 
-from retvec_lite.dataset import Dataset
+from retvec_lite.data.dataset import Dataset
 from retvec_lite.training.settings import FitSettings
 
 WORDS = {"food": ("bread", "cheese", "apple", "soup"), "play": ("music", "song", "radio", "guitar")}

@@ -4,9 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retvec_lite.config import EncoderConfig
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.android import find_android_files, write_android_assets
-from retvec_lite.converters.golden import check_golden, golden_bytes, golden_texts
+from retvec_lite.converters.parity.golden import check_golden, golden_bytes, golden_texts
 from retvec_lite.errors import RetvecLiteError
 
 CONFIG = EncoderConfig(max_chars=24, max_words=4)

@@ -11,17 +11,20 @@ import numpy as np
 import pytest
 from exported import EVERY_RECIPE, ORDERS, exports, texts_csv
 
-from retvec_lite.classifier_file import load_classifier
-from retvec_lite.cli import main
+from retvec_lite.__main__ import main
+from retvec_lite.cli import export as export_command
 from retvec_lite.converters import export as export_module
-from retvec_lite.converters import export_command, parity, verify
-from retvec_lite.converters.checks import Check, Difference, RuntimeResult
 from retvec_lite.converters.export import OWNED, export
-from retvec_lite.converters.flatbuffer import read_model
-from retvec_lite.converters.ops import check_operators
+from retvec_lite.converters.parity import tflite as parity
+from retvec_lite.converters.parity import verify
+from retvec_lite.converters.parity.checks import Check, Difference, RuntimeResult
 from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.converters.tflite.ops import check_operators
+from retvec_lite.converters.tflite.reading import read_model
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime import RUNTIMES, installed_runtimes, read_artifact
+from retvec_lite.model.weight_files import load_classifier
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 
 BOTH = set(installed_runtimes()) == set(RUNTIMES)
 PAIRS = [(head, recipe) for head, recipes in ORDERS.items() for recipe in recipes.split(",")]

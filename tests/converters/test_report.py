@@ -7,9 +7,9 @@ import pytest
 import standin
 from exported import exports
 
-from retvec_lite.converters.checks import Check, Difference, RuntimeResult
+from retvec_lite.converters.parity.checks import Check, Difference, RuntimeResult
+from retvec_lite.converters.parity.verify import ArtifactResult
 from retvec_lite.converters.report import Exported, Report, format_bound, format_value
-from retvec_lite.converters.verify import ArtifactResult
 
 
 @pytest.fixture(scope="module")

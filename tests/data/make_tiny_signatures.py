@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from retvec_lite.converters.tflite import Entry, to_tflite
+from retvec_lite.converters.tflite.convert import Entry, to_tflite
 
 
 def counts(points: tf.Tensor) -> tf.Tensor:

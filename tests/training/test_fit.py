@@ -12,10 +12,10 @@ import pytest
 from modeling_cases import SMALL_HEADS, random_embedding
 from tiny_data import QUICK, WORDS, tiny_dataset
 
-from retvec_lite.config import BITS, EncoderConfig
-from retvec_lite.converters.quantize import to_grid
+from retvec_lite.contract import BITS, EncoderConfig
+from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.heads import HeadSpec, PoolHead
+from retvec_lite.model.heads import HeadSpec, PoolHead
 from retvec_lite.training import fit as fit_module
 from retvec_lite.training.batches import Batch
 from retvec_lite.training.fit import VALIDATION_RATES, FitResult, fit

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from modeling_cases import random_embedding
 
-from retvec_lite import reference
-from retvec_lite.config import EncoderConfig, Piece
+from retvec_lite import contract
+from retvec_lite.contract import EncoderConfig, Piece
+from retvec_lite.model import reference_network
 from retvec_lite.training import texts as texts_module
 from retvec_lite.training.texts import codepoint_rows, count_words, embed_words, encode_texts, fitting_config
 
@@ -24,7 +25,7 @@ def test_rows_are_what_an_app_feeds(found: list[str]) -> None:
     rows = codepoint_rows(found, 33)
     assert rows.shape == (len(found), 33) and rows.dtype == np.int32
     for row, text in zip(rows, found, strict=True):
-        np.testing.assert_array_equal(row, reference.codepoints(text, 33))
+        np.testing.assert_array_equal(row, contract.codepoints(text, 33))
 
 
 def assert_words(found: list[str], config: EncoderConfig) -> None:
@@ -34,7 +35,7 @@ def assert_words(found: list[str], config: EncoderConfig) -> None:
     assert len(np.unique(encoded.words, axis=0)) == len(encoded.words), "every distinct word stands there once"
     assert set(encoded.ids.ravel()) | {0} == set(range(len(encoded.words)))
     for ids, text in zip(encoded.ids, found, strict=True):
-        expected = reference.words(reference.codepoints(text, config.max_chars), config)
+        expected = contract.words(contract.codepoints(text, config.max_chars), config)
         np.testing.assert_array_equal(encoded.words[ids], expected)
         np.testing.assert_array_equal(ids != 0, expected[:, 0] != 0)
 
@@ -73,14 +74,14 @@ def test_word_vectors_are_the_oracle_s(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = embed_words(encoded.words, random_embedding().weights, seen.append)
     assert vectors.dtype == np.float16 and sum(seen) == len(encoded.words) == len(vectors) and len(seen) > 1
     assert not vectors[0].any()
-    expected = reference.embed(reference.bits(encoded.words), random_embedding().weights)
+    expected = reference_network.embed(contract.bits(encoded.words), random_embedding().weights)
     np.testing.assert_allclose(vectors[1:], expected[1:], atol=6e-4)  # float16 below 1: half a step is 2.4e-4
-    np.testing.assert_array_equal(embed_words(encoded.words, {}), reference.bits(encoded.words))
+    np.testing.assert_array_equal(embed_words(encoded.words, {}), contract.bits(encoded.words))
 
 
 def test_words_are_counted_beyond_every_limit() -> None:
     config = EncoderConfig(max_chars=1, max_words=1)
-    expected = [reference.count_pieces([ord(char) for char in text], config) for text in TEXTS]
+    expected = [contract.count_pieces([ord(char) for char in text], config) for text in TEXTS]
     assert count_words(TEXTS, config).tolist() == expected
     assert count_words(["w " * 2047 + "漢" * 9], config).tolist() == [2047 + 2], "the first 4,096 code points"
 

@@ -8,15 +8,17 @@ import pytest
 from modeling_cases import random_embedding
 from tiny_data import QUICK, WORDS, tiny_dataset
 
-from retvec_lite import reference, reference_heads
-from retvec_lite.classifier_file import FILE_NAME, load_classifier
-from retvec_lite.dataset import Dataset, split
+from retvec_lite import contract
+from retvec_lite.cli.train import _validation
+from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training import train as train_module
+from retvec_lite.model import reference_network
+from retvec_lite.model.weight_files import CLASSIFIER_FILE as FILE_NAME
+from retvec_lite.model.weight_files import load_classifier
+from retvec_lite.training import trainer as train_module
 from retvec_lite.training.fit import VALIDATION_RATES
 from retvec_lite.training.settings import FitSettings, recommended
-from retvec_lite.training.train import Trained, choose_embedding, train
-from retvec_lite.training.train_command import _validation
+from retvec_lite.training.trainer import Trained, choose_embedding, train
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +45,8 @@ def test_the_oracle_scores_the_file_as_training_did(trained: Trained, tmp_path: 
     _, validation = split(tiny_dataset(60), 0.25, QUICK.seed)
     right = 0
     for text, label in zip(validation.texts, validation.labels, strict=True):
-        slots = reference.words(reference.codepoints(text, classifier.encoder.max_chars), classifier.encoder)
-        found = reference_heads.probabilities(slots, classifier.head, classifier.weights)
+        slots = contract.words(contract.codepoints(text, classifier.encoder.max_chars), classifier.encoder)
+        found = reference_network.probabilities(slots, classifier.head, classifier.weights)
         right += classifier.labels[int(np.argmax(found))] == label
     assert right / len(validation) == pytest.approx(trained.validation[0.0].accuracy, abs=0.5 / len(validation))
 

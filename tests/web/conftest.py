@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import browser
 from tiny_artifact import MODEL, tiny_artifact, tiny_metadata
 
-from retvec_lite.config import EncoderConfig
-from retvec_lite.starter_data import load_starter
-from retvec_lite.typos import mistype
+from retvec_lite.contract import EncoderConfig
+from retvec_lite.data.dataset import load_starter
+from retvec_lite.data.typos import mistype
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

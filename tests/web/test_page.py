@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import PICTURES, ROOT, WEB_DEMO, Vitest
 
-from retvec_lite.commands.demo_page import page_files
+from retvec_lite.playground import page_files
 
 
 def test_the_unit_tests_of_the_page(vitest: Vitest, typo_vectors: Path) -> None:

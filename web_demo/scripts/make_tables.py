@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from retvec_lite import typos
-from retvec_lite.config import BITS, CONTRACT_VERSION, INVISIBLE, SEPARATORS
-from retvec_lite.training.homoglyph import homoglyphs
+from retvec_lite.contract import BITS, CONTRACT_VERSION, INVISIBLE, SEPARATORS
+from retvec_lite.data import typos
+from retvec_lite.pretraining.homoglyph import homoglyphs
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "tables.json"
 

@@ -1,0 +1,336 @@
+"""Golden texts: what every artifact is run on, and `golden.json`, what an app's own test compares itself with.
+
+The texts are chosen for where implementations differ: every bit at every character position, odd code points, each kind of
+separator, scripts written without spaces, too long words and texts. They follow from the encoder's config alone.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite import contract
+from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig
+from retvec_lite.converters.parity.oracle import Sample
+from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.artifact import short_signatures
+
+FORMAT: Final = "retvec-lite-golden"
+VERSION: Final = 1
+
+BIT_TEXTS: Final = "bits:"
+"""How the names of those texts begin whose words set bits that no other text sets together."""
+
+_BY_HIGHEST_BIT: Final[tuple[tuple[int, ...], ...]] = (
+    (0x1,),
+    (0x2, 0x3),
+    (0x4, 0x6, 0x5),
+    (0xE, 0x8, 0xF),
+    (0x1B, 0x10, 0x1F),
+    (0x21, 0x35, 0x2D, 0x3F, 0x30),
+    tuple(map(ord, "bTazQ")),
+    tuple(map(ord, "éßÑçö")),
+    tuple(map(ord, "ďłžŏƀ")),
+    tuple(map(ord, "αωΩșə")),
+    tuple(map(ord, "жЯשعյ")),
+    tuple(map(ord, "हिकதഴ")),
+    tuple(map(ord, "გლቀệᏀ")),
+    tuple(map(ord, "→∑€♥☃")),
+    tuple(map(ord, "䷀䷁䷂䷿䷊")),
+    tuple(map(ord, "한국ꀀ힣ﬁ")),
+    tuple(map(ord, "😀🚀𐍈𝔸🇫")),
+    (0x20000, 0x2A6D6, 0x30000),
+    (0x40000, 0x4ABCD, 0x55555),
+    (0x80000, 0x8F00D, 0x9AAAA),
+    (0x100000, 0x10FFFD, 0x10FFFF),
+)
+"""Code points by their highest set bit. Stacked they are triangular, so they tell all 21 weights of a position apart. They
+belong to scripts with spaces (U+4DC0 stands amid Han, yet is a symbol), so that a word can be as long as a slot; there is
+none such for bit 17, whose planes are Han as a whole."""
+
+_BIT_17_IN_WORDS: Final = (0x60000, 0x7ABCD, 0x65555)
+"""Bit 17 at every position, with bit 18 beside it."""
+
+_EVEN: Final = (0x62, 0x3A4, 0x1F680)
+"""Code points whose last bit is 0."""
+
+_TEXTS: Final[Mapping[str, str]] = {
+    "empty": "",
+    "only spaces": " " * 40,
+    "one letter": "a",
+    "plain English": "Where is my parcel? It should have arrived yesterday.",
+    "upper case": "WHERE IS MY PARCEL? IT SHOULD HAVE ARRIVED YESTERDAY.",
+    "typos": "Wehre is my parcle? It shuold have arived yestreday.",
+    "leet": "Wh3r3 15 my p4rc31? FR33 M0N3Y!!! cl1ck h3re",
+    "homoglyphs": "Wһеrе іѕ mу раrсеl? Fгее mопеу ⅽⅼіⅽk ｈｅｒｅ",
+    "combining marks": "Wh\u0315e\u0301r\u0323e\u0300 is my p\u0334a\u0336r\u0337c\u0338e\u0302l e\u0301 \u00e9",
+    "zalgo": "h\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309\u030a\u030b\u030c\u030d\u030e\u030f\u0310i",
+    "digits": "0123456789 ٠١٢٣٤٥٦٧٨٩ ०१२३४५६७८९ ０１２３ ½ Ⅷ 1,234.56 +49-170/1234567",
+    "url": "see https://www.example.com/a/very/long/path?query=string&other=1#fragment or mail first.last@example.org",
+    "punctuation": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ «» “” ‘’ … – — ¿¡ ・ 。、",
+    "new lines and tabs": "first\nsecond\r\nthird\tfourth\x0bfifth\x0csixth",
+    "German": "Donaudampfschifffahrtsgesellschaft überprüft Straßenverkehrsordnung",
+    "French": "Où est mon colis\u202f? C’était prévu à l’été.",
+    "Russian": "Где моя посылка? Достопримечательности превосходительства",
+    "Greek": "Πού είναι το δέμα μου; Ηλεκτροεγκεφαλογράφημα",
+    "Turkish": "İstanbul'dan ılık IŞIK Çekoslovakyalılaştıramadıklarımızdan",
+    "Vietnamese": "Đơn hàng của tôi ở đâu rồi?",
+    "Hindi": "मेरा पार्सल कहाँ है? धन्यवाद",
+    "Korean": "내 소포는 어디에 있나요? 안녕하세요",
+    "Georgian and Amharic": "სად არის ჩემი ამანათი? ጥቅሌ የት ነው?",
+    "Arabic": "أين طردي؟ كان يجب أن يصل أمس، وبالإستقلاليتهم",
+    "Hebrew": "איפה החבילה שלי? שָׁלוֹם",
+    "right to left with controls": "\u202bأين\u202c \u2067שלום\u2069 \u200eabc\u200f \u202edef\u202c",
+    "Chinese": "我的包裹在哪里？昨天就应该到了。",
+    "Chinese, one character": "好",
+    "Japanese": "荷物はどこですか？カタカナとﾊﾝｶｸ、ー々〆もある。",
+    "marks of Han and kana": "〇々〆〡〸〻 〼〱〳〴〵ゝゞヽヾヿ・ㇰ゙゚ 漢々ゝヽー",
+    "Thai": "พัสดุของฉันอยู่ที่ไหน ขอบคุณมากครับ",
+    "Lao": "ພັດສະດຸຂອງຂ້ອຍຢູ່ໃສ",
+    "Khmer": "កញ្ចប់របស់ខ្ញុំនៅឯណា",
+    "Myanmar": "ကျွန်ုပ်၏ပါဆယ်ဘယ်မှာလဲ",
+    "unspaced scripts mixed with Latin": "iPhone手机15Pro很好 ไทยThaiไทย漢字かなคำlaoລາວ khmerខ្មែរ中mမြန်မာ9",
+    "Han beyond the BMP": "𠀀𠮷𪛖a𰀀𱍊 𠮷野家",
+    "emoji": "👍 great 😀😀😀 thanks🙏🏽 ❤️‍🔥",
+    "emoji joined by ZWJ": "👩‍👩‍👧‍👦 👨🏿‍🚒 🏳️‍🌈x🧑‍💻 👩‍❤️‍💋‍👨",
+    "flags and keycaps": "🇩🇪🇫🇷 🇯🇵 🏴󠁧󠁢󠁳󠁣󠁴󠁿 1️⃣ #️⃣",
+    "highest code point": "a\U0010ffff \U0010ffff\U0010ffffb",
+    "replacement character": "a\ufffdb \ufffd \ufffe\uffff",
+    "every separator alone": "".join(map(chr, SEPARATORS)),
+    "near separators": "a\x08b\x0ec\x1cd\x1fe\x84f\x86g\u180eh\u200bi\u2060j\ufeffk\u115fl\u3164m\u2800n",
+    "invisible characters alone": "".join(map(chr, INVISIBLE)) + " " + "".join(map(chr, INVISIBLE)),
+    "invisible characters between Han": "我\u200b的\u2060包\ufeff裹",
+    "NUL inside": "before\0after\0\0end",
+    "10,000 characters": ("The quick brown fox jumps over the lazy dog. " * 223)[:10_000],
+    "10,000 characters, one word": "abcdefghij" * 1_000,
+}
+
+_VALUES: Final[Mapping[str, tuple[int, ...]]] = {
+    "unpaired surrogates": (0x61, 0xD800, 0x62, 0x20, 0xDBFF, 0xDC00, 0x20, 0xDFFF, 0xD83D, 0xDE00, 0x63),
+    "negative values": (0x61, -1, 0x62, 0x20, -(2**31), -2, 0x20, -0x61, -0x20, -256, -65536, 0x63),
+    "huge values": (
+        0x61,
+        0x110000,
+        0x62,
+        0x20,
+        2**31 - 1,
+        2**30,
+        0x20,
+        2**24 + 0x61,
+        2**21,
+        0x1FFFFF,
+        0x7F000020,
+        0x63,
+    ),
+    "around the surrogates": (0xD7FF, 0x20, 0xE000, 0x20, 0xD800, 0x20, 0xDFFF),
+}
+"""What no string holds, but an int32 input can."""
+
+
+@dataclass(frozen=True)
+class GoldenText:
+    """One golden text: `codepoints` is the model's input, int32 `[max_chars]`; `text` is None where no string gives it."""
+
+    name: str
+    text: str | None
+    codepoints: npt.NDArray[np.int32]
+
+
+def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
+    """The golden texts of a config, always the same in the same order, with distinct names."""
+    length = config.word_length
+    texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
+    texts["words as long as a slot"] = " ".join(("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length] for i in range(3))
+    texts["words one longer than a slot"] = " ".join(
+        ("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length + 1] for i in range(3)
+    )
+    texts["more words than slots"] = " ".join(f"{index % 10}" for index in range(config.max_words + 3))
+    texts["Chinese, more pieces than slots"] = "".join(chr(0x4E00 + 7 * index) for index in range(config.max_words + 9))
+    texts |= dict(_limit_texts(config))
+    rows = [GoldenText(name, text, contract.codepoints(text, config.max_chars)) for name, text in texts.items()]
+    for name, values in {**_VALUES, **dict(_limit_values(config))}.items():
+        row = np.zeros(config.max_chars, np.int32)
+        row[: len(values)] = values[: config.max_chars]
+        rows.append(GoldenText(name, None, row))
+    return tuple(rows)
+
+
+def edge_sample(config: EncoderConfig) -> Sample:
+    """Texts with the first and last code point of every range that the contract knows, and their neighbours outside.
+
+    A graph keeps the ranges as constants. The golden texts hold characters of all of them, but not every edge: with every edge,
+    `golden.json` would grow by a quarter under the default config.
+    """
+    alone = [(code, code) for code in (*SEPARATORS, *INVISIBLE)]
+    ranges = [
+        *alone,
+        *(found for script in UNSPACED.values() for found in script),
+        (0xD800, 0xDFFF),
+        (0, MAX_CODE_POINT),
+    ]
+    edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
+    # Three of a kind tell all cutting rules apart; they and their neighbours ask for five slots at most.
+    together = max(1, min(config.max_words // 5, config.max_chars // 6))
+    names, rows = [], []
+    for start in range(0, len(edges), together):
+        part = edges[start : start + together]
+        values = [value for code in part for value in (0x61, code, code, code, 0x62, 0x20)]
+        row = np.zeros(config.max_chars, np.int32)
+        row[: len(values)] = values[: config.max_chars]
+        names.append(f"around {', '.join(f'U+{code & 0xFFFFFFFF:04X}' for code in part)}")
+        rows.append(row)
+    return Sample.of(names, rows, config)
+
+
+def golden_bytes(
+    config: EncoderConfig,
+    labels: Sequence[str],
+    texts: Sequence[GoldenText],
+    probabilities: Mapping[str, npt.NDArray[np.float32]],
+    tolerances: Mapping[str, float] | None = None,
+) -> bytes:
+    """`golden.json`: one line for each case, so that differences can be read.
+
+    Probabilities have two digits more than the tolerance, which keeps the file small with many labels.
+
+    Args:
+        config: the contract.
+        labels: the classes, in the order of the probabilities.
+        texts: from `golden_texts`.
+        probabilities: by recipe, what the file must answer: float32 `[texts, classes]` of the reference run with the
+            file's own weights. Core ML's packages have keys of their own, `coreml-<recipe>`.
+        tolerances: how far an answer may be off, for each key of `probabilities`; those of the recipes by default.
+    """
+    if tolerances is None:
+        tolerances = {recipe: find_recipe(recipe).parity_tolerance for recipe in probabilities}
+    head: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "encoder": config.to_dict(),
+        "labels": list(labels),
+        "tolerance": {recipe: tolerances[recipe] for recipe in sorted(probabilities)},
+    }
+    decimals = {recipe: 2 - math.floor(math.log10(bound)) for recipe, bound in head["tolerance"].items()}
+    cases = []
+    for index, text in enumerate(texts):
+        slots = contract.words(text.codepoints, config)
+        case = {
+            "name": text.name,
+            "text": text.text,
+            "codepoints": np.trim_zeros(text.codepoints, "b").tolist(),
+            "words": slots[slots[:, 0] != 0].tolist(),
+            "probabilities": {
+                recipe: [round(value, decimals[recipe]) for value in table[index].tolist()]
+                for recipe, table in sorted(probabilities.items())
+            },
+        }
+        cases.append(json.dumps(case, separators=(",", ":")))
+    lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2] + ',\n "cases": [\n' + ",\n".join(cases) + "\n ]\n}\n"
+    return lines.encode()
+
+
+def check_golden(data: bytes, expected: bytes) -> None:
+    """Make sure that a `golden.json` says what `golden_bytes` gives now, up to a fifth of the tolerance.
+
+    Raises:
+        RetvecLiteError: names the first part that differs.
+    """
+    wanted = json.loads(expected)
+    try:
+        found = json.loads(data)
+        cases = {case["name"]: case for case in found["cases"]}
+        about = {key: value for key, value in found.items() if key != "cases"}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise RetvecLiteError(f"Expected golden.json as export writes it, received {error}.") from error
+    # A folder may have lost an artifact: what is expected of the others is still there.
+    tolerance = about.get("tolerance")
+    if isinstance(tolerance, dict):
+        about["tolerance"] = {recipe: bound for recipe, bound in tolerance.items() if recipe in wanted["tolerance"]}
+    for key, value in wanted.items():
+        if key != "cases" and about.get(key) != value:
+            raise RetvecLiteError(f"Expected golden.json to have the {key} {value!r}, received {about.get(key)!r}.")
+    for case in wanted["cases"]:
+        problem = _case_problem(case, cases.get(case["name"]), wanted["tolerance"])
+        if problem:
+            raise RetvecLiteError(
+                f"Expected golden.json to hold the case {case['name']!r} of the reference: {problem}."
+            )
+
+
+def _case_problem(wanted: dict[str, Any], found: Any, tolerance: Mapping[str, float]) -> str | None:
+    if not isinstance(found, dict):
+        return "it is missing"
+    for key in ("text", "codepoints", "words"):
+        if found.get(key) != wanted[key]:
+            return f"its {key} are different"
+    for recipe, values in wanted["probabilities"].items():
+        try:
+            given = np.array(found["probabilities"][recipe], np.float64)
+            near = given.shape == (len(values),) and bool(np.abs(given - values).max() <= tolerance[recipe] / 5)
+        except (KeyError, TypeError, ValueError):
+            near = False
+        if not near:
+            return f"its probabilities for {recipe} are different"
+    return None
+
+
+def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
+    """Texts whose words set every bit at every position to 0 and to 1, as many words in one as it has room for."""
+    length = min(config.word_length, config.max_chars)
+    pools = [*_BY_HIGHEST_BIT, _BIT_17_IN_WORDS, _EVEN]
+    words = [
+        "".join(chr(pool[(place + turn) % len(pool)]) for place in range(length)) for turn, pool in enumerate(pools)
+    ]
+    together = max(1, min(config.max_words, (config.max_chars + 1) // (length + 1)))
+    # Han words ask for more than one slot: a whole text for each.
+    han = words.pop(17)
+    yield f"{BIT_TEXTS} highest bit 17, Han", han
+    for number, start in enumerate(range(0, len(words), together), start=1):
+        yield f"{BIT_TEXTS} every bit at every position, part {number}", " ".join(words[start : start + together])
+
+
+def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
+    """Every separator and every invisible character where it matters, in as many texts as the slots and input ask for."""
+    separated = [f"w{chr(65 + index)}{chr(code)}" for index, code in enumerate(SEPARATORS)]
+    together = max(1, min(config.max_words - 1, (config.max_chars - len("end")) // 3))
+    for name, part in _parts("every separator between words", separated, together):
+        yield name, "".join(part) + "end"
+    hidden = [f"fr{chr(code)}ee{index}" for index, code in enumerate(INVISIBLE)]
+    together = max(1, min(config.max_words, (config.max_chars + 1) // (max(map(len, hidden)) + 1)))
+    for name, part in _parts("every invisible character inside a word", hidden, together):
+        yield name, " ".join(part)
+
+
+def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
+    """Texts that just fit into a signature for short texts, and that just do not: by slots, and by code points."""
+    for signature in short_signatures(config):
+        slots, chars = signature.max_words, signature.max_chars
+        for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
+            yield f"{signature.name}: {limit}", " ".join(chr(0x61 + index % 26) for index in range(count))
+            yield f"{signature.name}: {limit}, Han", "".join(chr(0x4E00 + 7 * index) for index in range(count))
+        for count, limit in ((chars, "as many code points as it takes"), (chars + 1, "one code point more")):
+            yield f"{signature.name}: {limit}", ("abcdefghijklmnop " * chars)[: count - 1] + "z"
+            yield f"{signature.name}: {limit}, spaces last", "early".ljust(count)
+        yield f"{signature.name}: a word behind its end", "early".ljust(chars) + " late"
+
+
+def _limit_values(config: EncoderConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The same by slots, of values that are no code points."""
+    for signature in short_signatures(config):
+        for count, limit in (
+            (signature.max_words, "as many slots as it has"),
+            (signature.max_words + 1, "one slot more"),
+        ):
+            values = tuple(value for index in range(count) for value in (-(7**index) % 2**32 - 2**31, 0x20))
+            yield f"{signature.name}: {limit}, hostile", values
+
+
+def _parts(name: str, items: Sequence[str], together: int) -> Iterator[tuple[str, Sequence[str]]]:
+    """The items in groups of `together`, named apart where there is more than one group."""
+    for number, start in enumerate(range(0, len(items), together), start=1):
+        yield name if together >= len(items) else f"{name}, part {number}", items[start : start + together]

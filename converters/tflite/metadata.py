@@ -1,0 +1,215 @@
+"""What an exported file says about itself: standard TFLite metadata, and labels and contract in a zip behind the model.
+
+The tables are those of the published schema, version 1.1.0 of
+https://github.com/tensorflow/tflite-support/blob/master/tensorflow_lite_support/metadata/metadata_schema.fbs; the package
+that generates them (tflite-support) is no longer maintained and has no wheels for current Pythons. The zip is appended, as
+the official tool does it: `unzip`, Python's `zipfile` and the platforms' metadata readers open the .tflite itself.
+"""
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import flatbuffers
+
+from retvec_lite.converters.tflite.editing import add_buffer, pack, schema, unpack
+from retvec_lite.converters.tflite.reading import Table, read_model
+from retvec_lite.errors import RetvecLiteError
+
+LABELS_NAME: Final = "labels.txt"
+JSON_NAME: Final = "retvec_lite.json"
+
+_BUFFER_NAME: Final = "TFLITE_METADATA"
+_IDENTIFIER: Final = b"M001"
+_MIN_PARSER_VERSION: Final = "1.0.0"
+"""No field or type newer than the first schema is used."""
+
+_UNKNOWN_FILE, _TENSOR_AXIS_LABELS = 0, 2
+_FEATURE_PROPERTIES: Final = 1
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """The words of the metadata: `name` and `description` of the model, its `version`, `author` and `license`."""
+
+    name: str
+    description: str
+    version: str
+    author: str
+    license: str
+
+
+@dataclass(frozen=True)
+class TensorAbout:
+    """What the metadata says about an input or output; `files` are (name, is it the axis labels)."""
+
+    name: str
+    description: str
+    files: tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Standard metadata as read back: `about`, the parser version it asks for, inputs and outputs, files of the model."""
+
+    about: About
+    min_parser_version: str
+    inputs: tuple[TensorAbout, ...]
+    outputs: tuple[TensorAbout, ...]
+    files: tuple[str, ...]
+
+
+def attach_metadata(model: bytes, about: About, labels: Sequence[str], details: Mapping[str, Any]) -> bytes:
+    """A model with its metadata, `labels.txt` and `retvec_lite.json`.
+
+    Args:
+        model: a .tflite with one input and one output; metadata and a zip tail that it has already are replaced.
+        about: the words.
+        labels: class names, in the order of the outputs; they hold no line breaks.
+        details: JSON-ready content of `retvec_lite.json`. `model_sha256`, the SHA-256 of all bytes before the zip, is added.
+
+    Returns:
+        The file, the same bytes for the same arguments.
+
+    Raises:
+        RetvecLiteError: when a label would not survive as one line, or the number of labels is not that of the outputs.
+    """
+    graph = read_model(model).graphs[0]
+    classes = graph.tensors[graph.outputs[0]].shape[-1]
+    if classes != len(labels):
+        raise RetvecLiteError(f"Expected {classes} labels, one for each output, received {len(labels)}.")
+    for label in labels:
+        if label.splitlines() != [label]:
+            raise RetvecLiteError(f"Expected labels of one line, received {label!r}.")
+    edited = unpack(model)
+    entry = schema().MetadataT()
+    entry.name = _BUFFER_NAME
+    entry.buffer = add_buffer(edited, _metadata_buffer(about, graph.tensors[graph.inputs[0]].shape[-1]))
+    edited.metadata = [entry]
+    described = pack(edited)
+    contents = json.dumps(
+        {**details, "model_sha256": hashlib.sha256(described).hexdigest()}, ensure_ascii=False, indent=1, sort_keys=True
+    )
+    return _with_files(described, {JSON_NAME: contents + "\n", LABELS_NAME: "\n".join(labels) + "\n"})
+
+
+def read_metadata(data: bytes) -> Metadata:
+    """The standard metadata of a .tflite of any origin.
+
+    Raises:
+        RetvecLiteError: when it is no TFLite model or carries no metadata of this schema.
+    """
+    buffer = read_model(data).metadata.get(_BUFFER_NAME)
+    if buffer is None or bytes(buffer[4:8]) != _IDENTIFIER:
+        raise RetvecLiteError(
+            f"Expected a model with standard TFLite metadata ({_BUFFER_NAME}), received one without it."
+        )
+    root = Table.root(buffer)
+    graph = next(iter(root.tables(3)), None)
+    return Metadata(
+        About(
+            name=root.text(0), description=root.text(1), version=root.text(2), author=root.text(4), license=root.text(5)
+        ),
+        root.text(7),
+        tuple(_read_tensor(tensor) for tensor in graph.tables(2)) if graph else (),
+        tuple(_read_tensor(tensor) for tensor in graph.tables(3)) if graph else (),
+        tuple(file.text(0) for file in root.tables(6)),
+    )
+
+
+def _read_tensor(table: Table) -> TensorAbout:
+    files = tuple((file.text(0), file.number(2, "b") == _TENSOR_AXIS_LABELS) for file in table.tables(6))
+    return TensorAbout(table.text(0), table.text(1), files)
+
+
+def _metadata_buffer(about: About, max_chars: int) -> bytes:
+    builder = flatbuffers.Builder(1024)
+    labels = _file(
+        builder, LABELS_NAME, "The classes, one a line, in the order of the probabilities.", _TENSOR_AXIS_LABELS
+    )
+    details = _file(builder, JSON_NAME, "The text-to-words contract, labels and origin of the model.", _UNKNOWN_FILE)
+    codepoints = _tensor(
+        builder,
+        "codepoints",
+        f"The text as Unicode code points: int32, the first {max_chars}, zeros behind the end. No tokenizer is needed.",
+        [],
+    )
+    probabilities = _tensor(builder, "probabilities", "The probability of each label; they add up to 1.", [labels])
+    graph = _table(
+        builder,
+        7,
+        {0: builder.CreateString("classify"), 2: _vector(builder, [codepoints]), 3: _vector(builder, [probabilities])},
+    )
+    model = _table(
+        builder,
+        8,
+        {
+            0: builder.CreateString(about.name),
+            1: builder.CreateString(about.description),
+            2: builder.CreateString(about.version),
+            3: _vector(builder, [graph]),
+            4: builder.CreateString(about.author),
+            5: builder.CreateString(about.license),
+            6: _vector(builder, [details]),
+            7: builder.CreateString(_MIN_PARSER_VERSION),
+        },
+    )
+    builder.Finish(model, _IDENTIFIER)
+    return bytes(builder.Output())
+
+
+def _tensor(builder: flatbuffers.Builder, name: str, description: str, files: list[int]) -> int:
+    """A `TensorMetadata` whose content is plain numbers (`FeatureProperties`, an empty table)."""
+    properties = _table(builder, 0, {})
+    builder.StartObject(2)
+    builder.PrependUint8Slot(0, _FEATURE_PROPERTIES, 0)
+    builder.PrependUOffsetTRelativeSlot(1, properties, 0)
+    content = int(builder.EndObject())
+    fields = {0: builder.CreateString(name), 1: builder.CreateString(description), 3: content}
+    if files:
+        fields[6] = _vector(builder, files)
+    return _table(builder, 7, fields)
+
+
+def _file(builder: flatbuffers.Builder, name: str, description: str, kind: int) -> int:
+    """An `AssociatedFile`."""
+    named, described = builder.CreateString(name), builder.CreateString(description)
+    builder.StartObject(4)
+    builder.PrependUOffsetTRelativeSlot(0, named, 0)
+    builder.PrependUOffsetTRelativeSlot(1, described, 0)
+    builder.PrependInt8Slot(2, kind, _UNKNOWN_FILE)
+    return int(builder.EndObject())
+
+
+def _table(builder: flatbuffers.Builder, slots: int, fields: Mapping[int, int]) -> int:
+    """A table whose fields are all offsets, by field number."""
+    builder.StartObject(slots)
+    for field, offset in fields.items():
+        builder.PrependUOffsetTRelativeSlot(field, offset, 0)
+    return int(builder.EndObject())
+
+
+def _vector(builder: flatbuffers.Builder, offsets: Sequence[int]) -> int:
+    builder.StartVector(4, len(offsets), 4)
+    for offset in reversed(offsets):
+        builder.PrependUOffsetTRelative(offset)
+    return int(builder.EndVector())
+
+
+def _with_files(model: bytes, files: Mapping[str, str]) -> bytes:
+    """The model and, behind it, an uncompressed zip whose offsets count from the start of the file."""
+    target = io.BytesIO(model)
+    target.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            # Otherwise zipfile writes down the system it runs on.
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, content.encode())
+    return target.getvalue()

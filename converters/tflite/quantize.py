@@ -1,0 +1,281 @@
+"""Quantizing the network of a float32 .tflite, and nothing else of it.
+
+Post-training tools quantize whatever they recognize, the code-point arithmetic of the encoder included, and their dynamic
+recipes write operator versions that old runtimes load and compute wrongly (DESIGN.md, section 2). So this is done here, on
+the finished float32 file: the matrices behind the tensor `bits` are replaced, with the operator versions that the schema's
+own tool assigns (https://github.com/tensorflow/tensorflow/blob/master/tensorflow/lite/tools/versioning/op_version.cc), so
+that a runtime which cannot compute them refuses the file instead of guessing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.tflite.editing import add_buffer, name_of, pack, schema, unpack
+from retvec_lite.converters.tflite.ops import ALLOWED, LITERT_ONLY, check_operators
+from retvec_lite.converters.tflite.reading import read_model
+
+Floats = npt.NDArray[np.float32]
+
+_FULLY_CONNECTED: Final = ALLOWED["FULLY_CONNECTED"].code
+_CONV_2D: Final = ALLOWED["CONV_2D"].code
+_DEPTHWISE_CONV_2D: Final = ALLOWED["DEPTHWISE_CONV_2D"].code
+_LSTM: Final = ALLOWED["UNIDIRECTIONAL_SEQUENCE_LSTM"].code
+_DEQUANTIZE: Final = ALLOWED["DEQUANTIZE"].code
+
+_WEIGHTS: Final[Mapping[int, tuple[range, int]]] = {
+    _FULLY_CONNECTED: (range(1, 2), 0),
+    _CONV_2D: (range(1, 2), 0),
+    _DEPTHWISE_CONV_2D: (range(1, 2), 3),
+    _LSTM: (range(1, 9), 0),
+}
+"""Operator code -> which inputs are matrices, and along which of their axes the outputs lie (a scale for each)."""
+
+_DYNAMIC_VERSION: Final[Mapping[tuple[int, str], int]] = {
+    (_FULLY_CONNECTED, "int8"): 12,
+    (_FULLY_CONNECTED, "int4"): 12,
+    (_CONV_2D, "int8"): 5,
+    (_LSTM, "int8"): 2,
+}
+"""Operators with a kernel for float32 inputs and integer weights, and its version.
+
+One scale per output, but for the LSTM, whose kernel reads the first scale only and answers nonsense when there are more.
+The schema's tool gives int4 weights no version of their own; 12 keeps them from runtimes that are older than the kernel.
+"""
+
+_CLIPPING: Final = np.linspace(1.0, 0.6, 41, dtype=np.float32)
+"""Shares of a row's largest value tried as the end of the 4-bit range; the one with the least squared error wins."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A quantized matrix: what the file keeps, and how."""
+
+    kind: str
+    data: bytes
+    scales: Floats
+    axis: int
+
+
+def quantize(model: bytes, recipe: str) -> bytes:
+    """A float32 model under another recipe.
+
+    Args:
+        model: what `to_tflite` gave: float32 weights, the network's input named `bits`, no zip tail.
+        recipe: a name out of `RECIPES`.
+
+    Returns:
+        The quantized model, the same bytes for the same input.
+
+    Raises:
+        RetvecLiteError: for an unknown recipe, a graph without a tensor `bits`, or an operator off the allow-list.
+    """
+    chosen = find_recipe(recipe)
+    if chosen.weights == "float32":
+        return model
+    edited = unpack(model)
+    matrices = _Matrices()
+    for graph, parsed in zip(edited.subgraphs, read_model(model).graphs, strict=True):
+        _Network(edited, graph, chosen, matrices).rewrite(parsed.behind(parsed.index("bits")))
+    quantized = pack(edited)
+    check_operators(read_model(quantized), LITERT_ONLY if chosen.oldest_runtime[0] == "ai-edge-litert" else None)
+    return quantized
+
+
+def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Symmetric integers and scales for a matrix: values ~ integers * scales.
+
+    Weights that lie on a 4-bit grid already (trained for it: a multiple of -7..7 of one number per output) are recognized
+    and kept exactly, in 8 bits as well. For all others 8 bits use the full range; 4 bits the clipping with the least error.
+
+    Args:
+        values: float32 matrix.
+        bits: 8 or 4.
+        axis: a scale for each index of this axis; None: one for all.
+
+    Returns:
+        int8 array of the shape of `values`, and float32 scales `[values.shape[axis]]`, or `[1]`.
+    """
+    rows = values.reshape(1, -1) if axis is None else np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+    largest = np.abs(rows).max(axis=1)
+    seventh = np.where(largest > 0, largest / np.float32(7), np.float32(1)).astype(np.float32)
+    # The training's own step, times seven and divided by seven, may have moved by one unit in the last place.
+    candidates = [
+        (seventh, 7),
+        (np.nextafter(seventh, np.float32(0)), 7),
+        (np.nextafter(seventh, np.float32(np.inf)), 7),
+    ]
+    if bits == 8:
+        full = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
+        candidates.append((full, 127))
+    else:
+        candidates += [(seventh * share, 7) for share in _CLIPPING[1:]]
+
+    best = np.full(len(rows), np.inf, np.float32)
+    integers, scales = np.zeros(rows.shape, np.int8), np.ones(len(rows), np.float32)
+    for scale, limit in candidates:
+        rounded = np.clip(np.rint(rows / scale[:, None]), -limit, limit).astype(np.float32)
+        error = np.square(rounded * scale[:, None] - rows).sum(axis=1, dtype=np.float32)
+        better = error < best
+        best[better], scales[better] = error[better], scale[better]
+        integers[better] = rounded[better].astype(np.int8)
+    if axis is None:
+        return integers.reshape(values.shape), scales
+    moved = np.moveaxis(values, axis, 0).shape
+    return np.ascontiguousarray(np.moveaxis(integers.reshape(moved), 0, axis)), scales
+
+
+class _Matrices:
+    """What the graphs of one model share: matrices that are rounded once."""
+
+    def __init__(self) -> None:
+        self._stored: dict[tuple[int, tuple[int, ...], str, int | None], _Stored] = {}
+
+    def stored(self, buffer: int, values: Floats, kind: str, axis: int | None) -> _Stored:
+        """`values` of a buffer in the form `kind`."""
+        key = (buffer, values.shape, kind, axis)
+        if key not in self._stored:
+            lean = _half(values) if kind == "float16" else _integers(values, kind, axis)
+            self._stored[key] = lean
+        return self._stored[key]
+
+
+class _Network:
+    """The edit of one graph; a matrix that several operators share is stored once."""
+
+    def __init__(self, model: Any, graph: Any, recipe: Recipe, matrices: _Matrices) -> None:
+        self._model = model
+        self._graph = graph
+        self._recipe = recipe
+        self._matrices = matrices
+        self._stored: dict[_Key, int] = {}
+        self._floats: dict[_Key, int] = {}
+
+    def rewrite(self, network: frozenset[int]) -> None:
+        """Replace the matrices of the operators at the positions `network`."""
+        ordered = []
+        for position, operator in enumerate(self._graph.operators):
+            if position in network:
+                ordered += self._rewrite(operator)
+            ordered.append(operator)
+        self._graph.operators = ordered
+
+    def _rewrite(self, operator: Any) -> list[Any]:
+        """Quantize the constants of one operator; returns the DEQUANTIZE operators to put in front of it."""
+        code = self._model.operatorCodes[operator.opcodeIndex].builtinCode
+        # Other constants, such as learned positions, stay as they are: tflite-runtime 2.14 adds up wrongly what XNNPACK unpacked from
+        # fewer bits (probabilities off by 8e-3 in 24 slots of 128, right without XNNPACK).
+        if code not in _WEIGHTS:
+            return []
+        places, axis = _WEIGHTS[code]
+        inputs = np.array(operator.inputs)
+        added: list[Any] = []
+        version = None
+        for place in places:
+            values = self._constant(inputs[place])
+            if values is None:
+                continue
+            kind = self._recipe.weights
+            if kind == "int4" and code == _FULLY_CONNECTED and values.shape[-1] % 2:
+                # XNNPACK takes no odd number of 4-bit inputs and leaves them to a kernel that is several times slower: the character
+                # features' 63, 8 kB instead of 4.
+                kind = "int8"
+            version = _DYNAMIC_VERSION.get((code, kind)) if self._recipe.dynamic else None
+            index, buffer = inputs[place], self._graph.tensors[inputs[place]].buffer
+            if version is not None:
+                stored = self._matrices.stored(buffer, values, kind, None if code == _LSTM else axis)
+                inputs[place] = self._store(index, stored)
+                continue
+            inputs[place] = self._dequantized(index, self._matrices.stored(buffer, values, kind, axis), added)
+        if version is not None:
+            operator.opcodeIndex = self._operator_code(code, version)
+        operator.inputs = inputs
+        return added
+
+    def _constant(self, index: int) -> Floats | None:
+        """A stored float32 tensor's values; None for any other tensor."""
+        if index < 0:
+            return None
+        tensor = self._graph.tensors[index]
+        data = self._model.buffers[tensor.buffer].data
+        if tensor.type != schema().TensorType.FLOAT32 or data is None or len(data) == 0:
+            return None
+        return np.frombuffer(bytes(data), "<f4").reshape(tensor.shape)
+
+    def _store(self, index: int, stored: _Stored) -> int:
+        """The index of a new constant that takes the place of tensor `index`, or of the one made before."""
+        tensor = self._graph.tensors[index]
+        key = _key(tensor, stored)
+        if key not in self._stored:
+            generated = schema()
+            made = generated.TensorT()
+            made.name, made.shape, made.hasRank = name_of(tensor), tensor.shape, tensor.hasRank
+            made.type = getattr(generated.TensorType, stored.kind)
+            made.buffer = add_buffer(self._model, stored.data)
+            if stored.scales.size:
+                made.quantization = generated.QuantizationParametersT()
+                made.quantization.scale = stored.scales
+                made.quantization.zeroPoint = np.zeros(stored.scales.size, np.int64)
+                made.quantization.quantizedDimension = stored.axis
+            self._graph.tensors.append(made)
+            self._stored[key] = len(self._graph.tensors) - 1
+        return self._stored[key]
+
+    def _dequantized(self, index: int, stored: _Stored, added: list[Any]) -> int:
+        """The index of the float32 result of a DEQUANTIZE of the stored tensor, which is put into `added` when new."""
+        source = self._store(index, stored)
+        key = _key(self._graph.tensors[index], stored)
+        if key not in self._floats:
+            generated = schema()
+            tensor = self._graph.tensors[index]
+            made = generated.TensorT()
+            made.name, made.shape, made.hasRank = f"{name_of(tensor)}/float32", tensor.shape, tensor.hasRank
+            made.type = generated.TensorType.FLOAT32
+            self._graph.tensors.append(made)
+            self._floats[key] = len(self._graph.tensors) - 1
+
+            versions = {"FLOAT16": 3, "INT4": 6, "INT8": 5 if stored.scales.size > 1 else 2}
+            operator = generated.OperatorT()
+            operator.opcodeIndex = self._operator_code(_DEQUANTIZE, versions[stored.kind])
+            operator.inputs = np.array([source], np.int32)
+            operator.outputs = np.array([self._floats[key]], np.int32)
+            operator.builtinOptionsType = generated.BuiltinOptions.DequantizeOptions
+            operator.builtinOptions = generated.DequantizeOptionsT()
+            added.append(operator)
+        return self._floats[key]
+
+    def _operator_code(self, code: int, version: int) -> int:
+        for index, known in enumerate(self._model.operatorCodes):
+            if known.builtinCode == code and known.version == version:
+                return index
+        made = schema().OperatorCodeT()
+        made.builtinCode, made.version = code, version
+        made.deprecatedBuiltinCode = min(code, 127)
+        self._model.operatorCodes.append(made)
+        return len(self._model.operatorCodes) - 1
+
+
+_Key = tuple[int, tuple[int, ...], str, int]
+
+
+def _key(tensor: Any, stored: _Stored) -> _Key:
+    """Tells the quantized forms of one graph's tensors apart. Equal contents share a buffer, whatever their shapes."""
+    return int(tensor.buffer), tuple(map(int, tensor.shape)), stored.kind, len(stored.scales)
+
+
+def _half(values: Floats) -> _Stored:
+    return _Stored("FLOAT16", values.astype("<f2").tobytes(), np.zeros(0, np.float32), 0)
+
+
+def _integers(values: Floats, kind: str, axis: int | None) -> _Stored:
+    integers, scales = to_grid(values, 4 if kind == "int4" else 8, axis)
+    if kind == "int8":
+        return _Stored("INT8", integers.tobytes(), scales, axis or 0)
+    nibbles = integers.reshape(-1).view(np.uint8) & 0x0F
+    if nibbles.size % 2:
+        nibbles = np.append(nibbles, np.uint8(0))
+    return _Stored("INT4", (nibbles[0::2] | nibbles[1::2] << 4).tobytes(), scales, axis or 0)

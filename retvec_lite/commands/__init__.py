@@ -1,1 +1,0 @@
-"""The light commands, one module each: `add_arguments(parser)` and `run(args) -> exit code`."""

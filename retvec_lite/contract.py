@@ -1,0 +1,306 @@
+"""The frozen contract between text and words: what every artifact carries and every runtime checks.
+
+The same text must mean the same words in training, in every exported file and on every runtime. Everything that decides
+this stands in one validated, JSON-serializable object, `EncoderConfig`, together with the pinned character sets below.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.errors import RetvecLiteError
+
+CONTRACT_VERSION: Final = 1
+"""Version of the text-to-words contract. A runtime refuses an artifact that carries another one."""
+
+MAX_CODE_POINT: Final = 0x10FFFF
+REPLACEMENT: Final = 0xFFFD
+"""What stands in for a value that is no Unicode scalar value (Unicode 16, section 3.9, U+FFFD substitution)."""
+
+BITS: Final = 21
+"""Binary digits per code point: 2**21 > 0x10FFFF, so the paper's 24 digits have three that are always zero."""
+
+SEPARATORS: Final[tuple[int, ...]] = (
+    *range(0x09, 0x0E),
+    0x20,
+    0x85,
+    0xA0,
+    0x1680,
+    *range(0x2000, 0x200B),
+    0x2028,
+    0x2029,
+    0x202F,
+    0x205F,
+    0x3000,
+)
+"""The 25 code points with the property White_Space (Unicode 16 PropList.txt). U+0000, the padding, separates as well."""
+
+INVISIBLE: Final[tuple[int, ...]] = (
+    0x00AD,
+    0x061C,
+    0x180E,
+    *range(0x200B, 0x2010),
+    *range(0x202A, 0x202F),
+    *range(0x2060, 0x2065),
+    *range(0x2066, 0x206A),
+    0xFEFF,
+)
+"""Soft hyphen, zero-width space / non-joiner / joiner, Mongolian vowel separator, word joiner and the invisible operators,
+bidirectional controls (UAX 9), byte order mark: dropped before words are cut, because spam hides words with them."""
+
+HAN_RANGES: Final[tuple[tuple[int, int], ...]] = (
+    (0x2E80, 0x2FDF),
+    (0x3005, 0x3007),
+    (0x3021, 0x3029),
+    (0x3038, 0x303B),
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
+"""Han (first, last), whole blocks so that unassigned code points of today stay in their script."""
+
+KANA_RANGES: Final[tuple[tuple[int, int], ...]] = (
+    (0x3031, 0x3035),
+    (0x303C, 0x303C),
+    (0x3040, 0x30FA),
+    (0x30FC, 0x30FF),
+    (0x31F0, 0x31FF),
+    (0xFF66, 0xFF9F),
+    (0x1AFF0, 0x1B16F),
+)
+"""Hiragana and Katakana with their marks (first, last); the middle dot U+30FB is punctuation."""
+
+SEA_RANGES: Final[tuple[tuple[int, int], ...]] = (
+    (0x0E00, 0x0EFF),
+    (0x1000, 0x109F),
+    (0x1780, 0x17FF),
+    (0x19E0, 0x19FF),
+    (0xA9E0, 0xA9FF),
+    (0xAA60, 0xAA7F),
+)
+"""Thai, Lao, Myanmar and Khmer (first, last): the South-East Asian scripts written without spaces between words."""
+
+
+UNSPACED: Final[Mapping[str, tuple[tuple[int, int], ...]]] = {
+    "han_piece": HAN_RANGES,
+    "kana_piece": KANA_RANGES,
+    "sea_piece": SEA_RANGES,
+}
+"""The classes of unspaced scripts: the field of `EncoderConfig` that says how each is cut, and its code points."""
+
+
+class Piece(NamedTuple):
+    """How a run of an unspaced script is cut: pieces of `length` code points, a new one every `step` of them.
+
+    `step == length` cuts the run into neighbours; `step < length` makes pieces overlap. A piece that would bring no code
+    point that an earlier piece of its run has not shown is not made, so `Piece(2, 1)` gives n - 1 pairs for n > 1.
+    """
+
+    length: int
+    step: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EncoderConfig:
+    """From code points to words (contract, section 1.1 of the design). Immutable, validated, exact JSON round trip.
+
+    Attributes:
+        max_chars: length N of the int32 code-point input; longer texts are cut, shorter ones zero-padded.
+        max_words: word slots W; what does not fit is not encoded.
+        word_length: code points per slot.
+        overflow: `wrap` continues a longer word in the next slot, `truncate` drops its rest (the paper's rule).
+        drop_invisible: drop the code points of `INVISIBLE` before words are cut.
+        han_piece: how runs of Han are cut; None treats them like every other script.
+        kana_piece: the same for Hiragana and Katakana.
+        sea_piece: the same for Thai, Lao, Khmer and Myanmar.
+        contract_version: `CONTRACT_VERSION` of the code that wrote the object.
+
+    Raises:
+        RetvecLiteError: on construction, for a value out of range or an unknown contract version.
+    """
+
+    max_chars: int = 512
+    max_words: int = 64
+    word_length: int = 16
+    overflow: Literal["wrap", "truncate"] = "wrap"
+    drop_invisible: bool = True
+    han_piece: Piece | None = Piece(1, 1)
+    kana_piece: Piece | None = Piece(2, 1)
+    sea_piece: Piece | None = Piece(6, 3)
+    contract_version: int = CONTRACT_VERSION
+
+    def __post_init__(self) -> None:
+        _check_version(self.contract_version)
+        for name, low, high in (("max_chars", 1, 65536), ("max_words", 1, 4096), ("word_length", 1, 64)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise RetvecLiteError(f"Expected {name} to be an integer from {low} to {high}, received {value!r}.")
+        if self.overflow not in ("wrap", "truncate"):
+            raise RetvecLiteError(f"Expected overflow to be 'wrap' or 'truncate', received {self.overflow!r}.")
+        if not isinstance(self.drop_invisible, bool):
+            raise RetvecLiteError(f"Expected drop_invisible to be true or false, received {self.drop_invisible!r}.")
+        for name in UNSPACED:
+            piece = getattr(self, name)
+            if piece is None:
+                continue
+            if not (
+                isinstance(piece, tuple)
+                and len(piece) == 2
+                and all(isinstance(part, int) and not isinstance(part, bool) for part in piece)
+                and 1 <= piece[1] <= piece[0] <= self.word_length
+            ):
+                raise RetvecLiteError(
+                    f"Expected {name} to be null or [length, step] with 1 <= step <= length <= word_length "
+                    f"({self.word_length}), received {piece!r}."
+                )
+            object.__setattr__(self, name, Piece(*piece))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready values; `from_dict` gives back an equal object."""
+        fields = dataclasses.asdict(self)
+        for name in UNSPACED:
+            fields[name] = None if fields[name] is None else list(fields[name])
+        return fields
+
+    def to_json(self) -> str:
+        """One line of JSON with sorted keys, the same bytes for equal objects."""
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "EncoderConfig":
+        """Rebuild from `to_dict`'s values.
+
+        Raises:
+            RetvecLiteError: for a missing or unknown field, a bad value, or another contract version.
+        """
+        _check_version(fields.get("contract_version"))
+        expected = {field.name for field in dataclasses.fields(cls)}
+        if set(fields) != expected:
+            raise RetvecLiteError(
+                f"Expected the encoder config to have the fields {', '.join(sorted(expected))}, "
+                f"received {', '.join(sorted(fields))}."
+            )
+        values = dict(fields)
+        for name in UNSPACED:
+            if isinstance(values[name], list):
+                values[name] = tuple(values[name])
+        return cls(**values)
+
+    @classmethod
+    def from_json(cls, text: str) -> "EncoderConfig":
+        """Rebuild from `to_json`'s text; raises RetvecLiteError like `from_dict`, and for text that is no JSON object."""
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise RetvecLiteError(f"Expected the encoder config as a JSON object, received {text[:80]!r}.") from error
+        if not isinstance(fields, dict):
+            raise RetvecLiteError(f"Expected the encoder config as a JSON object, received {text[:80]!r}.")
+        return cls.from_dict(fields)
+
+
+def _check_version(version: object) -> None:
+    # True and 1.0 equal 1 in Python, and nowhere else.
+    if type(version) is not int or version != CONTRACT_VERSION:
+        raise RetvecLiteError(
+            f"Expected contract version {CONTRACT_VERSION}, received {version!r}: "
+            "use the retvec-lite release that wrote the file, or export it again."
+        )
+
+
+FloatArray = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int32]
+
+_SEPARATING = frozenset((0, *SEPARATORS))
+_DROPPED = frozenset(INVISIBLE)
+
+
+def codepoints(text: str, max_chars: int) -> IntArray:
+    """What an app feeds the model: `text`'s code points, cut or zero-padded, int32 `[max_chars]`."""
+    padded = np.zeros(max_chars, np.int32)
+    values = [ord(char) for char in text[:max_chars]]
+    padded[: len(values)] = values
+    return padded
+
+
+def words(values: Sequence[int] | IntArray, config: EncoderConfig) -> IntArray:
+    """Contract rules 1 to 5: the word slots of one text.
+
+    Args:
+        values: code points, any int32 values, shape `[config.max_chars]`.
+        config: the contract's parameters.
+
+    Returns:
+        int32 `[max_words, word_length]`, zero-padded; a slot is empty exactly when its first code point is 0.
+    """
+    slots = np.zeros((config.max_words, config.word_length), np.int32)
+    for index, piece in enumerate(_pieces([int(value) for value in values], config)[: config.max_words]):
+        slots[index, : len(piece)] = piece
+    return slots
+
+
+def count_pieces(values: Sequence[int], config: EncoderConfig) -> int:
+    """How many word slots a text asks for, before `max_words` cuts it."""
+    return len(_pieces(list(values), config))
+
+
+def bits(slots: IntArray) -> FloatArray:
+    """Contract rule 6: every code point as its 21 binary digits, most significant first.
+
+    Args:
+        slots: int32 `[words, word_length]`, Unicode scalar values.
+
+    Returns:
+        float32 `[words, word_length * 21]` of zeros and ones.
+    """
+    digits = (slots[:, :, None].astype(np.int64) >> np.arange(BITS - 1, -1, -1)) & 1
+    return digits.reshape(len(slots), -1).astype(np.float32)
+
+
+def _pieces(values: list[int], config: EncoderConfig) -> list[list[int]]:
+    """Every piece of a text, in order: sanitize, drop, cut into runs of one script, cut runs into pieces."""
+    pieces: list[list[int]] = []
+    run: list[int] = []
+    run_script: str | None = None
+    for value in values:
+        char = _sanitize(value)
+        if config.drop_invisible and char in _DROPPED:
+            continue
+        script = _script(char, config)
+        if script != run_script:
+            pieces.extend(_cut(run, run_script, config))
+            run, run_script = [], script
+        run.append(char)
+    pieces.extend(_cut(run, run_script, config))
+    return pieces
+
+
+def _sanitize(value: int) -> int:
+    is_scalar = 0 <= value <= MAX_CODE_POINT and not 0xD800 <= value <= 0xDFFF
+    return value if is_scalar else REPLACEMENT
+
+
+def _script(char: int, config: EncoderConfig) -> str | None:
+    """Which cutting rule a character falls under; None for a separator."""
+    if char in _SEPARATING:
+        return None
+    for script, ranges in UNSPACED.items():
+        if getattr(config, script) and any(first <= char <= last for first, last in ranges):
+            return script
+    return "spaced"
+
+
+def _cut(run: list[int], script: str | None, config: EncoderConfig) -> list[list[int]]:
+    if script is None:
+        return []
+    if script == "spaced" and config.overflow == "truncate":
+        return [run[: config.word_length]]
+    whole = Piece(config.word_length, config.word_length)
+    length, step = whole if script == "spaced" else getattr(config, script)
+    overlap = length - step
+    starts = [start for start in range(0, len(run), step) if start == 0 or start + overlap < len(run)]
+    return [run[start : start + length] for start in starts]

@@ -1,0 +1,1 @@
+"""Labelled texts, typos, and scores. NumPy only."""

@@ -1,0 +1,214 @@
+"""Seeded random typos: what training texts are augmented with and what the typo curve of a report is measured on.
+
+A typo changes one character of one word (RETVec, arXiv:2302.09207, section 4: random insertion, deletion, substitution,
+transposition, and neighbouring keys). The same seed gives the same typos on every platform and every Python version:
+only `random.Random.random` is drawn from (the one generator whose sequence Python promises to keep) and the alphabets are
+pinned below.
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from retvec_lite.contract import INVISIBLE, SEPARATORS
+from retvec_lite.errors import RetvecLiteError
+
+TYPO_KINDS: Final = ("insert", "delete", "substitute", "swap", "neighbor_key")
+"""The kinds of typo: a letter too many, a character lost, a letter for another one, two neighbouring characters swapped,
+the neighbouring key hit (within the letters or within the digits of a QWERTY keyboard, upper and lower case kept)."""
+
+_INSERT, _DELETE, _SUBSTITUTE, _SWAP, _NEIGHBOR_KEY = TYPO_KINDS
+
+_LATIN: Final = "abcdefghijklmnopqrstuvwxyz"
+_DIGITS: Final = "0123456789"
+
+
+class _Script(NamedTuple):
+    """The characters first..last are mistyped with the letters of `alphabet`, given as hexadecimal spans."""
+
+    first: int
+    last: int
+    alphabet: str
+
+
+# The first row that holds a character decides. The alphabets are the letters and vowel signs in everyday use.
+_SCRIPTS: Final = (
+    _Script(0x0030, 0x0039, "0030-0039"),  # digits
+    _Script(0x0041, 0x005A, "0061-007a"),  # Latin
+    _Script(0x0061, 0x007A, "0061-007a"),
+    _Script(0x00C0, 0x00D6, "0061-007a"),  # ... with marks
+    _Script(0x00D8, 0x00F6, "0061-007a"),
+    _Script(0x00F8, 0x024F, "0061-007a"),
+    _Script(0x1E00, 0x1EFF, "0061-007a"),
+    _Script(0x0386, 0x03FF, "03b1-03c1 03c3-03c9"),  # Greek
+    _Script(0x1F00, 0x1FFF, "03b1-03c1 03c3-03c9"),
+    _Script(0x0400, 0x052F, "0430-044f"),  # Cyrillic
+    _Script(0x0531, 0x0556, "0561-0586"),  # Armenian
+    _Script(0x0561, 0x0586, "0561-0586"),
+    _Script(0x05D0, 0x05EA, "05d0-05ea"),  # Hebrew
+    _Script(0x0660, 0x0669, "0660-0669"),  # Arabic digits
+    _Script(0x06F0, 0x06F9, "06f0-06f9"),
+    _Script(0x0620, 0x06FF, "0621-063a 0641-064a"),  # Arabic
+    _Script(0x0966, 0x096F, "0966-096f"),  # Devanagari digits
+    _Script(0x0900, 0x097F, "0902-0903 0905-090b 090f-0910 0913-0928 092a-0930 0932 0935-0939 093e-0943 0947-0948 094b-094d"),
+    _Script(0x0980, 0x09FF, "0985-098b 098f-0990 0993-09a8 09aa-09b0 09b2 09b6-09b9 09be-09c3 09c7-09c8 09cb-09cd"),
+    _Script(0x0A00, 0x0A7F, "0a05-0a0a 0a0f-0a10 0a13-0a28 0a2a-0a30 0a32 0a35 0a38-0a39 0a3e-0a42 0a47-0a48 0a4b-0a4d"),
+    _Script(0x0A80, 0x0AFF, "0a85-0a8b 0a8f-0a90 0a93-0aa8 0aaa-0ab0 0ab2-0ab3 0ab5-0ab9 0abe-0ac3 0ac7-0ac8 0acb-0acd"),
+    _Script(0x0B00, 0x0B7F, "0b05-0b0b 0b0f-0b10 0b13-0b28 0b2a-0b30 0b32-0b33 0b36-0b39 0b3e-0b43 0b47-0b48 0b4b-0b4d"),
+    _Script(0x0B80, 0x0BFF, "0b85-0b8a 0b8e-0b90 0b92-0b95 0b99-0b9a 0b9c 0b9e-0b9f 0ba3-0ba4 0ba8-0baa 0bae-0bb5 0bbe-0bc2"),
+    _Script(0x0C00, 0x0C7F, "0c05-0c0b 0c0e-0c10 0c12-0c28 0c2a-0c33 0c35-0c39 0c3e-0c43 0c46-0c48 0c4a-0c4d"),
+    _Script(0x0C80, 0x0CFF, "0c85-0c8b 0c8e-0c90 0c92-0ca8 0caa-0cb3 0cb5-0cb9 0cbe-0cc3 0cc6-0cc8 0cca-0ccd"),
+    _Script(0x0D00, 0x0D7F, "0d05-0d0b 0d0e-0d10 0d12-0d28 0d2a-0d39 0d3e-0d43 0d46-0d48 0d4a-0d4d 0d7a-0d7e"),
+    _Script(0x0D80, 0x0DFF, "0d85-0d8d 0d91-0d96 0d9a-0db1 0db3-0dbb 0dbd 0dc0-0dc6 0dca 0dcf-0dd4 0dd6 0dd9-0dde"),
+    _Script(0x0E00, 0x0E7F, "0e01-0e2e 0e30-0e39 0e40-0e44 0e48-0e49"),  # Thai
+    _Script(0x0E80, 0x0EFF, "0e81-0e82 0e84 0e87-0e88 0e94-0e97 0e99-0e9f 0ea1-0ea3 0eaa-0eab 0ead-0eae 0eb0-0eb9 0ec0-0ec4"),
+    _Script(0x1000, 0x109F, "1000-1021 102b-1032 1036-103e"),  # Myanmar
+    _Script(0x10D0, 0x10FA, "10d0-10f0"),  # Georgian
+    _Script(0x1780, 0x17DD, "1780-17a2 17b6-17c8 17d2"),  # Khmer
+    _Script(0x3041, 0x309F, "3042 3044 3046 3048 304a-3062 3064-3082 3084 3086 3088-308d 308f 3092-3093"),  # Hiragana
+    _Script(0x30A1, 0x30FE, "30a2 30a4 30a6 30a8 30aa-30c2 30c4-30e2 30e4 30e6 30e8-30ed 30ef 30f2-30f3"),  # Katakana
+)  # fmt: skip
+
+_ROWS: Final = (("qwertyuiop", 0.0), ("asdfghjkl", 0.25), ("zxcvbnm", 0.75))
+"""The letter rows of a QWERTY keyboard and how far each is shifted to the right, in key widths (ISO/IEC 9995-2)."""
+
+
+def _spans(spans: str) -> str:
+    characters = []
+    for span in spans.split():
+        first, _, last = span.partition("-")
+        characters += [chr(code) for code in range(int(first, 16), int(last or first, 16) + 1)]
+    return "".join(characters)
+
+
+def _neighbor_keys() -> dict[str, str]:
+    place = {key: (column + shift, row) for row, (keys, shift) in enumerate(_ROWS) for column, key in enumerate(keys)}
+    neighbors = {
+        key: "".join(
+            other
+            for other, (x2, y2) in place.items()
+            if other != key and ((y1 == y2 and abs(x1 - x2) == 1) or (abs(y1 - y2) == 1 and abs(x1 - x2) < 1))
+        )
+        for key, (x1, y1) in place.items()
+    }
+    neighbors.update({key.upper(): others.upper() for key, others in list(neighbors.items())})
+    row = "1234567890"
+    neighbors.update({key: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for at, key in enumerate(row)})
+    return neighbors
+
+
+_NEIGHBORS: Final = _neighbor_keys()
+_HIDDEN: Final = frozenset({0, *SEPARATORS, *INVISIBLE, *range(0xD800, 0xE000)})
+
+
+class _Letters(dict[str, str]):
+    """Character -> the letters of its own script and case; empty where there is none (punctuation). Filled on demand."""
+
+    def __missing__(self, character: str) -> str:
+        letters = self[character] = self._find(ord(character))
+        return letters
+
+    @staticmethod
+    def _find(code: int) -> str:
+        for script in _SCRIPTS:
+            if script.first <= code <= script.last:
+                letters = _spans(script.alphabet)
+                return letters.upper() if chr(code).isupper() else letters
+        # Large scripts (Han, Hangul) and emoji: the 16 code points around, which there mostly share a radical, the
+        # first sounds or the theme. Blocks that hold a space or an invisible character would change the words.
+        nearby = range(code & ~15, (code & ~15) + 16)
+        return "" if code < 0x80 or not _HIDDEN.isdisjoint(nearby) else "".join(map(chr, nearby))
+
+
+_LETTERS: Final = _Letters()
+_split: Final = re.compile("([\0" + "".join(map(chr, SEPARATORS)) + "]+)").split
+
+
+def _draw(character: str, word: str, draw: Callable[[], float]) -> str:
+    """A letter that fits beside `character`, or, where that has no script, beside the first of the word that has one."""
+    letters = _LETTERS[character]
+    if not letters:
+        letters = next(filter(None, map(_LETTERS.__getitem__, word)), _LATIN)
+    return letters[int(draw() * len(letters))]
+
+
+def _mistype_word(word: str, kind: str, draw: Callable[[], float]) -> str:
+    length = len(word)
+    if kind == _INSERT:
+        at = int(draw() * (length + 1))
+        return word[:at] + _draw(word[at - 1 if at else 0], word, draw) + word[at:]
+    if kind == _SWAP and length > 1:
+        at = int(draw() * (length - 1))
+        if word[at] == word[at + 1]:
+            places = [place for place in range(length - 1) if word[place] != word[place + 1]]
+            if not places:
+                return _mistype_word(word, _SUBSTITUTE, draw)
+            at = places[int(draw() * len(places))]
+        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    at = int(draw() * length)
+    if kind == _DELETE and length > 1:
+        return word[:at] + word[at + 1 :]
+    old = word[at]
+    if kind == _NEIGHBOR_KEY and old in _NEIGHBORS:
+        keys = _NEIGHBORS[old]
+        return word[:at] + keys[int(draw() * len(keys))] + word[at + 1 :]
+    new = old
+    while new == old:
+        new = _draw(old, word, draw)
+    return word[:at] + new + word[at + 1 :]
+
+
+def _mistype(text: str, rate: float, kinds: Sequence[str], draw: Callable[[], float]) -> str:
+    pieces = _split(text)  # word, gap, word, ..., word; only the first and the last word can be empty
+    start, stop = 0 if pieces[0] else 2, len(pieces) if pieces[-1] else len(pieces) - 2
+    words = (stop - start + 1) // 2
+    chosen = min(words, int(rate * words + draw()))
+    for at in range(start, stop, 2):
+        if chosen <= 0:
+            break
+        if draw() * words < chosen:  # selection sampling: exactly `chosen` words, every set of them equally likely
+            pieces[at] = _mistype_word(pieces[at], kinds[int(draw() * len(kinds))], draw)
+            chosen -= 1
+        words -= 1
+    return "".join(pieces)
+
+
+def _generator(seed: int | random.Random, rate: float, kinds: Sequence[str]) -> random.Random:
+    if not 0.0 <= rate <= 1.0:
+        raise RetvecLiteError(f"Expected the typo rate to be a share of the words from 0 to 1, received {rate!r}.")
+    if isinstance(kinds, str) or not kinds or any(kind not in TYPO_KINDS for kind in kinds):
+        raise RetvecLiteError(f"Expected typo kinds out of {', '.join(TYPO_KINDS)}, received {kinds!r}.")
+    return seed if isinstance(seed, random.Random) else random.Random(seed)
+
+
+def mistype(text: str, rate: float, seed: int | random.Random, kinds: Sequence[str] = TYPO_KINDS) -> str:
+    """Mistype a share of the words of a text.
+
+    Words are the runs between the separators of the contract; the gaps stay as they are, and no word appears or
+    disappears. A chosen word gets exactly one typo and always comes out different. A word for which the kind is
+    impossible (deleting from a word of one character, swapping within "aaa", a key that is not on the keyboard) gets a
+    substitution instead.
+
+    Args:
+        text: any text.
+        rate: share of the words from 0 to 1; 1 (100 %) means every word. Of n words, rate * n are mistyped, rounded up
+            or down at random so that the mean over many texts is exact.
+        seed: an integer, or a generator to go on drawing from.
+        kinds: the kinds to draw from, each equally likely.
+
+    Returns:
+        The mistyped text.
+
+    Raises:
+        RetvecLiteError: for a rate outside 0..1 or an unknown kind.
+    """
+    return _mistype(text, rate, kinds, _generator(seed, rate, kinds).random)
+
+
+def mistype_many(
+    texts: Iterable[str], rate: float, seed: int | random.Random, kinds: Sequence[str] = TYPO_KINDS
+) -> list[str]:
+    """`mistype` for many texts with one generator: the result depends on the seed and on the order of the texts."""
+    draw = _generator(seed, rate, kinds).random
+    return [_mistype(text, rate, kinds, draw) for text in texts]

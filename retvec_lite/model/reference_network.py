@@ -1,0 +1,208 @@
+"""The network in plain NumPy: bits -> word embedding -> head -> probabilities. What every artifact is compared with."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import (
+    BITS,
+    FloatArray,
+    IntArray,
+    bits,
+)
+from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+
+Weights = Mapping[str, FloatArray]
+
+
+def embed(word_bits: FloatArray, weights: Weights) -> FloatArray:
+    """The word embedding of section 1.2 (RETVec, NeurIPS 2023, section 3.2): dense GELU, dense GELU, dense tanh.
+
+    Args:
+        word_bits: float32 `[words, word_length * 21]`.
+        weights: `embedding/dense_{0,1,2}/{kernel,bias}`; without them the embedding is RETVec-raw, the bits themselves.
+
+    Returns:
+        float32 `[words, dimension]`.
+    """
+    if "embedding/dense_0/kernel" not in weights:
+        return word_bits
+    hidden = gelu(dense(word_bits, weights, "embedding/dense_0"))
+    hidden = gelu(dense(hidden, weights, "embedding/dense_1"))
+    return np.tanh(dense(hidden, weights, "embedding/dense_2"))
+
+
+def word_vectors(word_bits: FloatArray, embedding: FloatArray, weights: Weights) -> FloatArray:
+    """What the head reads of each word: the embedding, and character features where a classifier has them.
+
+    A feature is the largest response of a filter to any window of neighbouring characters, through tanh (Kim et al. 2016,
+    https://arxiv.org/abs/1508.06615, section 2.2). Beyond the ends of the slot are zeros.
+
+    Args:
+        word_bits: float32 `[words, word_length * 21]`.
+        embedding: float32 `[words, dimension]`, what `embed` gave for them.
+        weights: `characters/kernel` `[window * 21, filters]` and `characters/bias`; without them there are no such features.
+
+    Returns:
+        float32 `[words, dimension + filters]`.
+    """
+    if "characters/kernel" not in weights:
+        return embedding
+    width = weights["characters/kernel"].shape[0]
+    beyond = width // BITS // 2 * BITS
+    padded = np.pad(word_bits, ((0, 0), (beyond, beyond)))
+    responses = [
+        dense(padded[:, start : start + width], weights, "characters") for start in range(0, word_bits.shape[1], BITS)
+    ]
+    return np.concatenate([embedding, np.tanh(np.max(responses, axis=0))], axis=1)
+
+
+def dense(inputs: FloatArray, weights: Weights, name: str) -> FloatArray:
+    """`inputs @ kernel + bias`, computed in float64 so that the oracle's own rounding does not blur a bound of 1e-5."""
+    product = inputs.astype(np.float64) @ weights[f"{name}/kernel"].astype(np.float64)
+    return (product + weights[f"{name}/bias"]).astype(np.float32)
+
+
+def gelu(inputs: FloatArray) -> FloatArray:
+    """Exact GELU, x * (1 + erf(x / sqrt 2)) / 2 (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415)."""
+    erf = np.frompyfunc(math.erf, 1, 1)(inputs.astype(np.float64) / math.sqrt(2.0)).astype(np.float64)
+    activated: FloatArray = (0.5 * inputs * (1.0 + erf)).astype(np.float32)
+    return activated
+
+
+Mask = npt.NDArray[np.bool_]
+
+
+def probabilities(slots: IntArray, head: HeadSpec, weights: Weights) -> FloatArray:
+    """Label probabilities of one text.
+
+    Args:
+        slots: int32 `[max_words, word_length]` from `reference.words`.
+        head: which head, with its sizes.
+        weights: the classifier's weights, `embedding/...`, `characters/...` where there are any, and `head/...`.
+
+    Returns:
+        float32 `[classes]`, summing to 1.
+    """
+    digits = bits(slots)
+    vectors = word_vectors(digits, embed(digits, weights), weights)
+    logits = head_logits(vectors, slots[:, 0] != 0, head, weights)
+    shifted = np.exp((logits - logits.max()).astype(np.float64))
+    shares: FloatArray = (shifted / shifted.sum()).astype(np.float32)
+    return shares
+
+
+def head_logits(embeddings: FloatArray, mask: Mask, head: HeadSpec, weights: Weights) -> FloatArray:
+    """float32 `[classes]` from word embeddings `[words, dimension]` and the mask of the slots in use `[words]`."""
+    present = (embeddings * mask[:, None]).astype(np.float32)
+    match head:
+        case PoolHead():
+            hidden = _word(present, weights)
+        case CnnHead():
+            hidden, mask = _cnn(_word(present, weights) * mask[:, None], mask, head, weights)
+        case RnnHead():
+            hidden = _lstm(dense(_word(present, weights), weights, "head/projection") * mask[:, None], head, weights)
+        case BertHead():
+            hidden = _bert(present, mask, head, weights)
+        case _:
+            raise TypeError(f"Expected one of the heads of retvec_lite.heads, received {head!r}.")
+    logits: FloatArray = dense(_mean_and_max(hidden, mask)[None], weights, "head/logits")[0]
+    return logits
+
+
+def _word(values: FloatArray, weights: Weights) -> FloatArray:
+    """float32 `[words, hidden]`: each word by itself."""
+    return gelu(dense(values, weights, "head/word"))
+
+
+def _mean_and_max(values: FloatArray, mask: Mask) -> FloatArray:
+    """float32 `[2 * width]`; zeros for a text without words."""
+    if not mask.any():
+        return np.zeros(2 * values.shape[1], np.float32)
+    used = values[mask]
+    pooled: FloatArray = np.concatenate([used.mean(axis=0, dtype=np.float64), used.max(axis=0)]).astype(np.float32)
+    return pooled
+
+
+def _neighbours(values: FloatArray, count: int = 3) -> FloatArray:
+    """float32 `[count, words, width]`: the words around each word, itself in the middle; zeros beyond the ends."""
+    padded = np.pad(values, ((count // 2, count // 2), (0, 0)))
+    return np.stack([padded[start : start + len(values)] for start in range(count)])
+
+
+def _cnn(values: FloatArray, mask: Mask, head: CnnHead, weights: Weights) -> tuple[FloatArray, Mask]:
+    region = np.concatenate(list(_neighbours(values, head.region)), axis=1)
+    hidden = gelu(dense(region, weights, "head/region")) * mask[:, None]
+    for block in range(head.blocks):
+        name = f"head/block_{block}"
+        mixed = np.einsum("kwc,kc->wc", _neighbours(hidden), weights[f"{name}/depthwise"]).astype(np.float32)
+        hidden = (hidden + gelu(dense(mixed, weights, f"{name}/pointwise"))) * mask[:, None]
+        if block + 1 < head.blocks:
+            hidden, mask = _halve(hidden, mask)
+    return hidden.astype(np.float32), mask
+
+
+def _halve(values: FloatArray, mask: Mask) -> tuple[FloatArray, Mask]:
+    """Maximum of each two neighbouring words in use; an odd last word stands alone."""
+    odd = len(values) % 2
+    values = np.pad(np.where(mask[:, None], values, -np.inf), ((0, odd), (0, 0)), constant_values=-np.inf)
+    used = np.pad(mask, (0, odd)).reshape(-1, 2).any(axis=1)
+    highest = values.reshape(len(used), 2, -1).max(axis=1)
+    return np.where(used[:, None], highest, 0.0).astype(np.float32), used
+
+
+def _lstm(values: FloatArray, head: RnnHead, weights: Weights) -> FloatArray:
+    kernel, recurrent = weights["head/lstm/kernel"], weights["head/lstm/recurrent_kernel"]
+    state = np.zeros(head.units, np.float64)
+    cell = np.zeros(head.units, np.float64)
+    outputs = []
+    for row in values.astype(np.float64):
+        gates = row @ kernel + state @ recurrent + weights["head/lstm/bias"]
+        entry, forget, candidate, output = np.split(gates, 4)
+        cell = _sigmoid(forget) * cell + _sigmoid(entry) * np.tanh(candidate)
+        state = _sigmoid(output) * np.tanh(cell)
+        outputs.append(state)
+    sequence: FloatArray = np.stack(outputs).astype(np.float32)
+    return sequence
+
+
+def _sigmoid(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    result: npt.NDArray[np.float64] = 0.5 * (1.0 + np.tanh(0.5 * values))
+    return result
+
+
+def _bert(values: FloatArray, mask: Mask, head: BertHead, weights: Weights) -> FloatArray:
+    hidden = dense(_word(values, weights), weights, "head/projection") + weights["head/positions"][: len(values)]
+    for layer in range(head.layers):
+        name = f"head/layer_{layer}"
+        hidden = hidden + _attention(_normalize(hidden), mask, head, weights, name)
+        inner = gelu(dense(_normalize(hidden), weights, f"{name}/expand"))
+        hidden = hidden + dense(inner, weights, f"{name}/contract")
+    normed = _normalize(hidden) * weights["head/final_norm/gain"] + weights["head/final_norm/bias"]
+    return normed.astype(np.float32)
+
+
+def _attention(values: FloatArray, mask: Mask, head: BertHead, weights: Weights, name: str) -> FloatArray:
+    """Scaled dot-product attention over the words in use (Vaswani et al. 2017, section 3.2)."""
+    size = head.width // head.attention_heads
+    query, key, value = (
+        dense(values, weights, f"{name}/{part}").reshape(len(values), head.attention_heads, size)
+        for part in ("query", "key", "value")
+    )
+    scores = np.einsum("qhd,khd->hqk", query, key) / np.sqrt(np.float32(size))
+    if mask.any():
+        scores = np.where(mask[None, None, :], scores, -np.inf)
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares = scores / scores.sum(axis=-1, keepdims=True)
+    mixed = np.einsum("hqk,khd->qhd", shares, value).reshape(len(values), head.width).astype(np.float32)
+    return dense(mixed, weights, f"{name}/output")
+
+
+def _normalize(values: FloatArray) -> FloatArray:
+    """Layer normalization over the width (Ba et al. 2016, https://arxiv.org/abs/1607.06450), without gain and bias."""
+    centred = values - values.mean(axis=-1, keepdims=True, dtype=np.float64)
+    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)
+    normed: FloatArray = (centred / deviation).astype(np.float32)
+    return normed

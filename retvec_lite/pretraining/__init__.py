@@ -1,0 +1,1 @@
+"""Training a word embedding, and measuring it."""

@@ -1,0 +1,316 @@
+"""Typos: the paper's 22 augmentations over batches of words, vectorized in NumPy (RETVec paper, 3.3 and appendix).
+
+A word is a row of int32 code points, zero-padded: `[16]` in what ships, of any other length in comparisons. Every one of the 22 kinds is the same operation with other
+numbers: at a place, cut out some characters and put some others in. So a batch in which each row has a kind of its own is
+mistyped in one pass: place, cut and characters per row, then a single gather.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.pretraining.homoglyph import homoglyphs
+from retvec_lite.pretraining.keyboards import keyboard_neighbours
+from retvec_lite.pretraining.unicode_tables import (
+    FloatArray,
+    Int32Array,
+    alphabets,
+    ascii_pool,
+    bmp_pool,
+    emoji_pool,
+    punctuation_pool,
+    swapcase_table,
+)
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+WORD_LENGTH: Final = 16
+_MAX_INSERT: Final = 5
+
+TYPO_KINDS: Final[tuple[str, ...]] = (
+    "deletion",
+    "repetition",
+    "ngram_prefix_insertion",
+    "ngram_suffix_insertion",
+    "ascii_insertion",
+    "alphabet_insertion",
+    "punctuation_insertion",
+    "punctuation_prefix_insertion",
+    "punctuation_suffix_insertion",
+    "bmp_insertion",
+    "emoji_prefix_insertion",
+    "emoji_suffix_insertion",
+    "case_substitution",
+    "ngram_substitution",
+    "qwerty_substitution",
+    "homoglyph_substitution",
+    "ascii_substitution",
+    "alphabet_substitution",
+    "punctuation_substitution",
+    "bmp_substitution",
+    "neighbour_swap",
+    "shuffle",
+)
+"""The 22 kinds, in the order of the paper's table; a kind is asked for by name or by its index here."""
+
+_KIND: Final = {name: index for index, name in enumerate(TYPO_KINDS)}
+
+
+def _named(predicate: str) -> BoolArray:
+    return np.asarray([predicate in name for name in TYPO_KINDS])
+
+
+_IS_PREFIX = _named("prefix")
+_IS_SUFFIX = _named("suffix")
+_IS_BETWEEN = (_named("insertion") | _named("repetition")) & ~_IS_PREFIX & ~_IS_SUFFIX
+_IS_NGRAM = _named("ngram")
+# What is cut and what is put in; an n-gram's numbers depend on the word and are filled in later.
+_CUT = np.where(_named("substitution") | _named("deletion"), 1, 0)
+_CUT[[_KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 3
+_PUT = np.where(_named("insertion") | _named("substitution") | _named("repetition"), 1, 0)
+_PUT[[_KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 3
+# A word must keep at least one character, and cannot be shuffled when it is too short.
+_SHORTEST = np.ones(len(TYPO_KINDS), np.int64)
+_SHORTEST[[_KIND["deletion"], _KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 2, 3
+
+_PERMUTATIONS = np.asarray([(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])  # all but the identity
+
+
+def word_lengths(words: Int32Array) -> IntArray:
+    """Length of each word: int64 [B] from int32 [B, L] (zeros are padding, and only padding)."""
+    lengths: IntArray = np.count_nonzero(words, axis=1).astype(np.int64)
+    return lengths
+
+
+def kind_indices(kinds: str | int | npt.ArrayLike, count: int) -> IntArray:
+    """Kinds by name or index, for one batch: int64 [count]."""
+    if isinstance(kinds, str):
+        if kinds not in _KIND:
+            raise ValueError(f"Expected one of {', '.join(TYPO_KINDS)}. Received {kinds!r}.")
+        kinds = _KIND[kinds]
+    return np.array(np.broadcast_to(np.asarray(kinds, np.int64), (count,)))
+
+
+def apply_typos(words: Int32Array, kinds: str | int | npt.ArrayLike, rng: np.random.Generator) -> Int32Array:
+    """One typo in every word.
+
+    Args:
+        words: int32 [B, L]. The n-grams that are inserted come from other words of this batch.
+        kinds: one name or index of `TYPO_KINDS` for all words, or an index for each.
+        rng: the only source of randomness.
+
+    Returns:
+        int32 [B, L], cut off at L characters. A word that the kind cannot change (nothing to swap, no other case, an
+        insertion behind the last place, an empty word) is returned as it is.
+    """
+    count = len(words)
+    if count == 0:
+        return words.copy()
+    kind = kind_indices(kinds, count)
+    length = word_lengths(words)
+    uniform = rng.random((3, count))
+
+    cut, put = _CUT[kind], _PUT[kind]
+    ngram = np.flatnonzero(_IS_NGRAM[kind])
+    size = rng.integers(3, 6, len(ngram))
+    replaces = kind[ngram] == _KIND["ngram_substitution"]
+    # A replaced n-gram takes at most half of the word: a word of which nothing is left is no mistyped word.
+    size = np.where(replaces, np.minimum(size, np.maximum(length[ngram] // 2, 1)), size)
+    put[ngram] = size
+    cut[ngram] = np.where(replaces, size, 0)
+
+    between = _IS_BETWEEN[kind] & (kind != _KIND["repetition"])
+    place = (uniform[0] * np.maximum(np.where(between, length + 1, length - cut + 1), 1)).astype(np.int64)
+    place = np.where(_IS_PREFIX[kind], 0, np.where(_IS_SUFFIX[kind], length, place))
+    repeat = kind == _KIND["repetition"]
+    place[repeat] = (uniform[0, repeat] * length[repeat]).astype(np.int64)
+
+    possible = length >= _SHORTEST[kind]
+    characters = np.zeros((count, _MAX_INSERT), np.int32)
+    _fill(characters, words, kind, length, place, possible, uniform, rng)
+    _fill_ngrams(characters, words, length, ngram, rng)
+    cut = np.where(possible, cut, 0)
+    put = np.where(possible, put, 0)
+    return _splice(words, place, cut, characters, put)
+
+
+def augment(
+    words: Int32Array,
+    rng: np.random.Generator,
+    *,
+    share: float = 0.8,
+    max_share: float = 0.25,
+    max_typos: int = 4,
+    kinds: npt.ArrayLike | None = None,
+    weights: Sequence[int] | None = None,
+) -> Int32Array:
+    """Mistype a batch as the paper does: most words, up to a quarter of their characters, at most four typos.
+
+    Args:
+        words: int32 [B, L].
+        rng: the only source of randomness.
+        share: share of words that are mistyped at all.
+        max_share: number of typos of a mistyped word is uniform between 1 and this share of its length ...
+        max_typos: ... and at most this many (always at least 1).
+        kinds: indices of `TYPO_KINDS` to draw from, uniformly, one per typo; None for all 22.
+        weights: how often each of the 22 comes, as integers, and not uniformly.
+
+    Returns:
+        int32 [B, L]. With all 22 kinds a typo that cannot be (a case change in Arabic, a swap in a word of one
+        character) becomes a substitution within the alphabet, so that a mistyped word is one.
+    """
+    pool = np.arange(len(TYPO_KINDS)) if kinds is None else np.asarray(kinds, np.int64)
+    if weights is not None:
+        pool = np.repeat(pool, weights)
+    most = np.clip((word_lengths(words) * max_share).astype(np.int64), 1, max_typos)
+    typos = 1 + (rng.random(len(words)) * most).astype(np.int64)
+    typos[rng.random(len(words)) >= share] = 0
+    mistyped = words.copy()
+    for done in range(max_typos):
+        rows = np.flatnonzero(typos > done)
+        if len(rows) == 0:
+            break
+        before = mistyped[rows]
+        after = apply_typos(before, pool[rng.integers(0, len(pool), len(rows))], rng)
+        if kinds is None:
+            same = np.flatnonzero((after == before).all(axis=1))
+            after[same] = apply_typos(before[same], "alphabet_substitution", rng)
+        mistyped[rows] = after
+    return mistyped
+
+
+def random_tokens(count: int, rng: np.random.Generator, word_length: int = WORD_LENGTH) -> Int32Array:
+    """Random UTF-8 tokens of 1-16 characters (paper: 10 % of the samples): int32 [count, word_length].
+
+    Five sorts in equal parts, because uniform code points alone would be nothing but Han, Hangul and unassigned values:
+    any Unicode scalar value; any assigned BMP character; characters of one alphabet; printable ASCII (codes, addresses,
+    prices); digits and emoji.
+    """
+    shape = (count, word_length)
+    scalar = rng.integers(1, 0x110000 - 0x800, shape, dtype=np.int32)
+    scalar += np.where(scalar >= 0xD800, 0x800, 0).astype(np.int32)  # jump over the surrogates
+    scalar = np.where(scalar < 0x4000, _from_pool(bmp_pool(), rng.random(shape)), scalar)  # no control, no separator
+    bmp = _from_pool(bmp_pool(), rng.random(shape))
+    first = np.repeat(bmp[:, :1], word_length, axis=1)
+    letters = alphabets().draw(first, rng.random(shape))
+    ascii_ = _from_pool(ascii_pool(), rng.random(shape))
+    digits = rng.integers(0x30, 0x3A, shape, dtype=np.int32)
+    emoji = np.where(rng.random((count, 1)) < 0.5, digits, _from_pool(emoji_pool(), rng.random(shape)))
+    tokens: Int32Array = np.choose(rng.integers(0, 5, (count, 1)), [scalar, bmp, letters, ascii_, emoji]).astype(
+        np.int32
+    )
+    tokens[np.arange(word_length) >= rng.integers(1, word_length + 1, (count, 1))] = 0
+    return tokens
+
+
+def _from_pool(pool: Int32Array, uniform: FloatArray) -> Int32Array:
+    picked: Int32Array = pool[(uniform * len(pool)).astype(np.int64)]
+    return picked
+
+
+def _other_from_pool(pool: Int32Array, current: Int32Array, uniform: FloatArray) -> Int32Array:
+    """A character of the pool that is not the current one: the next of the pool where it is."""
+    index = (uniform * len(pool)).astype(np.int64)
+    picked = pool[index]
+    return np.where(picked == current, pool[(index + 1) % len(pool)], picked).astype(np.int32)
+
+
+def _fill(
+    characters: Int32Array,
+    words: Int32Array,
+    kind: IntArray,
+    length: IntArray,
+    place: IntArray,
+    possible: BoolArray,
+    uniform: FloatArray,
+    rng: np.random.Generator,
+) -> None:
+    """Write the characters to put in for all kinds but n-grams; moves `place` where only some characters will do."""
+    # Kinds that need a character with a certain property look for one, all others take the place that was drawn.
+    for name, usable in (
+        ("case_substitution", None),
+        ("qwerty_substitution", keyboard_neighbours()),
+        ("homoglyph_substitution", homoglyphs()),
+    ):
+        rows = np.flatnonzero(kind == _KIND[name])
+        if len(rows) == 0:
+            continue
+        codes = words[rows]
+        fits = swapcase_table()[codes] != codes if usable is None else usable.counts[codes] > 0
+        place[rows] = (fits * (1.0 + rng.random(codes.shape))).argmax(axis=1)
+        possible[rows] &= fits.any(axis=1)
+        chosen = codes[np.arange(len(rows)), place[rows]]
+        new = swapcase_table()[chosen] if usable is None else usable.draw(chosen, uniform[1, rows])
+        characters[rows, 0] = new
+
+    every = np.arange(len(words))
+    # The character at the place; for an insertion at the end, the last one (whose alphabet is continued).
+    current = words[every, np.clip(np.minimum(place, length - 1), 0, words.shape[1] - 1)]
+    for pool, insertions, substitution in (
+        (ascii_pool(), ("ascii_insertion",), "ascii_substitution"),
+        (bmp_pool(), ("bmp_insertion",), "bmp_substitution"),
+        (emoji_pool(), ("emoji_prefix_insertion", "emoji_suffix_insertion"), ""),
+        (
+            punctuation_pool(),
+            ("punctuation_insertion", "punctuation_prefix_insertion", "punctuation_suffix_insertion"),
+            "punctuation_substitution",
+        ),
+    ):
+        rows = np.flatnonzero(np.isin(kind, [_KIND[name] for name in insertions]))
+        characters[rows, 0] = _from_pool(pool, uniform[1, rows])
+        if substitution:
+            rows = np.flatnonzero(kind == _KIND[substitution])
+            characters[rows, 0] = _other_from_pool(pool, current[rows], uniform[1, rows])
+
+    rows = np.flatnonzero(kind == _KIND["alphabet_insertion"])
+    characters[rows, 0] = alphabets().draw(current[rows], uniform[1, rows])
+    rows = np.flatnonzero(kind == _KIND["alphabet_substitution"])
+    characters[rows, 0] = alphabets().draw_other(current[rows], uniform[1, rows])
+    rows = np.flatnonzero(kind == _KIND["repetition"])
+    characters[rows, 0] = current[rows]
+
+    rows = np.flatnonzero(kind == _KIND["neighbour_swap"])
+    start = np.minimum(place[rows], words.shape[1] - 2)
+    characters[rows, 0], characters[rows, 1] = words[rows, start + 1], words[rows, start]
+    rows = np.flatnonzero(kind == _KIND["shuffle"])
+    start = np.minimum(place[rows], words.shape[1] - 3)
+    order = _PERMUTATIONS[(uniform[1, rows] * len(_PERMUTATIONS)).astype(np.int64)]
+    characters[rows[:, None], np.arange(3)] = words[rows[:, None], start[:, None] + order]
+
+
+def _fill_ngrams(
+    characters: Int32Array, words: Int32Array, length: IntArray, rows: IntArray, rng: np.random.Generator
+) -> None:
+    """N-grams are real ones: read from another word of the batch, from a random place on, around its end."""
+    if len(rows) == 0:
+        return
+    # Row i never reads itself (unless it is alone), or an n-gram could be replaced by itself.
+    other = (rows + rng.integers(1, max(len(words), 2), len(rows))) % len(words)
+    place = (rng.random(len(rows)) * length[other]).astype(np.int64)
+    index = (place[:, None] + np.arange(_MAX_INSERT)) % np.maximum(length[other], 1)[:, None]
+    characters[rows] = words[other[:, None], index]
+
+
+def _splice(words: Int32Array, place: IntArray, cut: IntArray, characters: Int32Array, put: IntArray) -> Int32Array:
+    """Cut `cut` characters out at `place` and put the first `put` of `characters` there: int32 [B, L]."""
+    count, length = words.shape
+    # Columns: the word, as many zeros as a cut can pull in, the characters to put in.
+    width = length + 2 * _MAX_INSERT
+    source = np.zeros((count, width), np.int32)
+    source[:, :length] = words
+    source[:, length + _MAX_INSERT :] = characters
+    column = np.arange(length)
+    offset = column - place[:, None]
+    index = np.where(
+        offset < 0,
+        column,
+        np.where(offset < put[:, None], length + _MAX_INSERT + offset, column + (cut - put)[:, None]),
+    )
+    index += np.arange(count)[:, None] * width
+    spliced: Int32Array = source.ravel().take(index)
+    return spliced

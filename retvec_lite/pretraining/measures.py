@@ -1,0 +1,222 @@
+"""What is measured of an embedding: right words found, cosines of pairs, per language, typo kind, script and precision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.model.weight_files import Embedding
+from retvec_lite.pretraining.augment import TYPO_KINDS
+from retvec_lite.pretraining.evaluation_network import PRECISIONS, embed, quantized, same_function
+from retvec_lite.pretraining.tasks import Task
+
+FloatMatrix = npt.NDArray[np.float32]
+BoolArray = npt.NDArray[np.bool_]
+
+FLOAT32: Final = "float32"
+_QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of queries whose nearest candidate by cosine is the right one.
+
+    Attributes:
+        found: how many.
+        queries: out of how many.
+    """
+
+    found: int
+    queries: int
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1."""
+        return self.found / self.queries
+
+
+@dataclass(frozen=True)
+class TaskScores:
+    """One embedding on one task.
+
+    Attributes:
+        name: the task's.
+        source: where its words come from.
+        found: precision -> right words found.
+        cosine_to_float: precision (but float32) -> mean cosine of the candidates' embeddings to the float32 ones.
+        pairs: float32 [Q], cosine of each word and its mistyped form.
+        randoms: float32 [Q], cosine of each word and the mistyped form of another.
+        kinds: typo kind -> right words found when mistyped in this way alone.
+        scripts: script of the right word -> right words found.
+    """
+
+    name: str
+    source: str
+    found: Mapping[str, Share]
+    cosine_to_float: Mapping[str, float]
+    pairs: FloatMatrix
+    randoms: FloatMatrix
+    kinds: Mapping[str, Share]
+    scripts: Mapping[str, Share]
+
+    @property
+    def gap(self) -> float:
+        """Mean cosine of pairs above that of random pairs."""
+        return float(self.pairs.mean() - self.randoms.mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready values."""
+        return {
+            "name": self.name,
+            "source": self.source,
+            "queries": self.found[FLOAT32].queries,
+            "found": {precision: round(found.share, 5) for precision, found in self.found.items()},
+            "cosine_to_float32": {name: round(cosine, 6) for name, cosine in self.cosine_to_float.items()},
+            "pair_cosine": _distribution(self.pairs),
+            "random_cosine": _distribution(self.randoms),
+            "gap": round(self.gap, 5),
+        }
+
+
+@dataclass(frozen=True)
+class FileScores:
+    """One embedding on everything.
+
+    Attributes:
+        name: how reports call the file.
+        languages: a score for each language, in the order of the tasks.
+        misspellings: people's own, where they were asked for.
+    """
+
+    name: str
+    languages: tuple[TaskScores, ...]
+    misspellings: TaskScores | None
+
+    def found(self, precision: str) -> float:
+        """Right words found, mean over languages."""
+        return float(np.mean([scores.found[precision].share for scores in self.languages]))
+
+    def cosine_to_float(self, precision: str) -> float:
+        """Cosine to the float32 embeddings, mean over languages."""
+        return float(np.mean([scores.cosine_to_float[precision] for scores in self.languages]))
+
+    def cosines(self) -> tuple[float, float]:
+        """Cosine of pairs and of random pairs, mean over languages."""
+        pairs, randoms = zip(*((scores.pairs.mean(), scores.randoms.mean()) for scores in self.languages), strict=True)
+        return float(np.mean(pairs)), float(np.mean(randoms))
+
+    def kinds(self) -> dict[str, Share]:
+        """Right words found for each typo kind, of the words of all languages together."""
+        return _pooled([scores.kinds for scores in self.languages])
+
+    def scripts(self) -> dict[str, Share]:
+        """Right words found for each script, of the words of all languages together, most words first."""
+        shares = _pooled([scores.scripts for scores in self.languages])
+        return dict(sorted(shares.items(), key=lambda item: (-item[1].queries, item[0])))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready values."""
+        pair_cosine, random_cosine = self.cosines()
+        return {
+            "name": self.name,
+            "mean": {
+                "found": {precision: round(self.found(precision), 5) for precision in (FLOAT32, *PRECISIONS)},
+                "cosine_to_float32": {precision: round(self.cosine_to_float(precision), 6) for precision in PRECISIONS},
+                "pair_cosine": round(pair_cosine, 5),
+                "random_cosine": round(random_cosine, 5),
+                "gap": round(pair_cosine - random_cosine, 5),
+            },
+            "languages": [scores.to_dict() for scores in self.languages],
+            "kinds": _shares(self.kinds()),
+            "scripts": _shares(self.scripts()),
+            "misspellings": None if self.misspellings is None else self.misspellings.to_dict(),
+        }
+
+
+class Measured:
+    """An embedding at every precision.
+
+    Args:
+        name: how reports call it.
+        embedding: float32 weights.
+    """
+
+    def __init__(self, name: str, embedding: Embedding) -> None:
+        self.name = name
+        self._embedding = embedding
+        self._rounded = {precision: quantized(embedding, levels) for precision, levels in PRECISIONS.items()}
+
+    def score(self, task: Task) -> TaskScores:
+        """Ask one task at every precision; kinds and scripts in float32 only."""
+        candidates, queries = embed(self._embedding, task.candidates), embed(self._embedding, task.queries)
+        right = _right(candidates, queries, task.answers)
+        found = {FLOAT32: _share(right)}
+        cosines = {}
+        for precision, rounded in self._rounded.items():
+            if same_function(rounded, self._embedding):
+                found[precision], cosines[precision] = found[FLOAT32], 1.0
+                continue
+            others = embed(rounded, task.candidates)
+            found[precision] = _share(_right(others, embed(rounded, task.queries), task.answers))
+            cosines[precision] = float(_cosines(candidates, others).mean())
+        kinds = _right(candidates, embed(self._embedding, task.kind_queries), task.kind_answers)
+        scripts = np.asarray(task.scripts())
+        words = candidates[task.answers]
+        return TaskScores(
+            task.name,
+            task.source,
+            found,
+            cosines,
+            _cosines(words, queries),
+            # Answers are in order of frequency: half the list away is another word, not its neighbour in the alphabet.
+            _cosines(words, np.roll(queries, max(len(queries) // 2, 1), axis=0)),
+            {TYPO_KINDS[kind]: _share(kinds[task.kinds == kind]) for kind in np.unique(task.kinds)},
+            {str(script): _share(right[scripts == script]) for script in np.unique(scripts)},
+        )
+
+
+def better_in(one: FileScores, other: FileScores) -> tuple[int, list[str]]:
+    """In how many languages `one` finds more right words than `other` (float32), and where it finds fewer."""
+    better, worse = 0, []
+    for mine, theirs in zip(one.languages, other.languages, strict=True):
+        better += mine.found[FLOAT32].found > theirs.found[FLOAT32].found
+        if mine.found[FLOAT32].found < theirs.found[FLOAT32].found:
+            worse.append(mine.name)
+    return better, worse
+
+
+def _right(candidates: FloatMatrix, queries: FloatMatrix, answers: npt.NDArray[np.int64]) -> BoolArray:
+    nearest: BoolArray = (queries @ candidates.T).argmax(axis=1) == answers
+    return nearest
+
+
+def _share(right: BoolArray) -> Share:
+    return Share(int(right.sum()), len(right))
+
+
+def _cosines(one: FloatMatrix, other: FloatMatrix) -> FloatMatrix:
+    cosines: FloatMatrix = np.einsum("nd,nd->n", one, other)
+    return cosines
+
+
+def _pooled(shares: Sequence[Mapping[str, Share]]) -> dict[str, Share]:
+    pooled: dict[str, Share] = {}
+    for mapping in shares:
+        for name, share in mapping.items():
+            before = pooled.get(name, Share(0, 0))
+            pooled[name] = Share(before.found + share.found, before.queries + share.queries)
+    return pooled
+
+
+def _shares(shares: Mapping[str, Share]) -> dict[str, dict[str, float]]:
+    return {name: {"found": round(share.share, 5), "queries": share.queries} for name, share in shares.items()}
+
+
+def _distribution(cosines: FloatMatrix) -> dict[str, float]:
+    quantiles = np.quantile(cosines, _QUANTILES)
+    named = {f"p{round(100 * at):02d}": round(float(value), 5) for at, value in zip(_QUANTILES, quantiles, strict=True)}
+    return {"mean": round(float(cosines.mean()), 5), **named}

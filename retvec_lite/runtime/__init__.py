@@ -1,0 +1,1 @@
+"""Classifying with an exported file: NumPy and a LiteRT runtime, nothing else."""

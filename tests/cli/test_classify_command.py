@@ -1,0 +1,215 @@
+"""`retvec-lite classify`: texts as arguments, from standard input and from files."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+from command_line import COMMAND, Main, run, write_table
+from tiny_artifact import LABELS, tiny_probabilities
+
+from retvec_lite import __main__ as cli
+
+
+def test_classify_arguments(main: Main, tiny_model: str) -> None:
+    code, output, _ = main("classify", tiny_model, "12", "A")
+    rows = [line.split("\t") for line in output.splitlines()]
+    assert code == 0 and [row[0] for row in rows] == ["digits", "CAPITALS"]
+    assert [float(row[1]) for row in rows] == pytest.approx([tiny_probabilities("12")[0], 0.5064], abs=1e-4)
+
+
+def test_classify_top_and_json(main: Main, tiny_model: str) -> None:
+    code, output, _ = main("classify", tiny_model, "--top", "2", "--json", 'A "1\n2" 👍')
+    found = json.loads(output)
+    assert code == 0 and output.count("\n") == 1 and "👍" in output
+    assert found["text"] == 'A "1\n2" 👍'
+    assert [row["label"] for row in found["predictions"]] == ["digits", "CAPITALS"]
+    _, output, _ = main("classify", tiny_model, "--top", "3", "x")
+    assert output.split("\t")[::2] == [LABELS[2], "digits", "CAPITALS"]
+
+
+def test_classify_reads_lines_and_survives_any_byte(tiny_model: str) -> None:
+    lines = "12\r\nAB\n\n👍\n".encode() + b"\xff\xfe\x00\xed\xa0\x80 1\n" + b"1" * 1_000_000 + b"\nno newline"
+    done = run("classify", tiny_model, "--json", stdin=lines)
+    assert done.returncode == 0 and done.stderr == b""
+    answers = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
+    assert [answer["predictions"][0]["label"] for answer in answers] == [
+        "digits", "CAPITALS", LABELS[2], LABELS[2], "digits", "digits", LABELS[2],
+    ]  # fmt: skip
+    assert answers[0]["text"] == "12" and answers[4]["text"].startswith("\udcff\udcfe\0")
+
+
+def test_classify_answers_each_line_at_once(tiny_model: str) -> None:
+    with subprocess.Popen([*COMMAND, "classify", tiny_model], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for text, label in ((b"12\n", b"digits"), (b"AB\n", b"CAPITALS")):
+            process.stdin.write(text)
+            process.stdin.flush()
+            assert process.stdout.readline().startswith(label)
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def test_a_text_may_look_like_an_option_or_be_empty(main: Main, tiny_model: str) -> None:
+    code, output, _ = main("classify", tiny_model, "--", "--json", "")
+    assert code == 0 and output.count("\n") == 2
+
+
+def test_classify_prints_unicode_whatever_the_locale_says(tiny_model: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = subprocess.run([*COMMAND, "classify", tiny_model, "x"], env=environment, capture_output=True, check=True)
+    assert done.stdout.decode("utf-8").startswith(LABELS[2])
+
+
+def test_the_notes_of_the_runtime_are_not_shown(tiny_model: str) -> None:
+    done = run("classify", tiny_model, "12")
+    assert done.returncode == 0 and done.stderr == b""
+
+
+@contextlib.contextmanager
+def one_answer_read(model: str) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes], IO[bytes]]]:
+    """`classify` at work on its standard input, the first answer read: the process and its three streams."""
+    with subprocess.Popen(
+        [*COMMAND, "classify", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process.stdin.write(b"12\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        yield process, process.stdin, process.stdout, process.stderr
+
+
+def test_a_reader_that_has_enough_ends_the_program_quietly(tiny_model: str) -> None:
+    with one_answer_read(tiny_model) as (process, stdin, stdout, stderr):
+        stdout.close()
+        stdin.write(b"AB\n")
+        stdin.close()
+        assert stderr.read() == b""
+        assert process.wait() == cli.BROKEN_PIPE
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+def test_a_full_disk_gives_one_sentence(tiny_model: str) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, "classify", tiny_model, "12"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines() == [
+        "retvec-lite: error: Expected to read or write the standard streams, received: No space left on device."
+    ]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_gives_one_line(tiny_model: str) -> None:
+    with one_answer_read(tiny_model) as (process, _, _, stderr):
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert stderr.read() == b"retvec-lite: interrupted\n"
+        assert process.wait() == 130
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no closed standard streams of this kind")
+def test_closed_standard_input_gives_one_sentence(tiny_model: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, "classify", tiny_model], capture_output=True, check=False
+    )
+    assert done.returncode == 2 and b"standard input" in done.stderr and done.stderr.count(b"\n") == 1
+
+
+# --- classify --input ------------------------------------------------------------------------------------------------
+
+
+def labels_of(output: str) -> list[str]:
+    return [line.split("\t")[0] for line in output.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("texts.txt", b"\xef\xbb\xbf12\r\nAB\n\n\xff 1\nno newline"),
+        ("texts.csv", b'id,text\n1,12\n2,"AB"\n\n3,"x,\n""y"""\n4,\xff 1\n5,no newline'),
+        ("texts.TSV", b"text\tid\n12\t1\nAB\t2\nx, y\t3\n\xff 1\t4\nno newline\t5\n"),
+        (
+            "texts.jsonl",
+            b'{"text": "12"}\n\n{"text": "AB"}\n{"text": "x", "n": 1}\n{"text": "\\ud800 1"}\n{"text": "z"}',
+        ),
+    ],
+)
+def test_a_file_of_texts_is_answered_line_by_line(
+    main: Main, tiny_model: str, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    code, output, errors = main("classify", tiny_model, "--input", str(tmp_path / name))
+    assert code == 0
+    assert labels_of(output) == ["digits", "CAPITALS", LABELS[2], "digits", LABELS[2]]
+    assert errors.startswith("5 texts in ") and errors.count("\n") == 1
+
+
+def test_many_texts_keep_their_order_and_their_answers(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    texts = ["1" * (number % 4) + "A" * (number % 3) for number in range(1000)]
+    write_table(tmp_path / "many.csv", [(text, str(number)) for number, text in enumerate(texts)], ("body", "id"))
+    arguments = ["classify", tiny_model, "--input", str(tmp_path / "many.csv"), "--text-column", "body", "--json"]
+    outputs = [main(*arguments, "--workers", workers)[1] for workers in ("1", "2")]
+    assert outputs[0] == outputs[1]
+    found = [json.loads(line) for line in outputs[0].splitlines()]
+    assert [item["text"] for item in found] == texts
+    for item, text in zip(found[:30], texts, strict=False):
+        assert item["predictions"][0]["probability"] == pytest.approx(tiny_probabilities(text).max(), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.csv", "body\n12\n", "Expected one column 'text' in .*a.csv, received 'body'"),
+        ("a.csv", "text,text\n1,2\n", "Expected one column 'text' in"),
+        ("a.csv", "", "Expected one column 'text' in .*a.csv, received nothing"),
+        ("a.csv", "text,id\n12\n", "Expected 2 fields as in the header in .*a.csv up to line 2, received 1"),
+        ("a.csv", 'text\n"12" x\n', "Expected fields quoted as RFC 4180 says in"),
+        ("a.jsonl", "[1]\n", "Expected one JSON object with the field 'text' in .* line 1"),
+        ("a.jsonl", '{"text": "1"}\n{"text": 1}\n', "Expected a string as 'text' in .* line 2, received 1"),
+        ("a.pdf", "x", "Expected a file named .txt, .csv"),
+        (None, "", "Expected a readable file at .*missing.txt, received: No such file"),
+    ],
+)
+def test_a_file_that_holds_no_texts_is_one_sentence(
+    main: Main, tiny_model: str, tmp_path: Path, name: str | None, content: str, sentence: str
+) -> None:
+    path = tmp_path / (name or "missing.txt")
+    if name:
+        path.write_text(content, encoding="utf-8")
+    code, _, errors = main("classify", tiny_model, "--input", str(path))
+    assert code == 2 and errors.count("\n") == 1
+    assert re.search(sentence, errors), errors
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals of this kind")
+def test_the_bar_goes_to_the_terminal_and_the_answers_to_the_file(tiny_model: str, tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    import pty
+
+    (tmp_path / "many.txt").write_text("12\nAB\n" * 1000, encoding="utf-8")
+    terminal, theirs = pty.openpty()
+    command = [*COMMAND, "classify", tiny_model, "--input", str(tmp_path / "many.txt")]
+    with open(tmp_path / "out.txt", "wb") as out, subprocess.Popen(command, stdout=out, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other end of a terminal was closed
+            while part := os.read(terminal, 4096):
+                shown += part
+        assert process.wait() == 0
+    os.close(terminal)
+    assert labels_of((tmp_path / "out.txt").read_text(encoding="utf-8")) == ["digits", "CAPITALS"] * 1000
+    assert b"Classifying" in shown and b"2,000 texts in " in shown and b"digits" not in shown
+
+
+def test_texts_and_a_file_of_texts_are_too_much(main: Main, tiny_model: str) -> None:
+    code, output, errors = main("classify", tiny_model, "12", "--input", "a.txt")
+    assert (code, output) == (2, "") and "Expected texts or --input, received both" in errors

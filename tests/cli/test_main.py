@@ -1,0 +1,261 @@
+import builtins
+import errno
+import importlib
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from command_line import Main, write_table
+from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_signatures_artifact
+
+import retvec_lite
+from retvec_lite import __main__ as cli
+from retvec_lite.errors import RetvecLiteError
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    return write_table(tmp_path / "data.csv", [("12 34", LABELS[0]), ("AB CD", LABELS[1]), ("so what", LABELS[2])])
+
+
+# --- evaluate --------------------------------------------------------------------------------------------------------
+
+
+def test_evaluate_json(main: Main, tiny_model: str, data: str) -> None:
+    code, output, errors = main("evaluate", tiny_model, "--data", data, "--json")
+    assert code == 0 and errors == ""
+    report = json.loads(output)
+    assert (report["texts"], report["accuracy"], report["macro_f1"], report["confusions"]) == (3, 1.0, 1.0, [])
+    assert [point["rate"] for point in report["typos"]] == [0.0, 0.1, 0.2, 0.5, 1.0]
+    assert report["classes"][0] == {"label": "digits", "precision": 1.0, "recall": 1.0, "f1": 1.0, "texts": 1}
+    assert report["runtime"] and report["seed"] == 0
+
+
+def test_evaluate_tables(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    rows = [("12", "digits"), ("AB", "digits"), ("x", LABELS[2])]
+    path = write_table(tmp_path / "d.csv", rows, ("body", "kind"))
+    code, output, _ = main(
+        "evaluate", tiny_model, "--data", path, "--text-column", "body", "--label-column", "kind", "--typos", "0,50"
+    )
+    assert code == 0
+    for part in ("accuracy 0.6667", "50 %", "CAPITALS", LABELS[2], "Most frequent confusions"):
+        assert part in output
+
+
+def test_evaluate_plot(main: Main, tiny_model: str, data: str, tmp_path: Path) -> None:
+    plot = tmp_path / "curve.png"
+    arguments = ["evaluate", tiny_model, "--data", data, "--json", "--typos", "0,100", "--plot", str(plot)]
+    assert main(*arguments)[0] == 0
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    code, _, errors = main(*arguments)
+    assert code == 2 and "--force" in errors
+    assert main(*arguments, "--force")[0] == 0
+    code, _, errors = main(*arguments[:-1], "curve.svg")
+    assert code == 2 and ".png" in errors
+
+
+def test_evaluate_prints_even_when_the_plot_cannot_be_written(main: Main, tiny_model: str, data: str) -> None:
+    code, output, errors = main("evaluate", tiny_model, "--data", data, "--json", "--plot", f"{data}/below.png")
+    assert code == 2 and json.loads(output)["accuracy"] == 1.0 and "below.png" in errors
+
+
+def test_evaluate_knows_the_starter_data(main: Main, tiny_model: str) -> None:
+    code, output, errors = main("evaluate", tiny_model, "--data", "starter")
+    assert code == 2 and output == "" and "test.csv" in errors and "'alarm'" in errors
+
+
+def test_evaluate_with_unknown_labels_names_them(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    path = write_table(tmp_path / "d.csv", [("12", "numbers")])
+    code, output, errors = main("evaluate", tiny_model, "--data", path)
+    assert code == 2 and output == "" and "'numbers'" in errors
+
+
+@pytest.mark.parametrize("typos", ["101", "-1", "x", "", "nan"])
+def test_evaluate_with_bad_typo_rates(main: Main, tiny_model: str, data: str, typos: str) -> None:
+    code, _, errors = main("evaluate", tiny_model, "--data", data, f"--typos={typos}")
+    assert code == 2 and "percentages" in errors and "Traceback" not in errors
+
+
+# --- info ------------------------------------------------------------------------------------------------------------
+
+
+def test_info_json(main: Main, tiny_model: str) -> None:
+    code, output, _ = main("info", tiny_model, "--json")
+    found = json.loads(output)
+    assert code == 0 and found["labels"] == list(LABELS) and found["encoder"]["max_chars"] == 32
+    assert found["bytes"] == Path(tiny_model).stat().st_size == sum(found["sizes"].values())
+    assert {"name": "SOFTMAX", "version": 1, "count": 1} in found["operators"]
+    assert found["oldest_runtime"] == {"tflite-runtime": "2.14.0"}
+
+
+def test_info_tables(main: Main, tiny_model: str) -> None:
+    code, output, _ = main("info", tiny_model)
+    assert code == 0
+    for part in ("tflite-runtime 2.14.0 or newer", "max_chars", "SOFTMAX", "classifier head"):
+        assert part in output
+
+
+def test_info_tells_what_was_trained_beside_the_head(main: Main, tmp_path: Path) -> None:
+    path = tmp_path / "tuned.tflite"
+    path.write_bytes(tiny_artifact(embedding="base", fine_tuned=True, character_filters=128))
+    assert "base, fine-tuned, 128 character features" in main("info", str(path))[1]
+    path.write_bytes(tiny_artifact(embedding="base", fine_tuned=False, character_filters=0))
+    output = main("info", str(path))[1]
+    assert "base" in output and "fine-tuned" not in output and "character features" not in output
+
+
+def test_info_shows_the_signatures(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    assert json.loads(main("info", tiny_model, "--json")[1])["signatures"] == SIGNATURES[1:2]
+    path = tmp_path / "several.tflite"
+    path.write_bytes(tiny_signatures_artifact())
+    assert json.loads(main("info", str(path), "--json")[1])["signatures"] == SIGNATURES
+    output = main("info", str(path))[1]
+    for signature in SIGNATURES:
+        assert re.search(
+            rf"{signature['name']} .*{signature['kind']} .*{signature['max_chars']} .*{signature['max_words']} ", output
+        )
+
+
+def test_info_needs_no_runtime_and_no_tensorflow(tiny_model: str) -> None:
+    code = (
+        "import sys; from retvec_lite.cli import main; main(['info', sys.argv[1], '--json']); "
+        "print({'ai_edge_litert', 'tflite_runtime', 'tensorflow', 'rich'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tiny_model], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+# --- the frame -------------------------------------------------------------------------------------------------------
+
+
+def test_help_names_every_command_and_imports_none(main: Main) -> None:
+    code, output, _ = main("--help")
+    assert code == 0
+    for name in cli.COMMANDS:
+        assert name in output
+    program = (
+        "import sys; from retvec_lite.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: print([m for m in sys.modules if m == 'numpy' or m.startswith('retvec_lite.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "['retvec_lite.errors', 'retvec_lite.cli']"
+
+
+def test_version(main: Main) -> None:
+    assert main("--version")[1] == f"retvec-lite {retvec_lite.__version__}\n"
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "retvec_lite", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"retvec-lite {retvec_lite.__version__}\n"
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_of_every_command_is_light(command: str) -> None:
+    program = (
+        "import sys; from retvec_lite.cli import main\n"
+        "try: main([sys.argv[1], '--help'])\n"
+        "except SystemExit as stop:\n"
+        "    heavy = {'tensorflow', 'keras', 'coremltools', 'ai_edge_quantizer', 'matplotlib', 'sklearn'}\n"
+        "    print(stop.code, heavy & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, command], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "0 set()", done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["nothing"], ["--nothing"], ["classify"], ["classify", "m", "--top", "0"], ["--", "info"]]
+)
+def test_bad_usage(main: Main, arguments: list[str]) -> None:
+    code, _, errors = main(*arguments)
+    assert code == 2 and errors.startswith("usage: retvec-lite") and "error:" in errors
+
+
+@pytest.mark.parametrize("command", [["classify", "x"], ["info"], ["evaluate", "--data", "no.csv"]])
+def test_bad_files_give_one_sentence(main: Main, tmp_path: Path, command: list[str]) -> None:
+    bad = tmp_path / "bad.tflite"
+    bad.write_bytes(b"not a tiny_model")
+    for path in (str(bad), str(tmp_path / "missing.tflite")):
+        code, output, errors = main(command[0], path, *command[1:])
+        assert code == 2 and output == ""
+        assert errors.startswith("retvec-lite: error: Expected ") and errors.count("\n") == 1
+
+
+def fake_command(monkeypatch: pytest.MonkeyPatch, run: Callable[[Any], int]) -> None:
+    real = importlib.import_module
+    fake = SimpleNamespace(add_arguments=lambda parser: None, run=run)
+    monkeypatch.setattr(
+        importlib, "import_module", lambda name: fake if name == cli.COMMANDS["verify"].module else real(name)
+    )
+
+
+def raising(error: BaseException) -> Callable[[Any], int]:
+    def run(_: Any) -> int:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (RetvecLiteError("Expected a,\nreceived b."), 2, "error: Expected a, received b."),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (OSError(errno.ENOSPC, "No space left on device", "out/x"), 2, "read or write out/x, received: No space left"),
+        (ModuleNotFoundError("no", name="tensorflow.keras"), 2, 'tensorflow, which is not installed: run `pip install "retvec-lite[train]"`'),
+        (ModuleNotFoundError("no", name="rich"), 2, 'run `pip install "retvec-lite[evaluate]"`'),
+        (MemoryError(), 2, "enough memory"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_becomes_one_line(
+    main: Main, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, sentence: str
+) -> None:
+    fake_command(monkeypatch, raising(error))
+    received, output, errors = main("verify")
+    assert (received, output) == (code, "")
+    assert sentence in errors and errors.startswith("retvec-lite: ") and errors.count("\n") == 1
+
+
+def test_the_exit_code_of_a_command_is_the_programs(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_command(monkeypatch, lambda _: 1)
+    assert main("verify")[0] == 1
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(), ModuleNotFoundError("no", name="retvec_lite.nothing")])
+def test_a_bug_is_not_hidden(main: Main, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    fake_command(monkeypatch, raising(error))
+    with pytest.raises(type(error)):
+        main("verify")
+
+
+@pytest.mark.parametrize(("package", "arguments"), [("rich", []), ("matplotlib", ["--json", "--plot", "x.png"])])
+def test_a_missing_extra_is_named_before_the_work_starts(
+    main: Main, monkeypatch: pytest.MonkeyPatch, tiny_model: str, data: str, package: str, arguments: list[str]
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.partition(".")[0] == package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    code, output, errors = main("evaluate", tiny_model, "--data", data, *arguments)
+    assert (code, output) == (2, "") and 'pip install "retvec-lite[evaluate]"' in errors
+
+
+def test_main_works_with_streams_that_cannot_be_reconfigured(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
+    output = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", output)
+    assert cli.main(["classify", tiny_model, "12"]) == 0
+    assert output.getvalue().startswith("digits\t")

@@ -1,0 +1,199 @@
+"""`retvec-lite train` as a user meets it: three files or nothing, and a sentence for every mistake."""
+
+import csv
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from modeling_cases import random_classifier
+from tiny_data import tiny_dataset
+
+from retvec_lite import __main__ as cli
+from retvec_lite.cli import progress as progress_module
+from retvec_lite.model.heads import PoolHead
+from retvec_lite.model.weight_files import load_classifier
+from retvec_lite.training import trainer as train_module
+from retvec_lite.training.trainer import Trained
+
+FILES = ["classifier.safetensors", "labels.txt", "training.json"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "[red]data.csv"
+    dataset = tiny_dataset(12)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *zip(dataset.texts, dataset.labels, strict=True)])
+    return path
+
+
+def command(*arguments: object) -> int:
+    return cli.main(["train", *map(str, arguments)])
+
+
+def test_from_a_table_to_three_files(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "out"
+    arguments = (table, "--out", out, "--embedding", "raw", "--epochs", 2, "--seed", 2**31 - 1)
+    assert command(*arguments) == 0, capsys.readouterr().err
+    printed = capsys.readouterr().out
+    assert sorted(path.name for path in out.iterdir()) == FILES and list(out.parent.iterdir()) == [out]
+    classifier = load_classifier(out)
+    assert (out / "labels.txt").read_bytes() == "".join(f"{label}\n" for label in classifier.labels).encode()
+    facts = json.loads((out / "training.json").read_text(encoding="utf-8"))
+    assert facts["labels"] == list(classifier.labels) and facts["settings"]["epochs"] == 2
+    assert set(facts["validation"]) == {"0", "0.2", "0.5"} and "macro_f1" in facts["validation"]["0"]
+    assert "Validation" in printed and "[red]data.csv" in printed and "macro F1" in printed
+    assert f"retvec-lite export {out} --out DIST" in printed.replace("\n", "")
+
+    before = {name: (out / name).read_bytes() for name in FILES}
+    assert command(*arguments) == cli.USAGE_ERROR
+    assert "--force" in capsys.readouterr().err
+    assert command(*arguments, "--force") == 0
+    assert {name: (out / name).read_bytes() for name in FILES} == before, "same seed, same machine: same bytes"
+
+
+def test_ctrl_c_in_the_middle_leaves_the_old_and_nothing_new(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupting:
+        def __enter__(self) -> Any:
+            return self.report
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+        def report(self, what: str, done: int, total: int) -> None:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "labels.txt").write_text("old\n")
+    monkeypatch.setattr(progress_module, "progress", Interrupting)
+    before = sorted(tmp_path.iterdir())
+    assert command(table, "--out", out, "--embedding", "raw", "--force") == cli.INTERRUPTED
+    assert sorted(tmp_path.iterdir()) == before and [path.name for path in out.iterdir()] == ["labels.txt"]
+    assert (out / "labels.txt").read_text() == "old\n"
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_a_real_signal_in_the_middle_of_training(table: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    arguments = [str(table), "--out", str(tmp_path / "out"), "--embedding", "raw", "--epochs", "100000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "retvec_lite", "train", *arguments], stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    deadline = time.monotonic() + 120
+    while sorted(tmp_path.iterdir()) == before and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.2)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == cli.INTERRUPTED, errors
+    assert sorted(tmp_path.iterdir()) == before and "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--epochs", "0"], "--epochs"),
+        (["--typo-rate", "1.5"], "--typo-rate"),
+        (["--typo-rate", "nan"], "--typo-rate"),
+        (["--max-words", "0"], "--max-words"),
+        (["--max-words", "many"], "--max-words"),
+        (["--max-words", "4097"], "--max-words"),
+        (["--seed", "-1"], "--seed"),
+        (["--seed", str(2**31)], "--seed"),
+        (["--validation", "1.5"], "--validation"),
+        (["--validation", "none.csv"], "none.csv"),
+        (["--embedding", "none.safetensors"], "none.safetensors"),
+        (["--embedding", "raw", "--fine-tune-embedding"], "raw"),
+        (["--character-filters", "8"], "received 8 without it"),
+        (["--fine-tune-embedding", "--character-filters", "-1"], "received -1 with it"),
+        (["--fine-tune-embedding", "--character-filters", "1025"], "received 1025 with it"),
+        (["--text-column", "message"], "'message'"),
+        (["--label-column", "class"], "'class'"),
+    ],
+)
+def test_bad_arguments_are_told_in_one_sentence(
+    table: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    part: str,
+) -> None:
+    monkeypatch.setattr(train_module, "fit", lambda *args, **kwargs: pytest.fail("no work may be done"))
+    before = sorted(tmp_path.iterdir())
+    extra = [] if "--embedding" in arguments else ["--embedding", "raw"]
+    assert command(table, "--out", tmp_path / "out", *extra, *arguments) == cli.USAGE_ERROR
+    message = capsys.readouterr().err
+    assert message.startswith("retvec-lite: error: ") and part in message and message.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_argparse_refuses(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--head", "gru"], ["--epochs", "many"], []):
+        out = ["--out", "x"] if arguments else []
+        with pytest.raises(SystemExit) as caught:
+            command(table, *out, *arguments)
+        assert caught.value.code == 2 and "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ("", "empty"),
+        ("text,label\n", "no rows"),
+        ("text,label\na,x\nb,x\n", "only 'x'"),
+        ("text,label\na,x\nb,x\nc,y\n", "1 of 'y'"),
+        ("text,label\na,x\nb,\n", "empty cell"),
+    ],
+)
+def test_data_that_cannot_be_trained_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, part: str
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(content)
+    assert command(path, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR
+    assert part in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_is_named(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operating system's error of a failed write knows no file name; the sentence must."""
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    classifier = random_classifier(PoolHead(hidden=2))
+    monkeypatch.setattr(train_module, "train", lambda *args, **kwargs: Trained(classifier, {}))
+    monkeypatch.setattr(os, "fsync", full)
+    before = sorted(tmp_path.iterdir())
+    assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR
+    message = capsys.readouterr().err
+    assert "room on the disk" in message and "out" in message and "standard streams" not in message
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_disk_without_room_is_told_before_the_training(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train_module, "train", lambda *args, **kwargs: pytest.fail("no work may be done"))
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1000))
+    before = sorted(tmp_path.iterdir())
+    assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR
+    message = capsys.readouterr().err
+    assert "room for" in message and "received 1,000" in message and str(tmp_path / "out") in message
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,211 @@
+"""The frozen contract: its character sets against Python's own Unicode tables, its validation, its JSON."""
+
+import dataclasses
+import itertools
+import json
+import sys
+import unicodedata
+from typing import Any
+
+import pytest
+from contract_cases import PIECES
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retvec_lite.contract import (
+    BITS,
+    CONTRACT_VERSION,
+    HAN_RANGES,
+    INVISIBLE,
+    KANA_RANGES,
+    MAX_CODE_POINT,
+    REPLACEMENT,
+    SEA_RANGES,
+    SEPARATORS,
+    UNSPACED,
+    EncoderConfig,
+    Piece,
+)
+from retvec_lite.errors import RetvecLiteError
+
+# --- character sets ---------------------------------------------------------------------------------------------------
+
+
+def test_separators_are_unicodes_white_space() -> None:
+    """Python's `isspace` is White_Space plus the four information separators, whose bidirectional class says so."""
+    spaces = {code for code in range(sys.maxunicode + 1) if chr(code).isspace()}
+    assert set(SEPARATORS) == spaces - {0x1C, 0x1D, 0x1E, 0x1F}
+    assert len(SEPARATORS) == 25 and list(SEPARATORS) == sorted(set(SEPARATORS))
+
+
+def test_invisible_characters_are_format_characters() -> None:
+    assert {unicodedata.category(chr(code)) for code in INVISIBLE} == {"Cf"}
+    bidi_controls = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+    joiners_and_marks = {0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF}
+    assert bidi_controls | joiners_and_marks <= set(INVISIBLE)
+    assert list(INVISIBLE) == sorted(set(INVISIBLE)) and not set(INVISIBLE) & {0, *SEPARATORS}
+
+
+def _inside(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(first <= code <= last for first, last in ranges)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "inside", "outside"),
+    [
+        (
+            HAN_RANGES,
+            ("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "CJK RADICAL", "KANGXI"),
+            ("LATIN", "CYRILLIC", "ARABIC", "DEVANAGARI", "HANGUL", "THAI", "DIGIT", "EMOJI", "FULLWIDTH", "BOPOMOFO", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC FULL STOP"),
+        ),
+        (
+            KANA_RANGES,
+            ("HIRAGANA LETTER", "KATAKANA LETTER", "HALFWIDTH KATAKANA LETTER"),
+            ("LATIN", "HANGUL", "CJK", "KANGXI", "FULLWIDTH", "BOPOMOFO", "KATAKANA MIDDLE DOT", "IDEOGRAPHIC FULL STOP"),
+        ),
+        (
+            SEA_RANGES,
+            ("THAI ", "LAO ", "MYANMAR LETTER", "MYANMAR VOWEL", "MYANMAR CONSONANT", "KHMER"),
+            ("LATIN", "CYRILLIC", "ARABIC", "DEVANAGARI", "HANGUL", "CJK", "TIBETAN", "TAI THAM", "HIRAGANA"),
+        ),
+    ],
+)  # fmt: skip
+def test_unspaced_scripts_are_whole(
+    ranges: tuple[tuple[int, int], ...], inside: tuple[str, ...], outside: tuple[str, ...]
+) -> None:
+    for code in range(0x20, 0x40000):
+        name = unicodedata.name(chr(code), "")
+        if name.startswith(inside):
+            assert _inside(code, ranges), f"U+{code:04X} {name}"
+        elif name.startswith(outside):
+            assert not _inside(code, ranges), f"U+{code:04X} {name}"
+
+
+def test_every_code_point_has_one_class() -> None:
+    ranges = sorted(span for spans in UNSPACED.values() for span in spans)
+    assert all(first <= last for first, last in ranges)
+    assert all(before[1] < after[0] for before, after in itertools.pairwise(ranges))
+    assert not any(_inside(code, tuple(ranges)) for code in (0, REPLACEMENT, *SEPARATORS, *INVISIBLE))
+    assert not any(_inside(code, tuple(ranges)) for code in range(0xD800, 0xE000))
+
+
+def test_bits_hold_every_code_point() -> None:
+    assert MAX_CODE_POINT == sys.maxunicode and MAX_CODE_POINT.bit_length() == BITS
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def any_config() -> st.SearchStrategy[EncoderConfig]:
+    return st.builds(
+        EncoderConfig,
+        max_chars=st.integers(1, 65536),
+        max_words=st.integers(1, 4096),
+        word_length=st.integers(5, 64),
+        overflow=st.sampled_from(["wrap", "truncate"]),
+        drop_invisible=st.booleans(),
+        han_piece=st.sampled_from(PIECES),
+        kana_piece=st.sampled_from(PIECES),
+        sea_piece=st.sampled_from(PIECES),
+    )
+
+
+@given(any_config())
+def test_json_round_trip_is_exact(config: EncoderConfig) -> None:
+    again = EncoderConfig.from_json(config.to_json())
+    assert again == config and hash(again) == hash(config) and again.to_json() == config.to_json()
+    assert EncoderConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    assert all(
+        isinstance(piece, Piece) for piece in (again.han_piece, again.kana_piece, again.sea_piece) if piece is not None
+    )
+
+
+def test_a_config_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        EncoderConfig().max_words = 3  # type: ignore[misc]
+
+
+def test_plain_tuples_become_pieces() -> None:
+    assert EncoderConfig(han_piece=(3, 2)).han_piece == Piece(length=3, step=2)  # type: ignore[arg-type]
+
+
+def sentence(error: pytest.ExceptionInfo[RetvecLiteError]) -> str:
+    """The message, which must be one line that names what was expected and what was received."""
+    message = str(error.value)
+    assert message.startswith("Expected ") and "received " in message and "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *((name, value) for name in ("max_chars", "max_words", "word_length") for value in (0, -1, 1 << 20, 1.0, "8", None, True, [8])),
+        ("max_chars", 65537),
+        ("max_words", 4097),
+        ("word_length", 65),
+        *(("overflow", value) for value in ("Wrap", "", None, True, 0, ["wrap"])),
+        *(("drop_invisible", value) for value in (1, 0, None, "true", [])),
+        *(
+            (name, value)
+            for name in UNSPACED
+            for value in ((2, 3), (2, 0), (0, 0), (-1, -1), (17, 1), (2,), (2, 1, 1), (2.0, 1), (True, True), 2, "21", [2, 1])
+        ),
+    ],
+)  # fmt: skip
+def test_an_invalid_value_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(RetvecLiteError) as caught:
+        EncoderConfig(**{field: value})
+    message = sentence(caught)
+    assert field in message and message.endswith(f"received {value!r}.")
+
+
+@pytest.mark.parametrize("version", [0, 2, -1, 1.5, "1", None, [1]])
+def test_another_contract_version_is_refused(version: Any) -> None:
+    fields = {**EncoderConfig().to_dict(), "contract_version": version}
+    for build in (lambda: EncoderConfig(contract_version=version), lambda: EncoderConfig.from_dict(fields)):
+        with pytest.raises(RetvecLiteError) as caught:
+            build()
+        assert f"contract version {CONTRACT_VERSION}, received {version!r}" in sentence(caught)
+
+
+@pytest.mark.parametrize("version", [True, 1.0])
+def test_a_version_that_only_equals_the_number_is_refused(version: Any) -> None:
+    """Python takes True and 1.0 for 1; another reader of the same JSON need not."""
+    with pytest.raises(RetvecLiteError, match="contract version"):
+        EncoderConfig.from_dict({**EncoderConfig().to_dict(), "contract_version": version})
+
+
+def test_a_newer_contract_is_named_before_its_unknown_fields() -> None:
+    fields = {**EncoderConfig().to_dict(), "contract_version": 2, "something_new": 1}
+    with pytest.raises(RetvecLiteError, match="version 1, received 2"):
+        EncoderConfig.from_dict(fields)
+
+
+@pytest.mark.parametrize("name", sorted(EncoderConfig().to_dict()))
+def test_a_missing_field_is_refused(name: str) -> None:
+    fields = EncoderConfig().to_dict()
+    del fields[name]
+    with pytest.raises(RetvecLiteError) as caught:
+        EncoderConfig.from_dict(fields)
+    assert ("contract version" if name == "contract_version" else name) in sentence(caught)
+
+
+def test_an_unknown_field_is_refused() -> None:
+    with pytest.raises(RetvecLiteError) as caught:
+        EncoderConfig.from_dict({**EncoderConfig().to_dict(), "lowercase": True})
+    assert "lowercase" in sentence(caught).partition("received")[2]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", "null", '"x"', "NaN", "[" * 100_000, "9" * 5_000])
+def test_text_that_is_no_json_object_is_refused(text: str) -> None:
+    with pytest.raises(RetvecLiteError) as caught:
+        EncoderConfig.from_json(text)
+    assert "JSON object" in sentence(caught)
+
+
+@given(st.dictionaries(st.sampled_from([*EncoderConfig().to_dict(), "other"]), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.integers())))  # fmt: skip
+def test_no_json_object_gives_anything_but_a_config_or_a_sentence(changes: dict[str, Any]) -> None:
+    try:
+        EncoderConfig.from_json(json.dumps({**EncoderConfig().to_dict(), **changes}))
+    except RetvecLiteError as error:
+        assert str(error).startswith("Expected ")

@@ -1,0 +1,337 @@
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import standin
+from contract_cases import code_points, configs, padded
+from coreml_cases import (
+    HEADS,
+    MODEL,
+    RECIPES,
+    files_of,
+    inferred,
+    inferred_words,
+    model_of,
+    needs_coremltools,
+    on_grid,
+    operations_of,
+    stored_weights,
+)
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from retvec_lite import contract
+from retvec_lite.contract import UNSPACED, EncoderConfig, Piece
+from retvec_lite.converters.coreml.build import load_coremltools
+from retvec_lite.converters.coreml.storage import TARGETS, Grid, Palette, compressed, find_storage
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import HeadSpec
+
+pytestmark = needs_coremltools
+HUGE = EncoderConfig(max_chars=5000)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _imported() -> None:
+    """Before any test: the import raises Python's recursion limit, which hypothesis wants to stay as it is during a test."""
+    load_coremltools()
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_any_input_becomes_the_words_and_bits_of_the_contract(data: st.DataObject) -> None:
+    config = data.draw(configs())
+    row = padded(data.draw(code_points(config.max_chars)), config.max_chars)
+    words, bits = inferred_words(row, config)
+    expected = contract.words(row, config)
+    assert (words.dtype, bits.dtype) == (np.int32, np.float32)
+    np.testing.assert_array_equal(words, expected[None])
+    np.testing.assert_array_equal(bits, contract.bits(expected)[None])
+
+
+@settings(max_examples=25)
+@given(text=st.text(st.characters(codec=None), max_size=600))
+@example(text="ひらがなカタカナーﾊﾝｶｸ 漢字かな " * 20)
+@example(text="สวัสดีชาวโลกພາສາລາວខ្មែរမြန်မာ" * 20)
+@example(text="a\u200bb\u00adc\ufeff " * 200)
+@example(text="\U0010ffff\U000e0001\U0001f600" * 200)
+@example(text="x" * 600)
+def test_any_text_under_the_default_config(text: str) -> None:
+    config = EncoderConfig()
+    row = contract.codepoints(text, config.max_chars)
+    np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        EncoderConfig(),
+        EncoderConfig(drop_invisible=False, kana_piece=None),
+        EncoderConfig(han_piece=None, kana_piece=None, sea_piece=None),
+    ],
+)
+def test_every_border_between_classes_is_where_the_reference_has_it(config: EncoderConfig) -> None:
+    from retvec_lite.converters.coreml.encoder import class_borders
+
+    starts, steps = class_borders(config)
+    assert starts == sorted(starts)
+    ends = [code for ranges in UNSPACED.values() for first, last in ranges for code in (first, last)]
+    near = [code + step for code in (*ends, 0xD800, 0xDFFF, 0, 0x10FFFF) for step in (-1, 0, 1)]
+    script = {None: 0, "spaced": 1}
+    for name in UNSPACED:
+        script |= {name: len(script)} if getattr(config, name) else {}
+    for code in (*range(-3, 0x3400), *near, -(2**31), 2**31 - 1):
+        kind = -2 + sum(step for start, step in zip(starts, steps, strict=True) if start <= code)
+        if contract._sanitize(code) != code:
+            assert kind == -2, hex(code)
+        elif config.drop_invisible and code in contract._DROPPED:
+            assert kind == -1, hex(code)
+        else:
+            assert kind == script[contract._script(code, config)], hex(code)
+
+
+@pytest.mark.parametrize("recipe", ["float32", "float16"])
+@pytest.mark.parametrize("name", [name for name in HEADS if name != "rnn"])
+def test_heads_compute_the_reference(name: str, recipe: str) -> None:
+    """By coremltools' value inference, which knows no LSTM and stops at compressed weights: the evaluator does those."""
+    spec = standin.classifier(name)
+    expected = standin.reference(spec, dict(spec.weights))
+    bound = 1e-5 if recipe == "float32" else 1.5e-2
+    for index, row in enumerate(standin.inputs()):
+        found = inferred(row, spec, recipe)
+        np.testing.assert_array_equal(found["words"], expected["words"][index])
+        np.testing.assert_array_equal(found["bits"], expected["bits"][index])
+        if name != "raw":
+            assert np.abs(found["embedding"] - expected["embedding"][index]).max() <= bound
+        assert found["probability_values"].dtype == np.float32
+        assert np.abs(found["probability_values"] - expected["probabilities"][index]).max() <= bound
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("recipe", ["int8", "int4"])
+@pytest.mark.parametrize("name", HEADS)
+def test_weights_on_the_grid_are_kept_exactly(name: str, recipe: str, target: int) -> None:
+    spec = on_grid(name)
+    stored = stored_weights(spec, recipe, target)
+    for weight, values in spec.weights.items():
+        if not weight.endswith("kernel"):
+            continue
+        if "/lstm/" in weight:
+            entry, forget, cell, output = np.split(values, 4, axis=-1)
+            values = np.concatenate([entry, forget, output, cell], axis=-1)
+        np.testing.assert_array_equal(stored[weight.replace("/", "_")], values.T, err_msg=weight)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("recipe", "most"), [("int8", 2e-4), ("int4", 0.02)])
+def test_other_weights_lose_little(recipe: str, most: float, target: int) -> None:
+    spec = standin.classifier("rnn")
+    stored = stored_weights(spec, recipe, target)
+    for weight in ("embedding/dense_0/kernel", "head/projection/kernel", "head/logits/kernel"):
+        values = spec.weights[weight].T
+        found = stored[weight.replace("/", "_")].astype(np.float32)
+        assert np.square(found - values).mean() <= most * np.square(values).mean(), weight
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_the_form_of_a_matrix_is_the_one_that_loses_least(bits: int) -> None:
+    rng = np.random.default_rng(5)
+    few = rng.choice(np.linspace(-1, 1, 2**bits) ** 3, (64, 128)).astype(np.float32)
+    form = compressed(few, bits, "few")
+    assert isinstance(form, Palette)
+    assert np.array_equal(form.levels, form.levels.astype(np.float16))
+    assert (np.diff(form.levels) >= 0).all()
+    lost = np.square(form.levels[form.indices] - few).sum()
+    rows = np.abs(few).max(axis=1, keepdims=True) / (2 ** (bits - 1) - 1)
+    assert lost < 0.3 * np.square(np.rint(few / rows) * rows - few).sum()
+
+    # Few and rare values at the ends, none of which a palette of 256 is for: a grid has them all near.
+    rare = rng.normal(0, 0.01, 20_000).astype(np.float32)
+    rare[:300] = rng.uniform(0.5, 1, 300)
+    form = compressed(rare.reshape(100, 200), 8, "rare")
+    found = form.levels[form.indices] if isinstance(form, Palette) else form.scales * form.integers
+    assert np.abs(found - rare.reshape(100, 200)).max() <= 0.01 * rare.max()
+
+    steps = 2.0 ** rng.integers(-9, -3, (64, 1)) * 1.5
+    grid = (rng.integers(-7, 8, (64, 128)) * steps).astype(np.float32)
+    grid[:, 0] = 7 * steps[:, 0]
+    kept = compressed(grid, bits, "grid")
+    assert isinstance(kept, Grid)
+    assert np.array_equal(kept.integers * kept.scales, grid)
+
+
+def test_blocks_of_weights_have_scales_of_their_own() -> None:
+    rng = np.random.default_rng(6)
+    values = rng.normal(0, 1, (8, 64)).astype(np.float32) * np.repeat(10.0 ** np.arange(-2, 2), 16).astype(np.float32)
+    whole, blocks = compressed(values, 4, "w"), compressed(values, 4, "w", 16)
+    assert isinstance(blocks, Grid)
+    assert blocks.scales.shape == (8, 4)
+    found = np.repeat(blocks.scales, 16, axis=1) * blocks.integers
+    assert np.square(found - values).sum() < 0.02 * np.square(values).sum()
+    assert isinstance(whole, Palette | Grid)
+    spec = on_grid("pool")
+    assert stored_weights(spec, "int4", 18, 16)["head_word_kernel"].shape == (64, 64)
+
+
+def test_same_weights_same_bytes() -> None:
+    spec = on_grid("cnn")
+    first = files_of(spec, "int8")
+    files_of(standin.classifier("bert"), "float16", 18)
+    assert files_of(spec, "int8") == first
+    program = (
+        "import sys, hashlib; sys.path.insert(0, sys.argv[1])\n"
+        "from coreml_cases import files_of, on_grid\n"
+        "files = files_of(on_grid('cnn'), 'int8')\n"
+        "sys.stdout.write(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())"
+    )
+    folder = str(Path(__file__).parents[2] / "support")
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder], check=False, capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout == hashlib.sha256(repr(sorted(first.items())).encode()).hexdigest(), done.stderr
+    assert not done.stderr, "coremltools' notes must be kept from the user"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("name", HEADS)
+def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
+    """Types and operators, declared in the saved file: these mean the same on every machine."""
+    files = files_of(on_grid(name), recipe, target)
+    types = model_of(files).mlProgram.DESCRIPTOR.file.pool.FindEnumTypeByName("CoreML.Specification.MILSpec.DataType")
+    kinds = {value.number: value.name for value in types.values}
+    declared = {
+        output.name: (
+            kinds[output.type.tensorType.dataType],
+            [d.constant.size for d in output.type.tensorType.dimensions],
+        )
+        for operation in operations_of(files)
+        for output in operation.outputs
+        if output.type.WhichOneof("type") == "tensorType"
+    }
+    config, network = standin.CONFIG, "FLOAT32" if recipe == "float32" else "FLOAT16"
+    assert declared["words"] == ("INT32", [1, config.max_words, config.word_length])
+    assert declared["bits"] == ("FLOAT32", [1, config.max_words, config.word_length * 21])
+    if name != "raw":
+        assert declared["embedding"] == (network, [1, config.max_words, 64])
+    assert declared["probability_values"] == ("FLOAT32", [1, len(standin.LABELS)])
+    assert not {"INT16", "UINT16"} & {kind for kind, _ in declared.values()}
+    names = list(declared)
+    encoder = names[: names.index("bits") + 1]
+    assert {declared[value][0] for value in encoder} <= {"INT32", "FLOAT32", "BOOL", "STRING"}, (
+        "code points need 21 bits"
+    )
+
+    operations = operations_of(files)
+    used = [operation.type for operation in operations]
+    assert used[-1] == "classify"
+    assert [output.name for output in operations[-1].outputs] == ["label", "probabilities"]
+    assert not {"scatter", "scatter_nd", "floor_div", "mod", "while_loop", "cond"} & set(used)
+    assert used.count("lstm") == (name == "rnn")
+    stored = {
+        operation.outputs[0].name: operation.type for operation in operations if operation.type.startswith("constexpr_")
+    }
+    kernels = [weight for weight in on_grid(name).weights if weight.endswith("kernel")]
+    if recipe in ("int8", "int4"):
+        assert len(stored) == len(kernels), "a matrix was left uncompressed"
+        old = {"int8": "constexpr_affine_dequantize", "int4": "constexpr_lut_to_dense"}[recipe]
+        new = "constexpr_blockwise_shift_scale"
+        plain = {kind for kernel, kind in stored.items() if "lstm" not in kernel}
+        assert plain == {new if target >= 18 else old}
+        lstm = {kind for kernel, kind in stored.items() if "lstm" in kernel}
+        assert lstm <= {new if target >= 18 else "constexpr_affine_dequantize"}
+        integers = {
+            kinds[operation.inputs["data"].arguments[0].value.type.tensorType.dataType]
+            for operation in operations
+            if operation.type == new
+        }
+        assert integers == ({recipe.upper()} if target >= 18 else set())
+
+
+def test_what_a_package_says_about_itself() -> None:
+    spec = standin.classifier("pool")
+    files = files_of(spec, "int8", 17)
+    model = model_of(files)
+    assert model.specificationVersion == 8
+    description = model.description
+    assert (description.predictedFeatureName, description.predictedProbabilitiesName) == ("label", "probabilities")
+    assert [feature.name for feature in description.input] == ["codepoints"]
+    assert list(description.input[0].type.multiArrayType.shape) == [1, spec.encoder.max_chars]
+    assert {feature.name: feature.type.WhichOneof("Type") for feature in description.output} == {
+        "label": "stringType",
+        "probabilities": "dictionaryType",
+    }
+    assert all(feature.shortDescription for feature in (*description.input, *description.output))
+    metadata = description.metadata
+    assert all((metadata.author, metadata.license, metadata.versionString, metadata.shortDescription))
+    told = dict(metadata.userDefined)
+    assert EncoderConfig.from_json(told["encoder"]) == spec.encoder
+    assert json.loads(told["labels"]) == list(spec.labels)
+    assert json.loads(told["tensors"]) == {"words": "words", "bits": "bits", "embedding": "embedding"}
+    assert json.loads(told["oldest_runtime"]) == {"iOS": "17"}
+    assert (told["recipe"], told["head"]) == ("int8", "pool")
+    manifest = json.loads(files["Manifest.json"])
+    paths = {entry["path"] for entry in manifest["itemInfoEntries"].values()}
+    assert paths == {"com.apple.CoreML/model.mlmodel", "com.apple.CoreML/weights"}
+    assert f"Data/{manifest['itemInfoEntries'][manifest['rootModelIdentifier']]['path']}" == MODEL
+
+
+def test_sizes_and_operators_of_a_package() -> None:
+    from retvec_lite.converters.coreml.package import package_operators, package_sizes
+
+    files = files_of(on_grid("cnn"), "int4", 18)
+    sizes = package_sizes(files)
+    assert sum(sizes.values()) == sum(map(len, files.values()))
+    assert sizes["embedding"] > sizes["head"] > 0 < sizes["graph"]
+    found = {(name, version): count for name, version, count in package_operators(files)}
+    assert found["classify", 18] == 1
+    assert found["linear", 18] == 3 + 1 + 1 + 1 + 2 + 1, "embedding, characters, word, region, blocks, logits"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "ios", "block", "sentence"),
+    [
+        ("int8-dynamic", 16, None, "Core ML out of float32, float16, int8, int4, received 'int8-dynamic'"),
+        ("int8", 15, None, "oldest iOS to be one of 16, 17, 18, received 15"),
+        ("int4", 16, 32, "int4 for iOS 18 or newer, received int4 for iOS 16"),
+        ("int8", 18, 32, "received int8 for iOS 18"),
+    ],
+)
+def test_what_cannot_be_had_is_refused(recipe: str, ios: int, block: int | None, sentence: str) -> None:
+    with pytest.raises(RetvecLiteError, match=sentence):
+        find_storage(recipe, ios, block)
+
+
+@pytest.mark.parametrize("block", [48, 0, -1])
+def test_a_block_that_does_not_divide_is_refused(block: int) -> None:
+    with pytest.raises(RetvecLiteError, match=rf"divides the 64 inputs of embedding/dense_1/kernel, received {block}"):
+        compressed(
+            standin.classifier("pool").weights["embedding/dense_1/kernel"].T, 4, "embedding/dense_1/kernel", block
+        )
+    with pytest.raises(RetvecLiteError, match="Expected a block that divides"):
+        files_of(standin.classifier("pool"), "int4", 18, block)
+
+
+def test_what_cannot_be_built_is_refused() -> None:
+    import dataclasses
+
+    from retvec_lite.converters.coreml.encoder import check_length
+
+    with pytest.raises(RetvecLiteError, match="at most 4096 code points a text for Core ML, received 5000"):
+        check_length(HUGE)
+
+    class Other(HeadSpec):
+        name = "other"
+
+    with pytest.raises(RetvecLiteError, match="pool, cnn, rnn or bert for Core ML, received 'other'"):
+        files_of(dataclasses.replace(standin.classifier("pool"), head=Other()), "float32")
+
+
+def test_pieces_that_overlap_by_more_than_the_text() -> None:
+    config = EncoderConfig(max_chars=3, max_words=4, kana_piece=Piece(8, 1))
+    row = padded([ord(char) for char in "かなか"], 3)
+    np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))

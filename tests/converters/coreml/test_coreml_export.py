@@ -1,0 +1,185 @@
+import dataclasses
+import hashlib
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from coreml_cases import needs_coremltools, on_grid
+from exported import texts_csv
+
+from retvec_lite.__main__ import main
+from retvec_lite.cli import export as export_command
+from retvec_lite.converters import export as export_module
+from retvec_lite.converters.export import export
+from retvec_lite.converters.parity.checks import Check, Difference
+from retvec_lite.errors import RetvecLiteError
+
+RECIPES = ("float32", "float16", "int8", "int4")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A classifier and real texts."""
+    texts_csv(tmp_path)
+    about = {"name": "random", "card": {"note": "random weights, for tests of mechanics"}}
+    spec = dataclasses.replace(on_grid("pool"), embedding=about, training={"note": "not trained"})
+    (tmp_path / "classifier.safetensors").write_bytes(spec.to_bytes())
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All recipes of one export, for Core ML alone."""
+    folder = tmp_path_factory.mktemp("coreml")
+    texts_csv(folder)
+    (folder / "classifier.safetensors").write_bytes(on_grid("pool").to_bytes())
+    export(folder, folder / "dist", RECIPES, formats=["coreml"], data=folder / "texts.csv")
+    return folder / "dist"
+
+
+def leftovers(source: Path) -> list[str]:
+    return sorted(path.name for path in source.iterdir() if path.name not in ("texts.csv", "classifier.safetensors"))
+
+
+@needs_coremltools
+def test_an_export_holds_what_an_app_needs(dist: Path) -> None:
+    packages = {f"classifier-{recipe}.mlpackage" for recipe in RECIPES}
+    others = {"labels.txt", "golden.json", "report.json", "report.md", "reference.safetensors"}
+    assert {path.name for path in dist.iterdir()} == packages | others
+    report = json.loads((dist / "report.json").read_text(encoding="utf-8"))
+    for artifact in report["artifacts"]:
+        package = dist / artifact["file"]
+        files = [path for path in package.rglob("*") if path.is_file()]
+        assert artifact["bytes"] == sum(path.stat().st_size for path in files) == sum(artifact["sizes"].values())
+        assert artifact["oldest_runtime"] == {"iOS": "16"}
+        assert {"name": "classify", "version": 16, "count": 1} in artifact["operators"]
+        lines = "".join(
+            f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(package).as_posix()}\n"
+            for path in sorted(files, key=lambda path: path.relative_to(package).as_posix())
+        )
+        assert artifact["sha256"] == hashlib.sha256(lines.encode()).hexdigest()
+        assert all(run["correct"] for run in artifact["runtimes"])
+    golden = json.loads((dist / "golden.json").read_text(encoding="utf-8"))
+    assert set(golden["tolerance"]) == {f"coreml-{recipe}" for recipe in RECIPES}
+    assert golden["tolerance"]["coreml-float32"] == 1e-5
+    assert set(golden["cases"][0]["probabilities"]) == set(golden["tolerance"])
+
+
+@needs_coremltools
+def test_weights_on_the_grid_make_all_recipes_one_function(dist: Path) -> None:
+    """Biases are rounded to half precision, so float32 is near, and the others are the same."""
+    golden = json.loads((dist / "golden.json").read_text(encoding="utf-8"))
+    for case in golden["cases"]:
+        shares = {recipe: np.array(case["probabilities"][f"coreml-{recipe}"]) for recipe in RECIPES}
+        for recipe in ("int8", "int4"):
+            np.testing.assert_array_equal(shares[recipe], shares["float16"])
+        assert np.abs(shares["float32"] - shares["float16"]).max() < 2e-3
+
+
+@needs_coremltools
+@pytest.mark.skipif(sys.platform == "darwin", reason="here Core ML itself runs")
+def test_the_report_says_that_core_ml_itself_did_not_run(dist: Path) -> None:
+    text = (dist / "report.md").read_text(encoding="utf-8")
+    assert "made for iOS 16 or newer; evaluated in NumPy, not run on Core ML" in text
+    assert "Skipped: coreml runs on macOS only." in text
+    assert json.loads((dist / "report.json").read_text(encoding="utf-8"))["skipped_runtimes"] == ["coreml"]
+
+
+@needs_coremltools
+def test_the_same_classifier_gives_the_same_bytes(dist: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts.csv").write_bytes((dist.parent / "texts.csv").read_bytes())
+    export(dist.parent, tmp_path / "again", RECIPES, formats=["coreml"], data=tmp_path / "texts.csv")
+    paths = [path for path in dist.rglob("*") if path.is_file()]
+    assert len(paths) == 3 * len(RECIPES) + 5
+    for path in paths:
+        assert (tmp_path / "again" / path.relative_to(dist)).read_bytes() == path.read_bytes(), path.name
+
+
+@needs_coremltools
+def test_a_package_that_computes_wrongly_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = export_module.examine_package
+
+    def wrong(examiner, path):
+        result, table = real(examiner, path)
+        worst = (Difference("a text", 0.5, "label 'one'"),)
+        check = Check("probabilities", "computation", 0.5, 1.5e-2, texts=1, worst=worst)
+        runs = tuple(dataclasses.replace(run, checks=(check,)) for run in result.runtimes)
+        return dataclasses.replace(result, runtimes=runs), table
+
+    monkeypatch.setattr(export_module, "examine_package", wrong)
+    with pytest.raises(
+        RetvecLiteError, match=r"int8\.mlpackage to be right on coreml .*off by 5\.0e-01 .*worst a text"
+    ):
+        export(source, source / "dist", formats=["coreml"], data=source / "texts.csv")
+    assert leftovers(source) == []
+
+
+@needs_coremltools
+def test_the_command_makes_packages_and_replaces_them(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["export", str(source), "--out", str(source / "dist"), "--data", str(source / "texts.csv")]
+    command += ["--format", "coreml", "--ios", "18", "--recipe", "int4", "--block", "16"]
+    assert main(command) == 0
+    assert "classifier-int4.mlpackage" in capsys.readouterr().out
+    assert main(command) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main([*command, "--force"]) == 0
+    assert leftovers(source) == ["dist"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--format", "onnx"], "Expected --format to be one of tflite, coreml, all, received 'onnx'"),
+        (["--format", "tflite", "--ios", "17"], "Expected --ios only with --format coreml or all"),
+        (["--block", "16"], "Expected --block only with --format coreml or all"),
+        (["--format", "coreml", "--ios", "15"], "oldest iOS to be one of 16, 17, 18, received 15"),
+        (
+            ["--format", "all", "--recipe", "int8", "int8-dynamic"],
+            "recipe for Core ML out of float32, float16, int8, int4",
+        ),
+        (["--format", "coreml", "--recipe", "int4", "--block", "16"], "int4 for iOS 18 or newer"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    source: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert main(["export", str(source), "--out", str(source / "dist"), *arguments]) == 2
+    err = capsys.readouterr().err
+    assert sentence in err
+    assert err.startswith("retvec-lite: error:")
+    assert leftovers(source) == []
+
+
+def test_without_coremltools_the_extra_is_named(
+    source: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = importlib.util.find_spec
+    missing = lambda name, package=None: None if name == "coremltools" else real(name, package)  # noqa: E731
+    monkeypatch.setattr(export_module.importlib.util, "find_spec", missing)
+    assert main(["export", str(source), "--out", str(source / "dist"), "--format", "coreml"]) == 2
+    assert 'coremltools, which is not installed: run `pip install "retvec-lite[coreml]"`' in capsys.readouterr().err
+    assert leftovers(source) == []
+
+
+def test_formats_are_checked(source: Path) -> None:
+    for formats in ((), ("onnx",)):
+        with pytest.raises(RetvecLiteError, match="Expected formats out of tflite, coreml"):
+            export(source, source / "dist", formats=formats)
+
+
+def test_the_command_offers_what_there_is() -> None:
+    assert export_command._FORMATS["all"] == export_module.FORMATS
+    assert export_command._IOS == export_module.DEFAULT_TARGET
+
+
+def test_nothing_imports_coremltools_before_it_is_needed() -> None:
+    program = (
+        "import sys, retvec_lite, retvec_lite.converters.export, retvec_lite.converters.coreml\n"
+        "print(sorted({'coremltools', 'tensorflow', 'sklearn'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr

@@ -1,0 +1,190 @@
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from packages import MODEL, mil_programs
+
+from retvec_lite.converters.evaluator.package import parse_model, proto
+from retvec_lite.converters.evaluator.program import Program, load_package
+from retvec_lite.errors import RetvecLiteError
+
+CODES = np.array([[0, 0x41, 0xFFFF, 0x10000, 0x1F600, 0x10FFFF, 7, 8]], np.int32)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of a package, to be spoiled."""
+    return Path(shutil.copytree(mil_programs() / "classifier-iOS16.mlpackage", tmp_path / "some.mlpackage"))
+
+
+@pytest.mark.parametrize("target", ["iOS16", "iOS17", "iOS18"])
+def test_a_classifier_gives_its_label_and_probabilities(target: str) -> None:
+    program = load_package(mil_programs() / f"classifier-{target}.mlpackage")
+    assert program.target == target
+    assert program.labels == ["one", "two", "drei 😀"]
+    found = program.run({"codepoints": CODES})
+    label, shares = (found[name] for name in program.outputs)
+    assert set(shares) == set(program.labels)
+    assert sum(shares.values()) == pytest.approx(1, abs=1e-6)
+    assert label == max(shares, key=lambda name: shares[name])
+    inner = program.run({"codepoints": CODES}, ["codes", "embedding"])
+    np.testing.assert_array_equal(inner["codes"], (CODES % 65521 % 251).astype(np.float32))
+    assert inner["embedding"].dtype == np.float16
+    assert inner["embedding"].shape == (1, 64)
+
+
+def test_indices_of_sixteen_bits_are_noticed() -> None:
+    program = load_package(mil_programs() / "trap-iOS17.mlpackage")
+    found = program.run({"codepoints": CODES}, ["codes"])["codes"]
+    np.testing.assert_array_equal(found, CODES % 65536)
+    assert (found != CODES).sum() == 3
+
+
+def test_only_what_is_wanted_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = load_package(mil_programs() / "classifier-iOS16.mlpackage")
+    seen: list[str] = []
+    compute = Program._compute
+
+    def counted(self: Program, operation: Any, values: Any) -> dict[str, Any]:
+        seen.append(operation.kind)
+        return compute(self, operation, values)
+
+    monkeypatch.setattr(Program, "_compute", counted)
+    program.run({"codepoints": CODES}, ["codes"])
+    assert "linear" not in seen
+    assert "gather" in seen
+    seen.clear()
+    program.run({"codepoints": CODES}, ["codes"])
+    assert "const" not in seen
+
+
+@pytest.mark.parametrize(
+    ("inputs", "wanted", "sentence"),
+    [
+        ({"text": CODES}, None, r"the inputs \['codepoints'\], received \['text'\]"),
+        ({"codepoints": CODES[:, :7]}, None, "to be a tensor of int32 .1, 8., received int32 .1, 7."),
+        ({"codepoints": CODES.astype(np.int64)}, None, "received int64"),
+        ({"codepoints": CODES + 1}, None, "indices from 0 to 1114111, received 1 to 1114112 .in the op 'gather_0'"),
+        ({"codepoints": CODES - 1}, None, "indices from 0 to 1114111, received -1"),
+        ({"codepoints": CODES}, ["nothing"], "a value named 'nothing' in classifier-iOS16.mlpackage, received none"),
+    ],
+)
+def test_other_inputs_and_names_are_refused(inputs: dict[str, Any], wanted: list[str] | None, sentence: str) -> None:
+    program = load_package(mil_programs() / "classifier-iOS16.mlpackage")
+    with pytest.raises(RetvecLiteError, match=sentence):
+        program.run(inputs, wanted)
+
+
+Change = Callable[[Any, Any], None]
+
+
+def first(block: Any, kind: str) -> Any:
+    return next(item for item in block.operations if item.type == kind)
+
+
+def copy_an_op(spec: Any, block: Any) -> None:
+    block.operations.add().CopyFrom(first(block, "gelu"))
+
+
+def turn_around(spec: Any, block: Any) -> None:
+    block.operations.reverse()
+
+
+def other_shape(spec: Any, block: Any) -> None:
+    first(block, "gelu").outputs[0].type.tensorType.dimensions[1].constant.size = 63
+
+
+def other_type(spec: Any, block: Any) -> None:
+    first(block, "gelu").outputs[0].type.tensorType.dataType = proto().MIL_pb2.DataType.FLOAT32
+
+
+def more_input(spec: Any, block: Any) -> None:
+    first(block, "gelu").inputs["y"].CopyFrom(first(block, "gelu").inputs["x"])
+
+
+def less_input(spec: Any, block: Any) -> None:
+    del first(block, "linear").inputs["weight"]
+
+
+def more_attribute(spec: Any, block: Any) -> None:
+    operation = first(block, "gelu")
+    operation.attributes["fast"].CopyFrom(operation.attributes["name"])
+
+
+def other_offset(spec: Any, block: Any) -> None:
+    for item in block.operations:
+        value = item.attributes.get("val")
+        if value is not None and value.WhichOneof("value") == "blobFileValue":
+            value.blobFileValue.offset += 64
+            return
+
+
+def other_file(spec: Any, block: Any) -> None:
+    for item in block.operations:
+        value = item.attributes.get("val")
+        if value is not None and value.WhichOneof("value") == "blobFileValue":
+            value.blobFileValue.fileName = "/etc/passwd"
+            return
+
+
+def variable_shape(spec: Any, block: Any) -> None:
+    first(block, "gelu").outputs[0].type.tensorType.dimensions[1].unknown.variadic = False
+
+
+def other_description(spec: Any, block: Any) -> None:
+    spec.description.input[0].type.multiArrayType.shape[1] = 9
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda spec, block: setattr(first(block, "gelu"), "type", "gelu2"), "an op that is known here, received .*gelu2"),
+        (lambda spec, block: first(block, "gelu").blocks.add(), "no nested blocks"),
+        (copy_an_op, "values of different names, received 'embedding' twice"),
+        (turn_around, "to be computed before"),
+        (more_input, "to have inputs out of mode, x, received mode, x, y"),
+        (less_input, "to have inputs out of bias, weight, x, received"),
+        (more_attribute, "no attributes but a name, received fast"),
+        (other_offset, "an array at offset"),
+        (other_file, "a weight file of the package, received '/etc/passwd'"),
+        (variable_shape, "a tensor of fixed shape"),
+        (other_description, "a description of the inputs"),
+        (lambda spec, block: spec.description.output.pop(), "a description of the outputs"),
+        (lambda spec, block: block.outputs.append("more"), "to compute its output 'more'"),
+        (lambda spec, block: setattr(spec, "specificationVersion", 8), "specification version 7 for CoreML6, received 8"),
+        (lambda spec, block: setattr(spec.mlProgram.functions["main"], "opset", "CoreML9"), "received 'CoreML9'"),
+        (lambda spec, block: spec.mlProgram.functions["other"].SetInParent(), "an ML program with one function"),
+        (lambda spec, block: spec.identity.SetInParent(), "an ML program with one function, received identity"),
+    ],
+)  # fmt: skip
+def test_what_a_program_must_not_hold_is_refused(package: Path, change: Change, sentence: str) -> None:
+    edit(package, change)
+    with pytest.raises(RetvecLiteError, match=sentence):
+        load_package(package)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            other_shape,
+            r"'embedding', an output of .*gelu.*, to be a tensor of fp16 \[1, 63\], received float16 \[1, 64\]",
+        ),
+        (other_type, r"to be a tensor of fp32 \[1, 64\], received float16 \[1, 64\]"),
+    ],
+)
+def test_every_declared_type_and_shape_is_checked(package: Path, change: Change, sentence: str) -> None:
+    edit(package, change)
+    with pytest.raises(RetvecLiteError, match=sentence):
+        load_package(package).run({"codepoints": CODES})
+
+
+def edit(package: Path, change: Change) -> None:
+    path = package / MODEL
+    spec = parse_model(path.read_bytes(), "model")
+    function = spec.mlProgram.functions["main"]
+    change(spec, function.block_specializations[function.opset])
+    path.write_bytes(spec.SerializeToString())

@@ -1,0 +1,308 @@
+import json
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from packages import MODEL, WEIGHTS, blobs, packages
+
+from retvec_lite.__main__ import main
+from retvec_lite.converters.evaluator.package import parse_model
+from retvec_lite.converters.evaluator.program import load_package
+from retvec_lite.converters.parity import coreml as coreml_parity
+from retvec_lite.converters.parity import verify as verify_module
+from retvec_lite.converters.parity.coreml import EVALUATED, examine_package
+from retvec_lite.converters.parity.coreml_matching import Constant, match_constants, program_constants
+from retvec_lite.converters.parity.tflite import Examiner
+from retvec_lite.converters.parity.verify import Verification, verify
+from retvec_lite.errors import RetvecLiteError
+
+FOLDERS = ("pool", "cnn", "rnn", "bert", "raw", "pool-17", "pool-18")
+
+
+@pytest.fixture(autouse=True)
+def _no_tflite_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packages need none, and must not ask for one."""
+    monkeypatch.setattr(verify_module, "installed_runtimes", dict)
+
+
+@pytest.fixture
+def dist(tmp_path: Path) -> Path:
+    """A copy of an export with one package, to be spoiled; real texts stand beside it."""
+    shutil.copy(packages() / "texts.csv", tmp_path)
+    copy = Path(shutil.copytree(packages() / "pool", tmp_path / "dist"))
+    for recipe in ("float32", "int8", "int4"):
+        shutil.rmtree(copy / f"classifier-{recipe}.mlpackage")
+    return copy
+
+
+def check(dist: Path) -> Verification:
+    return verify(dist, dist.parent / "texts.csv")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_untouched_packages_pass(folder: str) -> None:
+    found = check(packages() / folder)
+    assert found.problems == ()
+    assert found.ok, [artifact.to_dict() for artifact in found.artifacts if not artifact.ok]
+    for artifact in found.artifacts:
+        evaluated, *native = artifact.runtimes
+        assert evaluated.runtime == EVALUATED
+        assert evaluated.version == f"iOS{folder.partition('-')[2] or 16}"
+        assert bool(native) == (platform.system() == "Darwin")
+        names = {item.name: item for item in evaluated.checks}
+        assert names["words"].value == names["bits"].value == 0
+        assert ("embedding" in names) == (folder != "raw")
+        assert names["words"].texts > names["probabilities"].texts > 50
+        assert ("same label" in names) == (artifact.recipe != "float32")
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["ok"] is True
+
+
+def edit(change: Callable[[Any, Any], None]) -> Callable[[Path], None]:
+    def write(dist: Path) -> None:
+        path = dist / "classifier-float16.mlpackage" / MODEL
+        spec = parse_model(path.read_bytes(), "model")
+        function = spec.mlProgram.functions["main"]
+        change(spec, function.block_specializations[function.opset])
+        path.write_bytes(spec.SerializeToString())
+
+    return write
+
+
+def swap_labels(spec: Any, block: Any) -> None:
+    (operation,) = (item for item in block.operations if item.type == "classify")
+    values = operation.inputs["classes"].arguments[0].value.immediateValue.list.values
+    one, two = (values[place].immediateValue.tensor.strings.values for place in (0, 1))
+    one[0], two[0] = two[0], one[0]
+
+
+def other_encoder(spec: Any, block: Any) -> None:
+    values = spec.description.metadata.userDefined
+    values["encoder"] = values["encoder"].replace('"max_words": 12', '"max_words": 13')
+
+
+def other_activation(spec: Any, block: Any) -> None:
+    next(item for item in block.operations if item.type == "tanh").type = "sigmoid"
+
+
+def other_gelu(spec: Any, block: Any) -> None:
+    name = next(item for item in block.operations if item.type == "gelu").inputs["mode"].arguments[0].name
+    mode = next(item for item in block.operations if item.outputs[0].name == name)
+    mode.attributes["val"].immediateValue.tensor.strings.values[0] = "TANH_APPROXIMATION"
+
+
+def other_name(spec: Any, block: Any) -> None:
+    for item in block.operations:
+        for output in item.outputs:
+            if output.name == "words":
+                output.name = "slots"
+        for argument in item.inputs.values():
+            for binding in argument.arguments:
+                if binding.name == "words":
+                    binding.name = "slots"
+
+
+def lengthen(dist: Path) -> None:
+    """The same model in other bytes."""
+    path = dist / "classifier-float16.mlpackage" / "Manifest.json"
+    path.write_bytes(path.read_bytes() + b"\n")
+
+
+def rename(dist: Path) -> None:
+    (dist / "classifier-float16.mlpackage").rename(dist / "classifier-int8.mlpackage")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (edit(swap_labels), "Expected the labels of reference.safetensors"),
+        (edit(other_encoder), "Expected the encoder config of reference.safetensors"),
+        (edit(lambda spec, _: spec.description.metadata.userDefined.update(head="bert")), "Expected the head of"),
+        (edit(lambda spec, _: spec.description.metadata.userDefined.update(recipe="int2")), "Expected a recipe out of"),
+        (edit(lambda spec, _: spec.description.metadata.userDefined.pop("encoder")), "Expected the encoder config"),
+        (edit(lambda spec, _: setattr(spec.description, "predictedFeatureName", "class")), "outputs of a classifier"),
+        (edit(other_activation), "embedding is"),
+        (edit(other_name), "Expected a value named 'words'"),
+        (lengthen, "Expected classifier-float16.mlpackage as export wrote it (SHA-256 "),
+        (rename, "Expected the recipe float16 as classifier-float16.mlpackage"),
+        (lambda dist: (dist / "classifier-float16.mlpackage" / WEIGHTS).unlink(), "Expected a weight file"),
+        (lambda dist: (dist / "classifier-float16.mlpackage" / MODEL).write_bytes(b"?"), "to be a Core ML model"),
+    ],
+)
+def test_a_spoiled_package_is_found_and_told(
+    dist: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[Path], None], sentence: str
+) -> None:
+    spoil(dist)
+    assert main(["verify", str(dist), "--data", str(dist.parent / "texts.csv")]) == 1
+    out = capsys.readouterr().out
+    assert sentence in " ".join(out.split())
+    assert "Not every bound holds" in out
+
+
+def test_the_command_says_what_was_skipped(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(dist), "--data", str(dist.parent / "texts.csv")]) == 0
+    out = capsys.readouterr().out
+    assert "coreml runs on macOS only: skipped." in out
+    assert "not installed" not in out
+    assert "Every bound holds" in out
+
+
+def test_a_changed_golden_probability_is_found(dist: Path) -> None:
+    golden = json.loads((dist / "golden.json").read_text(encoding="utf-8"))
+    golden["cases"][3]["probabilities"]["coreml-float16"][0] += 0.01
+    (dist / "golden.json").write_text(json.dumps(golden), encoding="utf-8")
+    assert "probabilities for coreml-float16 are different" in check(dist).problems[0]
+
+
+def test_a_folder_with_neither_format_is_one_sentence(dist: Path) -> None:
+    shutil.rmtree(dist / "classifier-float16.mlpackage")
+    with pytest.raises(RetvecLiteError, match=r"which holds no \.tflite or \.mlpackage"):
+        check(dist)
+
+
+@pytest.fixture(scope="module")
+def examiner() -> Examiner:
+    classifier = verify_module.load_classifier(packages() / "pool.safetensors")
+    return Examiner(classifier, ["where is my parcle?", "我的包裹在哪里"])
+
+
+@pytest.mark.parametrize(
+    ("folder", "recipe"),
+    [
+        ("pool", "float16"),
+        pytest.param("pool", "float32", marks=pytest.mark.slow),
+        pytest.param("pool", "int8", marks=pytest.mark.slow),
+        pytest.param("pool", "int4", marks=pytest.mark.slow),
+        pytest.param("pool-18", "int8", marks=pytest.mark.slow),
+        pytest.param("pool-18", "int4", marks=pytest.mark.slow),
+    ],
+)
+def test_one_flipped_byte_in_any_array_is_noticed(folder: str, recipe: str, examiner: Examiner, tmp_path: Path) -> None:
+    package = Path(
+        shutil.copytree(
+            packages() / folder / f"classifier-{recipe}.mlpackage", tmp_path / f"classifier-{recipe}.mlpackage"
+        )
+    )
+    untouched = (package / WEIGHTS).read_bytes()
+    weights = next(iter(load_package(package).package.weights.values()))
+    kinds = [blob.dtype for blob in weights.blobs.values()]
+    places = blobs(package)
+    assert len(places) == len(kinds) > 8
+    missed = []
+    for (start, size), kind in zip(places, kinds, strict=True):
+        width = {"fp32": 4, "int32": 4, "fp16": 2}.get(kind, 1)
+        element = start + size // width // 2 * width
+        # The highest byte of a float, the lowest of an integer.
+        place = element + (width - 1 if kind.startswith("fp") else 0)
+        changed = bytearray(untouched)
+        changed[place] ^= 0xFF
+        (package / WEIGHTS).write_bytes(bytes(changed))
+        result, _ = examine_package(examiner, package)
+        # Zeros alone are padding, which no word reads.
+        if result.ok and any(untouched[start : start + size]):
+            missed.append(f"{kind} at {start}, {size} bytes: {untouched[element : element + width].hex()}")
+    assert missed == []
+
+
+def test_every_head_is_matched_to_its_weights() -> None:
+    for folder in FOLDERS:
+        classifier = verify_module.load_classifier(packages() / f"{folder}.safetensors")
+        for package in (packages() / folder).glob("*.mlpackage"):
+            matches = match_constants(program_constants(load_package(package)), classifier.weights)
+            bits = {match.bits for name, match in matches.items() if name.endswith("kernel") and "lstm" not in name}
+            assert bits == {int(package.stem.removeprefix("classifier-float").removeprefix("classifier-int"))}
+            for name, match in matches.items():
+                assert match.values.shape == classifier.weights[name].shape
+
+
+def test_weights_are_found_in_any_arrangement_and_others_are_not() -> None:
+    rng = np.random.default_rng(2)
+    wanted = rng.normal(0, 1, (6, 4)).astype(np.float32)
+    conv = wanted.reshape(3, 2, 4).transpose(2, 1, 0)
+    joined = np.concatenate([rng.normal(0, 1, (4, 6)), wanted.T, rng.normal(0, 1, (4, 6))]).astype(np.float32)
+    for values in (wanted, wanted.T, wanted.T[:, :, None, None], conv, joined):
+        (match,) = match_constants([Constant("any", values, 32)], {"w": wanted}).values()
+        np.testing.assert_array_equal(match.values, wanted)
+    for values, bits in ((wanted * np.float32(1.01), 32), (-wanted, 4), (wanted[:5], 4)):
+        with pytest.raises(RetvecLiteError, match="the classifier's weights, received none for w"):
+            match_constants([Constant("any", values, bits)], {"w": wanted})
+    # So small that half precision has few digits left, as training leaves the bias of attention's keys.
+    tiny = rng.normal(0, 2e-6, 64).astype(np.float32)
+    stored = tiny.astype(np.float16).astype(np.float32)
+    (match,) = match_constants([Constant("any", stored, 16)], {"b": tiny}).values()
+    np.testing.assert_array_equal(match.values, stored)
+    with pytest.raises(RetvecLiteError, match="received none for b"):
+        match_constants([Constant("any", stored, 32)], {"b": tiny})
+    zeros = {"b": np.zeros(4, np.float32)}
+    assert not match_constants([], zeros)["b"].values.any()
+
+
+class _CoreML:
+    """Core ML's `MLModel`, played by the evaluator; `twist` changes its answers."""
+
+    twist: Callable[[dict[str, Any]], dict[str, Any]] = staticmethod(lambda answer: answer)  # type: ignore[assignment]
+
+    def __init__(self, path: str) -> None:
+        self._program = load_package(path)
+
+    def predict(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        return type(self).twist(self._program.run(inputs))
+
+
+@pytest.fixture
+def mac(monkeypatch: pytest.MonkeyPatch) -> type[_CoreML]:
+    """A machine with Core ML."""
+    model = type("Model", (_CoreML,), {})
+    monkeypatch.setattr(coreml_parity.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(coreml_parity.platform, "mac_ver", lambda: ("26.1", ("", "", ""), "arm64"))
+    monkeypatch.setitem(sys.modules, "coremltools", SimpleNamespace(models=SimpleNamespace(MLModel=model)))
+    return model
+
+
+def test_on_macos_core_ml_itself_runs_as_well(dist: Path, mac: type[_CoreML]) -> None:
+    found = check(dist)
+    assert found.ok
+    assert found.skipped == ()
+    _, native = found.artifacts[0].runtimes
+    assert (native.runtime, native.version) == ("coreml", "macOS 26.1")
+    assert [item.name for item in native.checks] == ["probabilities", "same label"]
+
+
+def refuse(answer: dict[str, Any]) -> dict[str, Any]:
+    raise RuntimeError("Error compiling model:\n  no such op")
+
+
+def lie(answer: dict[str, Any]) -> dict[str, Any]:
+    least = min(answer["probabilities"], key=lambda name: answer["probabilities"][name])
+    return answer | {"label": least}
+
+
+def blur(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer | {"probabilities": dict.fromkeys(answer["probabilities"], 0.2)}
+
+
+@pytest.mark.parametrize(
+    ("twist", "sentence"),
+    [
+        (refuse, "Expected Core ML to run classifier-float16.mlpackage, received: Error compiling model: no such op"),
+        (lie, "Expected the label of the largest probability"),
+        (blur, "probabilities is"),
+    ],
+)
+def test_what_core_ml_itself_gets_wrong_counts(
+    dist: Path,
+    mac: type[_CoreML],
+    capsys: pytest.CaptureFixture[str],
+    twist: Callable[[dict[str, Any]], dict[str, Any]],
+    sentence: str,
+) -> None:
+    mac.twist = staticmethod(twist)  # type: ignore[assignment]
+    assert main(["verify", str(dist), "--data", str(dist.parent / "texts.csv")]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"{sentence}" in out
+    assert "on coreml macOS 26.1" in out

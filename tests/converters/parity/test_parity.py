@@ -1,0 +1,291 @@
+import dataclasses
+import importlib.util
+import json
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+import standin
+
+from retvec_lite import contract
+from retvec_lite.converters.parity import tflite as parity
+from retvec_lite.converters.parity.checks import Check, Difference, age, bounded, promises
+from retvec_lite.converters.parity.oracle import Oracle, _rounded
+from retvec_lite.converters.parity.tflite import Examiner
+from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model import reference_network
+from retvec_lite.model.weight_files import Classifier
+from retvec_lite.runtime import interpreters
+from retvec_lite.runtime.artifact import Artifact
+from retvec_lite.runtime.interpreters import RUNTIMES, Job, run_models
+
+TINY = (Path(__file__).parents[2] / "data" / "tiny.tflite").read_bytes()
+Outputs = dict[str, np.ndarray]
+
+
+def test_nan_is_never_within_a_bound() -> None:
+    assert not Check("embedding", "computation", math.nan, 1e9).ok
+    assert not Check("embedding cosine", "cost", math.nan, 0.0, at_least=True).ok
+    found = Check("embedding", "computation", math.nan, 1.0, worst=(Difference("a text", math.nan),))
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["value"] is None
+
+
+def test_the_worst_texts_are_named_and_nan_is_the_worst() -> None:
+    amounts = [0.0, 0.3, math.nan, 0.1, 0.2]
+    check = bounded("embedding", "computation", [Difference(str(a), a) for a in amounts], 0.15)
+    assert [item.text for item in check.worst] == ["nan", "0.3", "0.2"]
+    assert not check.ok
+    assert bounded("embedding", "computation", [Difference("a", 0.1)], 0.15).worst == ()
+
+
+@pytest.mark.parametrize(
+    ("oldest", "runtime", "version", "expected"),
+    [
+        ({"tflite-runtime": "2.14.0"}, "tflite-runtime", "2.14.0", True),
+        ({"tflite-runtime": "2.14.0"}, "tflite-runtime", "2.9.1", False),
+        ({"tflite-runtime": "2.14.0"}, "ai-edge-litert", "1.0.1", True),
+        ({"ai-edge-litert": "2.3.0"}, "tflite-runtime", "2.14.0", False),
+        ({"ai-edge-litert": "2.3.0"}, "ai-edge-litert", "2.10.0", True),
+        ({"ai-edge-litert": "2.3.0"}, "ai-edge-litert", "2.2.9", False),
+        (None, "tflite-runtime", "2.14.0", True),
+    ],
+)
+def test_a_promise_covers_newer_runtimes(oldest: Any, runtime: str, version: str, expected: bool) -> None:
+    assert promises(oldest, runtime, version) is expected
+
+
+def test_runtimes_are_sorted_by_age() -> None:
+    given = [("ai-edge-litert", "2.10.0"), ("ai-edge-litert", "2.3.0rc1"), ("tflite-runtime", "2.14.0")]
+    assert sorted(given, key=lambda item: age(*item)) == given[::-1]
+
+
+@pytest.mark.parametrize("name", ["pool", "cnn", "rnn", "bert", "raw"])
+def test_the_oracle_is_the_reference(name: str) -> None:
+    spec = standin.classifier(name)
+    oracle = Oracle(spec, spec.weights)
+    for values in standin.inputs():
+        slots = contract.words(values[0], spec.encoder)
+        np.testing.assert_allclose(
+            oracle.embeddings(slots)[0], reference_network.embed(contract.bits(slots), spec.weights), atol=1e-6
+        )
+        expected = reference_network.probabilities(slots, spec.head, spec.weights)
+        np.testing.assert_allclose(oracle.probabilities(slots)[0], expected, atol=1e-6)
+
+
+def test_eight_bit_rounding_has_256_values_with_zero_among_them() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(0.3, 2.0, (4, 5000)).astype(np.float32)
+    values[:, 0] = 0.0
+    values[3] = 0.0
+    rounded = _rounded(values, np.zeros(1, np.float32))
+    assert all(len(np.unique(row)) <= 256 for row in rounded)
+    assert not rounded[:, 0].any()
+    steps = (values.max(axis=1) - values.min(axis=1)) / 255
+    assert (np.abs(rounded - values).max(axis=1) <= 1.01 * steps).all()
+    ones = np.array([[0.0, 1.0, 1.0, 0.0]], np.float32)
+    np.testing.assert_allclose(_rounded(ones, np.zeros(1, np.float32)), ones, atol=1e-7)
+
+
+def test_an_eight_bit_oracle_knows_which_ties_may_fall_either_way() -> None:
+    spec = standin.classifier("pool")
+    slots = contract.words(standin.inputs()[0, 0], spec.encoder)
+    exact = Oracle(spec, spec.weights).embeddings(slots)
+    rounded = Oracle(spec, spec.weights, eight_bit=True).embeddings(slots)
+    assert exact.shape[0] == 1
+    assert rounded.shape[0] == 3
+    assert 1e-5 < np.abs(rounded[0] - exact[0]).max() < 0.2
+
+
+@pytest.mark.parametrize("steps", [(101, 120), (100, 121), (101, 121)], ids=["up, down", "down, up", "up, up"])
+def test_two_ties_may_fall_differently(steps: tuple[int, int]) -> None:
+    """Two inputs of the second layer in the middle of two steps of 0.1: what a runtime makes of them is right either way."""
+    spec = standin.classifier("pool")
+    weights = dict(spec.weights)
+    weights["embedding/dense_0/kernel"] = np.zeros_like(weights["embedding/dense_0/kernel"])
+    weights["embedding/dense_0/bias"] = np.zeros(64, np.float32)
+    weights["embedding/dense_0/bias"][[0, 3, 40]] = 25.5, 10.05, 12.05
+    slots = contract.words(contract.codepoints("a", spec.encoder.max_chars), spec.encoder)
+    oracle = Oracle(dataclasses.replace(spec, weights=weights), weights, eight_bit=True)
+
+    rounded = np.zeros((1, 64), np.float32)
+    rounded[0, [0, 3, 40]] = 25.5, steps[0] / 10, steps[1] / 10
+    hidden = reference_network.gelu(reference_network.dense(rounded, weights, "embedding/dense_1"))
+    hidden = _rounded(hidden, np.zeros(1, np.float32))
+    found = np.repeat(np.tanh(reference_network.dense(hidden, weights, "embedding/dense_2")), len(slots), axis=0)
+    usual = np.abs(oracle.embeddings(slots) - found).max(axis=(1, 2)).min()
+    assert bool(usual < 1e-5) == (steps == (101, 121)), "the usual variants round all ties alike"
+    np.testing.assert_allclose(oracle.nearest(slots, found), found, atol=1e-5)
+
+    wrong = found + np.float32(0.01)
+    assert np.abs(oracle.nearest(slots, wrong) - wrong).max() > 1e-3
+
+
+class Stage:
+    """Stands in for the runtimes: answers with the oracle, and lets a test spoil the answers."""
+
+    def __init__(self, spec: Classifier, spoil: Callable[[Outputs], None]) -> None:
+        self.oracle = Oracle(spec, spec.weights)
+        self.spec = spec
+        self.spoil = spoil
+
+    def run_models(self, runtime: str, jobs: Sequence[Job]) -> Iterator[Outputs]:
+        for _, rows, _ in jobs:
+            words = np.stack([contract.words(row, self.spec.encoder) for row in rows])
+            answers = {
+                "words": words,
+                "bits": np.stack([contract.bits(slots) for slots in words]),
+                "embedding": np.stack([self.oracle.embeddings(slots)[0] for slots in words]),
+                "probabilities": np.stack([self.oracle.probabilities(slots)[0] for slots in words]),
+            }
+            self.spoil(answers)
+            yield answers
+
+
+@pytest.fixture(scope="module")
+def examiner() -> Examiner:
+    return Examiner(
+        standin.classifier("pool"), [text for text in standin.TEXTS if text], ["one", "two", "three", "four"]
+    )
+
+
+def examine(
+    examiner: Examiner, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Outputs], None], recipe: str = "int8"
+) -> dict[str, Check]:
+    spec = examiner.classifier
+    stage = Stage(spec, spoil)
+    monkeypatch.setattr(parity, "run_models", stage.run_models)
+    monkeypatch.setattr(parity, "promote_outputs", lambda model, names: model)
+    metadata = {"tensors": {name: name for name in parity.STAGES}, "oldest_runtime": {"tflite-runtime": "2.14.0"}}
+    artifact = Artifact(Path("classifier-int8.tflite"), b"", spec.labels, spec.encoder, MappingProxyType(metadata))
+    result = examiner.examine(artifact, RECIPES[recipe], stage.oracle, "ai-edge-litert", "2.3.0")
+    assert result.refusal is None
+    assert result.ok == all(check.ok for check in result.checks)
+    return {check.name: check for check in result.checks}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_right_answers_pass(examiner: Examiner, monkeypatch: pytest.MonkeyPatch, recipe: str) -> None:
+    checks = examine(examiner, monkeypatch, lambda answers: None, recipe)
+    assert all(check.ok for check in checks.values())
+    cost = {"embedding cosine", "same label"} if recipe != "float32" else set()
+    assert set(checks) == {"words", "bits", "embedding", "embedding of every bit", "probabilities"} | cost
+    assert checks["words"].texts == checks["bits"].texts == len(examiner.staged) + len(examiner.edges)
+    assert checks["probabilities"].texts == len(examiner.staged) == len(examiner.golden) + len(examiner.real)
+
+
+def test_parts_of_a_long_list_are_put_together(examiner: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parity, "_CHUNK_WORDS", 7 * examiner.classifier.encoder.max_words)
+    checks = examine(examiner, monkeypatch, lambda answers: None)
+    assert all(check.ok for check in checks.values())
+    compared = checks["embedding"].texts + checks["embedding of every bit"].texts
+    assert compared == len(examiner.golden) + len(examiner.real)
+
+
+def spoil_words(answers: Outputs) -> None:
+    answers["words"][1, 0, 0] += 1
+
+
+def spoil_bits(answers: Outputs) -> None:
+    answers["bits"][1, 0, 7] = 0.5
+
+
+def spoil_embedding(answers: Outputs) -> None:
+    answers["embedding"][-len(standin.TEXTS) - 1, 0, 7] += 0.004
+
+
+def spoil_embedding_with_nan(answers: Outputs) -> None:
+    answers["embedding"][-len(standin.TEXTS) - 1, 0, 7] = np.nan
+
+
+def spoil_probabilities(answers: Outputs) -> None:
+    answers["probabilities"][1] = np.roll(answers["probabilities"][1], 1)
+
+
+def spoil_directions(answers: Outputs) -> None:
+    answers["embedding"][-len(standin.TEXTS) :] += 0.05
+
+
+def spoil_labels(answers: Outputs) -> None:
+    answers["probabilities"][-1] = np.roll(answers["probabilities"][-1], 1)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name", "worst"),
+    [
+        (spoil_words, "words", "golden text"),
+        (spoil_bits, "bits", "golden text"),
+        (spoil_embedding, "embedding", "golden text"),
+        (spoil_embedding_with_nan, "embedding", "golden text"),
+        (spoil_probabilities, "probabilities", "golden text"),
+        (spoil_directions, "embedding cosine", "word "),
+        (spoil_labels, "same label", repr(standin.TEXTS[-1])),
+    ],
+)
+def test_a_wrong_answer_breaks_its_check_and_is_named(
+    examiner: Examiner, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Outputs], None], name: str, worst: str
+) -> None:
+    check = examine(examiner, monkeypatch, spoil)[name]
+    assert not check.ok
+    assert worst in check.worst[0].text
+
+
+@pytest.mark.parametrize("tensor", ["words", "bits", "embedding"])
+def test_a_tensor_of_another_shape_is_a_refusal(
+    examiner: Examiner, monkeypatch: pytest.MonkeyPatch, tensor: str
+) -> None:
+    def spoil(answers: Outputs) -> None:
+        answers[tensor] = answers[tensor][:, :-1]
+
+    with pytest.raises(AssertionError, match=f"Expected the tensor '{tensor}' to be"):
+        examine(examiner, monkeypatch, spoil)
+
+
+@pytest.fixture(params=RUNTIMES)
+def runtime(request: pytest.FixtureRequest) -> str:
+    if importlib.util.find_spec(RUNTIMES[request.param]) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return str(request.param)
+
+
+def test_a_runtime_runs_in_its_own_process(runtime: str) -> None:
+    was_loaded = RUNTIMES[runtime] in sys.modules
+    rows = np.zeros((3, 32), np.int32)
+    rows[1, :3] = [ord("1"), ord("2"), ord("3")]
+    first, second = run_models(runtime, [Job(TINY, rows), Job(TINY, rows[::-1])])
+    (name,) = first
+    assert first[name].shape == (3, 3)
+    np.testing.assert_array_equal(first[name], second[name][::-1])
+    assert first[name][1].argmax() == 0
+    assert (RUNTIMES[runtime] in sys.modules) == was_loaded
+
+
+def test_a_model_that_a_runtime_refuses_is_one_sentence(runtime: str) -> None:
+    with pytest.raises(RetvecLiteError, match=f"Expected {runtime} to run the model, received: .+"):
+        list(run_models(runtime, [Job(b"\0\0\0\0TFL3 but nothing else", np.zeros((1, 32), np.int32))]))
+
+
+def test_an_unknown_runtime_is_one_sentence() -> None:
+    with pytest.raises(RetvecLiteError, match="Expected a runtime out of"):
+        list(run_models("tflite", [Job(TINY, np.zeros((1, 32), np.int32))]))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signals that kill")
+def test_a_crash_is_one_sentence() -> None:
+    with pytest.raises(RetvecLiteError, match=f"crashed with signal {int(signal.SIGKILL)}"):
+        interpreters._run_worker([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], "a runtime")
+
+
+def test_silence_and_hanging_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RetvecLiteError, match="gave up silently"):
+        interpreters._run_worker([sys.executable, "-c", "raise SystemExit(3)"], "a runtime")
+    monkeypatch.setattr(interpreters, "_TIMEOUT", 0.2)
+    with pytest.raises(RetvecLiteError, match="Expected a runtime to answer within"):
+        interpreters._run_worker([sys.executable, "-c", "import time; time.sleep(30)"], "a runtime")

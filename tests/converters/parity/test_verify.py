@@ -1,0 +1,402 @@
+import hashlib
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from exported import exports, texts_csv
+
+from retvec_lite.__main__ import main
+from retvec_lite.converters.parity import verify as verify_module
+from retvec_lite.converters.parity.verify import DATA_TEXTS, STARTER_TEXTS, Verification, real_texts, verify
+from retvec_lite.converters.tflite.editing import add_buffer, find_tensor, pack, schema, unpack
+from retvec_lite.converters.tflite.ops import ALLOWED
+from retvec_lite.converters.tflite.reading import flatbuffer_size
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
+
+
+@pytest.fixture
+def dist(tmp_path: Path) -> Path:
+    """A copy of an export with one artifact, to be spoiled; real texts stand beside it."""
+    texts_csv(tmp_path)
+    whole = exports() / "pool"
+    copy = tmp_path / "dist"
+    copy.mkdir()
+    for path in whole.iterdir():
+        if path.suffix != ".tflite" or path.name == "classifier-int8.tflite":
+            shutil.copy(path, copy)
+    return copy
+
+
+@pytest.fixture
+def one_runtime(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Only one of the installed runtimes counts: enough where the file is wrong everywhere."""
+    name, version = next(iter(installed_runtimes().items()))
+    monkeypatch.setattr(verify_module, "installed_runtimes", lambda: {name: version})
+    return name
+
+
+def check(dist: Path) -> Verification:
+    return verify(dist, dist.parent / "texts.csv")
+
+
+def repacked(path: Path, model: bytes, **changes: Any) -> None:
+    """Write an artifact anew with another flatbuffer or other metadata, its checksum and zip in order."""
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    metadata = json.loads(files["retvec_lite.json"]) | {"model_sha256": hashlib.sha256(model).hexdigest()} | changes
+    files["retvec_lite.json"] = json.dumps(metadata).encode()
+    if "labels" in changes:
+        files["labels.txt"] = "".join(f"{label}\n" for label in changes["labels"]).encode()
+    tail = io.BytesIO(model)
+    tail.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(tail, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    path.write_bytes(tail.getvalue())
+
+
+def model_of(path: Path) -> bytes:
+    data = path.read_bytes()
+    return data[: flatbuffer_size(data)]
+
+
+def test_an_untouched_export_passes_on_every_runtime(dist: Path) -> None:
+    found = check(dist)
+    assert found.ok
+    assert found.problems == ()
+    (artifact,) = found.artifacts
+    assert {run.runtime for run in artifact.runtimes} == set(installed_runtimes())
+    assert found.accuracy is not None
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["ok"] is True
+
+
+def test_all_artifacts_of_all_recipes_pass(one_runtime: str) -> None:
+    found = check(exports() / "pool")
+    assert found.ok
+    assert len(found.artifacts) == 5
+
+
+def flip_a_weight_byte(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x80
+    path.write_bytes(bytes(data))
+
+
+def truncate(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    path.write_bytes(path.read_bytes()[:-400])
+
+
+def empty(dist: Path) -> None:
+    (dist / "classifier-int8.tflite").write_bytes(b"")
+
+
+def name_wrong_tensor(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), tensors={"words": "bits", "bits": "bits", "embedding": "embedding"})
+
+
+def name_missing_tensor(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), tensors={"words": "words", "bits": "bits", "embedding": "nowhere"})
+
+
+def name_no_tensors(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), tensors=None)
+
+
+def swap_labels_inside(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), labels=["two", "one", "three", "four", "five"])
+
+
+def call_it_another_recipe(dist: Path) -> None:
+    (dist / "classifier-int8.tflite").rename(dist / "classifier-float32.tflite")
+
+
+def claim_an_unknown_recipe(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), recipe="int2")
+
+
+def claim_another_head(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), head="bert")
+
+
+def change_weights(dist: Path) -> None:
+    """One sign bit of one int8 weight, and the checksum adjusted: the file is consistent, but not this classifier."""
+    path = dist / "classifier-int8.tflite"
+    edited = unpack(model_of(path))
+    largest = max(
+        (buffer for buffer in edited.buffers if buffer.data is not None and len(buffer.data)),
+        key=lambda buffer: len(buffer.data),
+    )
+    data = np.array(largest.data, np.uint8)
+    data[7] ^= 0x80
+    largest.data = data
+    repacked(path, pack(edited))
+
+
+def change_scales(dist: Path) -> None:
+    """A scale of one output channel grows by half."""
+    path = dist / "classifier-int8.tflite"
+    edited = unpack(model_of(path))
+    tensor = next(
+        tensor
+        for tensor in edited.subgraphs[0].tensors
+        if tensor.quantization is not None
+        and tensor.quantization.scale is not None
+        and len(tensor.quantization.scale) > 1
+    )
+    scales = np.array(tensor.quantization.scale, np.float32)
+    scales[3] *= 1.5
+    tensor.quantization.scale = scales
+    repacked(path, pack(edited))
+
+
+def change_weights_of_the_short_signature(dist: Path) -> None:
+    """A weight that `classify` does not use: the other signature got a matrix of its own."""
+    path = dist / "classifier-int8.tflite"
+    edited = unpack(model_of(path))
+    graph = edited.subgraphs[1]
+    tensor = max(
+        (tensor for tensor in graph.tensors if edited.buffers[tensor.buffer].data is not None),
+        key=lambda tensor: len(edited.buffers[tensor.buffer].data),
+    )
+    data = np.array(edited.buffers[tensor.buffer].data, np.uint8)
+    data[7] += 1
+    tensor.buffer = add_buffer(edited, data.tobytes())
+    repacked(path, pack(edited))
+
+
+def list_another_size(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    signatures = [signature.to_dict() for signature in read_artifact(path).signatures]
+    signatures[0]["max_words"] -= 1
+    repacked(path, model_of(path), signatures=signatures)
+
+
+def list_one_signature_less(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), signatures=[s.to_dict() for s in read_artifact(path).signatures[1:]])
+
+
+def change_what_the_short_signature_counts(dist: Path) -> None:
+    """`slots` says one too many, so that texts which fit are computed twice: slow, and not as it should be."""
+    path = dist / "classifier-int8.tflite"
+    edited = unpack(model_of(path))
+    graph = edited.subgraphs[1]
+    slots = find_tensor(graph, "slots")
+    operator = next(operator for operator in graph.operators if slots in operator.outputs)
+    counted = graph.tensors[operator.inputs[0]]
+    made = schema().TensorT()
+    made.name, made.shape, made.type = "more", np.array([1], np.int32), graph.tensors[slots].type
+    made.buffer = 0
+    graph.tensors.append(made)
+    one = schema().TensorT()
+    one.name, one.shape, one.type = "one", np.array([1], np.int32), counted.type
+    one.buffer = add_buffer(edited, np.ones(1, np.int32).tobytes())
+    graph.tensors.append(one)
+    code = schema().OperatorCodeT()
+    code.builtinCode = code.deprecatedBuiltinCode = ALLOWED["ADD"].code
+    code.version = 1
+    edited.operatorCodes.append(code)
+    added = schema().OperatorT()
+    added.opcodeIndex = len(edited.operatorCodes) - 1
+    operator.outputs = np.array([len(graph.tensors) - 2], np.int32)
+    added.inputs = np.array([len(graph.tensors) - 2, len(graph.tensors) - 1], np.int32)
+    added.outputs = np.array([slots], np.int32)
+    added.builtinOptionsType = schema().BuiltinOptions.AddOptions
+    added.builtinOptions = schema().AddOptionsT()
+    graph.operators.insert(graph.operators.index(operator) + 1, added)
+    repacked(path, pack(edited))
+
+
+def change_the_character_table(dist: Path) -> None:
+    """The encoder takes another character for a separator."""
+    path = dist / "classifier-int8.tflite"
+    edited = unpack(model_of(path))
+    graph = edited.subgraphs[0]
+    tables = [
+        edited.buffers[tensor.buffer].data for tensor in graph.tensors if tensor.type == schema().TensorType.UINT8
+    ]
+    pages, classes = sorted((table for table in tables if table is not None), key=lambda table: len(table) % 256 == 0)
+    changed = np.array(classes, np.uint8)
+    changed[256 * int(pages[1]) + ord("t")] = 0
+    next(buffer for buffer in edited.buffers if buffer.data is classes).data = changed
+    repacked(path, pack(edited))
+
+
+def change_the_bits(dist: Path) -> None:
+    """One power of two among the constants of the encoder is another one."""
+    path = dist / "classifier-int8.tflite"
+    edited = unpack(model_of(path))
+    graph = edited.subgraphs[0]
+    powers = next(
+        edited.buffers[tensor.buffer]
+        for tensor in graph.tensors
+        if list(tensor.shape) == [21] and edited.buffers[tensor.buffer].data is not None
+    )
+    values = np.frombuffer(bytes(powers.data), np.float32).copy()
+    values[3] *= 2
+    powers.data = values.view(np.uint8)
+    repacked(path, pack(edited))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (flip_a_weight_byte, "was changed since"),
+        (truncate, "cut short"),
+        (empty, "received a file of another kind"),
+        (name_wrong_tensor, "Expected the tensor 'bits' to be int32"),
+        (name_missing_tensor, "Expected a tensor named 'nowhere'"),
+        (name_no_tensors, "Expected the metadata to name the tensors words, bits, embedding"),
+        (swap_labels_inside, "Expected the labels of reference.safetensors"),
+        (call_it_another_recipe, "Expected the recipe int8 as classifier-int8.tflite"),
+        (claim_an_unknown_recipe, "Expected a recipe out of"),
+        (claim_another_head, "Expected the head of reference.safetensors"),
+        (change_weights, "weights"),
+        (change_scales, "weights"),
+        (
+            change_weights_of_the_short_signature,
+            "Expected the signature classify_16 to compute with the weights of classify",
+        ),
+        (change_what_the_short_signature_counts, "slots (classify_16) is 1, must be identical"),
+        (list_another_size, "Expected the signatures that the metadata lists"),
+        (list_one_signature_less, "Expected the signatures that the metadata lists"),
+        (change_the_character_table, "words is"),
+        (change_the_bits, "bits is"),
+    ],
+)
+def test_a_spoiled_artifact_is_found_and_told(
+    dist: Path, one_runtime: str, capsys: pytest.CaptureFixture[str], spoil: Callable[[Path], None], sentence: str
+) -> None:
+    spoil(dist)
+    assert main(["verify", str(dist), "--data", str(dist.parent / "texts.csv")]) == 1
+    out = capsys.readouterr().out
+    assert sentence in " ".join(out.split())
+    assert "Not every bound holds" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("labels.txt", b"two\none\nthree\nfour\nfive\n", "Expected labels.txt to hold the labels"),
+        ("labels.txt", None, "labels.txt to be readable"),
+        ("golden.json", b"{}", "Expected golden.json as export writes it"),
+        ("golden.json", None, "golden.json to be readable"),
+        ("report.json", b"{}", "Expected report.json as export writes it"),
+        ("report.json", None, "report.json to be readable"),
+    ],
+)
+def test_the_files_beside_the_artifacts_count(
+    dist: Path, one_runtime: str, name: str, content: bytes | None, sentence: str
+) -> None:
+    if content is None:
+        (dist / name).unlink()
+    else:
+        (dist / name).write_bytes(content)
+    found = check(dist)
+    assert not found.ok
+    assert sentence in found.problems[0]
+
+
+def test_other_bytes_are_found_even_when_the_file_is_right(dist: Path, one_runtime: str) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), created_by="someone else")
+    found = check(dist)
+    assert all(artifact.ok for artifact in found.artifacts)
+    (problem,) = found.problems
+    assert problem.startswith("Expected classifier-int8.tflite as export wrote it (SHA-256 ")
+    assert not found.ok
+
+
+def test_a_changed_golden_probability_is_found(dist: Path, one_runtime: str) -> None:
+    golden = json.loads((dist / "golden.json").read_text(encoding="utf-8"))
+    golden["cases"][3]["probabilities"]["int8"][0] += 0.01
+    (dist / "golden.json").write_text(json.dumps(golden), encoding="utf-8")
+    assert "probabilities for int8 are different" in check(dist).problems[0]
+
+
+def test_missing_runtimes_are_skipped_by_name(dist: Path, one_runtime: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(dist), "--data", str(dist.parent / "texts.csv")]) == 0
+    out = capsys.readouterr().out
+    for name in RUNTIMES:
+        assert (f"{name} is not installed: skipped" in out) == (name != one_runtime)
+    assert "Every bound holds" in out
+
+
+def test_a_file_that_promises_no_installed_runtime_is_not_proven(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify_module, "installed_runtimes", lambda: {"tflite-runtime": "2.1.0"})
+    (artifact,) = check(dist).artifacts
+    assert not artifact.ok
+    assert "received only older runtimes" in str(artifact.problem)
+
+
+def test_json_is_the_same_result(dist: Path, one_runtime: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(dist), "--data", str(dist.parent / "texts.csv"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ok"] is True
+    assert found["texts"] == "8 texts of texts.csv"
+    checks = {item["name"]: item for item in found["artifacts"][0]["runtimes"][0]["checks"]}
+    assert checks["words"]["value"] == 0
+    assert checks["same label"]["texts"] == 8
+    assert found["skipped"] == [name for name in RUNTIMES if name != one_runtime]
+
+
+@pytest.mark.parametrize("what", ["no folder", "empty folder", "no reference", "foreign reference", "bad data"])
+def test_bad_input_is_one_sentence(dist: Path, capsys: pytest.CaptureFixture[str], what: str) -> None:
+    data = dist.parent / "texts.csv"
+    if what == "no folder":
+        dist = dist / "nowhere"
+    elif what == "empty folder":
+        (dist / "classifier-int8.tflite").unlink()
+    elif what == "no reference":
+        (dist / "reference.safetensors").unlink()
+    elif what == "foreign reference":
+        (dist / "reference.safetensors").write_bytes(b"something else")
+    else:
+        data.write_text("words,label\nhello,a\n")
+    assert main(["verify", str(dist), "--data", str(data)]) == 2
+    assert capsys.readouterr().err.count("retvec-lite: error: Expected") == 1
+
+
+def test_no_runtime_is_one_sentence(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify_module, "installed_runtimes", dict)
+    with pytest.raises(RetvecLiteError, match="none is installed"):
+        check(dist)
+
+
+def test_texts_are_spread_over_the_file_and_labels_only_used_when_known(tmp_path: Path) -> None:
+    classifier = verify_module.load_classifier(exports() / "pool.safetensors")
+    rows = "".join(f"text {index},{'one' if index < 1000 else 'two'}\n" for index in range(2000))
+    path = tmp_path / "many.csv"
+    path.write_text("text,label\n" + rows)
+    found = real_texts(classifier, path)
+    assert len(found.texts) == DATA_TEXTS
+    assert found.texts[0] == "text 0"
+    assert found.texts[-1] == "text 1999"
+    assert found.labels is not None
+    assert set(found.labels) == {"one", "two"}
+    path.write_text("text,label\nhello,seven\n")
+    assert real_texts(classifier, path).labels is None
+
+
+def test_starter_texts_are_the_default() -> None:
+    classifier = verify_module.load_classifier(exports() / "pool.safetensors")
+    found = real_texts(classifier)
+    assert 100 <= len(found.texts) <= STARTER_TEXTS
+    assert "starter data" in found.describe()
+    assert found.labels is None

@@ -1,0 +1,202 @@
+import codecs
+import csv
+import gc
+import json
+import random
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retvec_lite.data.dataset import Dataset, check_trainable, read_dataset, split
+from retvec_lite.errors import RetvecLiteError
+
+
+def write(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("data.csv", "text,label\nhello,a\n\n\"x, \"\"y\"\"\nz\",b\n"),
+        ("data.CSV", "text,label\r\nhello,a\r\n\"x, \"\"y\"\"\nz\",b"),
+        ("data.csv", "\ufefflabel,id,text\na,1,hello\nb,2,\"x, \"\"y\"\"\nz\"\n"),
+        ("data.tsv", "text\tlabel\nhello\t a \n\"x, \"\"y\"\"\nz\"\tb\n"),
+        ("data.jsonl", '{"text": "hello", "label": "a"}\n\n{"label": "b", "text": "x, \\"y\\"\\nz", "id": 3}'),
+        ("data.ndjson", '\ufeff{"text": "hello", "label": "a"}\r\n{"label": "b", "text": "x, \\"y\\"\\nz"}\r\n'),
+    ],
+)  # fmt: skip
+def test_every_format_gives_the_same_rows(tmp_path: Path, name: str, content: str) -> None:
+    dataset = read_dataset(write(tmp_path, name, content))
+    assert dataset.texts == ("hello", 'x, "y"\nz')
+    assert dataset.labels == ("a", "b")
+
+
+def test_other_columns_can_be_named(tmp_path: Path) -> None:
+    dataset = read_dataset(write(tmp_path, "d.csv", "body,kind\nhi,x\n"), "body", "kind")
+    assert (dataset.texts, dataset.labels, dataset.classes, len(dataset)) == (("hi",), ("x",), ("x",), 1)
+
+
+cell = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20).filter(
+    lambda text: text.strip() and text.strip() not in ("nan", "NaN", "NAN")
+)
+
+
+@given(st.lists(cell, min_size=1, max_size=5))
+def test_what_pythons_writers_write_is_read_back(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("round")
+    for suffix, delimiter in ((".csv", ","), (".tsv", "\t")):
+        path = folder / f"d{suffix}"
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter=delimiter)
+            writer.writerows([["text", "label"], *([text, "a"] for text in texts)])
+        assert read_dataset(path).texts == tuple(texts)
+    path = folder / "d.jsonl"
+    lines = [json.dumps({"text": text, "label": "a"}, ensure_ascii=False) for text in texts]
+    path.write_text("\n".join(lines), encoding="utf-8", newline="\n")
+    assert read_dataset(path).texts == tuple(texts)
+
+
+def test_labels_with_commas_quotes_and_emoji_are_kept(tmp_path: Path) -> None:
+    labels = ("a, b", 'say "hi"', "👍🏽 ok", "it's")
+    path = tmp_path / "d.csv"
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["text", "label"], *([f"t{i}", label] for i, label in enumerate(labels))])
+    assert read_dataset(path).labels == labels
+
+
+def test_json_labels_become_strings_as_json_writes_them(tmp_path: Path) -> None:
+    values = ["true", "1", "1.5", "-2", '"true"', "1e3", "123456789012345678901234567890"]
+    lines = "\n".join(f'{{"text": "x", "label": {value}}}' for value in values)
+    labels = read_dataset(write(tmp_path, "d.jsonl", lines)).labels
+    assert labels == ("true", "1", "1.5", "-2", "true", "1000.0", "123456789012345678901234567890")
+
+
+def test_a_text_of_a_megabyte_is_read_and_the_limit_of_csv_is_put_back(tmp_path: Path) -> None:
+    limit = csv.field_size_limit()
+    text = "word " * 200_000 + "."
+    assert read_dataset(write(tmp_path, "d.csv", f"text,label\n{text},a\n")).texts == (text,)
+    assert csv.field_size_limit() == limit
+
+
+LONE = '{"text": "x", "label": "\\ud800"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "parts"),
+    [
+        ("d.txt", "x", [".csv", ".jsonl", "'d.txt'"]),
+        ("d.csv", "", ["empty"]),
+        ("d.csv", " \n\n", ["empty"]),
+        ("d.jsonl", codecs.BOM_UTF8, ["empty"]),
+        ("d.csv", "text,label\n", ["no rows"]),
+        ("d.csv", "texts,label,id\nx,a,1\n", ["'text'", "'texts', 'label', 'id'"]),
+        ("d.csv", "text,text,label\nx,y,a\n", ["'text'", "twice"]),
+        ("d.csv", "text,label\nx,a\ny\n", ["line 3", "2 fields", "received 1"]),
+        ("d.csv", "text,label\n\"x\ny\",a\nz,b,c\n", ["line 4", "received 3"]),
+        ("d.csv", "text,label\nx,a\n\"y,b\nz,c\n", ["line 3", "RFC 4180"]),
+        ("d.csv", "text,label\nx,a\n \t,b\n", ["line 3", "'text'", "empty"]),
+        ("d.csv", "text,label\nx,\n", ["line 2", "'label'", "empty"]),
+        ("d.csv", "text,label\nx,a\ny,NaN\n", ["line 3", "'label'", "NaN", "missing"]),
+        ("d.tsv", "text\tlabel\nnan\ta\n", ["line 2", "'text'", "missing"]),
+        ("d.csv", "text,label\nx,\"a\nb\"\n", ["line 2", "one line", "'a\\nb'"]),
+        ("d.jsonl", '{"text": "x", "label": "a\\u2028b"}', ["line 1", "one line"]),
+        ("d.jsonl", LONE, ["line 1", "surrogate"]),
+        ("d.csv", b"text,label\nx,a\ncaf\xe9,b\n", ["line 3", "0xE9", "offset 18", "iconv"]),
+        ("d.csv", codecs.BOM_UTF8 + b"text,label\ncaf\xe9,b\n", ["line 2", "0xE9", "offset 17"]),
+        ("d.csv", "text,label\nx,a\n".encode("utf-16"), ["UTF-16", "iconv"]),
+        ("d.csv", "text,label\nx,a\n".encode("utf-32"), ["UTF-32"]),
+        ("d.csv", "text,label\nx,a\n".encode("utf-16-le"), ["NUL", "line 1", "offset 1"]),
+        ("d.csv", "text,label\nx,a\ny\0,b\n", ["NUL", "line 3", "offset 16"]),
+        ("d.jsonl", '{"text": "x", "label": "a"}\n{"text": "y"', ["line 2", "JSON object"]),
+        ("d.json", '[{"text": "x", "label": "a"}]', ["line 1", "one JSON object"]),
+        ("d.jsonl", "[" * 100_000, ["line 1", "one JSON object"]),
+        ("d.jsonl", '{"text": "x"}', ["line 1", "'label'", "'text'"]),
+        ("d.jsonl", "{}", ["line 1", "none"]),
+        ("d.jsonl", '{"text": 3, "label": "a"}', ["line 1", "'text'", "3"]),
+        ("d.jsonl", '{"text": "x", "label": null}', ["line 1", "'label'", "null"]),
+        ("d.jsonl", '{"text": "x", "label": NaN}', ["line 1", "'label'", "NaN"]),
+        ("d.jsonl", '{"text": "x", "label": ["a"]}', ["line 1", '["a"]']),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named_with_its_place(tmp_path: Path, name: str, content: str | bytes, parts: list[str]) -> None:
+    path = write(tmp_path, name, content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a file left open would be a ResourceWarning
+        with pytest.raises(RetvecLiteError) as caught:
+            read_dataset(path)
+        gc.collect()
+    message = str(caught.value)
+    assert message.startswith("Expected ") and "\n" not in message
+    for part in [name, *parts]:
+        assert part in message
+
+
+def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
+    with pytest.raises(RetvecLiteError, match="does not exist"):
+        read_dataset(tmp_path / "no.csv")
+    (tmp_path / "dir.csv").mkdir()
+    with pytest.raises(RetvecLiteError, match=r"dir\.csv"):
+        read_dataset(tmp_path / "dir.csv")
+
+
+def test_one_column_cannot_be_text_and_label(tmp_path: Path) -> None:
+    with pytest.raises(RetvecLiteError, match="two different columns"):
+        read_dataset(write(tmp_path, "d.csv", "a,b\nx,y\n"), "a", "a")
+
+
+def labelled(*labels: str) -> Dataset:
+    return Dataset(tuple(f"text {number}" for number in range(len(labels))), labels, Path("d.csv"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "parts"), [("aaa", ["2 different labels", "'a'"]), ("aabbc", ["2 examples", "1 of 'c'"])]
+)
+def test_what_cannot_be_trained_is_refused(labels: str, parts: list[str]) -> None:
+    with pytest.raises(RetvecLiteError) as caught:
+        check_trainable(labelled(*labels))
+    for part in ["d.csv", *parts]:
+        assert part in str(caught.value)
+    check_trainable(labelled(*"aabb"))
+
+
+@given(
+    st.lists(st.integers(2, 30), min_size=2, max_size=12), st.floats(0.01, 0.99), st.integers(0, 9), st.randoms()
+)  # fmt: skip
+def test_a_split_is_stratified_and_leaves_every_class_something_to_train_on(
+    sizes: list[int], fraction: float, seed: int, shuffle: random.Random
+) -> None:
+    labels = [f"class {number}" for number, size in enumerate(sizes) for _ in range(size)]
+    shuffle.shuffle(labels)
+    dataset = labelled(*labels)
+    training, validation = split(dataset, fraction, seed)
+    assert sorted(training.texts + validation.texts) == sorted(dataset.texts)
+    for part in (training, validation):
+        rows = [dataset.texts.index(text) for text in part.texts]
+        assert rows == sorted(rows) and part.labels == tuple(labels[row] for row in rows)
+    held_out, kept = Counter(validation.labels), Counter(training.labels)
+    for number, size in enumerate(sizes):
+        label = f"class {number}"
+        assert kept[label] >= 1
+        assert abs(held_out[label] - fraction * size) <= 1
+    assert len(validation) >= 1
+    if all(fraction * size <= size - 1 for size in sizes):
+        assert len(validation) == max(1, round(fraction * len(labels)))
+
+
+def test_a_split_depends_on_its_seed_only() -> None:
+    dataset = labelled(*"aaaaaaaaaabbbbbbbbbb")
+    assert split(dataset, 0.3, 1)[1].texts == ("text 0", "text 8", "text 9", "text 13", "text 16", "text 19")
+    assert split(dataset, 0.3, 1) == split(dataset, 0.3, 1) != split(dataset, 0.3, 2)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -1.0, float("nan")])
+def test_a_split_of_nothing_or_everything_is_refused(fraction: float) -> None:
+    with pytest.raises(RetvecLiteError, match="between 0 and 1"):
+        split(labelled(*"aabb"), fraction, 0)

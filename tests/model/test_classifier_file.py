@@ -1,0 +1,184 @@
+"""A trained classifier's file: the same bytes everywhere, exactly what was saved, and nothing that does not fit."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from modeling_cases import LABELS, SMALL_HEADS, random_classifier, random_embedding
+
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import HeadSpec
+from retvec_lite.model.weight_files import CLASSIFIER_FILE as FILE_NAME
+from retvec_lite.model.weight_files import Classifier, load_classifier, read_safetensors, safetensors_bytes
+
+safetensors_numpy = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed: no weights to read")
+
+HEAD = SMALL_HEADS[0]
+CLASSIFIER = random_classifier(HEAD)
+
+
+def refusal(path: Path) -> str:
+    """The sentence with which a file is refused."""
+    with pytest.raises(RetvecLiteError) as caught:
+        load_classifier(path)
+    message = str(caught.value)
+    assert message.startswith("Expected ") and "received" in message and str(path) in message and "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
+@pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
+def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> None:
+    classifier = random_classifier(head, **kind)
+    (tmp_path / FILE_NAME).write_bytes(classifier.to_bytes())
+    for path in (tmp_path, str(tmp_path / FILE_NAME)):
+        again = load_classifier(path)
+        assert again.to_bytes() == classifier.to_bytes()
+        for field in ("encoder", "head", "labels", "embedding", "training"):
+            assert getattr(again, field) == getattr(classifier, field)
+        assert set(again.weights) == set(classifier.weights)
+        for name, value in again.weights.items():
+            assert value.dtype == np.float32
+            np.testing.assert_array_equal(value, classifier.weights[name])
+
+
+def test_bytes_are_the_same_in_every_process() -> None:
+    """The safetensors library orders metadata by a hash that differs from process to process."""
+    code = (
+        "import sys, hashlib; sys.path.insert(0, sys.argv[1]); from modeling_cases import *;"
+        "print(hashlib.sha256(random_classifier(SMALL_HEADS[0]).to_bytes() + random_embedding().to_bytes()).hexdigest())"
+    )
+    here = str(Path(__file__).parents[1] / "support")
+    digests = {
+        subprocess.run([sys.executable, "-c", code, here], capture_output=True, text=True, check=True).stdout.strip()
+        for _ in range(3)
+    }
+    assert digests == {hashlib.sha256(CLASSIFIER.to_bytes() + random_embedding().to_bytes()).hexdigest()}
+
+
+def test_the_order_of_weights_does_not_matter() -> None:
+    backwards = Classifier(**{**vars(CLASSIFIER), "weights": dict(reversed(CLASSIFIER.weights.items()))})
+    assert backwards.to_bytes() == CLASSIFIER.to_bytes()
+
+
+def test_other_tools_read_the_file() -> None:
+    data = CLASSIFIER.to_bytes()
+    assert set(safetensors_numpy.load(data)) == set(CLASSIFIER.weights)
+    length = int.from_bytes(data[:8], "little")
+    about = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["classifier"])
+    assert about["labels"] == list(LABELS) and about["head"]["name"] == "pool"
+    assert (8 + length) % 8 == 0, "data is aligned as the format wants it"
+
+
+def test_a_missing_file_and_an_empty_folder(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "no"):
+        assert "retvec-lite train" in refusal(path)
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 300, -1, -4])
+def test_a_truncated_file(tmp_path: Path, length: int) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(CLASSIFIER.to_bytes()[:length])
+    assert "safetensors" in refusal(path)
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04" + bytes(500), b"TFL3" * 100, b"\xff" * 64, b"text,label\n" * 10])
+def test_a_file_of_another_kind(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(content)
+    assert "safetensors" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    "metadata", [{}, {"classifier": "{"}, {"classifier": "[]"}, {"classifier": "[" * 100_000}, {"format": "pt"}]
+)
+def test_a_safetensors_file_of_another_tool(tmp_path: Path, metadata: dict[str, str]) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(safetensors_bytes({"w": np.zeros(3, np.float32)}, metadata))
+    assert "received format None" in refusal(path)
+
+
+def test_an_embedding_is_no_classifier(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(random_embedding().to_bytes())
+    assert "retvec-lite-classifier" in refusal(path)
+
+
+def without(name: str) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    return lambda about, weights: weights.pop(name)
+
+
+def replaced(name: str, value: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    return lambda about, weights: weights.update({name: np.asarray(value, np.float32)})
+
+
+def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    return lambda about, weights: about.update(fields)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (described(format="other"), "received format 'other'"),
+        (described(version=2), "version 2"),
+        (described(encoder=None), "no encoder"),
+        (described(encoder={"contract_version": 1}), "word_length, received contract_version. (in "),
+        (described(head="pool"), "no head"),
+        (described(labels="no"), "no labels"),
+        (described(labels=["a", "a", "b"]), "different labels"),
+        (described(labels=["a"]), "at least 2"),
+        (described(labels=[1, 2, 3]), "labels"),
+        (described(labels=["a", "b"]), "head/logits/bias of shape (2,), received (3,)"),
+        (described(head={"name": "pool", "hidden": 25}), "head/"),
+        (described(head={"name": "rnn", "hidden": 1, "projection": 1, "units": 1}), "head/lstm/kernel"),
+        (described(head={"name": "gru"}), "'gru'"),
+        (without("head/word/kernel"), "head/word/kernel"),
+        (without("embedding/dense_1/bias"), "dense_1/bias"),
+        (replaced("head/other", [1.0]), "head/other"),
+        (replaced("other", [1.0]), "received head/logits/bias"),
+        (replaced("head/logits/bias", np.zeros((3, 1))), "head/logits/bias of shape (3,), received (3, 1)"),
+        (replaced("head/logits/bias", [0.0, np.nan, 0.0]), "head/logits/bias to hold finite numbers"),
+        (replaced("embedding/dense_0/bias", [np.inf] * 28), "dense_0 to hold finite numbers"),
+        (replaced("embedding/dense_0/kernel", np.zeros((315, 28))), "16 characters a word, received 15"),
+        (replaced("embedding/dense_0/kernel", [1.0] * 5), "21 rows per character, received 5"),
+        (replaced("characters/kernel", np.zeros((42, 7))), "an odd number of characters, received shape [42, 7]"),
+        (replaced("characters/kernel", np.zeros((64, 7))), "an odd number of characters, received shape [64, 7]"),
+        (replaced("characters/kernel", np.zeros(63)), "an odd number of characters, received shape [63]"),
+        (replaced("characters/kernel", np.zeros((63, 0))), "an odd number of characters, received shape [63, 0]"),
+        (replaced("characters/kernel", np.zeros((63, 7))), "the weights characters/bias, characters/kernel"),
+        (replaced("characters/bias", np.zeros(7)), "received characters/bias"),
+    ],
+)
+def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any], None], part: str) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(CLASSIFIER.to_bytes())
+    weights, metadata = read_safetensors(path)
+    about = json.loads(metadata["classifier"])
+    change(about, weights)
+    path.write_bytes(safetensors_bytes(weights, {"classifier": json.dumps(about)}))
+    with pytest.raises(RetvecLiteError) as caught:
+        load_classifier(path)
+    message = str(caught.value)
+    assert part in message and message.startswith("Expected ") and "\n" not in message
+
+
+def test_another_contract_version_is_named(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    about = {
+        "format": "retvec-lite-classifier",
+        "version": 1,
+        "head": {},
+        "labels": [],
+        "embedding": {},
+        "training": {},
+    }
+    metadata = {"classifier": json.dumps({**about, "encoder": {"contract_version": 2, "new": 1}})}
+    path.write_bytes(safetensors_bytes({"w": np.zeros(3, np.float32)}, metadata))
+    with pytest.raises(RetvecLiteError, match="contract version 1, received 2"):
+        load_classifier(path)

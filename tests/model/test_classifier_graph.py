@@ -1,0 +1,128 @@
+"""The whole graph against the oracle, stage by stage, batched and alone."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from contract_cases import random_code_points
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from modeling_cases import SMALL_HEADS, random_classifier
+
+from retvec_lite import contract
+from retvec_lite.contract import EncoderConfig
+from retvec_lite.converters.tflite.fused_lstm import fused_lstm
+from retvec_lite.model import reference_network
+from retvec_lite.model.heads import HeadSpec
+from retvec_lite.model.network_graph import classify, classify_short, embed, embed_bits, scan_lstm
+from retvec_lite.model.weight_files import Classifier
+
+TEXTS = [
+    "",
+    " \t\u2003 ",
+    "a",
+    "Hello wörld 🙂",
+    "漢字とかな ไทยภาษา",
+    "x" * 500,
+    "one two three four five six seven eight nine ten",
+    "\ud800",
+]
+each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
+
+
+def assert_stages(rows: np.ndarray, classifier: Classifier, stages: tuple[tf.Tensor, ...]) -> None:
+    for row, words, bits, embedding, probabilities in zip(rows, *(stage.numpy() for stage in stages), strict=True):
+        slots = contract.words(row, classifier.encoder)
+        np.testing.assert_array_equal(words, slots)
+        np.testing.assert_array_equal(bits, contract.bits(slots))
+        np.testing.assert_allclose(
+            embedding, reference_network.embed(contract.bits(slots), classifier.weights), atol=1e-5
+        )
+        right = reference_network.probabilities(slots, classifier.head, classifier.weights)
+        np.testing.assert_allclose(probabilities, right, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
+@each_head
+def test_every_stage_is_the_oracle_s(head: HeadSpec, kind: dict[str, Any]) -> None:
+    classifier = random_classifier(head, **kind)
+    length = classifier.encoder.max_chars
+    rows = np.stack([contract.codepoints(text, length) for text in TEXTS])
+    rows = np.concatenate([rows, random_code_points(np.random.default_rng(9), 8, length)])
+    together = classify(tf.constant(rows), classifier, classifier.weights, scan_lstm)
+    assert_stages(rows, classifier, together)
+    for place in (0, 3, 9):
+        alone = classify(tf.constant(rows[place : place + 1]), classifier, classifier.weights, fused_lstm)
+        assert_stages(rows[place : place + 1], classifier, alone)
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=8, max_size=8))
+@settings(max_examples=30)
+def test_hostile_input_gives_probabilities(values: list[int]) -> None:
+    classifier = random_classifier(SMALL_HEADS[0], config=EncoderConfig(max_chars=8, max_words=2))
+    found = classify(tf.constant([values]), classifier, classifier.weights, scan_lstm).probabilities.numpy()
+    assert np.isfinite(found).all() and found.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+@each_head
+def test_the_compiled_graph_is_the_same(head: HeadSpec) -> None:
+    classifier = random_classifier(head)
+    graph = tf.function(
+        lambda rows: classify(rows, classifier, classifier.weights, scan_lstm),
+        input_signature=[tf.TensorSpec([None, classifier.encoder.max_chars], tf.int32)],
+        autograph=False,
+    )
+    rows = np.stack([contract.codepoints(text, classifier.encoder.max_chars) for text in TEXTS])
+    assert_stages(rows, classifier, graph(rows))
+
+
+@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
+@each_head
+def test_short_texts_are_answered_alike_in_fewer_slots(head: HeadSpec, kind: dict[str, Any]) -> None:
+    """An odd number of slots, so that the halving of `cnn` has a word left over."""
+    classifier, slots, length = random_classifier(head, **kind), 5, 30
+    config = classifier.encoder
+    texts = [
+        "",
+        "a",
+        "a b c d e",
+        "a b c d e f",
+        "漢字とか",
+        "漢字とかな漢字",
+        "x" * 30,
+        "ไทยภาษา \ud800",
+        "one two   three ",
+    ]
+    full = np.stack([contract.codepoints(text, config.max_chars) for text in texts])
+    full = np.concatenate([full, np.pad(random_code_points(np.random.default_rng(3), 8, length), [(0, 0), (0, 18)])])
+    whole = classify(tf.constant(full), classifier, classifier.weights, scan_lstm)
+    short, asked = classify_short(tf.constant(full[:, :length]), classifier, classifier.weights, scan_lstm, slots)
+    counts = np.array([contract.count_pieces(row.tolist(), config) for row in full])
+    np.testing.assert_array_equal(asked.numpy(), np.minimum(counts, slots + 1))
+    np.testing.assert_array_equal(short.words.numpy(), whole.words.numpy()[:, :slots])
+    fits = counts <= slots
+    assert 4 <= fits.sum() < len(full)
+    np.testing.assert_allclose(short.probabilities.numpy()[fits], whole.probabilities.numpy()[fits], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["dense", "raw"])
+def test_embeddings_of_texts_and_words(raw: bool) -> None:
+    classifier = random_classifier(SMALL_HEADS[0], raw=raw)
+    rows = np.stack([contract.codepoints(text, classifier.encoder.max_chars) for text in TEXTS])
+    found = embed(tf.constant(rows), classifier, classifier.weights)
+    for row, words, embeddings, text in zip(
+        rows, found.words.numpy(), found.embeddings.numpy(), found.text.numpy(), strict=True
+    ):
+        slots = contract.words(row, classifier.encoder)
+        np.testing.assert_array_equal(words, slots)
+        right = reference_network.embed(contract.bits(slots), classifier.weights) * (slots[:, :1] != 0)
+        np.testing.assert_allclose(embeddings, right, rtol=0, atol=1e-5)
+        mean = right.sum(axis=0) / max(1, np.count_nonzero(slots[:, 0]))
+        length = np.linalg.norm(mean)
+        np.testing.assert_allclose(text, mean / length if length else mean, rtol=0, atol=1e-5)
+
+
+def test_raw_passes_the_bits_on() -> None:
+    bits = tf.ones((2, 3, 21))
+    assert embed_bits(bits, {}) is bits

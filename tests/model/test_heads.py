@@ -1,0 +1,106 @@
+"""The heads by name and size: what they weigh, what they start from, how they are written down."""
+
+import json
+
+import numpy as np
+import pytest
+
+from retvec_lite.contract import BITS, EncoderConfig
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import (
+    HEADS,
+    BertHead,
+    CnnHead,
+    HeadSpec,
+    PoolHead,
+    RnnHead,
+    character_shapes,
+    head_from_dict,
+)
+
+ALL = [PoolHead(), CnnHead(), RnnHead(), BertHead()]
+SMALL = [PoolHead(hidden=6), CnnHead(hidden=8, filters=5, blocks=3, region=5), RnnHead(hidden=7, projection=4, units=3), BertHead(hidden=9, width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
+
+EMBEDDING_BYTES = 218_000
+"""Of the int8 embedding: 336 * 256 + 2 * 256 * 256 weights of one byte, 768 float32 biases and as many scales."""
+
+
+def test_the_embedding_weighs_what_it_is_said_to() -> None:
+    weights = 16 * BITS * 256 + 2 * 256 * 256
+    assert weights <= EMBEDDING_BYTES <= weights + 2 * 768 * 4
+
+
+def test_names_are_the_paper_s_families_and_the_fast_one() -> None:
+    assert list(HEADS) == ["pool", "cnn", "rnn", "bert"]
+    assert all(HEADS[name].name == name for name in HEADS)
+
+
+@pytest.mark.parametrize("head", SMALL + ALL, ids=str)
+def test_initial_weights_are_exactly_the_shapes(head: HeadSpec) -> None:
+    shapes = head.shapes(10, 3, 12)
+    weights = head.initial_weights(np.random.default_rng(0), 10, 3, 12)
+    assert {name: value.shape for name, value in weights.items()} == shapes
+    assert all(value.dtype == np.float32 and np.isfinite(value).all() for value in weights.values())
+    assert all(name.startswith("head/") for name in shapes)
+
+
+@pytest.mark.parametrize("head", ALL, ids=str)
+def test_initial_weights_follow_the_seed_and_their_rule(head: HeadSpec) -> None:
+    weights, again, other = (head.initial_weights(np.random.default_rng(seed), 256, 7, 64) for seed in (1, 1, 2))
+    for name, value in weights.items():
+        np.testing.assert_array_equal(value, again[name])
+        if name == "head/lstm/bias":
+            units = len(value) // 4
+            assert value.tolist() == [0.0] * units + [1.0] * units + [0.0] * 2 * units  # the forget gate starts open
+        elif name.endswith("/bias"):
+            assert not value.any()
+        elif name.endswith("/gain"):
+            assert (value == 1.0).all()
+        else:
+            assert (value != other[name]).any()
+        if name.endswith("/kernel"):
+            limit = np.sqrt(6.0 / sum(value.shape))  # Glorot and Bengio 2010, formula 16
+            assert 0.9 * limit < np.abs(value).max() <= limit * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("head", ALL, ids=str)
+@pytest.mark.parametrize("filters", [0, 128])
+def test_every_head_stays_under_one_megabyte_as_int8(head: HeadSpec, filters: int) -> None:
+    """A byte a weight, four bytes a bias, a scale and a position; 151 classes as in CLINC150, 64 slots; 60 kB for graph and tables."""
+    shapes = character_shapes(filters) | head.shapes(256 + filters, 151, EncoderConfig().max_words)
+    positions = int(np.prod(shapes.pop("head/positions", 0)))
+    matrices = sum(int(np.prod(shape)) + 4 * shape[-1] for shape in shapes.values() if len(shape) == 2)
+    vectors = sum(4 * shape[0] for shape in shapes.values() if len(shape) == 1) + 4 * positions
+    assert EMBEDDING_BYTES + matrices + vectors + 60_000 < 1_000_000
+
+
+def test_pool_stays_under_400_kb() -> None:
+    sizes = [int(np.prod(shape)) for shape in PoolHead().shapes(256, 77, 64).values()]
+    assert EMBEDDING_BYTES + sum(sizes) + 60_000 < 400_000
+
+
+@pytest.mark.parametrize("head", SMALL + ALL, ids=str)
+def test_json_round_trip_is_exact(head: HeadSpec) -> None:
+    again = head_from_dict(json.loads(json.dumps(head.to_dict())))
+    assert again == head and type(again) is type(head)
+
+
+@pytest.mark.parametrize(
+    ("fields", "received"),
+    [
+        ({}, "None"),
+        ({"name": "gru", "units": 3}, "'gru'"),
+        ({"name": ["pool"], "hidden": 3}, "pool"),
+        ({"name": "pool"}, "[]"),
+        ({"name": "pool", "hidden": 3, "depth": 1}, "depth"),
+        ({"name": "rnn", "units": 3}, "units"),
+        ({"name": "pool", "hidden": "3"}, "'3'"),
+        ({"name": "pool", "hidden": 0}, "0"),
+        ({"name": "pool", "hidden": True}, "True"),
+        ({"name": "bert", "hidden": 4, "width": 10, "layers": 1, "attention_heads": 4, "feed_forward": 8}, "10"),
+    ],
+)
+def test_an_unknown_head_is_refused(fields: dict[str, object], received: str) -> None:
+    with pytest.raises(RetvecLiteError, match="Expected the head") as caught:
+        head_from_dict(fields)
+    assert received in str(caught.value).partition("received")[2]

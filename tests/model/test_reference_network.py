@@ -1,0 +1,181 @@
+"""The oracle's heads against sums worked out by hand, and against the properties that define them."""
+
+import itertools
+import math
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from modeling_cases import SMALL_HEADS, random_classifier, random_head
+
+from retvec_lite.contract import codepoints, words
+from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+from retvec_lite.model.reference_network import head_logits, probabilities
+
+PHI = NormalDist().cdf
+Weights = dict[str, npt.NDArray[np.float32]]
+
+each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
+
+
+def gelu(value: float) -> float:
+    return value * PHI(value)
+
+
+def sigmoid(value: float) -> float:
+    return 1.0 / (1.0 + math.exp(-value))
+
+
+def ones(head: HeadSpec, inputs: int, max_words: int) -> Weights:
+    """All weights 1, all biases 0, two classes: the mean alone and the maximum alone."""
+    weights = {
+        name: np.full(shape, 0.0 if name.endswith("/bias") else 1.0, np.float32)
+        for name, shape in head.shapes(inputs, 2, max_words).items()
+    }
+    half = weights["head/logits/kernel"].shape[0] // 2
+    weights["head/logits/kernel"] = np.repeat(np.eye(2, dtype=np.float32), half, axis=0)
+    return weights
+
+
+def test_pool_is_the_mean_and_maximum_of_one_dense_layer() -> None:
+    embeddings = np.array([[1.0], [-2.0], [9.0]], np.float32)
+    logits = head_logits(embeddings, np.array([True, True, False]), PoolHead(hidden=1), ones(PoolHead(hidden=1), 1, 3))
+    np.testing.assert_allclose(logits, [(gelu(1.0) + gelu(-2.0)) / 2, gelu(1.0)], rtol=1e-6)
+
+
+def test_cnn_looks_at_neighbours_then_halves() -> None:
+    head = CnnHead(hidden=1, filters=1, blocks=2, region=3)
+    weights = ones(head, 1, 4)
+    for block in range(2):
+        weights[f"head/block_{block}/depthwise"] = np.array([[0.0], [1.0], [0.5]], np.float32)
+    logits = head_logits(
+        np.array([[1.0], [2.0], [3.0], [7.0]], np.float32), np.array([True] * 3 + [False]), head, weights
+    )
+    one, two, three = (gelu(value) for value in (1.0, 2.0, 3.0))
+    first = [gelu(one + two), gelu(one + two + three), gelu(two + three), 0.0]
+    second = [here + gelu(here + 0.5 * behind) for here, behind in itertools.pairwise(first)]
+    halved = [max(second[:2]), second[2]]
+    third = [halved[0] + gelu(halved[0] + 0.5 * halved[1]), halved[1] + gelu(halved[1])]
+    np.testing.assert_allclose(logits, [sum(third) / 2, max(third)], rtol=1e-6)
+
+
+def test_an_odd_number_of_words_is_halved_with_the_last_alone() -> None:
+    head = CnnHead(hidden=1, filters=1, blocks=2, region=3)
+    weights = ones(head, 1, 3)
+    for name in weights:
+        if "block" in name:
+            weights[name][:] = 0.0
+    weights["head/region/kernel"] = np.array([[0.0], [1.0], [0.0]], np.float32)
+    logits = head_logits(np.array([[-3.0], [-1.0], [-2.0]], np.float32), np.ones(3, bool), head, weights)
+    first, second, third = (gelu(gelu(value)) for value in (-3.0, -1.0, -2.0))
+    low, high = sorted((max(first, second), third))
+    np.testing.assert_allclose(logits, [(low + high) / 2, high], rtol=1e-6)
+
+
+def test_rnn_is_an_lstm_with_the_gates_in_their_order() -> None:
+    head = RnnHead(hidden=1, projection=1, units=1)
+    weights = ones(head, 1, 2)
+    weights["head/lstm/kernel"] = np.array([[1.0, 0.5, -1.0, 2.0]], np.float32)
+    weights["head/lstm/recurrent_kernel"] = np.array([[0.25, -0.5, 1.5, 1.0]], np.float32)
+    weights["head/lstm/bias"] = np.array([0.1, 0.2, 0.3, 0.4], np.float32)
+    logits = head_logits(np.array([[1.0], [-2.0]], np.float32), np.ones(2, bool), head, weights)
+    state = cell = 0.0
+    outputs = []
+    for value in (gelu(1.0), gelu(-2.0)):  # what the layer of ones before the projection makes of them
+        entry = sigmoid(value + 0.25 * state + 0.1)
+        forget = sigmoid(0.5 * value - 0.5 * state + 0.2)
+        candidate = math.tanh(-value + 1.5 * state + 0.3)
+        leave = sigmoid(2.0 * value + state + 0.4)
+        cell = forget * cell + entry * candidate
+        state = leave * math.tanh(cell)
+        outputs.append(state)
+    np.testing.assert_allclose(logits, [sum(outputs) / 2, max(outputs)], rtol=1e-6)
+
+
+def test_bert_is_a_transformer_encoder_with_the_norm_before_each_part() -> None:
+    """The same sums once more, number by number, for two words in use, width 4 and two attention heads."""
+    head = BertHead(hidden=3, width=4, layers=1, attention_heads=2, feed_forward=3)
+    weights = random_head(head, 2, 2, 3)
+    embeddings = np.array([[2.0, 1.0], [-1.0, 0.5], [9.0, 9.0]], np.float32)
+    logits = head_logits(embeddings, np.array([True, True, False]), head, weights)
+
+    def layer(values: list[float], name: str) -> list[float]:
+        kernel, bias = weights[f"head/{name}/kernel"].tolist(), weights[f"head/{name}/bias"].tolist()
+        return [bias[j] + sum(value * kernel[i][j] for i, value in enumerate(values)) for j in range(len(bias))]
+
+    def norm(values: list[float]) -> list[float]:
+        mean = sum(values) / 4
+        deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / 4 + 1e-5)
+        return [(value - mean) / deviation for value in values]
+
+    positions = weights["head/positions"].tolist()
+    hidden = [
+        [
+            value + positions[word][i]
+            for i, value in enumerate(layer([gelu(x) for x in layer(embeddings[word].tolist(), "word")], "projection"))
+        ]
+        for word in range(2)
+    ]
+    normed = [norm(word) for word in hidden]
+    query, key, value = ([layer(word, f"layer_0/{part}") for word in normed] for part in ("query", "key", "value"))
+    for word in range(2):
+        mixed = []
+        for first in (0, 2):  # each head sees two of the four numbers
+            scores = [sum(query[word][i] * key[other][i] for i in (first, first + 1)) for other in range(2)]
+            powers = [math.exp(score / math.sqrt(2)) for score in scores]
+            mixed += [
+                sum(powers[other] * value[other][i] for other in range(2)) / sum(powers) for i in (first, first + 1)
+            ]
+        hidden[word] = [a + b for a, b in zip(hidden[word], layer(mixed, "layer_0/output"), strict=True)]
+    for word in range(2):
+        inner = [gelu(value) for value in layer(norm(hidden[word]), "layer_0/expand")]
+        hidden[word] = [a + b for a, b in zip(hidden[word], layer(inner, "layer_0/contract"), strict=True)]
+    gain, bias = weights["head/final_norm/gain"].tolist(), weights["head/final_norm/bias"].tolist()
+    first, second = ([gain[i] * value + bias[i] for i, value in enumerate(norm(word))] for word in hidden)
+    pooled = [(a + b) / 2 for a, b in zip(first, second, strict=True)] + [
+        max(pair) for pair in zip(first, second, strict=True)
+    ]
+    np.testing.assert_allclose(logits, layer(pooled, "logits"), atol=1e-6)
+
+
+@each_head
+def test_a_text_without_words_has_the_logits_of_nothing(head: HeadSpec) -> None:
+    weights = random_head(head, 8, 3, 5)
+    garbage = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32) * 100
+    np.testing.assert_array_equal(head_logits(garbage, np.zeros(5, bool), head, weights), weights["head/logits/bias"])
+
+
+@each_head
+def test_what_stands_in_unused_slots_does_not_count(head: HeadSpec) -> None:
+    rng = np.random.default_rng(1)
+    weights = random_head(head, 8, 3, 5)
+    embeddings = rng.normal(size=(5, 8)).astype(np.float32)
+    mask = np.array([True, True, True, False, False])
+    other = embeddings.copy()
+    other[3:] = rng.normal(size=(2, 8)) * 1e3
+    np.testing.assert_array_equal(head_logits(embeddings, mask, head, weights), head_logits(other, mask, head, weights))
+
+
+def test_the_order_of_words_counts_for_all_heads_but_pool() -> None:
+    embeddings = np.random.default_rng(2).normal(size=(5, 8)).astype(np.float32)
+    for head in SMALL_HEADS:
+        weights = random_head(head, 8, 3, 5)
+        both = [head_logits(order, np.ones(5, bool), head, weights) for order in (embeddings, embeddings[::-1])]
+        assert np.allclose(*both, atol=1e-5) == (head.name == "pool")
+
+
+@each_head
+def test_probabilities_are_a_softmax_of_all_of_it(head: HeadSpec) -> None:
+    classifier = random_classifier(head)
+    slots = words(codepoints("Hello wörld 你好", classifier.encoder.max_chars), classifier.encoder)
+    found = probabilities(slots, head, classifier.weights)
+    assert found.shape == (3,) and found.dtype == np.float32 and found.min() > 0
+    assert found.sum() == pytest.approx(1.0, abs=1e-6)
+    shifted = {**classifier.weights, "head/logits/bias": classifier.weights["head/logits/bias"] + np.float32(1000.0)}
+    np.testing.assert_allclose(probabilities(slots, head, shifted), found, atol=1e-3)
+
+
+def test_an_unknown_head_is_a_programming_error() -> None:
+    with pytest.raises(TypeError, match="heads"):
+        head_logits(np.zeros((1, 1), np.float32), np.ones(1, bool), HeadSpec(), {})

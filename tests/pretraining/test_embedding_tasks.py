@@ -1,0 +1,171 @@
+"""What is asked: only words that pre-training never saw, the same for everyone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_words import made_up, tiny_training, tiny_wordfreq
+
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.pretraining import tasks
+from retvec_lite.pretraining.augment import TYPO_KINDS
+from retvec_lite.pretraining.tasks import (
+    Task,
+    misspelling_task,
+    read_frequency_list,
+    script_of,
+    word_sources,
+    word_task,
+)
+from retvec_lite.pretraining.unicode_tables import Int32Array
+from retvec_lite.pretraining.words import decode_word, held_out, row_hashes
+
+pytestmark = pytest.mark.usefixtures("tiny")
+
+
+def words_of(rows: Int32Array) -> list[str]:
+    return [decode_word(row) for row in rows]
+
+
+def write_list(folder: Path, language: str, words: list[str]) -> None:
+    folder.mkdir(exist_ok=True)
+    lines = "".join(f"{word},{len(words) - index}\n" for index, word in enumerate(words))
+    (folder / f"{language}.csv").write_text(f"word,count\n{lines}", encoding="utf-8")
+
+
+def task_of(folder: Path | None, language: str, queries: int = 50) -> Task:
+    (source,) = [source for source in word_sources(folder) if source.language == language]
+    task = word_task(source, seed=0, queries=queries)
+    assert task is not None
+    return task
+
+
+def test_words_of_a_list_that_were_trained_on_are_never_asked_for(tmp_path: Path) -> None:
+    trained = words_of(tiny_training().rows[:300])
+    new = made_up("en", 200, seed=1)
+    shouted = [word.title() for word in trained]  # the casefolded form counts
+    write_list(tmp_path, "en", [*shouted, *new, "ab", "123456", "two words"])
+    task = task_of(tmp_path, "en", queries=10_000)
+    asked = words_of(task.candidates[task.answers])
+    assert task.source == "list" and sorted(asked) == sorted(set(new) - set(trained))
+    assert set(words_of(task.candidates)) == {*trained, *new, "ab", "123456"}
+    assert len(np.unique(row_hashes(task.candidates))) == len(task.candidates)
+
+
+def test_languages_that_the_folder_lacks_come_from_held_out_words(tmp_path: Path) -> None:
+    write_list(tmp_path, "ar", made_up("ar", 150))
+    assert [(source.language, source.origin) for source in word_sources(tmp_path)] == [
+        ("ar", "list"),
+        ("el", "wordfreq"),
+        ("en", "wordfreq"),
+    ]
+    task = task_of(None, "en")
+    assert held_out(task.candidates[task.answers]).all()
+    rows, _ = tiny_wordfreq("en")
+    assert int(held_out(rows).sum()) > 100 and set(words_of(task.candidates)) == set(words_of(rows))
+
+
+def test_the_most_frequent_others_fill_the_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "CANDIDATES", 240)
+    rows, _ = tiny_wordfreq("en")
+    task = task_of(None, "en")
+    unseen = held_out(rows)
+    assert words_of(task.candidates) == words_of(rows[unseen][:120]) + words_of(rows[~unseen][:120])
+    assert task.answers.max() < 120
+
+
+def test_queries_are_mistyped_words_and_the_same_whoever_else_is_asked(tmp_path: Path) -> None:
+    task = task_of(None, "en")
+    assert len(task.queries) == len(task.answers) == 50
+    assert (task.queries != task.candidates[task.answers]).any(axis=1).mean() > 0.95
+    write_list(tmp_path, "ar", made_up("ar", 150))
+    again = task_of(tmp_path, "en")
+    assert np.array_equal(task.queries, again.queries) and np.array_equal(task.kind_queries, again.kind_queries)
+    (source, _) = word_sources(None)
+    other = word_task(source, seed=1, queries=50)
+    assert other is not None and not np.array_equal(other.queries, task_of(None, "el").queries)
+
+
+def test_every_kind_is_asked_alone_where_it_can_be(tmp_path: Path) -> None:
+    task = task_of(None, "en", queries=80)
+    assert set(task.kinds.tolist()) == set(range(len(TYPO_KINDS)))
+    words = task.candidates[task.kind_answers]
+    assert (task.kind_queries != words).any(axis=1).all() and len(words) <= 10 * len(TYPO_KINDS)
+    swapped = task.kinds == TYPO_KINDS.index("case_substitution")
+    assert [word.casefold() for word in words_of(task.kind_queries[swapped])] == words_of(words[swapped])
+    write_list(tmp_path, "ar", made_up("ar", 150))
+    assert TYPO_KINDS.index("case_substitution") not in task_of(tmp_path, "ar").kinds
+
+
+def test_a_language_with_too_few_words_is_no_task(tmp_path: Path) -> None:
+    write_list(tmp_path, "ar", made_up("ar", tasks.FEWEST_QUERIES - 1))
+    source = word_sources(tmp_path)[0]
+    assert source.language == "ar" and word_task(source, seed=0, queries=50) is None
+
+
+def test_misspellings(tmp_path: Path) -> None:
+    frequent = made_up("en", 7000)
+    pairs = [
+        ("recieve", "Receive"),
+        ("reciv", "receive"),
+        ("Alot", "a lot"),  # two words
+        ("MONDAY", "Monday"),  # the same word
+        (frequent[0], "quizzical"),  # a frequent word, itself a candidate
+        ("zebbra", "zebra"),
+    ]
+    texts, labels = zip(*pairs, strict=True)
+    task = misspelling_task(Dataset(texts, labels, tmp_path / "m.csv"), seed=0, queries=50)
+    asked = zip(words_of(task.queries), words_of(task.candidates[task.answers]), strict=True)
+    assert sorted(asked) == [("recieve", "receive"), ("reciv", "receive"), ("zebbra", "zebra")]
+    assert words_of(task.candidates)[3:] == frequent and task.name == "m.csv"
+    few = misspelling_task(Dataset(texts, labels, tmp_path / "m.csv"), seed=0, queries=50)
+    assert np.array_equal(few.queries, task.queries)
+
+
+def test_misspellings_without_any_pair_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RetvecLiteError, match=r"Expected pairs of a single misspelled word .* received none"):
+        misspelling_task(Dataset(("a b", "x"), ("ab", "X"), tmp_path / "m.csv"), seed=0, queries=50)
+
+
+@pytest.mark.parametrize(
+    ("word", "script"),
+    [
+        ("hello", "Latin"),
+        ("¡мир", "Cyrillic"),
+        ("学校", "Han"),
+        ("カナ", "Katakana"),
+        ("1984", "other"),
+        ("한글", "Hangul"),
+        ("ｶﾅ", "Katakana"),
+    ],
+)
+def test_scripts(word: str, script: str) -> None:
+    assert script_of(word) == script
+
+
+def test_a_list_is_read_by_falling_count(tmp_path: Path) -> None:
+    path = tmp_path / "en.csv"
+    path.write_text('count,word\n1,rare\n9,often\n5,"a,b"\n4,two words\n', encoding="utf-8")
+    assert read_frequency_list(path) == ["often", "a,b", "rare"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"text,label\na,b\n", r"Expected the columns word,count in .*en\.csv, received text,label\."),
+        (b"", r"received nothing\."),
+        (b"word,count\nthe,many\n", r"Expected a number as the count in .*en\.csv, line 2, received 'many'\."),
+        (b"word,count\n\xff\xfe,1\n", r"Expected a UTF-8 frequency list"),
+    ],
+)
+def test_a_bad_list_is_told_in_a_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / "en.csv").write_bytes(content)
+    with pytest.raises(RetvecLiteError, match=sentence):
+        word_sources(tmp_path)
+
+
+def test_a_folder_without_lists_is_told_in_a_sentence(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(RetvecLiteError, match="Expected a folder of frequency lists"):
+            word_sources(folder)

@@ -1,0 +1,98 @@
+"""Convert stand-in classifiers: `build_standins.py FOLDER NAME...`. Run by the fixtures, since TensorFlow must have its own process."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import standin
+import tensorflow as tf
+
+from retvec_lite.converters.tflite.convert import Entry, to_tflite
+from retvec_lite.converters.tflite.fused_lstm import fused_lstm
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.network_graph import classify
+
+
+def head_function(name: str, as_variables: bool = False) -> tf.types.experimental.PolymorphicFunction:
+    spec = standin.classifier(name)
+    weights = {key: tf.Variable(value) for key, value in spec.weights.items()} if as_variables else spec.weights
+
+    def stages(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+        found = classify(codepoints, spec, weights, fused_lstm)._asdict()
+        if name == "raw":
+            del found["embedding"]
+        return found
+
+    return traced(stages, spec.encoder.max_chars)
+
+
+def conv_function() -> tf.types.experimental.PolymorphicFunction:
+    weights = standin.conv_weights()
+
+    def stages(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+        chars = tf.cast(codepoints, tf.float32)[..., None]
+        # Not chars / 2**k: TensorFlow divides by way of a rounded reciprocal, and bits come out wrong.
+        powers = np.exp2(-np.arange(20, -1, -1, dtype=np.float32))
+        digits = tf.floor(chars * powers) - 2.0 * tf.floor(chars * (powers / 2))
+        hidden = tf.nn.relu(tf.matmul(tf.reshape(digits, [-1, 21]), weights.dense))
+        hidden = tf.reshape(hidden, [1, standin.CONV_CHARS, standin.CONV_WIDTH]) + weights.positions
+        hidden = tf.nn.relu(tf.nn.conv2d(hidden[:, :, None], weights.conv[:, None], 1, "SAME"))
+        hidden = tf.nn.depthwise_conv2d(hidden, weights.depthwise[:, None, :, None], [1, 1, 1, 1], "SAME")
+        logits = tf.matmul(tf.reduce_max(hidden, axis=[1, 2]), weights.logits)
+        return {"bits": digits, "probabilities": tf.nn.softmax(logits)}
+
+    return traced(stages, standin.CONV_CHARS)
+
+
+def traced(stages: object, max_chars: int, name: str = "codepoints") -> tf.types.experimental.PolymorphicFunction:
+    return tf.function(stages, input_signature=[tf.TensorSpec([1, max_chars], tf.int32, name)], autograph=False)
+
+
+def refusals() -> list[str]:
+    """The sentences with which functions of another shape are refused."""
+
+    def fine(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+        bits = tf.cast(codepoints, tf.float32)
+        return {"bits": bits, "probabilities": tf.nn.softmax(bits)}
+
+    def unconnected(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"bits": tf.cast(codepoints, tf.float32), "probabilities": tf.cast(codepoints + 1, tf.float32)}
+
+    def other_output(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"scores": tf.cast(codepoints, tf.float32)}
+
+    def forbidden(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+        bits = tf.cast(codepoints, tf.float32)
+        return {"bits": bits, "probabilities": tf.sin(bits)}
+
+    wrong = [
+        traced(fine, 8, "text"),
+        tf.function(fine, input_signature=[tf.TensorSpec([None, 8], tf.int32, "codepoints")]),
+        traced(other_output, 8),
+        traced(unconnected, 8),
+        traced(forbidden, 8),
+    ]
+    sentences = []
+    for function in wrong:
+        try:
+            to_tflite([Entry(function)])
+        except RetvecLiteError as error:
+            sentences.append(str(error))
+        else:
+            sentences.append("accepted")
+    return sentences
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    for name in sys.argv[2:]:
+        if name == "refusals":
+            (folder / "refusals.txt").write_text("\n".join(refusals()), encoding="utf-8")
+            continue
+        base, _, variant = name.partition("+")
+        function = conv_function() if base == "conv" else head_function(base, variant == "variables")
+        (folder / f"{name}.tflite").write_bytes(to_tflite([Entry(function)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""What the tests of Core ML's graph share: classifiers, packages, and coremltools' own evaluation of a graph while it is built."""
+
+import dataclasses
+import importlib.util
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+import standin
+
+from retvec_lite.contract import EncoderConfig
+from retvec_lite.converters.coreml.build import build_package, graph, load_coremltools
+from retvec_lite.converters.coreml.storage import find_storage
+from retvec_lite.converters.describing import about, details
+from retvec_lite.model.weight_files import Classifier
+
+needs_coremltools = pytest.mark.skipif(
+    importlib.util.find_spec("coremltools") is None, reason="coremltools is not installed: no package can be made"
+)
+RECIPES = ("float32", "float16", "int8", "int4")
+HEADS = ("pool", "cnn", "rnn", "bert", "raw")
+MODEL = "Data/com.apple.CoreML/model.mlmodel"
+
+
+def on_grid(name: str) -> Classifier:
+    """A stand-in whose matrices lie on training's grid: scales of eight binary digits, the largest of a column on +-7."""
+    spec = standin.classifier(name)
+    weights = dict(spec.weights)
+    for weight, values in weights.items():
+        if weight.endswith("kernel"):
+            scale = np.abs(values).max(axis=0).astype(np.float64) / 7
+            unit = 2.0 ** (np.floor(np.log2(scale)) - 7)
+            scale = np.ceil(scale / unit) * unit
+            integers = np.clip(np.rint(values / scale), -7, 7)
+            integers[np.abs(values).argmax(axis=0), np.arange(len(scale))] = 7
+            weights[weight] = (integers * scale).astype(np.float32)
+    return dataclasses.replace(spec, weights=weights)
+
+
+def files_of(spec: Classifier, recipe: str, target: int = 16, block: int | None = None) -> dict[str, bytes]:
+    """A package's files."""
+    storage = find_storage(recipe, target, block)
+    oldest = {"iOS": str(target)}
+    return build_package(spec, storage, about(spec, recipe), details(spec, recipe, oldest))
+
+
+def model_of(files: dict[str, bytes]) -> Any:
+    """The model description."""
+    return load_coremltools().proto.Model_pb2.Model.FromString(files[MODEL])
+
+
+def operations_of(files: dict[str, bytes]) -> list[Any]:
+    """The operations of the program as they are written."""
+    function = model_of(files).mlProgram.functions["main"]
+    (block,) = function.block_specializations.values()
+    return list(block.operations)
+
+
+def inferred(row: np.ndarray, spec: Classifier, recipe: str, target: int = 16) -> dict[str, np.ndarray]:
+    """Every value of the graph that is built around a constant input, as coremltools computes it: name -> value."""
+    coremltools = load_coremltools()
+    from coremltools.converters.mil import Builder as mb
+    from coremltools.converters.mil.mil import Function
+
+    with np.errstate(all="ignore"), Function({}, opset_version=getattr(coremltools.target, f"iOS{target}")) as function:
+        graph(mb.const(val=row.reshape(1, -1)), spec, find_storage(recipe, target))
+    return {value.name: value.val for operation in function.operations for value in operation.outputs}
+
+
+def inferred_words(row: np.ndarray, config: EncoderConfig) -> tuple[np.ndarray, np.ndarray]:
+    """Words and bits of one text by coremltools' value inference."""
+    coremltools = load_coremltools()
+    from coremltools.converters.mil import Builder as mb
+    from coremltools.converters.mil.mil import Function
+
+    from retvec_lite.converters.coreml.encoder import encode_words, word_bits
+
+    with Function({}, opset_version=coremltools.target.iOS16):
+        words = encode_words(mb.const(val=row.reshape(1, -1)), config)
+        bits = word_bits(words)
+    return words.val, bits.val
+
+
+def stored_weights(spec: Classifier, recipe: str, target: int, block: int | None = None) -> dict[str, np.ndarray]:
+    """What the program computes with in place of each weight: name -> value, materialized by coremltools itself."""
+    coremltools = load_coremltools()
+    from coremltools.converters.mil import Builder as mb
+    from coremltools.converters.mil.mil import Function, types
+
+    row = mb.placeholder(shape=(1, spec.encoder.max_chars), dtype=types.int32)
+    with Function({"codepoints": row}, opset_version=getattr(coremltools.target, f"iOS{target}")) as function:
+        graph(function.inputs["codepoints"], spec, find_storage(recipe, target, block))
+    found: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(0))
+    for operation in function.operations:
+        value = operation.outputs[0]
+        if operation.op_type.startswith("constexpr_"):
+            found[value.name] = operation.materialized_val_inference()
+        elif operation.op_type == "mul" and f"{value.name}_integers" in found:
+            found[value.name] = found[f"{value.name}_integers"] * operation.y.val
+        elif operation.op_type == "const" and value.val is not None:
+            found[value.name] = value.val
+    return found

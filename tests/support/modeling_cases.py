@@ -1,0 +1,62 @@
+"""Small classifiers of random weights for tests of heads, files and graphs."""
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import BITS, EncoderConfig
+from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead, character_shapes
+from retvec_lite.model.weight_files import Classifier, Embedding
+
+SMALL_HEADS: tuple[HeadSpec, ...] = (
+    PoolHead(hidden=24),
+    CnnHead(hidden=18, filters=16, blocks=3, region=3),
+    RnnHead(hidden=20, projection=12, units=10),
+    BertHead(hidden=18, width=16, layers=2, attention_heads=4, feed_forward=20),
+)
+DEFAULT_HEADS: tuple[HeadSpec, ...] = (PoolHead(), CnnHead(), RnnHead(), BertHead())
+LABELS = ("no", "yes", 'other, 🙂 "quoted"')
+
+
+def random_embedding(word_length: int = 16, dimension: int = 20, seed: int = 0) -> Embedding:
+    """An embedding of three random layers; outputs of a size that a head can tell apart."""
+    rng = np.random.default_rng(seed)
+    weights: dict[str, npt.NDArray[np.float32]] = {}
+    sizes = (word_length * BITS, 28, 24, dimension)
+    for layer, (rows, columns) in enumerate(itertools.pairwise(sizes)):
+        kernel = rng.normal(0.0, 1.5 / np.sqrt(rows), (rows, columns))
+        weights[f"embedding/dense_{layer}/bias"] = rng.normal(0.0, 0.3, columns).astype(np.float32)
+        weights[f"embedding/dense_{layer}/kernel"] = kernel.astype(np.float32)
+    return Embedding("random", weights, {"note": "test weights 🙂", "steps": 0})
+
+
+def random_head(
+    head: HeadSpec, inputs: int, classes: int, max_words: int, seed: int = 1
+) -> dict[str, npt.NDArray[np.float32]]:
+    """Weights of a head with nothing at its neutral starting value, so that no part can be left out unnoticed."""
+    rng = np.random.default_rng(seed)
+    weights = head.initial_weights(rng, inputs, classes, max_words)
+    return {name: (value + rng.normal(0.0, 0.1, value.shape)).astype(np.float32) for name, value in weights.items()}
+
+
+def random_classifier(
+    head: HeadSpec, *, raw: bool = False, characters: int = 0, config: EncoderConfig | None = None, seed: int = 0
+) -> Classifier:
+    """A whole classifier over small slots, with so many character features."""
+    config = config or EncoderConfig(max_chars=48, max_words=9)
+    embedding = None if raw else random_embedding(config.word_length, seed=seed)
+    inputs = embedding.dimension if embedding else config.word_length * BITS
+    weights = random_head(head, inputs + characters, len(LABELS), config.max_words, seed + 1)
+    rng = np.random.default_rng(seed + 2)
+    weights |= {
+        name: rng.normal(0.0, 0.4, shape).astype(np.float32) for name, shape in character_shapes(characters).items()
+    }
+    return Classifier(
+        encoder=config,
+        head=head,
+        labels=LABELS,
+        weights={**(embedding.weights if embedding else {}), **weights},
+        embedding={"name": embedding.name, "card": embedding.card} if embedding else {"name": "raw", "card": {}},
+        training={"data": "none", "accuracy": 0.25},
+    )

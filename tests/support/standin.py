@@ -1,0 +1,122 @@
+"""Small classifiers of every head, and one graph of the operators that no head uses yet: weights and NumPy references."""
+
+import dataclasses
+
+import numpy as np
+
+from retvec_lite.contract import EncoderConfig, bits, codepoints, words
+from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead, character_shapes
+from retvec_lite.model.reference_network import embed, probabilities
+from retvec_lite.model.weight_files import Classifier
+
+CONFIG = EncoderConfig(max_chars=96, max_words=12)
+LONG = EncoderConfig(max_chars=160, max_words=20)
+"""More slots than a signature for short texts has: exported files get one."""
+LABELS = ("one", "two", "three", "four", "five")
+HEADS: dict[str, HeadSpec] = {
+    "pool": PoolHead(hidden=64),
+    "cnn": CnnHead(hidden=72, filters=64, blocks=2),
+    "rnn": RnnHead(hidden=56, projection=48, units=40),
+    "bert": BertHead(hidden=72, width=64, layers=1, attention_heads=4, feed_forward=64),
+}
+TEXTS = (
+    "where is my parcle?",
+    "",
+    "Ünïcödé 😀 𐏿 and a verylongwordthatmustbewrapped",
+    "我的包裹在哪里 สวัสดีชาวโลก \u2068zero\u200bwidth",
+    "a b c d e f g h i j k l m n o p",
+)
+FILTERS = 20
+CONV_CHARS, CONV_WIDTH = 32, 32
+
+
+def classifier(name: str, config: EncoderConfig = CONFIG) -> Classifier:
+    """`pool`, `cnn`, `rnn`, `bert`; `raw`: pool without an embedding; `<head>-snapped`: kernels on a 4-bit grid.
+
+    `cnn` has character features.
+    """
+    head_name, _, variant = name.partition("-")
+    head = HEADS["pool" if head_name == "raw" else head_name]
+    dimension = config.word_length * 21 if head_name == "raw" else 64
+    filters = FILTERS if head_name == "cnn" else 0
+    shapes = head.shapes(dimension + filters, len(LABELS), config.max_words) | character_shapes(filters)
+    if head_name != "raw":
+        for layer, inputs in enumerate((config.word_length * 21, 64, 64)):
+            shapes[f"embedding/dense_{layer}/kernel"] = (inputs, 64)
+            shapes[f"embedding/dense_{layer}/bias"] = (64,)
+    rng = np.random.default_rng(7)
+    weights = {}
+    for weight, shape in sorted(shapes.items()):
+        values = rng.normal(0, 1.5 / np.sqrt(shape[0]) if len(shape) > 1 else 0.1, shape)
+        # Nothing depends on the bias of attention's keys, so training leaves it smaller than half precision has digits for.
+        values *= 1e-5 if weight.endswith("/key/bias") else 1
+        weights[weight] = (values + weight.endswith("/gain")).astype(np.float32)
+        if variant == "snapped" and weight.endswith("kernel"):
+            weights[weight] = snapped(weights[weight])
+    return Classifier(config, head, LABELS, weights, {"kind": "dense"}, {})
+
+
+def snapped(kernel: np.ndarray) -> np.ndarray:
+    """Every column on a grid of fifteen values, its largest on +-7, as training for int4 leaves it."""
+    step = (np.abs(kernel).max(axis=0) / np.float32(7)).astype(np.float32)
+    return np.rint(kernel / step).astype(np.float32) * step
+
+
+def inputs() -> np.ndarray:
+    """Code points of all texts and of two hostile inputs, int32 `[texts, 1, max_chars]`."""
+    hostile = np.zeros((2, CONFIG.max_chars), np.int32)
+    hostile[0, :6] = [-1, 2**31 - 1, -(2**31), 0xD800, 0x10FFFF, 0x110000]
+    hostile[1] = np.arange(0x20000, 0x20000 + CONFIG.max_chars)
+    return np.concatenate([[codepoints(text, CONFIG.max_chars) for text in TEXTS], hostile])[:, None]
+
+
+def reference(spec: Classifier, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Every stage of `inputs()` by the NumPy oracle, each `[texts, 1, ...]`."""
+    found: dict[str, list[np.ndarray]] = {"words": [], "bits": [], "embedding": [], "probabilities": []}
+    for values in inputs():
+        slots = words(values[0], spec.encoder)
+        found["words"].append(slots)
+        found["bits"].append(bits(slots))
+        found["embedding"].append(embed(bits(slots), weights))
+        found["probabilities"].append(probabilities(slots, spec.head, weights))
+    return {name: np.stack(values)[:, None] for name, values in found.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class ConvWeights:
+    """Of the graph with CONV_2D, DEPTHWISE_CONV_2D and a large constant addend."""
+
+    dense: np.ndarray
+    positions: np.ndarray
+    conv: np.ndarray
+    depthwise: np.ndarray
+    logits: np.ndarray
+
+
+def conv_weights() -> ConvWeights:
+    rng = np.random.default_rng(11)
+
+    def draw(*shape: int) -> np.ndarray:
+        return rng.normal(0, 0.3, shape).astype(np.float32)
+
+    width = CONV_WIDTH
+    return ConvWeights(
+        draw(21, width), draw(1, CONV_CHARS, width), draw(3, width, width), draw(3, width), draw(width, 5)
+    )
+
+
+def conv_inputs() -> np.ndarray:
+    return np.random.default_rng(3).integers(0, 0x10FFFF, (4, 1, CONV_CHARS), dtype=np.int32)
+
+
+def conv_reference(weights: ConvWeights) -> np.ndarray:
+    """Probabilities of `conv_inputs()`, `[inputs, 1, 5]`."""
+    digits = (conv_inputs()[..., None] >> np.arange(20, -1, -1) & 1).astype(np.float64)
+    hidden = np.maximum(digits @ weights.dense, 0) + weights.positions
+    padded = np.pad(hidden, ((0, 0), (0, 0), (1, 1), (0, 0)))
+    hidden = np.maximum(sum(padded[:, :, k : k + CONV_CHARS] @ weights.conv[k] for k in range(3)), 0)
+    padded = np.pad(hidden, ((0, 0), (0, 0), (1, 1), (0, 0)))
+    hidden = sum(padded[:, :, k : k + CONV_CHARS] * weights.depthwise[k] for k in range(3))
+    logits = hidden.max(axis=2) @ weights.logits
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)

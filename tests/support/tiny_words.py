@@ -1,0 +1,31 @@
+"""Languages of a few hundred made-up words in place of wordfreq's."""
+
+import numpy as np
+
+from retvec_lite.pretraining.augment import WORD_LENGTH, word_lengths
+from retvec_lite.pretraining.unicode_tables import FloatArray, Int32Array
+from retvec_lite.pretraining.words import WordList, encode_words, held_out
+
+LETTERS = {"en": "abcdefgiklmnoprstu", "el": "αβγδεζηικλμνοπρστ", "ar": "ابتثجحخدذرزسشصضطظع"}
+
+
+def made_up(language: str, count: int, seed: int = 0) -> list[str]:
+    """Distinct words of five to nine letters."""
+    rng = np.random.default_rng((seed, ord(language[0]), ord(language[1])))
+    words: dict[str, None] = {}
+    while len(words) < count:
+        words["".join(rng.choice(list(LETTERS[language]), rng.integers(5, 10)).tolist())] = None
+    return list(words)
+
+
+def tiny_wordfreq(language: str, word_length: int = WORD_LENGTH) -> tuple[Int32Array, FloatArray]:
+    """Stands in for `wordfreq_words`: enough words that some 140 of them are held out."""
+    rows = encode_words(made_up(language, 7000), word_length)
+    return rows, np.ones(len(rows))
+
+
+def tiny_training(word_length: int = WORD_LENGTH) -> WordList:
+    """Stands in for `load_wordfreq`: all words of English but the held-out ones."""
+    rows, _ = tiny_wordfreq("en", word_length)
+    rows = rows[~held_out(rows) & (word_lengths(rows) > 0)]
+    return WordList(rows, np.arange(1, len(rows) + 1) / len(rows), {"en": (0, len(rows))}, "made up")
