@@ -17,7 +17,7 @@ PACKAGES := retvec_lite converters tests web_demo/scripts $(wildcard benchmarks)
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast test-android android-model web lint format bench lock clean
+.PHONY: help install demo docs test test-all test-fast test-android android-model web lint format bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -48,11 +48,15 @@ demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, c
 		"Ihr Paket wird heute zugestellt" "你的验证码是 482913" "هل ستمطر غدا؟" \
 		"Y0ur acc0unt is l0cked, v3rify now: login.example"
 
-test: $(STAMP) | web_demo/node_modules  ## every test, the slow ones too
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+# Two processes; each file's tests stay together, so that they share what they built.
+test: $(STAMP) | web_demo/node_modules  ## the tests: six minutes on two idle cores
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not exhaustive" $(PYTEST_ARGS)
+
+test-all: $(STAMP) | web_demo/node_modules  ## every test, the exhaustive ones too: before a release, and nightly
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 test-fast: $(STAMP)  ## the tests that take seconds
-	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not exhaustive" $(PYTEST_ARGS)
 
 test-android:  ## the Android app: every source compiled, every test that needs no device
 	@if command -v java >/dev/null && command -v mvn >/dev/null; then cd android_demo && mvn --batch-mode --quiet test; \
@@ -85,6 +89,9 @@ lint: $(STAMP)  ## ruff and mypy, nothing changed
 format: $(STAMP)  ## let ruff put the code in order
 	$(BIN)/ruff check --fix $(PACKAGES)
 	$(BIN)/ruff format $(PACKAGES)
+
+docs: $(STAMP)  ## build the documentation site into site/, with every link checked
+	$(BIN)/mkdocs build --strict
 
 bench: $(STAMP)  ## the quick form of every benchmark
 	@if [ -f benchmarks/run.py ]; then $(BIN)/python benchmarks/run.py --quick; else echo "No benchmarks/run.py here." >&2; exit 1; fi

@@ -7,18 +7,18 @@ from retvec_lite import __version__
 from retvec_lite.converters.tflite.metadata import About
 from retvec_lite.converters.tflite.reading import Model
 from retvec_lite.model.heads import filters_in
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
 
 CREATED_BY: Final = f"retvec-lite {__version__}"
 
 
-def stage_names(classifier: Classifier) -> list[str]:
+def stage_names(classifier: TrainedModel) -> list[str]:
     """The inner tensors that artifacts name; the bits of RETVec-raw are its embedding."""
     return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
 
 
-def about(classifier: Classifier, recipe: str) -> About:
+def about(classifier: TrainedModel, recipe: str) -> About:
     """The words about a classifier under a recipe."""
     return About(
         name="retvec-lite text classifier",
@@ -30,7 +30,7 @@ def about(classifier: Classifier, recipe: str) -> About:
     )
 
 
-def details(classifier: Classifier, recipe: str, oldest_runtime: Mapping[str, str]) -> dict[str, Any]:
+def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, str]) -> dict[str, Any]:
     """What a runtime and `verify` need to know, JSON-ready."""
     return {
         "format": "retvec-lite",

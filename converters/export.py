@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from retvec_lite.contract import Floats
 from retvec_lite.converters.coreml.build import build_package, load_coremltools
 from retvec_lite.converters.coreml.storage import DEFAULT_TARGET, Storage, find_storage
 from retvec_lite.converters.describing import CREATED_BY, about, details, signatures_of
 from retvec_lite.converters.parity.checks import RuntimeResult, age, promises
 from retvec_lite.converters.parity.coreml import RUNTIME, TOLERANCES, examine_package, has_core_ml
 from retvec_lite.converters.parity.golden import golden_bytes
-from retvec_lite.converters.parity.oracle import Floats
 from retvec_lite.converters.parity.tflite import Examiner
 from retvec_lite.converters.parity.verify import (
     GOLDEN_NAME,
@@ -35,7 +35,7 @@ from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.converters.tflite.reading import read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
-from retvec_lite.model.weight_files import Classifier, load_classifier
+from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import SIGNATURES_KEY as METADATA_KEY
 from retvec_lite.runtime.interpreters import silent_standard_error
 
@@ -112,7 +112,7 @@ def export(
             it says on a runtime it is meant for, or a quantized one of 1 MB or more. Nothing is left then.
     """
     plan = _plan(dict.fromkeys(recipes), set(formats), ios, block, embed)
-    classifier = load_classifier(source)
+    classifier = load_trained_model(source)
     texts = real_texts(classifier, data)
     with atomic_directory(dist, force=force, owned=OWNED) as folder:
         try:
@@ -136,7 +136,7 @@ def _plan(recipes: Iterable[str], formats: set[str], ios: int, block: int | None
     return _Plan(chosen if is_tflite else [], embed, require_runtimes() if is_tflite else {}, storages)
 
 
-def _fill(folder: Path, classifier: Classifier, plan: _Plan, texts: RealTexts, tell: Tell) -> Report:
+def _fill(folder: Path, classifier: TrainedModel, plan: _Plan, texts: RealTexts, tell: Tell) -> Report:
     tell(f"Computing the reference on {texts.describe()}")
     examiner = Examiner(classifier, texts.texts, texts.labels)
     finished = [*_tflite_files(folder, examiner, plan, tell), *_packages(folder, examiner, plan, tell)]
@@ -223,7 +223,7 @@ def _packages(folder: Path, examiner: Examiner, plan: _Plan, tell: Tell) -> Iter
         )
 
 
-def convert(classifier: Classifier, embed: bool = False) -> bytes:
+def convert(classifier: TrainedModel, embed: bool = False) -> bytes:
     """The classifier's whole graph as a float32 .tflite with all its signatures, without metadata.
 
     Imports TensorFlow, whose notes about the machine and the conversion are kept from standard error; what goes wrong is
@@ -236,7 +236,7 @@ def convert(classifier: Classifier, embed: bool = False) -> bytes:
         return to_tflite(entries(classifier, embed))
 
 
-def package(model: bytes, classifier: Classifier, recipe: Recipe, oldest_runtime: dict[str, str]) -> bytes:
+def package(model: bytes, classifier: TrainedModel, recipe: Recipe, oldest_runtime: dict[str, str]) -> bytes:
     """A quantized model with its metadata and zip tail, the same bytes for the same arguments."""
     told = details(classifier, recipe.name, oldest_runtime)
     told[METADATA_KEY] = [signature.to_dict() for signature in signatures_of(read_model(model))]

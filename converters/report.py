@@ -18,7 +18,7 @@ from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite.ops import operators
 from retvec_lite.converters.tflite.reading import read_model, sizes
 from retvec_lite.model.heads import filters_in
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFY, Signature
 
 FORMAT: Final = "retvec-lite-report"
@@ -85,7 +85,7 @@ class Report:
         skipped: runtimes that are not installed or not for this machine.
     """
 
-    classifier: Classifier
+    classifier: TrainedModel
     created_by: str
     artifacts: Sequence[Exported]
     texts: str

@@ -212,14 +212,14 @@ def _check_version(version: object) -> None:
         )
 
 
-FloatArray = npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
 
 _SEPARATING = frozenset((0, *SEPARATORS))
 _DROPPED = frozenset(INVISIBLE)
 
 
-def codepoints(text: str, max_chars: int) -> IntArray:
+def codepoints(text: str, max_chars: int) -> Ints:
     """What an app feeds the model: `text`'s code points, cut or zero-padded, int32 `[max_chars]`."""
     padded = np.zeros(max_chars, np.int32)
     values = [ord(char) for char in text[:max_chars]]
@@ -227,7 +227,7 @@ def codepoints(text: str, max_chars: int) -> IntArray:
     return padded
 
 
-def words(values: Sequence[int] | IntArray, config: EncoderConfig) -> IntArray:
+def words(values: Sequence[int] | Ints, config: EncoderConfig) -> Ints:
     """Contract rules 1 to 5: the word slots of one text.
 
     Args:
@@ -248,7 +248,7 @@ def count_pieces(values: Sequence[int], config: EncoderConfig) -> int:
     return len(_pieces(list(values), config))
 
 
-def bits(slots: IntArray) -> FloatArray:
+def bits(slots: Ints) -> Floats:
     """Contract rule 6: every code point as its 21 binary digits, most significant first.
 
     Args:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from retvec_lite.converters.coreml.storage import Storage
 from retvec_lite.converters.tflite.metadata import About
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import silent_standard_error
 
 Var = Any  # a value of a MIL program
@@ -38,7 +38,9 @@ def load_coremltools() -> Any:
     return coremltools
 
 
-def build_package(classifier: Classifier, storage: Storage, about: About, details: dict[str, Any]) -> dict[str, bytes]:
+def build_package(
+    classifier: TrainedModel, storage: Storage, about: About, details: dict[str, Any]
+) -> dict[str, bytes]:
     """The files of a package, the same bytes for the same arguments.
 
     Args:
@@ -59,7 +61,7 @@ def build_package(classifier: Classifier, storage: Storage, about: About, detail
         return _build(classifier, storage, about, details)
 
 
-def _build(classifier: Classifier, storage: Storage, about: About, details: dict[str, Any]) -> dict[str, bytes]:
+def _build(classifier: TrainedModel, storage: Storage, about: About, details: dict[str, Any]) -> dict[str, bytes]:
     from coremltools.converters.mil.backend.mil.load import load
 
     from retvec_lite.converters.coreml.package import WEIGHTS_FILE, model_description, package_files
@@ -80,7 +82,7 @@ def _build(classifier: Classifier, storage: Storage, about: About, details: dict
     return package_files(model, weights)
 
 
-def _program(classifier: Classifier, storage: Storage) -> Any:
+def _program(classifier: TrainedModel, storage: Storage) -> Any:
     from coremltools.converters.mil import Builder as mb
     from coremltools.converters.mil.mil import Function, Program, mil_list, types
 
@@ -97,7 +99,7 @@ def _program(classifier: Classifier, storage: Storage) -> Any:
     return program
 
 
-def graph(codepoints: Var, classifier: Classifier, storage: Storage) -> Var:
+def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
     """The whole classifier, inside the function that is being built.
 
     Besides its result, the values `words`, `bits` and (but for RETVec-raw) `embedding` bear their names in the program.

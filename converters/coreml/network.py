@@ -9,17 +9,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from coremltools.converters.mil import Builder as mb
 
-from retvec_lite.contract import BITS
+from retvec_lite.contract import BITS, Floats
 from retvec_lite.converters.coreml.storage import Storage
 from retvec_lite.converters.coreml.weights import WeightStore, called
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
 
 Var = Any  # a value of a MIL program
-Floats = npt.NDArray[np.float32]
 
 _FAR: Final = 1e4
 """Pushes unused words out of a maximum or softmax. Small enough for float16, far above any activation."""

@@ -20,10 +20,9 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Floats
 from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
-
-Floats = npt.NDArray[np.float32]
 
 TARGETS: Final = (16, 17, 18)
 """Oldest iOS versions that a package can be made for; macOS 13, 14 and 15 belong to them."""

@@ -8,10 +8,10 @@ import numpy.typing as npt
 from coremltools.converters.mil import Builder as mb
 from coremltools.converters.mil.mil import types
 
+from retvec_lite.contract import Floats
 from retvec_lite.converters.coreml.storage import FOUR_BITS_SINCE, Grid, Palette, Storage, compressed, packed_nibbles
 
 Var = Any  # a value of a MIL program
-Floats = npt.NDArray[np.float32]
 
 _NIBBLES: Final = np.arange(-8, 8)
 

@@ -13,18 +13,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import EncoderConfig
+from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.converters.evaluator.ops import Array
 from retvec_lite.converters.evaluator.program import Program, Type, load_package
 from retvec_lite.converters.parity.checks import Check, Difference, RuntimeResult, bounded
 from retvec_lite.converters.parity.coreml_matching import Match, match_constants, program_constants
-from retvec_lite.converters.parity.oracle import Floats, Ints, Oracle
+from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.parity.stages import STAGES
 from retvec_lite.converters.parity.tflite import WEIGHT_BOUNDS, Examiner, magnitude
 from retvec_lite.converters.parity.verify import SIZE_LIMIT, ArtifactResult, require_same
 from retvec_lite.converters.recipes import Recipe, find_recipe
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import silent_standard_error
 
 EVALUATED: Final = "coreml (evaluated)"
@@ -235,7 +235,7 @@ def _in_order(label: Any, probabilities: Any, labels: Sequence[str]) -> Floats:
     return answer
 
 
-def _check_origin(program: Program, recipe: Recipe, classifier: Classifier) -> None:
+def _check_origin(program: Program, recipe: Recipe, classifier: TrainedModel) -> None:
     """Make sure that a package claims to be this classifier, under the name of its recipe, as apps will call it."""
     path = program.package.path
     if path.name != f"classifier-{recipe.name}.mlpackage":

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from retvec_lite.contract import Floats
 from retvec_lite.converters.evaluator.package import bits_of
 from retvec_lite.converters.evaluator.program import Literal, Operation, Program
 from retvec_lite.converters.parity.matching import SMALLEST, match_all
-
-Floats = npt.NDArray[np.float32]
 
 _BOUNDS: Final = ((32, 1e-6), (16, 1e-3), (8, 0.05), (6, 0.2), (0, 0.4))
 """Bits that a number is stored in at least, and the largest root mean square of (found - reference) / reference. Rounding to b

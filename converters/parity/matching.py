@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from retvec_lite.contract import Floats
 from retvec_lite.converters.tflite.reading import (
     DEQUANTIZE,
     UNIDIRECTIONAL_SEQUENCE_LSTM,
@@ -21,7 +21,6 @@ from retvec_lite.converters.tflite.reading import (
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFY
 
-Floats = npt.NDArray[np.float32]
 _Match = TypeVar("_Match")
 
 _BOUNDS: Final[Mapping[str, float]] = {"float32": 1e-6, "float16": 1e-3, "int8": 0.05, "int4": 0.4}

@@ -9,12 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite import contract
-from retvec_lite.contract import EncoderConfig
+from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.model import reference_network
-from retvec_lite.model.weight_files import Classifier
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int32]
+from retvec_lite.model.weight_files import TrainedModel
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ _SEARCHED: Final = (1e-4, 0.1)
 class Oracle:
     """The reference under one set of weights. It is slow, so words and texts are computed once."""
 
-    def __init__(self, classifier: Classifier, weights: Mapping[str, Floats], eight_bit: bool = False) -> None:
+    def __init__(self, classifier: TrainedModel, weights: Mapping[str, Floats], eight_bit: bool = False) -> None:
         """Prepare.
 
         Args:

@@ -10,14 +10,14 @@ from typing import Final
 
 import numpy as np
 
-from retvec_lite.contract import EncoderConfig
+from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.parity.checks import Check, Difference, bounded
 from retvec_lite.converters.parity.golden import edge_sample
-from retvec_lite.converters.parity.oracle import Floats, Oracle, Sample, text_embedding
+from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
 from retvec_lite.converters.parity.stages import Answers, Stages, checked, place
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite.editing import promote_outputs
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
 from retvec_lite.runtime.interpreters import Job
 
@@ -57,7 +57,7 @@ class SignatureExam:
         for part in (*self._texts.parts(self._chunk), self._edges):
             yield Job(promoted, part.rows, self.signature.name)
 
-    def take(self, answered: Iterator[Answers], classifier: Classifier, table: Floats, oracle: Oracle) -> None:
+    def take(self, answered: Iterator[Answers], classifier: TrainedModel, table: Floats, oracle: Oracle) -> None:
         """Compare the answers.
 
         Args:
@@ -87,7 +87,7 @@ class SignatureExam:
         return [dataclasses.replace(check, signature=self.signature.name) for check in found]
 
     def _compare_answers(
-        self, answers: Answers, part: Sample, start: int, classifier: Classifier, table: Floats, oracle: Oracle
+        self, answers: Answers, part: Sample, start: int, classifier: TrainedModel, table: Floats, oracle: Oracle
     ) -> None:
         """Slots of all texts; probabilities of those that fit, against the reference and `classify`."""
         counts = checked(answers, "slots", (len(part),), np.int32)

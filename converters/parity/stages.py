@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite import contract
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters.parity.checks import WORST, Check, Difference, bounded
 from retvec_lite.converters.parity.golden import BIT_TEXTS
-from retvec_lite.converters.parity.oracle import Floats, Ints, Oracle, Sample
+from retvec_lite.converters.parity.oracle import Oracle, Sample
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.errors import RetvecLiteError
 

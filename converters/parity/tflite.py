@@ -10,17 +10,18 @@ from typing import Final
 import numpy as np
 
 from retvec_lite import contract
+from retvec_lite.contract import Floats
 from retvec_lite.converters.parity.checks import WORST, Check, Difference, RuntimeResult, bounded, promises
 from retvec_lite.converters.parity.golden import edge_sample, golden_texts
 from retvec_lite.converters.parity.matching import SMALLEST, match_weights
-from retvec_lite.converters.parity.oracle import Floats, Oracle, Sample
+from retvec_lite.converters.parity.oracle import Oracle, Sample
 from retvec_lite.converters.parity.signatures import SignatureExam
 from retvec_lite.converters.parity.stages import STAGES, Stages, checked, place
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite.editing import promote_outputs
 from retvec_lite.converters.tflite.reading import Model, read_model
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature
 from retvec_lite.runtime.interpreters import Job, run_models
 
@@ -50,7 +51,7 @@ class Examiner:
         accuracy: of the float32 weights on the real texts; None without labels.
     """
 
-    def __init__(self, classifier: Classifier, texts: Sequence[str], labels: Sequence[str] | None = None) -> None:
+    def __init__(self, classifier: TrainedModel, texts: Sequence[str], labels: Sequence[str] | None = None) -> None:
         """Prepare the reference.
 
         Args:

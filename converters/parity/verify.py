@@ -12,18 +12,19 @@ from typing import Any, Final
 
 import numpy as np
 
+from retvec_lite.contract import Floats
 from retvec_lite.converters.describing import signatures_of
 from retvec_lite.converters.parity.checks import Check, RuntimeResult
 from retvec_lite.converters.parity.fingerprint import fingerprint_of
 from retvec_lite.converters.parity.golden import check_golden, golden_bytes
-from retvec_lite.converters.parity.oracle import Floats, Oracle
+from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.parity.tflite import Examiner
 from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
 from retvec_lite.converters.tflite.ops import LITERT_ONLY, check_operators
 from retvec_lite.converters.tflite.reading import read_model
 from retvec_lite.data.dataset import Dataset, read_dataset, starter_file
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.weight_files import Classifier, load_classifier
+from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import Artifact, read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 
@@ -145,7 +146,7 @@ def verify(
         raise RetvecLiteError(
             f"Expected a folder that 'retvec-lite export' wrote, received {dist}, which holds no .tflite or .mlpackage."
         )
-    classifier = load_classifier(folder / REFERENCE_NAME)
+    classifier = load_trained_model(folder / REFERENCE_NAME)
     texts = real_texts(classifier, data, text_column, label_column)
     runtimes = require_runtimes() if files else {}
     tell(f"Computing the reference on {texts.describe()}")
@@ -218,7 +219,7 @@ def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) ->
 
 
 def real_texts(
-    classifier: Classifier, data: str | Path | None = None, text_column: str = "text", label_column: str = "label"
+    classifier: TrainedModel, data: str | Path | None = None, text_column: str = "text", label_column: str = "label"
 ) -> RealTexts:
     """Evenly spread texts of a labelled file, or of the starter data's test split.
 
@@ -289,7 +290,7 @@ def _spread(dataset: Dataset, most: int) -> Dataset:
     return dataset.select(np.linspace(0, len(dataset) - 1, most).round().astype(int).tolist())
 
 
-def _check_origin(artifact: Artifact, recipe: Recipe, classifier: Classifier) -> None:
+def _check_origin(artifact: Artifact, recipe: Recipe, classifier: TrainedModel) -> None:
     """Make sure that an artifact claims to be this classifier, under the name of its recipe, in allowed operators."""
     if artifact.path.name != f"classifier-{recipe.name}.tflite":
         raise RetvecLiteError(f"Expected the recipe {recipe.name} as classifier-{recipe.name}.tflite.")

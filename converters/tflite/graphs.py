@@ -10,7 +10,7 @@ from retvec_lite.converters.describing import stage_names
 from retvec_lite.converters.tflite.convert import INPUT, OUTPUT, Entry
 from retvec_lite.converters.tflite.fused_lstm import fused_lstm
 from retvec_lite.model.network_graph import classify, classify_short, embed
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, short_signatures
 
 SHORT_OUTPUTS = (OUTPUT, "slots")
@@ -19,7 +19,7 @@ EMBED_OUTPUTS = ("words", "embeddings", "text")
 Graph = Callable[[tf.Tensor], dict[str, tf.Tensor]]
 
 
-def entries(classifier: Classifier, embeds: bool) -> list[Entry]:
+def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
     """The signatures of a classifier's file: `classify` first, then those for short texts, then maybe `embed`."""
     weights = {name: np.asarray(value, np.float32) for name, value in classifier.weights.items()}
     stages = stage_names(classifier)

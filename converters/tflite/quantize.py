@@ -14,12 +14,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import Recipe, find_recipe
 from retvec_lite.converters.tflite.editing import add_buffer, name_of, pack, schema, unpack
 from retvec_lite.converters.tflite.ops import ALLOWED, LITERT_ONLY, check_operators
 from retvec_lite.converters.tflite.reading import read_model
-
-Floats = npt.NDArray[np.float32]
 
 _FULLY_CONNECTED: Final = ALLOWED["FULLY_CONNECTED"].code
 _CONV_2D: Final = ALLOWED["CONV_2D"].code

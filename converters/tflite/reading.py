@@ -15,9 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
-
-Floats = npt.NDArray[np.float32]
 
 DEQUANTIZE: Final = 6
 UNIDIRECTIONAL_SEQUENCE_LSTM: Final = 44

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from keras import ops
+
+from retvec_lite.contract import Floats
 
 FOUR_BITS: Final = 7
 EIGHT_BITS: Final = 127
 """The largest integers of symmetric grids: -7..7 and -127..127."""
 
 Tensor = Any  # a tensor of whichever Keras backend is in use
-FloatMatrix = npt.NDArray[np.float32]
 
 _SMALLEST_SCALE: Final = 2.0**-20  # a channel of zeros stays zero
 
@@ -44,7 +44,7 @@ def fake_quantize(kernel: Tensor, levels: int = FOUR_BITS, scale: Tensor = None)
     return (steps + ops.stop_gradient(ops.round(steps) - steps)) * scale
 
 
-def snap(kernel: FloatMatrix, levels: int = FOUR_BITS, scale: FloatMatrix | None = None) -> FloatMatrix:
+def snap(kernel: Floats, levels: int = FOUR_BITS, scale: Floats | None = None) -> Floats:
     """Put a kernel on its grid such that every later quantizer finds the same grid again.
 
     The scale of a channel is rounded up to 8 significant binary digits, 10 for 8-bit grids. Then all multiples are exact in
@@ -64,5 +64,5 @@ def snap(kernel: FloatMatrix, levels: int = FOUR_BITS, scale: FloatMatrix | None
     unit = 2.0 ** (np.floor(np.log2(step)) - max(7, levels.bit_length() + 2))
     step = np.ceil(step / unit) * unit
     integers = np.clip(np.rint(kernel / step), -levels, levels)
-    snapped: FloatMatrix = (integers * step).astype(np.float32)
+    snapped: Floats = (integers * step).astype(np.float32)
     return snapped

@@ -10,7 +10,7 @@ import tensorflow as tf
 from retvec_lite.contract import BITS
 from retvec_lite.model.encoder_graph import encode_words, word_bits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 
 Tensors = Mapping[str, tf.Tensor]
 Dropout = Callable[[tf.Tensor], tf.Tensor]
@@ -247,7 +247,7 @@ def word_vectors(bits: tf.Tensor, embedding: tf.Tensor, weights: Tensors) -> tf.
     return tf.concat([embedding, tf.reshape(found, [-1, *embedding.shape[1:-1], found.shape[-1]])], axis=-1)
 
 
-def classify(codepoints: tf.Tensor, classifier: Classifier, weights: Tensors, lstm: Lstm) -> Stages:
+def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:
     """Every stage of classifying a batch of texts.
 
     Args:
@@ -260,7 +260,7 @@ def classify(codepoints: tf.Tensor, classifier: Classifier, weights: Tensors, ls
 
 
 def classify_short(
-    codepoints: tf.Tensor, classifier: Classifier, weights: Tensors, lstm: Lstm, max_words: int
+    codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm, max_words: int
 ) -> tuple[Stages, tf.Tensor]:
     """Classify short texts in fewer slots: the same answer as `classify` for every text that fits.
 
@@ -281,7 +281,7 @@ def classify_short(
     return _classify_words(words[:, :max_words], classifier, weights, lstm), slots
 
 
-def embed(codepoints: tf.Tensor, classifier: Classifier, weights: Tensors) -> Embedded:
+def embed(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> Embedded:
     """The embeddings of a batch of texts and their words, for search and deduplication.
 
     Args:
@@ -300,7 +300,7 @@ def embed(codepoints: tf.Tensor, classifier: Classifier, weights: Tensors) -> Em
     return Embedded(words, bits, embedding, embeddings, text)
 
 
-def _classify_words(words: tf.Tensor, classifier: Classifier, weights: Tensors, lstm: Lstm) -> Stages:
+def _classify_words(words: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
     logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)

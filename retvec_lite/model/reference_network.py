@@ -6,18 +6,13 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import (
-    BITS,
-    FloatArray,
-    IntArray,
-    bits,
-)
+from retvec_lite.contract import BITS, Floats, Ints, bits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
 
-Weights = Mapping[str, FloatArray]
+Weights = Mapping[str, Floats]
 
 
-def embed(word_bits: FloatArray, weights: Weights) -> FloatArray:
+def embed(word_bits: Floats, weights: Weights) -> Floats:
     """The word embedding of section 1.2 (RETVec, NeurIPS 2023, section 3.2): dense GELU, dense GELU, dense tanh.
 
     Args:
@@ -34,7 +29,7 @@ def embed(word_bits: FloatArray, weights: Weights) -> FloatArray:
     return np.tanh(dense(hidden, weights, "embedding/dense_2"))
 
 
-def word_vectors(word_bits: FloatArray, embedding: FloatArray, weights: Weights) -> FloatArray:
+def word_vectors(word_bits: Floats, embedding: Floats, weights: Weights) -> Floats:
     """What the head reads of each word: the embedding, and character features where a classifier has them.
 
     A feature is the largest response of a filter to any window of neighbouring characters, through tanh (Kim et al. 2016,
@@ -59,23 +54,23 @@ def word_vectors(word_bits: FloatArray, embedding: FloatArray, weights: Weights)
     return np.concatenate([embedding, np.tanh(np.max(responses, axis=0))], axis=1)
 
 
-def dense(inputs: FloatArray, weights: Weights, name: str) -> FloatArray:
+def dense(inputs: Floats, weights: Weights, name: str) -> Floats:
     """`inputs @ kernel + bias`, computed in float64 so that the oracle's own rounding does not blur a bound of 1e-5."""
     product = inputs.astype(np.float64) @ weights[f"{name}/kernel"].astype(np.float64)
     return (product + weights[f"{name}/bias"]).astype(np.float32)
 
 
-def gelu(inputs: FloatArray) -> FloatArray:
+def gelu(inputs: Floats) -> Floats:
     """Exact GELU, x * (1 + erf(x / sqrt 2)) / 2 (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415)."""
     erf = np.frompyfunc(math.erf, 1, 1)(inputs.astype(np.float64) / math.sqrt(2.0)).astype(np.float64)
-    activated: FloatArray = (0.5 * inputs * (1.0 + erf)).astype(np.float32)
+    activated: Floats = (0.5 * inputs * (1.0 + erf)).astype(np.float32)
     return activated
 
 
 Mask = npt.NDArray[np.bool_]
 
 
-def probabilities(slots: IntArray, head: HeadSpec, weights: Weights) -> FloatArray:
+def probabilities(slots: Ints, head: HeadSpec, weights: Weights) -> Floats:
     """Label probabilities of one text.
 
     Args:
@@ -90,11 +85,11 @@ def probabilities(slots: IntArray, head: HeadSpec, weights: Weights) -> FloatArr
     vectors = word_vectors(digits, embed(digits, weights), weights)
     logits = head_logits(vectors, slots[:, 0] != 0, head, weights)
     shifted = np.exp((logits - logits.max()).astype(np.float64))
-    shares: FloatArray = (shifted / shifted.sum()).astype(np.float32)
+    shares: Floats = (shifted / shifted.sum()).astype(np.float32)
     return shares
 
 
-def head_logits(embeddings: FloatArray, mask: Mask, head: HeadSpec, weights: Weights) -> FloatArray:
+def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights) -> Floats:
     """float32 `[classes]` from word embeddings `[words, dimension]` and the mask of the slots in use `[words]`."""
     present = (embeddings * mask[:, None]).astype(np.float32)
     match head:
@@ -108,31 +103,31 @@ def head_logits(embeddings: FloatArray, mask: Mask, head: HeadSpec, weights: Wei
             hidden = _bert(present, mask, head, weights)
         case _:
             raise TypeError(f"Expected one of the heads of retvec_lite.heads, received {head!r}.")
-    logits: FloatArray = dense(_mean_and_max(hidden, mask)[None], weights, "head/logits")[0]
+    logits: Floats = dense(_mean_and_max(hidden, mask)[None], weights, "head/logits")[0]
     return logits
 
 
-def _word(values: FloatArray, weights: Weights) -> FloatArray:
+def _word(values: Floats, weights: Weights) -> Floats:
     """float32 `[words, hidden]`: each word by itself."""
     return gelu(dense(values, weights, "head/word"))
 
 
-def _mean_and_max(values: FloatArray, mask: Mask) -> FloatArray:
+def _mean_and_max(values: Floats, mask: Mask) -> Floats:
     """float32 `[2 * width]`; zeros for a text without words."""
     if not mask.any():
         return np.zeros(2 * values.shape[1], np.float32)
     used = values[mask]
-    pooled: FloatArray = np.concatenate([used.mean(axis=0, dtype=np.float64), used.max(axis=0)]).astype(np.float32)
+    pooled: Floats = np.concatenate([used.mean(axis=0, dtype=np.float64), used.max(axis=0)]).astype(np.float32)
     return pooled
 
 
-def _neighbours(values: FloatArray, count: int = 3) -> FloatArray:
+def _neighbours(values: Floats, count: int = 3) -> Floats:
     """float32 `[count, words, width]`: the words around each word, itself in the middle; zeros beyond the ends."""
     padded = np.pad(values, ((count // 2, count // 2), (0, 0)))
     return np.stack([padded[start : start + len(values)] for start in range(count)])
 
 
-def _cnn(values: FloatArray, mask: Mask, head: CnnHead, weights: Weights) -> tuple[FloatArray, Mask]:
+def _cnn(values: Floats, mask: Mask, head: CnnHead, weights: Weights) -> tuple[Floats, Mask]:
     region = np.concatenate(list(_neighbours(values, head.region)), axis=1)
     hidden = gelu(dense(region, weights, "head/region")) * mask[:, None]
     for block in range(head.blocks):
@@ -144,7 +139,7 @@ def _cnn(values: FloatArray, mask: Mask, head: CnnHead, weights: Weights) -> tup
     return hidden.astype(np.float32), mask
 
 
-def _halve(values: FloatArray, mask: Mask) -> tuple[FloatArray, Mask]:
+def _halve(values: Floats, mask: Mask) -> tuple[Floats, Mask]:
     """Maximum of each two neighbouring words in use; an odd last word stands alone."""
     odd = len(values) % 2
     values = np.pad(np.where(mask[:, None], values, -np.inf), ((0, odd), (0, 0)), constant_values=-np.inf)
@@ -153,7 +148,7 @@ def _halve(values: FloatArray, mask: Mask) -> tuple[FloatArray, Mask]:
     return np.where(used[:, None], highest, 0.0).astype(np.float32), used
 
 
-def _lstm(values: FloatArray, head: RnnHead, weights: Weights) -> FloatArray:
+def _lstm(values: Floats, head: RnnHead, weights: Weights) -> Floats:
     kernel, recurrent = weights["head/lstm/kernel"], weights["head/lstm/recurrent_kernel"]
     state = np.zeros(head.units, np.float64)
     cell = np.zeros(head.units, np.float64)
@@ -164,7 +159,7 @@ def _lstm(values: FloatArray, head: RnnHead, weights: Weights) -> FloatArray:
         cell = _sigmoid(forget) * cell + _sigmoid(entry) * np.tanh(candidate)
         state = _sigmoid(output) * np.tanh(cell)
         outputs.append(state)
-    sequence: FloatArray = np.stack(outputs).astype(np.float32)
+    sequence: Floats = np.stack(outputs).astype(np.float32)
     return sequence
 
 
@@ -173,7 +168,7 @@ def _sigmoid(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return result
 
 
-def _bert(values: FloatArray, mask: Mask, head: BertHead, weights: Weights) -> FloatArray:
+def _bert(values: Floats, mask: Mask, head: BertHead, weights: Weights) -> Floats:
     hidden = dense(_word(values, weights), weights, "head/projection") + weights["head/positions"][: len(values)]
     for layer in range(head.layers):
         name = f"head/layer_{layer}"
@@ -184,7 +179,7 @@ def _bert(values: FloatArray, mask: Mask, head: BertHead, weights: Weights) -> F
     return normed.astype(np.float32)
 
 
-def _attention(values: FloatArray, mask: Mask, head: BertHead, weights: Weights, name: str) -> FloatArray:
+def _attention(values: Floats, mask: Mask, head: BertHead, weights: Weights, name: str) -> Floats:
     """Scaled dot-product attention over the words in use (Vaswani et al. 2017, section 3.2)."""
     size = head.width // head.attention_heads
     query, key, value = (
@@ -200,9 +195,9 @@ def _attention(values: FloatArray, mask: Mask, head: BertHead, weights: Weights,
     return dense(mixed, weights, f"{name}/output")
 
 
-def _normalize(values: FloatArray) -> FloatArray:
+def _normalize(values: Floats) -> Floats:
     """Layer normalization over the width (Ba et al. 2016, https://arxiv.org/abs/1607.06450), without gain and bias."""
     centred = values - values.mean(axis=-1, keepdims=True, dtype=np.float64)
     deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)
-    normed: FloatArray = (centred / deviation).astype(np.float32)
+    normed: Floats = (centred / deviation).astype(np.float32)
     return normed

@@ -165,7 +165,7 @@ _PARTS: Final = {"encoder": dict, "head": dict, "labels": list, "embedding": dic
 
 
 @dataclasses.dataclass(frozen=True)
-class Classifier:
+class TrainedModel:
     """Everything that turns code points into label probabilities.
 
     Attributes:
@@ -199,7 +199,7 @@ class Classifier:
         return safetensors_bytes(self.weights, {"classifier": json.dumps(about, sort_keys=True, ensure_ascii=False)})
 
 
-def load_classifier(path: str | Path) -> Classifier:
+def load_trained_model(path: str | Path) -> TrainedModel:
     """Read a classifier from its file, or from the folder that `retvec-lite train` wrote.
 
     Raises:
@@ -226,7 +226,7 @@ def load_classifier(path: str | Path) -> Classifier:
         encoder = EncoderConfig.from_dict(about["encoder"])
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{error} (in {file})") from error
-    classifier = Classifier(
+    classifier = TrainedModel(
         encoder=encoder,
         head=head_from_dict(about["head"]),
         labels=tuple(about["labels"]),
@@ -247,7 +247,7 @@ def _classifier_description(metadata: Mapping[str, str]) -> dict[str, Any]:
     return about if isinstance(about, dict) else {}
 
 
-def _check_classifier(file: Path, classifier: Classifier) -> None:
+def _check_classifier(file: Path, classifier: TrainedModel) -> None:
     labels, encoder = classifier.labels, classifier.encoder
     if not all(isinstance(label, str) for label in labels) or len(set(labels)) != len(labels) or len(labels) < 2:
         raise RetvecLiteError(f"Expected {file} to have at least 2 different labels, received {list(labels)}.")

@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Ints
 from retvec_lite.pretraining.homoglyph import homoglyphs
 from retvec_lite.pretraining.keyboards import keyboard_neighbours
 from retvec_lite.pretraining.unicode_tables import (
     FloatArray,
-    Int32Array,
     alphabets,
     ascii_pool,
     bmp_pool,
@@ -81,7 +81,7 @@ _SHORTEST[[_KIND["deletion"], _KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 2
 _PERMUTATIONS = np.asarray([(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])  # all but the identity
 
 
-def word_lengths(words: Int32Array) -> IntArray:
+def word_lengths(words: Ints) -> IntArray:
     """Length of each word: int64 [B] from int32 [B, L] (zeros are padding, and only padding)."""
     lengths: IntArray = np.count_nonzero(words, axis=1).astype(np.int64)
     return lengths
@@ -96,7 +96,7 @@ def kind_indices(kinds: str | int | npt.ArrayLike, count: int) -> IntArray:
     return np.array(np.broadcast_to(np.asarray(kinds, np.int64), (count,)))
 
 
-def apply_typos(words: Int32Array, kinds: str | int | npt.ArrayLike, rng: np.random.Generator) -> Int32Array:
+def apply_typos(words: Ints, kinds: str | int | npt.ArrayLike, rng: np.random.Generator) -> Ints:
     """One typo in every word.
 
     Args:
@@ -140,7 +140,7 @@ def apply_typos(words: Int32Array, kinds: str | int | npt.ArrayLike, rng: np.ran
 
 
 def augment(
-    words: Int32Array,
+    words: Ints,
     rng: np.random.Generator,
     *,
     share: float = 0.8,
@@ -148,7 +148,7 @@ def augment(
     max_typos: int = 4,
     kinds: npt.ArrayLike | None = None,
     weights: Sequence[int] | None = None,
-) -> Int32Array:
+) -> Ints:
     """Mistype a batch as the paper does: most words, up to a quarter of their characters, at most four typos.
 
     Args:
@@ -184,7 +184,7 @@ def augment(
     return mistyped
 
 
-def random_tokens(count: int, rng: np.random.Generator, word_length: int = WORD_LENGTH) -> Int32Array:
+def random_tokens(count: int, rng: np.random.Generator, word_length: int = WORD_LENGTH) -> Ints:
     """Random UTF-8 tokens of 1-16 characters (paper: 10 % of the samples): int32 [count, word_length].
 
     Five sorts in equal parts, because uniform code points alone would be nothing but Han, Hangul and unassigned values:
@@ -201,19 +201,17 @@ def random_tokens(count: int, rng: np.random.Generator, word_length: int = WORD_
     ascii_ = _from_pool(ascii_pool(), rng.random(shape))
     digits = rng.integers(0x30, 0x3A, shape, dtype=np.int32)
     emoji = np.where(rng.random((count, 1)) < 0.5, digits, _from_pool(emoji_pool(), rng.random(shape)))
-    tokens: Int32Array = np.choose(rng.integers(0, 5, (count, 1)), [scalar, bmp, letters, ascii_, emoji]).astype(
-        np.int32
-    )
+    tokens: Ints = np.choose(rng.integers(0, 5, (count, 1)), [scalar, bmp, letters, ascii_, emoji]).astype(np.int32)
     tokens[np.arange(word_length) >= rng.integers(1, word_length + 1, (count, 1))] = 0
     return tokens
 
 
-def _from_pool(pool: Int32Array, uniform: FloatArray) -> Int32Array:
-    picked: Int32Array = pool[(uniform * len(pool)).astype(np.int64)]
+def _from_pool(pool: Ints, uniform: FloatArray) -> Ints:
+    picked: Ints = pool[(uniform * len(pool)).astype(np.int64)]
     return picked
 
 
-def _other_from_pool(pool: Int32Array, current: Int32Array, uniform: FloatArray) -> Int32Array:
+def _other_from_pool(pool: Ints, current: Ints, uniform: FloatArray) -> Ints:
     """A character of the pool that is not the current one: the next of the pool where it is."""
     index = (uniform * len(pool)).astype(np.int64)
     picked = pool[index]
@@ -221,8 +219,8 @@ def _other_from_pool(pool: Int32Array, current: Int32Array, uniform: FloatArray)
 
 
 def _fill(
-    characters: Int32Array,
-    words: Int32Array,
+    characters: Ints,
+    words: Ints,
     kind: IntArray,
     length: IntArray,
     place: IntArray,
@@ -283,9 +281,7 @@ def _fill(
     characters[rows[:, None], np.arange(3)] = words[rows[:, None], start[:, None] + order]
 
 
-def _fill_ngrams(
-    characters: Int32Array, words: Int32Array, length: IntArray, rows: IntArray, rng: np.random.Generator
-) -> None:
+def _fill_ngrams(characters: Ints, words: Ints, length: IntArray, rows: IntArray, rng: np.random.Generator) -> None:
     """N-grams are real ones: read from another word of the batch, from a random place on, around its end."""
     if len(rows) == 0:
         return
@@ -296,7 +292,7 @@ def _fill_ngrams(
     characters[rows] = words[other[:, None], index]
 
 
-def _splice(words: Int32Array, place: IntArray, cut: IntArray, characters: Int32Array, put: IntArray) -> Int32Array:
+def _splice(words: Ints, place: IntArray, cut: IntArray, characters: Ints, put: IntArray) -> Ints:
     """Cut `cut` characters out at `place` and put the first `put` of `characters` there: int32 [B, L]."""
     count, length = words.shape
     # Columns: the word, as many zeros as a cut can pull in, the characters to put in.
@@ -312,5 +308,5 @@ def _splice(words: Int32Array, place: IntArray, cut: IntArray, characters: Int32
         np.where(offset < put[:, None], length + _MAX_INSERT + offset, column + (cut - put)[:, None]),
     )
     index += np.arange(count)[:, None] * width
-    spliced: Int32Array = source.ravel().take(index)
+    spliced: Ints = source.ravel().take(index)
     return spliced

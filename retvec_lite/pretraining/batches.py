@@ -8,13 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.pretraining.augment import TYPO_KINDS, augment, random_tokens
-from retvec_lite.pretraining.unicode_tables import Int32Array
 from retvec_lite.pretraining.words import WordList, row_hashes
-
-FloatMatrix = npt.NDArray[np.float32]
 
 # NumPy calls on 8 batches at once cost a third of 8 times one. Also the unit of randomness: chunk k of a run is a function
 # of (seed, k) alone, so that a resumed run sees the same batches without any stored generator state.
@@ -51,9 +48,9 @@ class Batch:
         classes: int32 [B], equal for variants of the same word.
     """
 
-    codepoints: Int32Array
-    keep: FloatMatrix
-    classes: Int32Array
+    codepoints: Ints
+    keep: Floats
+    classes: Ints
 
 
 def make_chunk(

@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from retvec_lite.contract import BITS
+from retvec_lite.contract import BITS, Floats, Ints
 from retvec_lite.model.weight_files import LAYERS, Embedding
-from retvec_lite.pretraining.unicode_tables import Int32Array
 from retvec_lite.runtime.interpreters import silent_standard_error
-
-FloatMatrix = npt.NDArray[np.float32]
 
 PRECISIONS: Final[Mapping[str, int]] = {"int8": 127, "int4": 7}
 """What kernels are rounded to besides float32, and the largest integer of that grid."""
@@ -26,7 +22,7 @@ _ERF_P: Final = 0.3275911
 _ERF_A: Final = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 
 
-def embed(embedding: Embedding, words: Int32Array) -> FloatMatrix:
+def embed(embedding: Embedding, words: Ints) -> Floats:
     """Embed words (design, section 1.2) and scale each vector to length 1, so that a dot product is a cosine.
 
     Args:
@@ -78,16 +74,16 @@ def same_function(one: Embedding, other: Embedding) -> bool:
     return all(np.array_equal(one.weights[name], other.weights[name]) for name in one.weights)
 
 
-def _bits(words: Int32Array, word_length: int) -> FloatMatrix:
+def _bits(words: Ints, word_length: int) -> Floats:
     """Code points as 21 binary digits each, most significant first: float32 [N, word_length * 21]."""
     fitted = words[:, :word_length]
     fitted = np.pad(fitted, ((0, 0), (0, word_length - fitted.shape[1])))
     shifts = np.arange(BITS - 1, -1, -1, dtype=np.int32)
-    digits: FloatMatrix = ((fitted[:, :, None] >> shifts) & 1).astype(np.float32)
+    digits: Floats = ((fitted[:, :, None] >> shifts) & 1).astype(np.float32)
     return digits.reshape(len(words), word_length * BITS)
 
 
-def _gelu(inputs: FloatMatrix) -> FloatMatrix:
+def _gelu(inputs: Floats) -> Floats:
     """Exact GELU, x * (1 + erf(x / sqrt 2)) / 2, to float32 precision; NumPy has no erf, and `math.erf` is 20 times slower."""
     size = np.abs(inputs) * np.float32(np.sqrt(0.5))
     t = 1 / (1 + np.float32(_ERF_P) * size)
@@ -96,5 +92,5 @@ def _gelu(inputs: FloatMatrix) -> FloatMatrix:
         polynomial = (polynomial + np.float32(coefficient)) * t
     # 1 - erf(|x| / sqrt 2); a negative input has that much of itself left, a positive one loses it.
     missing = polynomial * np.exp(-size * size)
-    activated: FloatMatrix = inputs * np.where(inputs < 0, missing, 2 - missing) * np.float32(0.5)
+    activated: Floats = inputs * np.where(inputs < 0, missing, 2 - missing) * np.float32(0.5)
     return activated

@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Floats
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.augment import TYPO_KINDS
 from retvec_lite.pretraining.evaluation_network import PRECISIONS, embed, quantized, same_function
 from retvec_lite.pretraining.tasks import Task
 
-FloatMatrix = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
 
 FLOAT32: Final = "float32"
@@ -58,8 +58,8 @@ class TaskScores:
     source: str
     found: Mapping[str, Share]
     cosine_to_float: Mapping[str, float]
-    pairs: FloatMatrix
-    randoms: FloatMatrix
+    pairs: Floats
+    randoms: Floats
     kinds: Mapping[str, Share]
     scripts: Mapping[str, Share]
 
@@ -189,7 +189,7 @@ def better_in(one: FileScores, other: FileScores) -> tuple[int, list[str]]:
     return better, worse
 
 
-def _right(candidates: FloatMatrix, queries: FloatMatrix, answers: npt.NDArray[np.int64]) -> BoolArray:
+def _right(candidates: Floats, queries: Floats, answers: npt.NDArray[np.int64]) -> BoolArray:
     nearest: BoolArray = (queries @ candidates.T).argmax(axis=1) == answers
     return nearest
 
@@ -198,8 +198,8 @@ def _share(right: BoolArray) -> Share:
     return Share(int(right.sum()), len(right))
 
 
-def _cosines(one: FloatMatrix, other: FloatMatrix) -> FloatMatrix:
-    cosines: FloatMatrix = np.einsum("nd,nd->n", one, other)
+def _cosines(one: Floats, other: Floats) -> Floats:
+    cosines: Floats = np.einsum("nd,nd->n", one, other)
     return cosines
 
 
@@ -216,7 +216,7 @@ def _shares(shares: Mapping[str, Share]) -> dict[str, dict[str, float]]:
     return {name: {"found": round(share.share, 5), "queries": share.queries} for name, share in shares.items()}
 
 
-def _distribution(cosines: FloatMatrix) -> dict[str, float]:
+def _distribution(cosines: Floats) -> dict[str, float]:
     quantiles = np.quantile(cosines, _QUANTILES)
     named = {f"p{round(100 * at):02d}": round(float(value), 5) for at, value in zip(_QUANTILES, quantiles, strict=True)}
     return {"mean": round(float(cosines.mean()), 5), **named}

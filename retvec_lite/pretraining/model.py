@@ -10,12 +10,12 @@ import keras
 import numpy as np
 from keras import ops
 
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.grid import FloatMatrix, channel_scale, fake_quantize, snap
+from retvec_lite.model.grid import channel_scale, fake_quantize, snap
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.augment import WORD_LENGTH
 from retvec_lite.pretraining.similarity import Tensor, multi_similarity_loss
-from retvec_lite.pretraining.unicode_tables import Int32Array
 
 BITS = 21  # every Unicode scalar value fits; the paper's 24 have three leading digits that are always zero
 EMBEDDING_DIM = 256
@@ -93,7 +93,7 @@ class QuantizableDense(keras.layers.Layer):  # type: ignore[misc]
         # GELU is the exact one: Keras's default is exact, but the contract should not hang on a default.
         return ops.gelu(values, approximate=False) if self.activation == "gelu" else ops.tanh(values)
 
-    def arrays(self, *, snapped: bool) -> tuple[FloatMatrix, FloatMatrix]:
+    def arrays(self, *, snapped: bool) -> tuple[Floats, Floats]:
         """Kernel and bias as NumPy, the kernel on its grid if `snapped`."""
         kernel = ops.convert_to_numpy(self.kernel).astype(np.float32)
         if snapped:
@@ -146,9 +146,9 @@ class WordModel(keras.Model):  # type: ignore[misc]
         """Multi-Similarity loss of classes int32 [B] and vectors float32 [B, D]."""
         return multi_similarity_loss(y, y_pred)
 
-    def arrays(self, *, snapped: bool) -> dict[str, FloatMatrix]:
+    def arrays(self, *, snapped: bool) -> dict[str, Floats]:
         """The three dense layers as NumPy arrays, `dense_0/kernel` and so on, kernels on their grid if `snapped`."""
-        found: dict[str, FloatMatrix] = {}
+        found: dict[str, Floats] = {}
         for index, layer in enumerate(self.dense_layers):
             found[f"dense_{index}/kernel"], found[f"dense_{index}/bias"] = layer.arrays(snapped=snapped)
         return found
@@ -175,7 +175,7 @@ class WordModel(keras.Model):  # type: ignore[misc]
             layer.kernel.assign(embedding.weights[f"embedding/dense_{index}/kernel"])
             layer.bias.assign(embedding.weights[f"embedding/dense_{index}/bias"])
 
-    def embed_words(self, words: Int32Array, batch_size: int = 1024) -> FloatMatrix:
+    def embed_words(self, words: Ints, batch_size: int = 1024) -> Floats:
         """Embeddings as NumPy, in batches: float32 [N, 256] of int32 [N, 16]."""
         parts = [
             ops.convert_to_numpy(self.embed(ops.convert_to_tensor(words[start : start + batch_size]))).astype(

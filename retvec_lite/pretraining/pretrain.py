@@ -17,9 +17,9 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
-from retvec_lite.model.grid import FloatMatrix
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.batches import KIND_WEIGHTS, make_chunk, prefetch
 from retvec_lite.pretraining.model import NetworkSettings, Schedule, WordModel, build_model
@@ -146,7 +146,7 @@ def pretrain(
         weights=None if settings.equal_kinds else KIND_WEIGHTS,
     )
 
-    def write(path: Path, step: int, arrays: dict[str, FloatMatrix], found: dict[str, float]) -> None:
+    def write(path: Path, step: int, arrays: dict[str, Floats], found: dict[str, float]) -> None:
         card = _card(settings, words, step, found, command, step == settings.steps and settings.quantized_share > 0)
         path.parent.mkdir(parents=True, exist_ok=True)
         weights = {f"embedding/{key}": value for key, value in arrays.items()}
@@ -180,7 +180,7 @@ def pretrain(
     return out
 
 
-def measure(embed: Callable[[npt.NDArray[np.int32]], FloatMatrix], tasks: Iterable[RetrievalTask]) -> dict[str, float]:
+def measure(embed: Callable[[npt.NDArray[np.int32]], Floats], tasks: Iterable[RetrievalTask]) -> dict[str, float]:
     """Share of mistyped words that find their word, per language: {language: share}."""
     return {task.language: task.found(embed) for task in tasks}
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.pretraining.augment import BoolArray, augment
-from retvec_lite.pretraining.unicode_tables import Int32Array
 from retvec_lite.pretraining.words import held_out, wordfreq_words
-
-FloatMatrix = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -27,18 +25,18 @@ class RetrievalTask:
     """
 
     language: str
-    candidates: Int32Array
-    queries: Int32Array
+    candidates: Ints
+    queries: Ints
     answers: npt.NDArray[np.int64]
 
-    def found(self, embed: Callable[[Int32Array], FloatMatrix]) -> float:
+    def found(self, embed: Callable[[Ints], Floats]) -> float:
         """Share of queries whose nearest candidate by cosine is the right one."""
         candidates, queries = (_normalized(embed(rows)) for rows in (self.candidates, self.queries))
         return float(np.mean((queries @ candidates.T).argmax(axis=1) == self.answers))
 
 
 def retrieval_task(
-    language: str, rows: Int32Array, *, seed: int, candidates: int = 10_000, queries: int = 500
+    language: str, rows: Ints, *, seed: int, candidates: int = 10_000, queries: int = 500
 ) -> RetrievalTask:
     """Mistyped held-out words against the most frequent words of the language, among which they are put.
 
@@ -58,7 +56,7 @@ def retrieval_task(
     return RetrievalTask(language, pool, mistyped, answers)
 
 
-def candidate_words(rows: Int32Array, unseen: BoolArray, most: int) -> tuple[Int32Array, int]:
+def candidate_words(rows: Ints, unseen: BoolArray, most: int) -> tuple[Ints, int]:
     """What words are looked up among: the most frequent unseen words, up to half, before the most frequent others.
 
     Args:
@@ -75,8 +73,8 @@ def candidate_words(rows: Int32Array, unseen: BoolArray, most: int) -> tuple[Int
 
 
 def mistyped_queries(
-    pool: Int32Array, asked: int, queries: int, rng: np.random.Generator
-) -> tuple[npt.NDArray[np.int64], Int32Array]:
+    pool: Ints, asked: int, queries: int, rng: np.random.Generator
+) -> tuple[npt.NDArray[np.int64], Ints]:
     """Up to `queries` of the first `asked` rows, ascending int64 [Q], and their mistyped forms int32 [Q, L]."""
     answers = np.sort(rng.permutation(asked)[:queries]).astype(np.int64)
     return answers, augment(pool[answers], rng, share=1.0)
@@ -87,6 +85,6 @@ def wordfreq_tasks(languages: tuple[str, ...], *, seed: int) -> list[RetrievalTa
     return [retrieval_task(language, wordfreq_words(language)[0], seed=seed) for language in languages]
 
 
-def _normalized(vectors: FloatMatrix) -> FloatMatrix:
-    scaled: FloatMatrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+def _normalized(vectors: Floats) -> Floats:
+    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     return scaled

@@ -17,12 +17,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import SEPARATORS
+from retvec_lite.contract import SEPARATORS, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.pretraining.augment import TYPO_KINDS, BoolArray, augment, word_lengths
 from retvec_lite.pretraining.retrieval import candidate_words, mistyped_queries
-from retvec_lite.pretraining.unicode_tables import Int32Array
 from retvec_lite.pretraining.words import (
     UInt64Array,
     decode_word,
@@ -68,10 +67,10 @@ class Task:
 
     name: str
     source: str
-    candidates: Int32Array
-    queries: Int32Array
+    candidates: Ints
+    queries: Ints
     answers: IntArray
-    kind_queries: Int32Array
+    kind_queries: Ints
     kind_answers: IntArray
     kinds: IntArray
 
@@ -93,7 +92,7 @@ class WordSource:
 
     language: str
     origin: str
-    load: Callable[[], tuple[Int32Array, BoolArray]]
+    load: Callable[[], tuple[Ints, BoolArray]]
 
 
 def word_sources(folder: Path | None) -> list[WordSource]:
@@ -140,7 +139,7 @@ def word_task(source: WordSource, *, seed: int, queries: int) -> Task | None:
     return Task(source.language, source.origin, pool, mistyped, answers, *_by_kind(pool, answers, rng))
 
 
-def _by_kind(pool: Int32Array, answers: IntArray, rng: np.random.Generator) -> tuple[Int32Array, IntArray, IntArray]:
+def _by_kind(pool: Ints, answers: IntArray, rng: np.random.Generator) -> tuple[Ints, IntArray, IntArray]:
     """Words mistyped in each of the 22 ways alone; what a way cannot change (case in Arabic) is left out."""
     queries, rights, kinds = [], [], []
     for kind in range(len(TYPO_KINDS)):
@@ -202,16 +201,16 @@ def script_of(word: str) -> str:
     return "other"
 
 
-def _wordfreq_loader(language: str) -> Callable[[], tuple[Int32Array, BoolArray]]:
-    def load() -> tuple[Int32Array, BoolArray]:
+def _wordfreq_loader(language: str) -> Callable[[], tuple[Ints, BoolArray]]:
+    def load() -> tuple[Ints, BoolArray]:
         rows, _ = wordfreq_words(language)
         return rows, held_out(rows)
 
     return load
 
 
-def _list_loader(path: Path, trained: Callable[[], UInt64Array]) -> Callable[[], tuple[Int32Array, BoolArray]]:
-    def load() -> tuple[Int32Array, BoolArray]:
+def _list_loader(path: Path, trained: Callable[[], UInt64Array]) -> Callable[[], tuple[Ints, BoolArray]]:
+    def load() -> tuple[Ints, BoolArray]:
         words = list(dict.fromkeys(word.casefold() for word in read_frequency_list(path)))
         rows = encode_words(words)
         _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the last place

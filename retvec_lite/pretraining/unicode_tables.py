@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-Int32Array = npt.NDArray[np.int32]
+from retvec_lite.contract import Ints
+
 FloatArray = npt.NDArray[np.float64]
 
 UNICODE_SIZE = 0x110000
@@ -32,11 +33,11 @@ class Choices:
         members: int32 [M], all lists, one after another.
     """
 
-    starts: Int32Array
-    counts: Int32Array
-    members: Int32Array
+    starts: Ints
+    counts: Ints
+    members: Ints
 
-    def draw(self, codes: Int32Array, uniform: FloatArray) -> Int32Array:
+    def draw(self, codes: Ints, uniform: FloatArray) -> Ints:
         """Replace each code point by one of its list, picked by `uniform` in [0, 1); itself where it has none."""
         counts = self.counts[codes]
         picked = self.members[
@@ -44,7 +45,7 @@ class Choices:
         ]
         return np.where(counts > 0, picked, codes).astype(np.int32)
 
-    def draw_other(self, codes: Int32Array, uniform: FloatArray) -> Int32Array:
+    def draw_other(self, codes: Ints, uniform: FloatArray) -> Ints:
         """Like `draw` for lists that hold the code point itself, but never answers it when there is another."""
         counts = self.counts[codes]
         # One fewer to pick from; the last member stands in where the pick is the code point itself.
@@ -52,9 +53,9 @@ class Choices:
         last = self.draw_index(codes, np.maximum(counts - 1, 0))
         return np.where(counts > 0, np.where(picked == codes, last, picked), codes).astype(np.int32)
 
-    def draw_index(self, codes: Int32Array, index: Int32Array) -> Int32Array:
+    def draw_index(self, codes: Ints, index: Ints) -> Ints:
         """The member at `index` of each list (any member where the list is empty: the caller masks)."""
-        found: Int32Array = self.members[np.minimum(self.starts[codes] + index, len(self.members) - 1)]
+        found: Ints = self.members[np.minimum(self.starts[codes] + index, len(self.members) - 1)]
         return found
 
 
@@ -99,7 +100,7 @@ def alphabets() -> Choices:
     return make_choices(lists)
 
 
-def _one_to_one(method: str) -> Int32Array:
+def _one_to_one(method: str) -> Ints:
     table = np.arange(UNICODE_SIZE, dtype=np.int32)
     for code in range(0x41, 0x1EA00):  # Adlam, the last cased script, ends below
         changed: str = getattr(chr(code), method)()
@@ -109,31 +110,31 @@ def _one_to_one(method: str) -> Int32Array:
 
 
 @functools.cache
-def upper_table() -> Int32Array:
+def upper_table() -> Ints:
     """int32 [1114112]: the upper case of each code point, where it is one code point."""
     return _one_to_one("upper")
 
 
 @functools.cache
-def title_table() -> Int32Array:
+def title_table() -> Ints:
     """int32 [1114112]: the title case of each code point, where it is one code point."""
     return _one_to_one("title")
 
 
 @functools.cache
-def swapcase_table() -> Int32Array:
+def swapcase_table() -> Ints:
     """int32 [1114112]: the other case of each code point, where it is one code point."""
     return _one_to_one("swapcase")
 
 
 @functools.cache
-def ascii_pool() -> Int32Array:
+def ascii_pool() -> Ints:
     """Printable ASCII without the space (a space would end the word)."""
     return np.arange(0x21, 0x7F, dtype=np.int32)
 
 
 @functools.cache
-def punctuation_pool() -> Int32Array:
+def punctuation_pool() -> Ints:
     """ASCII punctuation (three times, as it is what people type) and the common signs of other writing systems."""
     ascii_signs = [code for code in range(0x21, 0x7F) if not chr(code).isalnum()]
     others = "¡¿«»“”„‘’‚‹›–—…·•°§¶†‡、。「」『』【】〈〉《》・،؛؟।॥։՞՝჻።፣፤፥၊။៖។ฯ๏"
@@ -141,7 +142,7 @@ def punctuation_pool() -> Int32Array:
 
 
 @functools.cache
-def bmp_pool() -> Int32Array:
+def bmp_pool() -> Ints:
     """All characters of the Basic Multilingual Plane that a word can hold.
 
     That is: assigned, no surrogate, private use, separator or control, and nothing invisible (format characters), which
@@ -152,7 +153,7 @@ def bmp_pool() -> Int32Array:
 
 
 @functools.cache
-def emoji_pool() -> Int32Array:
+def emoji_pool() -> Ints:
     """Characters with the Unicode property Emoji_Presentation (pictures by default; regional indicators included)."""
     is_emoji = regex.compile(r"\p{Emoji_Presentation}")
     return np.asarray([code for code in range(0x2000, 0x1FB00) if is_emoji.match(chr(code))], np.int32)

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.pretraining.augment import WORD_LENGTH, BoolArray, word_lengths
 from retvec_lite.pretraining.cldr_words import SCRIPT_LOCALES, cldr_languages, cldr_words
-from retvec_lite.pretraining.unicode_tables import FloatArray, Int32Array, title_table, upper_table
+from retvec_lite.pretraining.unicode_tables import FloatArray, title_table, upper_table
 
 UInt64Array = npt.NDArray[np.uint64]
 
@@ -53,30 +54,30 @@ class WordList:
         source: where the words come from, for the model card.
     """
 
-    rows: Int32Array
+    rows: Ints
     cumulative: FloatArray
     languages: Mapping[str, tuple[int, int]]
     source: str
 
-    def sample(self, count: int, rng: np.random.Generator) -> Int32Array:
+    def sample(self, count: int, rng: np.random.Generator) -> Ints:
         """Draw words with their case restored at random (60 % as listed, 25 % Title, 15 % UPPER): int32 [count, L]."""
         chosen = np.searchsorted(self.cumulative, rng.random(count), side="right")
         words = self.rows[np.minimum(chosen, len(self.rows) - 1)]
         return restore_case(restore_digits(words, rng), rng)
 
 
-def encode_words(words: Sequence[str], word_length: int = WORD_LENGTH) -> Int32Array:
+def encode_words(words: Sequence[str], word_length: int = WORD_LENGTH) -> Ints:
     """Words as rows of code points: int32 [N, word_length], zero-padded, cut off there."""
     text = "".join(word[:word_length].ljust(word_length, "\0") for word in words)
     return np.frombuffer(text.encode("utf-32-le", "replace"), "<i4").reshape(-1, word_length).astype(np.int32)
 
 
-def decode_word(row: Int32Array) -> str:
+def decode_word(row: Ints) -> str:
     """The word of one row."""
     return "".join(chr(code) for code in row.tolist() if code)
 
 
-def row_hashes(rows: Int32Array) -> UInt64Array:
+def row_hashes(rows: Ints) -> UInt64Array:
     """A stable 64-bit hash of each row (polynomial, then mixed): uint64 [N]; the same on every machine and version."""
     hashes = np.zeros(len(rows), np.uint64)
     for column in range(rows.shape[1]):
@@ -86,7 +87,7 @@ def row_hashes(rows: Int32Array) -> UInt64Array:
     return hashes ^ (hashes >> np.uint64(29))
 
 
-def held_out(rows: Int32Array) -> BoolArray:
+def held_out(rows: Ints) -> BoolArray:
     """Which casefolded words pre-training never sees: 2 % by hash, none of one or two characters: bool [N].
 
     Words that short are a closed set (every Han character is one), and they are pieces of other words.
@@ -96,7 +97,7 @@ def held_out(rows: Int32Array) -> BoolArray:
     return chosen & (word_lengths(rows) > 2)
 
 
-def restore_case(words: Int32Array, rng: np.random.Generator) -> Int32Array:
+def restore_case(words: Ints, rng: np.random.Generator) -> Ints:
     """Leave, Title or UPPER each word at random; scripts without case stay as they are: int32 [B, L]."""
     case = rng.choice(3, len(words), p=_CASES)
     words = words.copy()
@@ -105,7 +106,7 @@ def restore_case(words: Int32Array, rng: np.random.Generator) -> Int32Array:
     return words
 
 
-def restore_digits(words: Int32Array, rng: np.random.Generator) -> Int32Array:
+def restore_digits(words: Ints, rng: np.random.Generator) -> Ints:
     """wordfreq writes every digit of a long number as 0 ("00:00", "0000"): put random digits there: int32 [B, L]."""
     zeros = words == ord("0")
     zeros &= (zeros.sum(axis=1) >= 2)[:, None]
@@ -113,7 +114,7 @@ def restore_digits(words: Int32Array, rng: np.random.Generator) -> Int32Array:
     return np.where(zeros, digits, words)
 
 
-def pieces(rows: Int32Array, sizes: Sequence[int]) -> Int32Array:
+def pieces(rows: Ints, sizes: Sequence[int]) -> Ints:
     """All distinct runs of so many characters inside words of a script without spaces: int32 [P, L]."""
     found = []
     lengths, word_length = word_lengths(rows), rows.shape[1]
@@ -124,12 +125,12 @@ def pieces(rows: Int32Array, sizes: Sequence[int]) -> Int32Array:
     return _distinct(np.concatenate(found))
 
 
-def _distinct(rows: Int32Array) -> Int32Array:
+def _distinct(rows: Ints) -> Ints:
     _, first = np.unique(row_hashes(rows), return_index=True)
     return rows[np.sort(first)]
 
 
-def build_word_list(lists: Iterable[tuple[str, Int32Array, FloatArray, float]], source: str) -> WordList:
+def build_word_list(lists: Iterable[tuple[str, Ints, FloatArray, float]], source: str) -> WordList:
     """Balance languages and leave out the held-out words.
 
     Args:
@@ -154,7 +155,7 @@ def build_word_list(lists: Iterable[tuple[str, Int32Array, FloatArray, float]], 
 
 def load_wordfreq(word_length: int = WORD_LENGTH) -> WordList:
     """wordfreq's best lists of 42 languages, CLDR words of the scripts and languages it lacks, pieces of unspaced ones."""
-    lists: list[tuple[str, Int32Array, FloatArray, float]] = []
+    lists: list[tuple[str, Ints, FloatArray, float]] = []
     lists.extend((language, *wordfreq_words(language, word_length), 1.0) for language in wordfreq_languages())
     known = {name for name, *_ in lists} | {"no", "nn", "hr", "sr", "bs"}  # wordfreq calls the last three sh
     for language in cldr_languages():
@@ -177,7 +178,7 @@ def wordfreq_languages() -> list[str]:
     return sorted(_wordfreq().available_languages("best"))
 
 
-def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Int32Array, FloatArray]:
+def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, FloatArray]:
     """One language of wordfreq: int32 [N, word_length] casefolded words by falling frequency, float64 [N] sampling weights."""
     frequencies: dict[str, float] = _wordfreq().get_frequency_dict(language, "best")
     ranked = sorted(frequencies.items(), key=lambda item: (-item[1], item[0]))

@@ -13,8 +13,8 @@ from itertools import chain, islice
 from typing import Any, Final, NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import (
     CLASSIFY,
@@ -26,9 +26,6 @@ from retvec_lite.runtime.artifact import (
     read_artifact,
 )
 from retvec_lite.runtime.interpreters import import_runtime
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int32]
 
 
 class Engine:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.training.texts import Ids
+from retvec_lite.contract import Ints
 
 _WINDOW: Final = 16
 """Batches are formed among this many batches' worth of shuffled texts, sorted by length."""
@@ -16,7 +16,7 @@ class Batch(NamedTuple):
     """Rows of the data set and their word ids, int32 `[batch, words]` with `words` one of `lengths(max_words)`."""
 
     rows: npt.NDArray[np.int64]
-    ids: Ids
+    ids: Ints
 
 
 def lengths(max_words: int) -> tuple[int, ...]:
@@ -24,7 +24,7 @@ def lengths(max_words: int) -> tuple[int, ...]:
     return tuple(sorted({max(1, round(max_words * share)) for share in (0.25, 0.5, 0.75, 1.0)}))
 
 
-def epoch(ids: Ids, batch_size: int, rng: np.random.Generator) -> Iterator[Batch]:
+def epoch(ids: Ints, batch_size: int, rng: np.random.Generator) -> Iterator[Batch]:
     """Texts in random order, none twice, in batches of similar length; the few that fill no batch wait for the next epoch."""
     used = used_words(ids)
     order = rng.permutation(len(ids))
@@ -41,7 +41,7 @@ def epoch(ids: Ids, batch_size: int, rng: np.random.Generator) -> Iterator[Batch
         yield Batch(rows, _cut(ids[rows], int(used[rows].max())))
 
 
-def in_order(ids: Ids, batch_size: int) -> Iterator[Batch]:
+def in_order(ids: Ints, batch_size: int) -> Iterator[Batch]:
     """Every text once, sorted by length, for prediction; the last batch is filled up with repeated rows."""
     used = used_words(ids)
     order = np.argsort(used, kind="stable")
@@ -51,11 +51,11 @@ def in_order(ids: Ids, batch_size: int) -> Iterator[Batch]:
         yield Batch(rows, _cut(ids[rows], int(used[rows].max())))
 
 
-def used_words(ids: Ids) -> npt.NDArray[np.int64]:
+def used_words(ids: Ints) -> npt.NDArray[np.int64]:
     """Slots in use per text; they are always the first ones."""
     used: npt.NDArray[np.int64] = (ids != 0).sum(axis=1)
     return used
 
 
-def _cut(ids: Ids, needed: int) -> Ids:
+def _cut(ids: Ints, needed: int) -> Ints:
     return ids[:, : next(length for length in lengths(ids.shape[1]) if length >= needed)]

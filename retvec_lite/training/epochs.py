@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.batches import epoch
-from retvec_lite.training.network import Array, Network, Schedule, cosine_schedule
+from retvec_lite.training.network import Network, Schedule, cosine_schedule
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.texts import Ids
 
 Report = Callable[[str, int, int], None]
 """Called with (what is going on, done, of how many)."""
@@ -31,7 +31,7 @@ class Examples:
         classes: number of labels.
     """
 
-    copies: Sequence[Ids]
+    copies: Sequence[Ints]
     targets: npt.NDArray[np.int32]
     classes: int
 
@@ -45,7 +45,7 @@ class HeldOut:
         truth: int32 `[texts]`, the place of each text's label.
     """
 
-    ids: Mapping[float, Ids]
+    ids: Mapping[float, Ints]
     truth: npt.NDArray[np.int32]
 
 
@@ -59,7 +59,7 @@ class Best:
         history: an entry for each epoch that ran: loss, validation accuracies, their mean.
     """
 
-    weights: Mapping[str, Array]
+    weights: Mapping[str, Floats]
     epoch: int
     history: Sequence[Mapping[str, Any]]
 

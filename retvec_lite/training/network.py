@@ -8,14 +8,13 @@ import numpy.typing as npt
 import tensorflow as tf
 from tensorflow import keras
 
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.network_graph import embed_bits, head_logits, no_dropout, scan_lstm, word_vectors
 from retvec_lite.training.batches import Batch, in_order
-from retvec_lite.training.texts import Ids, Words
 
-Array = npt.NDArray[np.float32]
 Schedule = Callable[[float], keras.optimizers.schedules.LearningRateSchedule]
 
 _WORDS_STEP: Final = 512
@@ -43,10 +42,10 @@ class Network:
     def __init__(
         self,
         head: HeadSpec,
-        weights: Mapping[str, Array],
+        weights: Mapping[str, Floats],
         frozen: npt.NDArray[np.float16] | None,
-        words: Words,
-        class_weights: Array,
+        words: Ints,
+        class_weights: Floats,
         schedule: Schedule,
         *,
         label_smoothing: float,
@@ -82,7 +81,7 @@ class Network:
         table, local = self._local(batch.ids)
         return float(self._step(table, local, labels, np.int32(count)))
 
-    def logits(self, ids: Ids, classes: int, batch_size: int) -> Array:
+    def logits(self, ids: Ints, classes: int, batch_size: int) -> Floats:
         """float32 `[texts, classes]`, in the order of `ids`."""
         found = np.zeros((len(ids), classes), np.float32)
         for batch in in_order(ids, batch_size):
@@ -90,17 +89,17 @@ class Network:
             found[batch.rows] = self._predict(table, local).numpy()
         return found
 
-    def weights(self) -> dict[str, Array]:
+    def weights(self) -> dict[str, Floats]:
         """The current weights by name, matrices on their grid: what training computes with."""
         arrays = {name: np.array(variable.numpy(), np.float32) for name, variable in self._variables.items()}
         return {name: snap(value, self._levels) if is_matrix(name) else value for name, value in arrays.items()}
 
-    def load(self, weights: Mapping[str, Array]) -> None:
+    def load(self, weights: Mapping[str, Floats]) -> None:
         """Go back to earlier weights."""
         for name, value in weights.items():
             self._variables[name].assign(value)
 
-    def _local(self, ids: Ids) -> tuple[npt.NDArray[Any], Ids]:
+    def _local(self, ids: Ints) -> tuple[npt.NDArray[Any], Ints]:
         """The rows of the word table that a batch needs, and its ids into them: each distinct word is embedded once."""
         if self._frozen is not None:
             return self._frozen[ids], ids
@@ -161,14 +160,14 @@ def is_matrix(name: str) -> bool:
     return name.endswith(("/kernel", "/recurrent_kernel"))
 
 
-def class_weights(labels: npt.NDArray[np.int32], classes: int) -> Array:
+def class_weights(labels: npt.NDArray[np.int32], classes: int) -> Floats:
     """Weights that soften imbalance: by the square root of the inverse frequency, mean 1 over the texts.
 
     The full inverse would let a class of three examples shout down one of three thousand; the root is the usual middle.
     """
     counts = np.bincount(labels, minlength=classes)
     weights = 1.0 / np.sqrt(np.maximum(counts, 1))
-    scaled: Array = (weights / weights[labels].mean()).astype(np.float32)
+    scaled: Floats = (weights / weights[labels].mean()).astype(np.float32)
     return scaled
 
 

@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from retvec_lite.contract import EncoderConfig
+from retvec_lite.contract import EncoderConfig, Ints
 from retvec_lite.model.encoder_graph import encode_words, word_bits
 from retvec_lite.model.network_graph import Tensors, embed_bits
 
-Ids = npt.NDArray[np.int32]
-Words = npt.NDArray[np.int32]
 Advance = Callable[[int], None]
 
 _CHARS_AT_ONCE = 2**18
@@ -30,8 +28,8 @@ class EncodedTexts:
         words: int32 `[distinct words, word_length]`; row 0 is the empty word.
     """
 
-    ids: Ids
-    words: Words
+    ids: Ints
+    words: Ints
 
 
 def codepoint_rows(texts: Sequence[str], max_chars: int) -> npt.NDArray[np.int32]:
@@ -46,7 +44,7 @@ def codepoint_rows(texts: Sequence[str], max_chars: int) -> npt.NDArray[np.int32
 def encode_texts(texts: Sequence[str], config: EncoderConfig, advance: Advance = lambda count: None) -> EncodedTexts:
     """Run texts through the encoder graph and number their distinct words.
 
-    Words are told apart by a 64-bit hash of their code points: among ten million words the chance that any two collide is
+    Ints are told apart by a 64-bit hash of their code points: among ten million words the chance that any two collide is
     below 3e-6.
 
     Args:
@@ -79,7 +77,7 @@ def encode_texts(texts: Sequence[str], config: EncoderConfig, advance: Advance =
     return EncodedTexts(ids.astype(np.int32), words)
 
 
-def embed_words(words: Words, weights: Tensors, advance: Advance = lambda count: None) -> npt.NDArray[np.float16]:
+def embed_words(words: Ints, weights: Tensors, advance: Advance = lambda count: None) -> npt.NDArray[np.float16]:
     """Word vectors, float16 `[distinct words, dimension]`; row 0, the empty word, is zeros as heads see unused slots.
 
     Float16 holds a tanh output to 2.4e-4, below what dropout and typos do to a training text, at half the memory.

@@ -12,7 +12,7 @@ from retvec_lite.data.dataset import Dataset, check_trainable, split
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS
-from retvec_lite.model.weight_files import Classifier, Embedding, load_default_embedding, load_embedding
+from retvec_lite.model.weight_files import Embedding, TrainedModel, load_default_embedding, load_embedding
 from retvec_lite.training.epochs import Report
 from retvec_lite.training.fit import fit
 from retvec_lite.training.settings import FitSettings, recommended
@@ -23,7 +23,7 @@ from retvec_lite.training.texts import count_words, encode_texts, fitting_config
 class Trained:
     """A classifier and what it scores on validation at each share of mistyped words."""
 
-    classifier: Classifier
+    classifier: TrainedModel
     validation: Mapping[float, Evaluation]
 
 
@@ -110,7 +110,7 @@ def train(
         },
     }
     about = {"name": embedding.name, "card": embedding.card} if embedding else {"name": "raw", "card": {}}
-    return Trained(Classifier(config, spec, labels, result.weights, about, facts), scores)
+    return Trained(TrainedModel(config, spec, labels, result.weights, about, facts), scores)
 
 
 def _share_cut(training: Dataset, config: EncoderConfig) -> float:

@@ -20,7 +20,7 @@ from tiny_data import tiny_dataset
 from retvec_lite import __main__ as cli
 from retvec_lite.cli import progress as progress_module
 from retvec_lite.model.heads import PoolHead
-from retvec_lite.model.weight_files import load_classifier
+from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.training import trainer as train_module
 from retvec_lite.training.trainer import Trained
 
@@ -46,7 +46,7 @@ def test_from_a_table_to_three_files(table: Path, tmp_path: Path, capsys: pytest
     assert command(*arguments) == 0, capsys.readouterr().err
     printed = capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == FILES and list(out.parent.iterdir()) == [out]
-    classifier = load_classifier(out)
+    classifier = load_trained_model(out)
     assert (out / "labels.txt").read_bytes() == "".join(f"{label}\n" for label in classifier.labels).encode()
     facts = json.loads((out / "training.json").read_text(encoding="utf-8"))
     assert facts["labels"] == list(classifier.labels) and facts["settings"]["epochs"] == 2

@@ -22,7 +22,7 @@ from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.ops import check_operators
 from retvec_lite.converters.tflite.reading import read_model
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.weight_files import load_classifier
+from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 
@@ -87,7 +87,7 @@ def test_the_oldest_runtime_is_the_one_it_ran_on(folder: Path, head: str, recipe
 def test_an_artifact_says_what_it_is(folder: Path, head: str, recipe: str) -> None:
     path = folder / head / f"classifier-{recipe}.tflite"
     artifact = read_artifact(path)
-    classifier = load_classifier(folder / f"{head}.safetensors")
+    classifier = load_trained_model(folder / f"{head}.safetensors")
     assert artifact.labels == classifier.labels
     assert artifact.config == classifier.encoder
     assert artifact.metadata["recipe"] == recipe
@@ -156,10 +156,10 @@ def test_conversion_gives_the_same_bytes(folder: Path) -> None:
     """In a process of its own, where names and counters of the first export are gone."""
     program = """
 import hashlib, sys
-from retvec_lite.classifier_file import load_classifier
+from retvec_lite.classifier_file import load_trained_model
 from retvec_lite.converters.export import convert, package
 from retvec_lite.converters.recipes import RECIPES
-classifier, recipe = load_classifier(sys.argv[1]), RECIPES["float32"]
+classifier, recipe = load_trained_model(sys.argv[1]), RECIPES["float32"]
 sys.stdout.write(hashlib.sha256(package(convert(classifier, embed=True), classifier, recipe, eval(sys.argv[2]))).hexdigest())
 """
     kept = folder / "pool" / "classifier-float32.tflite"
@@ -340,7 +340,7 @@ def test_owned_patterns_cover_what_is_written(folder: Path) -> None:
 
 def test_labels_with_commas_quotes_and_emoji_survive(source: Path, converted: None) -> None:
     labels = ('a, b; "c"', "emoji 🙂|pipe", "한국어", "  two spaces", "#5")
-    classifier = dataclasses.replace(load_classifier(source), labels=labels)
+    classifier = dataclasses.replace(load_trained_model(source), labels=labels)
     (source / "classifier.safetensors").write_bytes(classifier.to_bytes())
     export(source, source / "dist", data=source / "texts.csv")
     assert (source / "dist" / "labels.txt").read_text(encoding="utf-8").split("\n") == [*labels, ""]

@@ -15,7 +15,7 @@ from modeling_cases import LABELS, SMALL_HEADS, random_classifier, random_embedd
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.weight_files import CLASSIFIER_FILE as FILE_NAME
-from retvec_lite.model.weight_files import Classifier, load_classifier, read_safetensors, safetensors_bytes
+from retvec_lite.model.weight_files import TrainedModel, load_trained_model, read_safetensors, safetensors_bytes
 
 safetensors_numpy = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed: no weights to read")
 
@@ -26,7 +26,7 @@ CLASSIFIER = random_classifier(HEAD)
 def refusal(path: Path) -> str:
     """The sentence with which a file is refused."""
     with pytest.raises(RetvecLiteError) as caught:
-        load_classifier(path)
+        load_trained_model(path)
     message = str(caught.value)
     assert message.startswith("Expected ") and "received" in message and str(path) in message and "\n" not in message
     return message
@@ -38,7 +38,7 @@ def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> Non
     classifier = random_classifier(head, **kind)
     (tmp_path / FILE_NAME).write_bytes(classifier.to_bytes())
     for path in (tmp_path, str(tmp_path / FILE_NAME)):
-        again = load_classifier(path)
+        again = load_trained_model(path)
         assert again.to_bytes() == classifier.to_bytes()
         for field in ("encoder", "head", "labels", "embedding", "training"):
             assert getattr(again, field) == getattr(classifier, field)
@@ -63,7 +63,7 @@ def test_bytes_are_the_same_in_every_process() -> None:
 
 
 def test_the_order_of_weights_does_not_matter() -> None:
-    backwards = Classifier(**{**vars(CLASSIFIER), "weights": dict(reversed(CLASSIFIER.weights.items()))})
+    backwards = TrainedModel(**{**vars(CLASSIFIER), "weights": dict(reversed(CLASSIFIER.weights.items()))})
     assert backwards.to_bytes() == CLASSIFIER.to_bytes()
 
 
@@ -163,7 +163,7 @@ def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any],
     change(about, weights)
     path.write_bytes(safetensors_bytes(weights, {"classifier": json.dumps(about)}))
     with pytest.raises(RetvecLiteError) as caught:
-        load_classifier(path)
+        load_trained_model(path)
     message = str(caught.value)
     assert part in message and message.startswith("Expected ") and "\n" not in message
 
@@ -181,4 +181,4 @@ def test_another_contract_version_is_named(tmp_path: Path) -> None:
     metadata = {"classifier": json.dumps({**about, "encoder": {"contract_version": 2, "new": 1}})}
     path.write_bytes(safetensors_bytes({"w": np.zeros(3, np.float32)}, metadata))
     with pytest.raises(RetvecLiteError, match="contract version 1, received 2"):
-        load_classifier(path)
+        load_trained_model(path)

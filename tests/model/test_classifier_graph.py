@@ -16,7 +16,7 @@ from retvec_lite.converters.tflite.fused_lstm import fused_lstm
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.network_graph import classify, classify_short, embed, embed_bits, scan_lstm
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 
 TEXTS = [
     "",
@@ -31,7 +31,7 @@ TEXTS = [
 each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 
 
-def assert_stages(rows: np.ndarray, classifier: Classifier, stages: tuple[tf.Tensor, ...]) -> None:
+def assert_stages(rows: np.ndarray, classifier: TrainedModel, stages: tuple[tf.Tensor, ...]) -> None:
     for row, words, bits, embedding, probabilities in zip(rows, *(stage.numpy() for stage in stages), strict=True):
         slots = contract.words(row, classifier.encoder)
         np.testing.assert_array_equal(words, slots)

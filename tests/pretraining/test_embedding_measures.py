@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from modeling_cases import random_embedding
 
+from retvec_lite.contract import Ints
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining import measures
 from retvec_lite.pretraining.augment import TYPO_KINDS
@@ -14,14 +15,13 @@ from retvec_lite.pretraining.evaluation_plot import box_plot, dot_plot
 from retvec_lite.pretraining.evaluation_report import Table, markdown, sentences, tables, to_dict
 from retvec_lite.pretraining.measures import FileScores, Measured, Share, TaskScores, better_in
 from retvec_lite.pretraining.tasks import Task
-from retvec_lite.pretraining.unicode_tables import Int32Array
 from retvec_lite.pretraining.words import encode_words
 
 # Words of one letter and where they lie on the circle, in degrees.
 ANGLES = {"a": 0, "б": 90, "c": 180, "1": 270, "x": 10, "y": 80, "z": 100, "w": 200}
 
 
-def on_the_circle(_: Embedding, words: Int32Array) -> np.ndarray:
+def on_the_circle(_: Embedding, words: Ints) -> np.ndarray:
     angles = np.deg2rad([ANGLES[chr(code)] for code in words[:, 0]])
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 

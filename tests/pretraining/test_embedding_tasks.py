@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tiny_words import made_up, tiny_training, tiny_wordfreq
 
+from retvec_lite.contract import Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.pretraining import tasks
@@ -18,13 +19,12 @@ from retvec_lite.pretraining.tasks import (
     word_sources,
     word_task,
 )
-from retvec_lite.pretraining.unicode_tables import Int32Array
 from retvec_lite.pretraining.words import decode_word, held_out, row_hashes
 
 pytestmark = pytest.mark.usefixtures("tiny")
 
 
-def words_of(rows: Int32Array) -> list[str]:
+def words_of(rows: Ints) -> list[str]:
     return [decode_word(row) for row in rows]
 
 

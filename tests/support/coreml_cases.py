@@ -13,7 +13,7 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.coreml.build import build_package, graph, load_coremltools
 from retvec_lite.converters.coreml.storage import find_storage
 from retvec_lite.converters.describing import about, details
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 
 needs_coremltools = pytest.mark.skipif(
     importlib.util.find_spec("coremltools") is None, reason="coremltools is not installed: no package can be made"
@@ -23,7 +23,7 @@ HEADS = ("pool", "cnn", "rnn", "bert", "raw")
 MODEL = "Data/com.apple.CoreML/model.mlmodel"
 
 
-def on_grid(name: str) -> Classifier:
+def on_grid(name: str) -> TrainedModel:
     """A stand-in whose matrices lie on training's grid: scales of eight binary digits, the largest of a column on +-7."""
     spec = standin.classifier(name)
     weights = dict(spec.weights)
@@ -38,7 +38,7 @@ def on_grid(name: str) -> Classifier:
     return dataclasses.replace(spec, weights=weights)
 
 
-def files_of(spec: Classifier, recipe: str, target: int = 16, block: int | None = None) -> dict[str, bytes]:
+def files_of(spec: TrainedModel, recipe: str, target: int = 16, block: int | None = None) -> dict[str, bytes]:
     """A package's files."""
     storage = find_storage(recipe, target, block)
     oldest = {"iOS": str(target)}
@@ -57,7 +57,7 @@ def operations_of(files: dict[str, bytes]) -> list[Any]:
     return list(block.operations)
 
 
-def inferred(row: np.ndarray, spec: Classifier, recipe: str, target: int = 16) -> dict[str, np.ndarray]:
+def inferred(row: np.ndarray, spec: TrainedModel, recipe: str, target: int = 16) -> dict[str, np.ndarray]:
     """Every value of the graph that is built around a constant input, as coremltools computes it: name -> value."""
     coremltools = load_coremltools()
     from coremltools.converters.mil import Builder as mb
@@ -82,7 +82,7 @@ def inferred_words(row: np.ndarray, config: EncoderConfig) -> tuple[np.ndarray, 
     return words.val, bits.val
 
 
-def stored_weights(spec: Classifier, recipe: str, target: int, block: int | None = None) -> dict[str, np.ndarray]:
+def stored_weights(spec: TrainedModel, recipe: str, target: int, block: int | None = None) -> dict[str, np.ndarray]:
     """What the program computes with in place of each weight: name -> value, materialized by coremltools itself."""
     coremltools = load_coremltools()
     from coremltools.converters.mil import Builder as mb

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import BITS, EncoderConfig
 from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead, character_shapes
-from retvec_lite.model.weight_files import Classifier, Embedding
+from retvec_lite.model.weight_files import Embedding, TrainedModel
 
 SMALL_HEADS: tuple[HeadSpec, ...] = (
     PoolHead(hidden=24),
@@ -42,7 +42,7 @@ def random_head(
 
 def random_classifier(
     head: HeadSpec, *, raw: bool = False, characters: int = 0, config: EncoderConfig | None = None, seed: int = 0
-) -> Classifier:
+) -> TrainedModel:
     """A whole classifier over small slots, with so many character features."""
     config = config or EncoderConfig(max_chars=48, max_words=9)
     embedding = None if raw else random_embedding(config.word_length, seed=seed)
@@ -52,7 +52,7 @@ def random_classifier(
     weights |= {
         name: rng.normal(0.0, 0.4, shape).astype(np.float32) for name, shape in character_shapes(characters).items()
     }
-    return Classifier(
+    return TrainedModel(
         encoder=config,
         head=head,
         labels=LABELS,

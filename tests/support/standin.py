@@ -7,7 +7,7 @@ import numpy as np
 from retvec_lite.contract import EncoderConfig, bits, codepoints, words
 from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead, character_shapes
 from retvec_lite.model.reference_network import embed, probabilities
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 
 CONFIG = EncoderConfig(max_chars=96, max_words=12)
 LONG = EncoderConfig(max_chars=160, max_words=20)
@@ -30,7 +30,7 @@ FILTERS = 20
 CONV_CHARS, CONV_WIDTH = 32, 32
 
 
-def classifier(name: str, config: EncoderConfig = CONFIG) -> Classifier:
+def classifier(name: str, config: EncoderConfig = CONFIG) -> TrainedModel:
     """`pool`, `cnn`, `rnn`, `bert`; `raw`: pool without an embedding; `<head>-snapped`: kernels on a 4-bit grid.
 
     `cnn` has character features.
@@ -53,7 +53,7 @@ def classifier(name: str, config: EncoderConfig = CONFIG) -> Classifier:
         weights[weight] = (values + weight.endswith("/gain")).astype(np.float32)
         if variant == "snapped" and weight.endswith("kernel"):
             weights[weight] = snapped(weights[weight])
-    return Classifier(config, head, LABELS, weights, {"kind": "dense"}, {})
+    return TrainedModel(config, head, LABELS, weights, {"kind": "dense"}, {})
 
 
 def snapped(kernel: np.ndarray) -> np.ndarray:
@@ -70,7 +70,7 @@ def inputs() -> np.ndarray:
     return np.concatenate([[codepoints(text, CONFIG.max_chars) for text in TEXTS], hostile])[:, None]
 
 
-def reference(spec: Classifier, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def reference(spec: TrainedModel, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Every stage of `inputs()` by the NumPy oracle, each `[texts, 1, ...]`."""
     found: dict[str, list[np.ndarray]] = {"words": [], "bits": [], "embedding": [], "probabilities": []}
     for values in inputs():

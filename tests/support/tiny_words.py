@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from retvec_lite.contract import Ints
 from retvec_lite.pretraining.augment import WORD_LENGTH, word_lengths
-from retvec_lite.pretraining.unicode_tables import FloatArray, Int32Array
+from retvec_lite.pretraining.unicode_tables import FloatArray
 from retvec_lite.pretraining.words import WordList, encode_words, held_out
 
 LETTERS = {"en": "abcdefgiklmnoprstu", "el": "αβγδεζηικλμνοπρστ", "ar": "ابتثجحخدذرزسشصضطظع"}
@@ -18,7 +19,7 @@ def made_up(language: str, count: int, seed: int = 0) -> list[str]:
     return list(words)
 
 
-def tiny_wordfreq(language: str, word_length: int = WORD_LENGTH) -> tuple[Int32Array, FloatArray]:
+def tiny_wordfreq(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, FloatArray]:
     """Stands in for `wordfreq_words`: enough words that some 140 of them are held out."""
     rows = encode_words(made_up(language, 7000), word_length)
     return rows, np.ones(len(rows))

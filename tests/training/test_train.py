@@ -14,7 +14,7 @@ from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import CLASSIFIER_FILE as FILE_NAME
-from retvec_lite.model.weight_files import load_classifier
+from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.training import trainer as train_module
 from retvec_lite.training.fit import VALIDATION_RATES
 from retvec_lite.training.settings import FitSettings, recommended
@@ -41,7 +41,7 @@ def test_the_classifier_carries_its_facts(trained: Trained) -> None:
 def test_the_oracle_scores_the_file_as_training_did(trained: Trained, tmp_path: Path) -> None:
     """What was trained on word ids, float16 vectors and XLA is what the file says from raw text."""
     (tmp_path / FILE_NAME).write_bytes(trained.classifier.to_bytes())
-    classifier = load_classifier(tmp_path)
+    classifier = load_trained_model(tmp_path)
     _, validation = split(tiny_dataset(60), 0.25, QUICK.seed)
     right = 0
     for text, label in zip(validation.texts, validation.labels, strict=True):

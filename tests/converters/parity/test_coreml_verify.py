@@ -167,7 +167,7 @@ def test_a_folder_with_neither_format_is_one_sentence(dist: Path) -> None:
 
 @pytest.fixture(scope="module")
 def examiner() -> Examiner:
-    classifier = verify_module.load_classifier(packages() / "pool.safetensors")
+    classifier = verify_module.load_trained_model(packages() / "pool.safetensors")
     return Examiner(classifier, ["where is my parcle?", "我的包裹在哪里"])
 
 
@@ -211,7 +211,7 @@ def test_one_flipped_byte_in_any_array_is_noticed(folder: str, recipe: str, exam
 
 def test_every_head_is_matched_to_its_weights() -> None:
     for folder in FOLDERS:
-        classifier = verify_module.load_classifier(packages() / f"{folder}.safetensors")
+        classifier = verify_module.load_trained_model(packages() / f"{folder}.safetensors")
         for package in (packages() / folder).glob("*.mlpackage"):
             matches = match_constants(program_constants(load_package(package)), classifier.weights)
             bits = {match.bits for name, match in matches.items() if name.endswith("kernel") and "lstm" not in name}

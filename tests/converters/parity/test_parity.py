@@ -22,7 +22,7 @@ from retvec_lite.converters.parity.tflite import Examiner
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime import interpreters
 from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, Job, run_models
@@ -131,7 +131,7 @@ def test_two_ties_may_fall_differently(steps: tuple[int, int]) -> None:
 class Stage:
     """Stands in for the runtimes: answers with the oracle, and lets a test spoil the answers."""
 
-    def __init__(self, spec: Classifier, spoil: Callable[[Outputs], None]) -> None:
+    def __init__(self, spec: TrainedModel, spoil: Callable[[Outputs], None]) -> None:
         self.oracle = Oracle(spec, spec.weights)
         self.spec = spec
         self.spoil = spoil

@@ -15,7 +15,7 @@ from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
 from retvec_lite.converters.parity.signatures import SignatureExam
 from retvec_lite.converters.parity.stages import STAGES, Stages
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.model.weight_files import Classifier
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, Signature, full_signature, short_signatures
 from retvec_lite.runtime.interpreters import Job
 
@@ -25,22 +25,22 @@ WHOLE = Signature(EMBED, EMBED, standin.LONG.max_chars, standin.LONG.max_words, 
 
 
 @pytest.fixture(scope="module")
-def spec() -> Classifier:
+def spec() -> TrainedModel:
     return standin.classifier("pool", standin.LONG)
 
 
 @pytest.fixture(scope="module")
-def oracle(spec: Classifier) -> Oracle:
+def oracle(spec: TrainedModel) -> Oracle:
     return Oracle(spec, spec.weights)
 
 
 @pytest.fixture(scope="module")
-def texts(spec: Classifier) -> Sample:
+def texts(spec: TrainedModel) -> Sample:
     golden = golden_texts(spec.encoder)
     return Sample.of((text.name for text in golden), [text.codepoints for text in golden], spec.encoder)
 
 
-def right_answers(spec: Classifier, oracle: Oracle, signature: Signature, job: Job) -> Outputs:
+def right_answers(spec: TrainedModel, oracle: Oracle, signature: Signature, job: Job) -> Outputs:
     """What a right file answers."""
     config = dataclasses.replace(spec.encoder, max_chars=signature.max_chars, max_words=signature.max_words)
     words = np.stack([contract.words(row, config) for row in job.rows])
@@ -61,7 +61,7 @@ def right_answers(spec: Classifier, oracle: Oracle, signature: Signature, job: J
 
 def exam(
     monkeypatch: pytest.MonkeyPatch,
-    spec: Classifier,
+    spec: TrainedModel,
     oracle: Oracle,
     texts: Sample,
     signature: Signature,
@@ -92,7 +92,7 @@ def exam(
 
 @pytest.mark.parametrize("signature", [SHORT, WHOLE], ids=lambda signature: signature.name)
 def test_right_answers_pass(
-    monkeypatch: pytest.MonkeyPatch, spec: Classifier, oracle: Oracle, texts: Sample, signature: Signature
+    monkeypatch: pytest.MonkeyPatch, spec: TrainedModel, oracle: Oracle, texts: Sample, signature: Signature
 ) -> None:
     checks = exam(monkeypatch, spec, oracle, texts, signature)
     assert all(check.ok for check in checks.values()), checks
@@ -101,7 +101,7 @@ def test_right_answers_pass(
 
 
 def test_texts_at_the_limits_are_among_them(
-    monkeypatch: pytest.MonkeyPatch, spec: Classifier, oracle: Oracle, texts: Sample
+    monkeypatch: pytest.MonkeyPatch, spec: TrainedModel, oracle: Oracle, texts: Sample
 ) -> None:
     """Just fitting, just not fitting by slots: both are counted; one code point too many: not asked at all."""
     config = spec.encoder
@@ -150,7 +150,7 @@ def change(name: str, amount: float) -> Callable[[Outputs], None]:
 )
 def test_a_wrong_answer_breaks_its_check_and_names_the_text(
     monkeypatch: pytest.MonkeyPatch,
-    spec: Classifier,
+    spec: TrainedModel,
     oracle: Oracle,
     texts: Sample,
     signature: Signature,
@@ -165,7 +165,7 @@ def test_a_wrong_answer_breaks_its_check_and_names_the_text(
 
 
 def test_files_that_round_activations_get_the_bound_of_their_recipe(
-    monkeypatch: pytest.MonkeyPatch, spec: Classifier, oracle: Oracle, texts: Sample
+    monkeypatch: pytest.MonkeyPatch, spec: TrainedModel, oracle: Oracle, texts: Sample
 ) -> None:
     spoil = change("probabilities", 1e-4)
     assert exam(monkeypatch, spec, oracle, texts, SHORT, spoil, "int8-dynamic")["as classify"].ok

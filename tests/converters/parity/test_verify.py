@@ -380,7 +380,7 @@ def test_no_runtime_is_one_sentence(dist: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_texts_are_spread_over_the_file_and_labels_only_used_when_known(tmp_path: Path) -> None:
-    classifier = verify_module.load_classifier(exports() / "pool.safetensors")
+    classifier = verify_module.load_trained_model(exports() / "pool.safetensors")
     rows = "".join(f"text {index},{'one' if index < 1000 else 'two'}\n" for index in range(2000))
     path = tmp_path / "many.csv"
     path.write_text("text,label\n" + rows)
@@ -395,7 +395,7 @@ def test_texts_are_spread_over_the_file_and_labels_only_used_when_known(tmp_path
 
 
 def test_starter_texts_are_the_default() -> None:
-    classifier = verify_module.load_classifier(exports() / "pool.safetensors")
+    classifier = verify_module.load_trained_model(exports() / "pool.safetensors")
     found = real_texts(classifier)
     assert 100 <= len(found.texts) <= STARTER_TEXTS
     assert "starter data" in found.describe()

@@ -23,7 +23,7 @@ from retvec_lite.converters.tflite.editing import pack, unpack
 from retvec_lite.converters.tflite.metadata import read_metadata
 from retvec_lite.converters.tflite.reading import Model, Table, flatbuffer_size, read_model, sizes
 from retvec_lite.model import reference_network
-from retvec_lite.model.weight_files import load_classifier
+from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFY, read_artifact
 from retvec_lite.runtime.interpreters import import_runtime
 from retvec_lite.runtime.text_classifier import TextClassifier
@@ -90,7 +90,7 @@ def test_a_signature_costs_its_structure_alone(recipe: str) -> None:
 @each_file
 def test_every_signature_computes_with_the_same_weights(head: str, recipe: str) -> None:
     model = read_model(read_artifact(path_of(head, recipe)).model)
-    weights = load_classifier(exports() / f"{head}.safetensors").weights
+    weights = load_trained_model(exports() / f"{head}.safetensors").weights
     wanted = {name: value[:16] if name == "head/positions" else value for name, value in weights.items()}
     full, short = match_weights(model, weights), match_weights(model, wanted, "classify_16")
     for name, value in short.items():
@@ -180,7 +180,7 @@ def test_embeddings_are_the_reference_s(head: str, recipe: str) -> None:
     classifier = TextClassifier.load(path_of(head, recipe))
     weights = match_weights(
         read_model(read_artifact(path_of(head, recipe)).model),
-        dict(load_classifier(exports() / f"{head}.safetensors").weights),
+        dict(load_trained_model(exports() / f"{head}.safetensors").weights),
     )
 
     @given(st.text(CHARACTERS, max_size=180))
