@@ -1,15 +1,29 @@
-"""The files of the playground, and the one file that holds all of them and a model (`retvec-lite demo --export`)."""
+"""The playground: a page on which an exported file runs, served on this machine or written as one HTML file."""
 
 import base64
+import contextlib
 import functools
 import gzip
 import hashlib
 import html
+import http
+import http.server
+import json
 import lzma
+import os
 import re
+import socketserver
+import threading
+import webbrowser
 from collections.abc import Mapping
 from importlib import resources
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_write, refuse_existing
+from retvec_lite.runtime.artifact import read_artifact
 
 CONTENT_TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -18,7 +32,15 @@ CONTENT_TYPES: Final = {
     ".wasm": "application/wasm",
     ".txt": "text/plain; charset=utf-8",
 }
-"""Suffix -> type of what the page consists of."""
+"""Suffix -> content type of the page's files."""
+
+_HOST: Final = "127.0.0.1"
+
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Nothing from other hosts, no inline script, no frames; WebAssembly may compile (CSP level 3)."""
 
 _CHARSET: Final = re.compile(r'<meta charset="utf-8" ?/?>')
 _GLUE: Final = re.compile(r'<script +defer +src="./litert.js"></script>')
@@ -27,9 +49,169 @@ _STYLE: Final = re.compile(r'<link rel="stylesheet" [^>]*href="./app.css" ?/?>')
 _END: Final = re.compile("</body>")
 
 
+def demo(
+    model: str | os.PathLike[str],
+    *,
+    port: int = 0,
+    browser: bool = True,
+    export: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> None:
+    """Try exported files in the browser: serve the playground until Ctrl-C, or write it as one HTML file.
+
+    The server prints its address and answers this machine only. Neither the server nor the page needs a network.
+
+    Args:
+        model: an exported .tflite, or a folder that contains some.
+        port: the port to serve on; 0 picks a free one.
+        browser: open the page in the default browser.
+        export: instead of serving, write the page and one model (int8 if there are several) to this HTML file.
+        force: let `export` replace a file.
+
+    Raises:
+        RetvecLiteError: for a missing or damaged model, a port that is not available, an `export` that cannot be written.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> rl.demo("classifier-int8.tflite", export="page.html")  # doctest: +ELLIPSIS
+        Wrote page.html (... bytes) with classifier-int8.tflite. Open it in any browser.
+    """
+    models = find_models(model)
+    if export is not None:
+        _write_page(models[0], os.fspath(export), force)
+        return
+    with make_server(models, port) as server:
+        address = f"http://{_HOST}:{server.server_port}/"
+        print(f"Serving {', '.join(model.name for model in models)} at {address} (Ctrl-C to stop)", flush=True)
+        try:
+            if browser:
+                # Text browsers block until they are closed: open them beside the server.
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+
+
+def find_models(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the exported files at `path`; int8 files come first, because the page starts with the first one.
+
+    Raises:
+        RetvecLiteError: for a folder without .tflite files, or a file that `read_artifact` refuses.
+    """
+    place = Path(path)
+    models = sorted(place.glob("*.tflite")) if place.is_dir() else [place]
+    if not models:
+        raise RetvecLiteError(f"No .tflite file in {place}. Name an exported file or the folder that contains it.")
+    recipes = {model: str(read_artifact(model).metadata.get("recipe")) for model in models}
+    return sorted(models, key=lambda model: recipes[model] != "int8")
+
+
+def _write_page(model: Path, target: str, force: bool) -> None:
+    if not target or target.endswith(("/", os.sep)) or Path(target).is_dir():
+        found = f"{target} is a folder" if target else "the name is empty"
+        raise RetvecLiteError(f"Cannot write the page: {found}. Name a file, such as page.html.")
+    refuse_existing(target, force)
+    page = single_page(model.name, model.read_bytes())
+    atomic_write(target, page)
+    print(f"Wrote {target} ({len(page):,} bytes) with {model.name}. Open it in any browser.")
+
+
+class File(NamedTuple):
+    """What the server answers at one address: bytes, or a path that is read on every request."""
+
+    content_type: str
+    content: bytes | Path
+
+
+def make_server(models: list[Path], port: int) -> http.server.ThreadingHTTPServer:
+    """Return a server of the playground, bound to this machine only and not yet serving.
+
+    Args:
+        models: exported files; the page starts with the first.
+        port: 0 picks a free one.
+
+    Raises:
+        RetvecLiteError: for a port that is out of range or not available.
+    """
+    if not 0 <= port <= 65535:
+        raise RetvecLiteError(f"{port} is not a port. Choose 1 to 65535, or 0 for a free one.")
+    files = {f"/{name}": File(CONTENT_TYPES[Path(name).suffix], content) for name, content in page_files().items()}
+    files["/"] = files["/index.html"]
+    files["/models.json"] = File("application/json", json.dumps([model.name for model in models]).encode())
+    files.update({f"/models/{quote(model.name)}": File("application/octet-stream", model) for model in models})
+    try:
+        return _Server((_HOST, port), functools.partial(_Handler, files))
+    except OSError as error:
+        raise RetvecLiteError(
+            f"Cannot serve on port {port}: {error.strerror or error}. Choose another port, or 0 for a free one."
+        ) from error
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    def server_bind(self) -> None:
+        """Bind without the base class's reverse DNS look-up, which takes seconds offline."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = _HOST, int(self.server_address[1])
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """Answers GET and HEAD from a dictionary: a requested address never becomes a path."""
+
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, files: Mapping[str, File], *args: object) -> None:
+        self._files = files
+        super().__init__(*args)  # type: ignore[arg-type]
+
+    def handle(self) -> None:
+        """Handle one connection. A browser that closes it early (a reload) is not an error."""
+        with contextlib.suppress(ConnectionError):
+            super().handle()
+
+    def do_GET(self) -> None:
+        self._answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(with_body=False)
+
+    def _answer(self, *, with_body: bool) -> None:
+        # DNS rebinding: a foreign name that resolves to this machine must not read models.
+        host = self.headers.get("Host", "")
+        # Browsers omit port 80.
+        if (host.rpartition(":")[0] or host) not in (_HOST, "localhost"):
+            self.send_error(http.HTTPStatus.FORBIDDEN, "Open the address that retvec-lite demo printed")
+            return
+        found = self._files.get(quote(unquote(urlsplit(self.path).path)))
+        if found is None:
+            self.send_error(http.HTTPStatus.NOT_FOUND)
+            return
+        try:
+            body = found.content if isinstance(found.content, bytes) else found.content.read_bytes()
+        except OSError as error:
+            self.send_error(http.HTTPStatus.NOT_FOUND, explain=f"Cannot read the model: {error.strerror}")
+            return
+        self.send_response(http.HTTPStatus.OK)
+        self.send_header("Content-Type", found.content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if with_body:
+            self.wfile.write(body)
+
+    def end_headers(self) -> None:
+        """Add the security headers to every answer, errors included. `no-cache`: a new export shows after a reload."""
+        self.send_header("Content-Security-Policy", _POLICY)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing: the address stays visible in the terminal, and the page shows its own errors."""
+
+
 @functools.cache
 def page_files() -> Mapping[str, bytes]:
-    """The built page and LiteRT's runtime, name -> bytes; what the package holds packed is unpacked."""
+    """Return the built page and LiteRT's runtime, unpacked: name -> bytes."""
     files = {}
     for entry in (resources.files("retvec_lite") / "web").iterdir():
         name, content = entry.name, entry.read_bytes()
@@ -41,18 +223,18 @@ def page_files() -> Mapping[str, bytes]:
 
 
 def single_page(model_name: str, model: bytes) -> bytes:
-    """One HTML file with script, style, runtime and model inside, which runs from disk and asks no host for anything.
+    """Build one HTML file with script, styles, runtime and model inside. It runs from disk and loads nothing.
 
     Args:
-        model_name: the name shown for the model.
+        model_name: the name that the page shows.
         model: the bytes of an exported .tflite.
 
     Returns:
-        The file, the same bytes for the same arguments.
+        The HTML file; the same bytes for the same arguments.
     """
     files = page_files()
     glue, app, style = (files[name].decode() for name in ("litert.js", "app.js", "app.css"))
-    # Inline code is allowed by its hash, so that the file needs no 'unsafe-inline'.
+    # Allow inline code by its hash: 'unsafe-inline' would allow any.
     policy = (
         f"default-src 'none'; script-src '{_sha256(glue)}' '{_sha256(app)}' 'wasm-unsafe-eval'; "
         f"style-src '{_sha256(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -73,19 +255,19 @@ def single_page(model_name: str, model: bytes) -> bytes:
         (_END, f"{data}\n</body>"),
     ):
         found = place.search(page)
-        assert found is not None, f"The built index.html has no {place.pattern}: build web_demo again."
+        assert found is not None, f"index.html has no {place.pattern}: build web_demo again."
         page = f"{page[: found.start()]}{content}{page[found.end() :]}"
     return page.encode()
 
 
 def _block(attribute: str, name: str, content: bytes) -> str:
-    """A script element of a type that no browser runs: gzip, which browsers unpack themselves, then base64."""
+    """Return a script element of a type that no browser runs, its content packed with gzip, then base64."""
     packed = base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
     return f'<script type="application/gzip" {attribute}="{html.escape(name)}">{packed}</script>'
 
 
 def _inline(code: str) -> str:
-    """Code as it stands: what would end its element, or be read differently there, must not be in it."""
+    """Return code for an inline element; assert that nothing in it ends the element or reads differently there."""
     lowered = code.lower()
     assert not any(mark in lowered for mark in ("</script", "</style", "<!--", "\r")), (
         "The built code cannot be inlined."

@@ -1,319 +1,68 @@
-"""`retvec-lite demo` without a browser: what is served, to whom, and what the exported page consists of."""
+"""`retvec-lite demo`: its options, its output and its exit codes. tests/test_playground.py tests what it serves."""
 
-import base64
-import gzip
-import hashlib
-import http.client
-import http.server
 import json
 import os
 import re
 import signal
-import socket
-import struct
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
-from light import loaded_after
-from tiny_artifact import tiny_artifact
-
-from retvec_lite.__main__ import main
-from retvec_lite.cli.demo import find_models, make_server
-from retvec_lite.playground import page_files, single_page
-
-ODD_NAME = "größe & 50% 'x'.tflite"
-
-
-@pytest.fixture
-def dist(tmp_path: Path) -> Path:
-    folder = tmp_path / "dist"
-    folder.mkdir()
-    (folder / "a-float32.tflite").write_bytes(tiny_artifact())
-    (folder / "b-int8.tflite").write_bytes(tiny_artifact(recipe="int8"))
-    (folder / ODD_NAME).write_bytes(tiny_artifact(recipe="int4"))
-    (folder / "report.md").write_text("not for the browser", encoding="utf-8")
-    return folder
-
-
-@pytest.fixture
-def port(dist: Path) -> Iterator[int]:
-    with make_server(find_models(str(dist)), 0) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
-
-
-def ask(port: int, path: str, method: str = "GET", host: str = "127.0.0.1:{port}") -> tuple[int, dict[str, str], bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request(method, path, headers={"Host": host.format(port=port)})
-    response = connection.getresponse()
-    content = response.read()
-    connection.close()
-    return response.status, {name.lower(): value for name, value in response.getheaders()}, content
-
-
-def test_the_page_and_its_files_are_served_with_a_strict_policy(port: int) -> None:
-    for path, content_type, name in (
-        ("/", "text/html; charset=utf-8", "index.html"),
-        ("/app.js", "text/javascript; charset=utf-8", "app.js"),
-        ("/app.css?1", "text/css; charset=utf-8", "app.css"),
-        ("/litert.js", "text/javascript; charset=utf-8", "litert.js"),
-        ("/litert.wasm", "application/wasm", "litert.wasm"),
-    ):
-        status, headers, content = ask(port, path)
-        assert (status, headers["content-type"], content) == (200, content_type, page_files()[name])
-        policy = headers["content-security-policy"]
-        assert policy.startswith("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; ")
-        assert "unsafe-inline" not in policy
-        assert " 'unsafe-eval'" not in policy
-        assert headers["x-content-type-options"] == "nosniff"
-        assert not any(header.startswith("cross-origin") for header in headers)
-
-
-def test_the_models_are_listed_with_int8_first_and_read_when_asked_for(port: int, dist: Path) -> None:
-    names = json.loads(ask(port, "/models.json")[2])
-    assert names == ["b-int8.tflite", "a-float32.tflite", ODD_NAME]
-    quoted = "/models/gr%C3%B6%C3%9Fe%20%26%2050%25%20'x'.tflite"
-    assert ask(port, quoted)[2] == (dist / ODD_NAME).read_bytes()
-    (dist / "b-int8.tflite").write_bytes(b"exported again")
-    assert ask(port, "/models/b-int8.tflite")[2] == b"exported again"
-    (dist / "b-int8.tflite").unlink()
-    assert ask(port, "/models/b-int8.tflite")[0] == 404
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/report.md",
-        "/models/",
-        "/models/report.md",
-        "/../pyproject.toml",
-        "/models/../dist/report.md",
-        "/%2e%2e/x",
-        "/x",
-    ],
-)
-def test_nothing_else_is_served(port: int, path: str) -> None:
-    status, headers, _ = ask(port, path)
-    assert status == 404
-    assert "default-src 'none'" in headers["content-security-policy"]
-
-
-def test_head_answers_without_a_body_and_post_not_at_all(port: int) -> None:
-    status, headers, content = ask(port, "/app.js", "HEAD")
-    assert (status, headers["content-length"], content) == (200, str(len(page_files()["app.js"])), b"")
-    assert ask(port, "/", "POST")[0] == 501
-
-
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        ("localhost:{port}", 200),
-        ("127.0.0.1:{port}", 200),
-        ("localhost", 200),  # what a browser sends to port 80
-        ("127.0.0.1", 200),
-        ("evil.example:{port}", 403),
-        ("evil.example", 403),
-        (":{port}", 403),
-        ("", 403),
-    ],
-)
-def test_another_sites_name_that_points_here_gets_nothing(port: int, host: str, status: int) -> None:
-    assert ask(port, "/models/b-int8.tflite", host=host)[0] == status
-
-
-def test_a_browser_that_leaves_early_is_no_news(port: int, capfd: pytest.CaptureFixture[str]) -> None:
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as leaving:
-        leaving.sendall(f"GET /litert.wasm HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
-        assert leaving.recv(9) == b"HTTP/1.1 "
-        leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset, do not say goodbye
-    time.sleep(0.2)
-    assert ask(port, "/app.css")[0] == 200
-    assert capfd.readouterr() == ("", "")
+from command_line import Main
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
-def test_the_command_prints_its_address_and_ends_with_ctrl_c(dist: Path) -> None:
-    arguments = [sys.executable, "-m", "retvec_lite", "demo", str(dist / "b-int8.tflite"), "--no-browser"]
+def test_the_command_prints_its_address_and_ends_with_ctrl_c(tiny_model: str) -> None:
+    arguments = [sys.executable, "-m", "retvec_lite", "demo", tiny_model, "--no-browser"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        found = re.fullmatch(r"b-int8.tflite at http://127.0.0.1:(\d+)/ \(Ctrl-C ends\)\n", process.stdout.readline())
+        found = re.fullmatch(
+            r"Serving tiny.tflite at (http://127.0.0.1:\d+/) \(Ctrl-C to stop\)\n", process.stdout.readline()
+        )
         assert found is not None
-        assert json.loads(ask(int(found[1]), "/models.json")[2]) == ["b-int8.tflite"]
+        with urlopen(f"{found[1]}models.json", timeout=30) as answer:
+            assert json.load(answer) == ["tiny.tflite"]
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (0, "")
 
 
-def test_the_browser_is_opened_unless_told_not_to(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers: list[int] = []
-    done = threading.Event()
-
-    def browse(address: str) -> None:
-        """A browser that keeps its caller waiting until it has the page."""
-        try:
-            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", address)
-            assert found is not None
-            answers.append(ask(int(found[1]), "/")[0])
-        finally:
-            done.set()
-
-    def serve(server: http.server.ThreadingHTTPServer) -> None:
-        server.timeout = 0.1
-        while not done.is_set():
-            server.handle_request()
-
-    monkeypatch.setattr("webbrowser.open", browse)
-    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", serve)
-    assert main(["demo", str(dist)]) == 0
-    assert answers == [200]
-    assert main(["demo", str(dist), "--no-browser"]) == 0
-    assert answers == [200]
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], {"port": 0, "browser": True, "export": None, "force": False}),
+        (["--port", "8765", "--no-browser"], {"port": 8765, "browser": False, "export": None, "force": False}),
+        (["--export", "p.html", "--force"], {"port": 0, "browser": True, "export": "p.html", "force": True}),
+    ],
+)
+def test_every_option_reaches_the_api(
+    options: list[str], expected: dict[str, Any], main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = []
+    monkeypatch.setattr("retvec_lite.cli.demo.demo", lambda model, **given: calls.append((model, given)))
+    assert main("demo", "m.tflite", *options) == (0, "", "")
+    assert calls == [("m.tflite", expected)]
 
 
-def test_serving_needs_nothing_heavy() -> None:
-    assert loaded_after("import retvec_lite.commands.demo") == []
-
-
-def one_sentence(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["demo", *arguments]) == 2
-    output, errors = capsys.readouterr()
-    assert output == ""
-    assert errors.startswith("retvec-lite: error: Expected ")
-    assert errors.count("\n") == 1
-    return errors
-
-
-def test_a_taken_port_is_said_so(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        number = str(taken.getsockname()[1])
-        assert f"Expected port {number} to be free, received" in one_sentence(capsys, str(dist), "--port", number)
+def test_export_writes_a_page_and_says_so(tiny_model: str, tmp_path: Path, main: Main) -> None:
+    target = tmp_path / "page.html"
+    code, output, errors = main("demo", tiny_model, "--export", str(target))
+    assert (code, errors) == (0, "")
+    assert output == f"Wrote {target} ({target.stat().st_size:,} bytes) with tiny.tflite. Open it in any browser.\n"
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])
-def test_a_port_that_is_none_is_refused(dist: Path, port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["demo", str(dist), f"--port={port}"])
-    assert "--port" in capsys.readouterr().err
+def test_a_wrong_port_is_a_usage_error(port: str, tiny_model: str, main: Main) -> None:
+    code, output, errors = main("demo", tiny_model, f"--port={port}", "--no-browser")
+    assert (code, output) == (2, "")
+    assert port in errors.splitlines()[-1]
 
 
-def test_a_wrong_model_is_refused_before_anything_is_served(
-    dist: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "a folder that holds some" in one_sentence(capsys, str(tmp_path))
-    assert "a file of another kind" in one_sentence(capsys, str(dist / "report.md"))
-    assert "No such file" in one_sentence(capsys, str(tmp_path / "none.tflite"))
-    (dist / "c.tflite").write_bytes(tiny_artifact(contract_version=2))
-    assert "Expected contract version 1, received 2" in one_sentence(capsys, str(dist))
-
-
-class Page(HTMLParser):
-    """The elements of a page and the text of its scripts and styles."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None], str]] = []
-        self._inside = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self._inside = tag
-        self.elements.append((tag, dict(attributes), ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside in ("script", "style"):
-            tag, attributes, before = self.elements[-1]
-            self.elements[-1] = (tag, attributes, before + data)
-
-
-def test_export_writes_one_page_with_everything_inside(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = dist.parent / "page.html"
-    assert main(["demo", str(dist), "--export", str(target)]) == 0
-    assert capsys.readouterr().out.startswith(f"{target}: {target.stat().st_size:,} bytes, with b-int8.tflite inside.")
-    assert target.stat().st_size <= 5_000_000
-    page = Page(target.read_text(encoding="utf-8"))
-    assert [attributes for _, attributes, _ in page.elements if {"src", "href"} & set(attributes)] == [
-        {"rel": "icon", "href": "data:,"}
-    ]
-    blocks = {
-        attributes.get("data-file") or attributes.get("data-model"): gzip.decompress(base64.b64decode(text))
-        for _, attributes, text in page.elements
-        if attributes.get("type") == "application/gzip"
-    }
-    assert blocks == {
-        "litert.wasm": page_files()["litert.wasm"],
-        "b-int8.tflite": (dist / "b-int8.tflite").read_bytes(),
-    }
-
-
-def test_the_exported_pages_policy_names_its_inline_code_and_no_other(dist: Path) -> None:
-    page = Page(single_page("m.tflite", (dist / "b-int8.tflite").read_bytes()).decode())
-    (policy,) = [attributes["content"] for _, attributes, _ in page.elements if "http-equiv" in attributes]
-    assert policy is not None
-    code = [
-        text
-        for tag, attributes, text in page.elements
-        if tag in ("script", "style") and text and attributes.get("type") != "application/gzip"
-    ]
-    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in code}
-    assert len(hashes) == 3
-    assert set(re.findall(r"'sha256-[^']+'", policy)) == hashes
-    assert "unsafe-inline" not in policy
-    assert "connect-src" not in policy
-    assert policy.startswith("default-src 'none'; ")
-
-
-def test_the_exported_page_tells_its_encoding_and_policy_before_anything_else(dist: Path) -> None:
-    # Browsers look for the encoding in the first 1024 bytes (HTML standard, 13.2.3.2); a policy holds for what follows it.
-    page = single_page("m.tflite", (dist / "b-int8.tflite").read_bytes())
-    assert page.index(b'<meta charset="utf-8"') < 500
-    assert page.index(b"Content-Security-Policy") < min(page.index(b"<script"), page.index(b"<style"))
-
-
-def test_the_exported_page_is_reproducible_and_keeps_odd_names(dist: Path) -> None:
-    name = '<b>"50%" & more\'.tflite'
-    model = (dist / ODD_NAME).read_bytes()
-    once = single_page(name, model)
-    assert once == single_page(name, model)
-    assert name in [attributes.get("data-model") for _, attributes, _ in Page(once.decode()).elements]
-
-
-def test_export_replaces_nothing_without_force(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = dist.parent / "page.html"
-    target.write_text("mine", encoding="utf-8")
-    assert "pass --force to replace it" in one_sentence(capsys, str(dist), "--export", str(target))
-    assert target.read_text(encoding="utf-8") == "mine"
-    assert main(["demo", str(dist), "--export", str(target), "--force"]) == 0
-    assert target.stat().st_size > 1_000_000
-
-
-@pytest.mark.parametrize("name", ["", "page/", "dist"])
-def test_export_needs_a_file_name(dist: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    goal = name and f"{dist.parent}/{name}"
-    said = one_sentence(capsys, str(dist), "--export", goal, "--force")
-    assert "Expected the name of a file after --export" in said
-    assert said.endswith(f"received {f'the folder {goal}' if goal else 'an empty name'}.\n")
-    assert [*dist.parent.iterdir()] == [dist]
-
-
-def test_what_ships_is_small_enough_for_a_repository() -> None:
-    from importlib import resources
-
-    sizes = {entry.name: len(entry.read_bytes()) for entry in (resources.files("retvec_lite") / "web").iterdir()}
-    assert sorted(sizes) == ["NOTICE.txt", "app.css", "app.js", "index.html", "litert.js.xz", "litert.wasm.xz"]
-    assert max(sizes.values()) < 2_000_000
-    assert sum(sizes.values()) < 5_000_000
-    assert sum(len(gzip.compress(page_files()[name])) for name in ("index.html", "app.js", "app.css")) <= 60_000
+def test_an_error_is_one_line(tmp_path: Path, main: Main) -> None:
+    code, output, errors = main("demo", str(tmp_path))
+    assert (code, output) == (2, "")
+    assert errors.startswith(f"retvec-lite: error: No .tflite file in {tmp_path}. ")
+    assert errors.count("\n") == 1
