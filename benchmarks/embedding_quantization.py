@@ -17,12 +17,12 @@ import numpy as np
 from common import RESULTS, markdown_table, read_results, write_results
 from rich.console import Console
 
-from retvec_lite.model.grid import FloatMatrix, snap
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.model.grid import snap
 from retvec_lite.model.weight_files import Embedding, load_embedding
 from retvec_lite.pretraining.model import NetworkSettings, Schedule, build_model
 from retvec_lite.pretraining.pretrain import PretrainSettings, measure, pretrain
 from retvec_lite.pretraining.retrieval import RetrievalTask, wordfreq_tasks
-from retvec_lite.pretraining.unicode_tables import Int32Array
 from retvec_lite.pretraining.words import WordList, load_wordfreq
 
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
@@ -43,7 +43,7 @@ TRAINED: Final[Mapping[str, NetworkSettings | None]] = {
 ALL: Final = ("float, as given", *ROUNDED, *TRAINED)
 
 
-def embedder(embedding: Embedding) -> Callable[[Int32Array], FloatMatrix]:
+def embedder(embedding: Embedding) -> Callable[[Ints], Floats]:
     """A fast function from words to their embeddings."""
     model = build_model(Schedule(1, 0, 1e-3, 1e-3, muon=False), 0, NetworkSettings(learned_clipping=False))
     model.load(embedding)
@@ -75,9 +75,7 @@ def trained(embedding: Embedding, network: NetworkSettings | None, steps: int, w
         return load_embedding(out)
 
 
-def judge(
-    embedding: Embedding, given: Callable[[Int32Array], FloatMatrix], tasks: Iterable[RetrievalTask]
-) -> dict[str, float]:
+def judge(embedding: Embedding, given: Callable[[Ints], Floats], tasks: Iterable[RetrievalTask]) -> dict[str, float]:
     """Right word found, and the mean cosine to the embedding that was given."""
     tasks = list(tasks)
     embed = embedder(embedding)

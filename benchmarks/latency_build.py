@@ -21,7 +21,7 @@ from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.editing import find_signature, find_tensor, pack, schema, unpack
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
-from retvec_lite.model.weight_files import Classifier, load_default_embedding
+from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.runtime import artifact as artifacts
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.interpreters import silent_standard_error
@@ -84,14 +84,14 @@ def ladder_file(folder: Path, slots: Sequence[int], recipe: str) -> Path:
     return folder / f"{'-'.join(map(str, ('slots', *slots)))}-{recipe}.tflite"
 
 
-def untrained(head: HeadSpec, slots: int) -> Classifier:
+def untrained(head: HeadSpec, slots: int) -> TrainedModel:
     """A classifier on the embedding that ships, its head fresh."""
     config = EncoderConfig(max_chars=slots * CHARS_PER_SLOT, max_words=slots)
     labels = tuple(f"label {number}" for number in range(LABELS))
     embedding = load_default_embedding()
     weights = head.initial_weights(np.random.default_rng(0), embedding.dimension, len(labels), slots)
     about = {"name": embedding.name, "card": {"note": "the embedding that ships"}}
-    return Classifier(config, head, labels, {**embedding.weights, **weights}, about, {"note": "not trained"})
+    return TrainedModel(config, head, labels, {**embedding.weights, **weights}, about, {"note": "not trained"})
 
 
 def without_encoder(model: bytes) -> bytes:

@@ -61,7 +61,7 @@ def make_interpreter(runtime: str, file: str, threads: int) -> Any:
 
 
 @functools.cache
-def load_classifier(file: str, threads: int, runtime: str) -> Any:
+def load_trained_model(file: str, threads: int, runtime: str) -> Any:
     """A `TextClassifier` with one worker, the same for texts of every length."""
     from retvec_lite.runtime.text_classifier import TextClassifier
 
@@ -86,7 +86,7 @@ def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int
         model = fasttext.load_model(file)
         return lambda: model.predict(text)
     if kind == "classifier":
-        classifier = load_classifier(file, threads, runtime)
+        classifier = load_trained_model(file, threads, runtime)
         return lambda: classifier.probabilities(text)
     interpreter = make_interpreter(runtime, file, threads)
     if kind == "signature":

@@ -83,7 +83,7 @@ def build_file(path: Path, embedding: str) -> None:
     from retvec_lite.converters.recipes import find_recipe
     from retvec_lite.converters.tflite.quantize import quantize
     from retvec_lite.model.heads import PoolHead
-    from retvec_lite.model.weight_files import Classifier
+    from retvec_lite.model.weight_files import TrainedModel
     from retvec_lite.training.trainer import choose_embedding
 
     chosen = choose_embedding(embedding)
@@ -91,7 +91,9 @@ def build_file(path: Path, embedding: str) -> None:
     labels = tuple(f"intent {number}" for number in range(60))
     head, config = PoolHead(), EncoderConfig(max_chars=CHARS, max_words=SLOTS, word_length=chosen.word_length)
     weights = head.initial_weights(np.random.default_rng(0), chosen.dimension, len(labels), SLOTS)
-    classifier = Classifier(config, head, labels, {**chosen.weights, **weights}, {"name": chosen.name, "card": {}}, {})
+    classifier = TrainedModel(
+        config, head, labels, {**chosen.weights, **weights}, {"name": chosen.name, "card": {}}, {}
+    )
     recipe = find_recipe("int8")
     model = quantize(convert(classifier), recipe.name)
     path.write_bytes(package(model, classifier, recipe, dict([recipe.oldest_runtime])))

@@ -188,9 +188,9 @@ def export_files(folder: Path, recipes: Sequence[str]) -> dict[str, Path]:
         from retvec_lite.converters.export import convert, package
         from retvec_lite.converters.recipes import find_recipe
         from retvec_lite.converters.tflite.quantize import quantize
-        from retvec_lite.model.weight_files import load_classifier
+        from retvec_lite.model.weight_files import load_trained_model
 
-        classifier = load_classifier(folder)
+        classifier = load_trained_model(folder)
         model = convert(classifier)
         for recipe in map(find_recipe, missing):
             data = package(quantize(model, recipe.name), classifier, recipe, dict([recipe.oldest_runtime]))

@@ -19,6 +19,7 @@ import tensorflow as tf
 from baselines import VECTORIZERS, FastTextVectors, Vectorizer, eight_bit_rows, row_scales, words_of
 from data_sets import Task
 
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters.tflite.convert import Entry, to_tflite
 from retvec_lite.converters.tflite.fused_lstm import fused_lstm
 from retvec_lite.converters.tflite.quantize import quantize
@@ -32,9 +33,8 @@ from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_e
 from retvec_lite.training.copies import augmented_copies
 from retvec_lite.training.epochs import Examples, HeldOut, Report, run_epochs, schedule_for
 from retvec_lite.training.fit import VALIDATION_RATES
-from retvec_lite.training.network import Array, Network, class_weights
+from retvec_lite.training.network import Network, class_weights
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.texts import Ids
 
 TABLE: Final = "embedding/table"
 _BATCH: Final = 256
@@ -44,7 +44,7 @@ _MOST_SLOTS: Final = 256
 class TableNetwork(Network):
     """`Network` with a trained table in the place of the word embedding."""
 
-    def __init__(self, head: HeadSpec, weights: Mapping[str, Array], *arguments: Any, **settings: Any) -> None:
+    def __init__(self, head: HeadSpec, weights: Mapping[str, Floats], *arguments: Any, **settings: Any) -> None:
         rows = np.arange(len(weights[TABLE]), dtype=np.int32)[:, None]
         super().__init__(head, weights, None, rows, *arguments, **settings)
 
@@ -70,7 +70,7 @@ class TableClassifier:
     labels: tuple[str, ...]
     head: HeadSpec
     max_words: int
-    weights: Mapping[str, Array]
+    weights: Mapping[str, Floats]
     vectorizer: Vectorizer | FastTextVectors
 
     @functools.cached_property
@@ -83,7 +83,7 @@ class TableClassifier:
 
         return tf.function(answer, jit_compile=True, autograph=False)
 
-    def probabilities(self, texts: Sequence[str]) -> Array:
+    def probabilities(self, texts: Sequence[str]) -> Floats:
         """float32 `[texts, classes]`."""
         found = np.zeros((len(texts), len(self.labels)), np.float32)
         for start in range(0, len(texts), _BATCH):
@@ -94,7 +94,7 @@ class TableClassifier:
             found[start : start + len(chunk)] = self._answer(embeddings, mask).numpy()[: len(chunk)]
         return found
 
-    def _embed(self, texts: Sequence[str], size: int) -> tuple[Array, Array]:
+    def _embed(self, texts: Sequence[str], size: int) -> tuple[Floats, Floats]:
         mask = np.zeros((size, self.max_words), np.float32)
         if isinstance(self.vectorizer, FastTextVectors):
             embeddings = np.zeros((size, self.max_words, self.vectorizer.dimension), np.float32)
@@ -258,7 +258,7 @@ def slots_for(tokens: Sequence[Sequence[int]]) -> int:
     return min(max(8, -(-int(longest) // 8) * 8), _MOST_SLOTS)
 
 
-def padded(tokens: Sequence[Sequence[int]], slots: int) -> Ids:
+def padded(tokens: Sequence[Sequence[int]], slots: int) -> Ints:
     """int32 `[texts, slots]`: cut, or filled up with 0, the empty slot."""
     ids = np.zeros((len(tokens), slots), np.int32)
     for row, found in zip(ids, tokens, strict=True):
