@@ -77,14 +77,14 @@ def run(args: argparse.Namespace) -> int:
 
     load_tensorflow()
 
-    from retvec_lite.cli.progress import progress
+    from retvec_lite.progress import watched
     from retvec_lite.cli.train_report import print_report, training_json
     from retvec_lite.training.trainer import choose_embedding, train
 
     embedding = choose_embedding(args.embedding)
     require_room(args.out, _ROOM)
     with atomic_directory(args.out, force=args.force, owned=OUTPUT_FILES) as folder:
-        with progress() as report:
+        with watched(True) as report:
             trained = train(
                 dataset,
                 held_out if isinstance(validation, Path) else validation,
