@@ -243,11 +243,11 @@ def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[s
 
 
 def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
-    from retvec_lite.cli.progress import progress
+    from retvec_lite.progress import watched
     from retvec_lite.training.trainer import choose_embedding, train
 
     fine_tune = system == TUNED
-    with progress() as report:
+    with watched(True) as report:
         trained = train(
             task.training,
             task.validation,
@@ -271,7 +271,7 @@ def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) ->
 def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
     from table_network import same_label_in_file, train_table
 
-    from retvec_lite.cli.progress import progress
+    from retvec_lite.progress import watched
     from retvec_lite.training.copies import augmented_copies
 
     kind, size = TABLES[system]
@@ -282,7 +282,7 @@ def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -
         vectorizer: Any = FastTextVectors.learn(texts, size)
     else:
         vectorizer = VECTORIZERS[kind].learn(task.training.texts, size)
-    with progress() as report:
+    with watched(True) as report:
         classifier = train_table(task, kind, vectorizer, head, size.dimension, settings, report)
     used = classifier.save(folder, kind)
     agreement = same_label_in_file(classifier, folder, task.validation.texts[:100])

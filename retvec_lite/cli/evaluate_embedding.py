@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     embeddings = [load_embedding(path) for path in paths]
     pairs = read_dataset(args.misspellings) if args.misspellings else None
 
-    from retvec_lite.cli.progress import progress
+    from retvec_lite.progress import watched
     from retvec_lite.pretraining.evaluation_report import print_tables
     from retvec_lite.pretraining.measures import Measured
     from retvec_lite.pretraining.projector import projector_files
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
             folders.enter_context(atomic_directory(folder, force=args.force, owned=owned)) if folder else None
             for folder, owned in ((args.out, REPORT_FILES), (args.projector, PROJECTOR_FILES))
         )
-        with progress() as report:
+        with watched(True) as report:
             tasks, skipped = _collect(sources, args, report)
             results = _score(files, tasks, human, report)
         if out:

@@ -18,7 +18,7 @@ from modeling_cases import random_classifier
 from tiny_data import tiny_dataset
 
 from retvec_lite import __main__ as cli
-from retvec_lite.cli import progress as progress_module
+from retvec_lite import progress as progress_module
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.training import trainer as train_module
