@@ -17,7 +17,7 @@ from retvec_lite.converters.parity.matching import SMALLEST, match_weights
 from retvec_lite.converters.parity.oracle import Oracle, Sample
 from retvec_lite.converters.parity.signatures import SignatureExam
 from retvec_lite.converters.parity.stages import STAGES, Stages, checked, place
-from retvec_lite.converters.recipes import Recipe
+from retvec_lite.converters.recipes import RECIPES, Recipe
 from retvec_lite.converters.tflite.editing import promote_outputs
 from retvec_lite.converters.tflite.reading import Model, read_model
 from retvec_lite.errors import RetvecLiteError
@@ -33,9 +33,9 @@ _STAGE_TEXTS: Final = 100
 _CHUNK_WORDS: Final = 16_384
 """Word slots whose stages are held at once: 27 MB of bits and 17 MB of embedding with the default sizes."""
 
-WEIGHT_BOUNDS: Final[Mapping[str, float]] = {"float32": 0.0, "float16": 2**-10, "int8": 0.01, "int4": 0.45}
-"""Largest rounding error of a weight as a share of its tensor's largest: half a step of 10 mantissa bits, half of 1/127 and
-some room for a grid that was recognized; in four bits the best clipping may cost the largest weight 0.4 of itself."""
+WEIGHT_BOUNDS: Final = {
+    recipe.weights: recipe.weight_bound for recipe in RECIPES.values()
+}  # until coreml.py uses recipes
 
 
 class Examiner:
@@ -92,7 +92,7 @@ class Examiner:
         for name, weights in self.classifier.weights.items():
             off = np.abs(own[name] - weights) / magnitude(weights)
             differences.append(Difference(name, float(off.max()), f"at {place(off)}"))
-        return own, bounded("weights", "file", differences, WEIGHT_BOUNDS[recipe.weights])
+        return own, bounded("weights", "file", differences, recipe.weight_bound)
 
     def _require_shared(self, model: Model, signature: Signature, own: Mapping[str, Floats]) -> None:
         """Make sure that another signature computes with the very weights of `classify`, of which it may need a part."""

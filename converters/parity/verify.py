@@ -20,7 +20,7 @@ from retvec_lite.converters.parity.golden import check_golden, golden_bytes
 from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.parity.tflite import Examiner
 from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
-from retvec_lite.converters.tflite.ops import LITERT_ONLY, check_operators
+from retvec_lite.converters.tflite.ops import check_operators
 from retvec_lite.converters.tflite.reading import read_model
 from retvec_lite.data.dataset import Dataset, read_dataset, starter_file
 from retvec_lite.errors import RetvecLiteError
@@ -32,9 +32,6 @@ REFERENCE_NAME: Final = "reference.safetensors"
 LABELS_NAME: Final = "labels.txt"
 GOLDEN_NAME: Final = "golden.json"
 REPORT_NAME: Final = "report.json"
-
-SIZE_LIMIT: Final = 999_999
-"""Bytes of an artifact with integer weights: below 1 MB."""
 
 STARTER_TEXTS: Final = 300
 DATA_TEXTS: Final = 500
@@ -204,8 +201,8 @@ def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) ->
     except RetvecLiteError as error:
         return ArtifactResult(file.name, recipe.name if recipe else None, size, problem=str(error)), None
     checks = [weights]
-    if recipe.weights.startswith("int"):
-        checks.append(Check("size", "file", size, SIZE_LIMIT))
+    if recipe.size_limit is not None:
+        checks.append(Check("size", "file", size, recipe.size_limit))
     oracle = Oracle(examiner.classifier, own, eight_bit=recipe.dynamic)
     results = tuple(
         examiner.examine(artifact, recipe, oracle, runtime, version) for runtime, version in runtimes.items()
@@ -300,9 +297,8 @@ def _check_origin(artifact: Artifact, recipe: Recipe, classifier: TrainedModel) 
         ("encoder config", artifact.config.to_dict(), classifier.encoder.to_dict()),
         ("head", artifact.metadata.get("head"), classifier.head.name),
     )
-    newer = LITERT_ONLY if recipe.oldest_runtime[0] == "ai-edge-litert" else None
     model = read_model(artifact.model)
-    check_operators(model, newer)
+    check_operators(model, recipe.newer_operators)
     listed, found = list(artifact.signatures), signatures_of(model)
     if listed != found:
         raise RetvecLiteError(

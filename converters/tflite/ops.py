@@ -94,9 +94,6 @@ FULLY_CONNECTED ends at 9, not at the registered 10, and the convolutions at 6, 
 kernel, which no recipe uses.
 """
 
-LITERT_ONLY: Final[Mapping[str, int]] = {"FULLY_CONNECTED": 12, "DEQUANTIZE": 6}
-"""Newer versions that recipes for current LiteRT alone may use: per-channel dynamic int8, and int4 weights."""
-
 _NAMES: Final = {builtin.code: name for name, builtin in ALLOWED.items()}
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import Recipe, find_recipe
 from retvec_lite.converters.tflite.editing import add_buffer, name_of, pack, schema, unpack
-from retvec_lite.converters.tflite.ops import ALLOWED, LITERT_ONLY, check_operators
+from retvec_lite.converters.tflite.ops import ALLOWED, check_operators
 from retvec_lite.converters.tflite.reading import read_model
 
 _FULLY_CONNECTED: Final = ALLOWED["FULLY_CONNECTED"].code
@@ -81,7 +81,7 @@ def quantize(model: bytes, recipe: str) -> bytes:
     for graph, parsed in zip(edited.subgraphs, read_model(model).graphs, strict=True):
         _Network(edited, graph, chosen, matrices).rewrite(parsed.behind(parsed.index("bits")))
     quantized = pack(edited)
-    check_operators(read_model(quantized), LITERT_ONLY if chosen.oldest_runtime[0] == "ai-edge-litert" else None)
+    check_operators(read_model(quantized), chosen.newer_operators)
     return quantized
 
 

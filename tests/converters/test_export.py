@@ -14,6 +14,7 @@ from exported import EVERY_RECIPE, ORDERS, exports, texts_csv
 from retvec_lite.__main__ import main
 from retvec_lite.cli import export as export_command
 from retvec_lite.converters import export as export_module
+from retvec_lite.converters import recipes
 from retvec_lite.converters.export import OWNED, export
 from retvec_lite.converters.parity import tflite as parity
 from retvec_lite.converters.parity import verify
@@ -193,7 +194,7 @@ def leftovers(source: Path) -> list[str]:
 
 @pytest.mark.usefixtures("converted")
 def test_a_file_that_is_too_large_fails_and_leaves_nothing(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "SIZE_LIMIT", 50_000)
+    monkeypatch.setattr(recipes, "SIZE_LIMIT", 50_000)
     with pytest.raises(
         RetvecLiteError, match=r"classifier-int8\.tflite to have size <= 50,000, received .*smaller head"
     ):

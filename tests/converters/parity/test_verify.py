@@ -265,7 +265,7 @@ def change_the_bits(dist: Path) -> None:
         (name_no_tensors, "Expected the metadata to name the tensors words, bits, embedding"),
         (swap_labels_inside, "Expected the labels of reference.safetensors"),
         (call_it_another_recipe, "Expected the recipe int8 as classifier-int8.tflite"),
-        (claim_an_unknown_recipe, "Expected a recipe out of"),
+        (claim_an_unknown_recipe, "Unknown recipe"),
         (claim_another_head, "Expected the head of reference.safetensors"),
         (change_weights, "weights"),
         (change_scales, "weights"),

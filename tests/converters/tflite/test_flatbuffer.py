@@ -10,8 +10,9 @@ import standin
 from conftest import RUNTIMES, Run
 
 from retvec_lite.converters.parity.matching import match_weights
+from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.editing import pack, promote_outputs, schema, unpack
-from retvec_lite.converters.tflite.ops import ALLOWED, LITERT_ONLY, check_operators, operators
+from retvec_lite.converters.tflite.ops import ALLOWED, check_operators, operators
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.converters.tflite.reading import DTYPES, constant_tensors, read_model, sizes
 from retvec_lite.errors import RetvecLiteError
@@ -54,7 +55,7 @@ def test_allowed_versions_are_known_to_the_runtime(pool: bytes, runtime: str, ru
     """One model that registers every allowed operator at its newest version, and loads."""
     newest = {name: builtin.version for name, builtin in ALLOWED.items()}
     if runtime == "ai-edge-litert":
-        newest |= LITERT_ONLY
+        newest |= RECIPES["int4"].newer_operators
     model = unpack(pool)
     for name, version in newest.items():
         code = schema().OperatorCodeT()
