@@ -1,0 +1,68 @@
+"""Lets the site show pages and pictures from outside docs/ with links that work on GitHub too.
+
+A page whose front matter names a `source`, a path from the repository's root, shows that file. Links are written as
+GitHub needs them, relative to the file they are in. The site keeps links to its own pages and pictures, turns those to other
+files of the repository into links to `repo_url` (or plain text without one), and fails on a link to nothing.
+"""
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+_FRONT_MATTER: Final = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+_FENCED: Final = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+_LINK: Final = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
+
+_shown: dict[str, str] = {}
+"""File of the repository -> the site's file that shows it."""
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Learn which file each page shows, and add the measured pictures."""
+    _shown.clear()
+    for file in files:
+        _shown[f"docs/{file.src_uri}"] = file.src_uri
+    for page in files.documentation_pages():
+        if source := _source(page.content_string):
+            _shown[source] = page.src_uri
+    for picture in sorted((ROOT / "benchmarks/results").glob("*.png")):
+        path = picture.relative_to(ROOT).as_posix()
+        files.append(File(path, str(ROOT), config.site_dir, config.use_directory_urls))
+        _shown[path] = path
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
+    """Show the page's source and mend its links."""
+    here = page.file.src_uri
+    path = page.meta.get("source", f"docs/{here}")
+    if "source" in page.meta:
+        markdown = (ROOT / path).read_text(encoding="utf-8")
+
+    def mended(link: re.Match[str]) -> str:
+        picture, text, address, anchor = link[1], link[2], link[3], link[4] or ""
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), address))
+        if target in _shown:
+            return f"{picture}[{text}]({posixpath.relpath(_shown[target], posixpath.dirname(here) or '.')}{anchor})"
+        if target.startswith("..") or not (ROOT / target).exists():
+            raise PluginError(f"{path} links to {address}, which does not exist.")
+        return f"[{text}]({config.repo_url}/blob/main/{target}{anchor})" if config.repo_url else text
+
+    # Code blocks are no place for links.
+    parts, end = [], 0
+    for code in _FENCED.finditer(markdown):
+        parts += [_LINK.sub(mended, markdown[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*parts, _LINK.sub(mended, markdown[end:])])
+
+
+def _source(page: str) -> str | None:
+    found = _FRONT_MATTER.match(page)
+    return (yaml.safe_load(found[1]) or {}).get("source") if found else None
