@@ -1,7 +1,8 @@
-"""The frozen contract between text and words: what every artifact carries and every runtime checks.
+"""The frozen contract: how text becomes words and bits, in training, in every exported file and on every runtime.
 
-The same text must mean the same words in training, in every exported file and on every runtime. Everything that decides
-this stands in one validated, JSON-serializable object, `EncoderConfig`, together with the pinned character sets below.
+It has three parts: the character tables, `EncoderConfig`, which every artifact carries, and the reference encoder in
+plain NumPy. The reference is written for clarity, not speed. Every other encoder is tested against it, so it shares no
+code with them. docs/contract.md states the rules.
 """
 
 import dataclasses
@@ -14,15 +15,18 @@ import numpy.typing as npt
 
 from retvec_lite.errors import RetvecLiteError
 
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+
 CONTRACT_VERSION: Final = 1
-"""Version of the text-to-words contract. A runtime refuses an artifact that carries another one."""
+"""Version of the text-to-words contract. A runtime refuses artifacts of any other version."""
 
 MAX_CODE_POINT: Final = 0x10FFFF
 REPLACEMENT: Final = 0xFFFD
-"""What stands in for a value that is no Unicode scalar value (Unicode 16, section 3.9, U+FFFD substitution)."""
+"""Replaces every value that is not a Unicode scalar value (Unicode 16, section 3.9, U+FFFD substitution)."""
 
 BITS: Final = 21
-"""Binary digits per code point: 2**21 > 0x10FFFF, so the paper's 24 digits have three that are always zero."""
+"""Binary digits per code point: 2**21 > 0x10FFFF. The paper uses 24 digits, of which three are always zero."""
 
 SEPARATORS: Final[tuple[int, ...]] = (
     *range(0x09, 0x0E),
@@ -37,7 +41,7 @@ SEPARATORS: Final[tuple[int, ...]] = (
     0x205F,
     0x3000,
 )
-"""The 25 code points with the property White_Space (Unicode 16 PropList.txt). U+0000, the padding, separates as well."""
+"""The 25 code points with the property White_Space (Unicode 16, PropList.txt). The padding, U+0000, separates words too."""
 
 INVISIBLE: Final[tuple[int, ...]] = (
     0x00AD,
@@ -49,8 +53,8 @@ INVISIBLE: Final[tuple[int, ...]] = (
     *range(0x2066, 0x206A),
     0xFEFF,
 )
-"""Soft hyphen, zero-width space / non-joiner / joiner, Mongolian vowel separator, word joiner and the invisible operators,
-bidirectional controls (UAX 9), byte order mark: dropped before words are cut, because spam hides words with them."""
+"""Soft hyphen, zero-width space, joiner and non-joiner, Mongolian vowel separator, word joiner, invisible operators,
+bidirectional controls (UAX 9) and byte order mark. Dropped before words are cut, because spam hides words with them."""
 
 HAN_RANGES: Final[tuple[tuple[int, int], ...]] = (
     (0x2E80, 0x2FDF),
@@ -62,7 +66,7 @@ HAN_RANGES: Final[tuple[tuple[int, int], ...]] = (
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
-"""Han (first, last), whole blocks so that unassigned code points of today stay in their script."""
+"""Han, as (first, last). Whole blocks, so that code points assigned later fall into the same class."""
 
 KANA_RANGES: Final[tuple[tuple[int, int], ...]] = (
     (0x3031, 0x3035),
@@ -73,7 +77,7 @@ KANA_RANGES: Final[tuple[tuple[int, int], ...]] = (
     (0xFF66, 0xFF9F),
     (0x1AFF0, 0x1B16F),
 )
-"""Hiragana and Katakana with their marks (first, last); the middle dot U+30FB is punctuation."""
+"""Hiragana and Katakana with their marks, as (first, last). The middle dot, U+30FB, is punctuation."""
 
 SEA_RANGES: Final[tuple[tuple[int, int], ...]] = (
     (0x0E00, 0x0EFF),
@@ -83,22 +87,21 @@ SEA_RANGES: Final[tuple[tuple[int, int], ...]] = (
     (0xA9E0, 0xA9FF),
     (0xAA60, 0xAA7F),
 )
-"""Thai, Lao, Myanmar and Khmer (first, last): the South-East Asian scripts written without spaces between words."""
-
+"""Thai, Lao, Myanmar and Khmer, as (first, last): South-East Asian scripts without spaces between words."""
 
 UNSPACED: Final[Mapping[str, tuple[tuple[int, int], ...]]] = {
     "han_piece": HAN_RANGES,
     "kana_piece": KANA_RANGES,
     "sea_piece": SEA_RANGES,
 }
-"""The classes of unspaced scripts: the field of `EncoderConfig` that says how each is cut, and its code points."""
+"""Scripts without spaces between words: the field of `EncoderConfig` that sets how each is cut -> its code points."""
 
 
 class Piece(NamedTuple):
-    """How a run of an unspaced script is cut: pieces of `length` code points, a new one every `step` of them.
+    """How a run of an unspaced script is cut: pieces of `length` code points, one starting every `step` code points.
 
-    `step == length` cuts the run into neighbours; `step < length` makes pieces overlap. A piece that would bring no code
-    point that an earlier piece of its run has not shown is not made, so `Piece(2, 1)` gives n - 1 pairs for n > 1.
+    Pieces overlap when `step < length`. A piece that adds no new code point of its run is left out, so `Piece(2, 1)`
+    cuts n > 1 code points into n - 1 pairs.
     """
 
     length: int
@@ -107,21 +110,29 @@ class Piece(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
-    """From code points to words (contract, section 1.1 of the design). Immutable, validated, exact JSON round trip.
+    """The parameters of the contract. Immutable, validated, with an exact JSON round trip.
 
     Attributes:
-        max_chars: length N of the int32 code-point input; longer texts are cut, shorter ones zero-padded.
-        max_words: word slots W; what does not fit is not encoded.
-        word_length: code points per slot.
-        overflow: `wrap` continues a longer word in the next slot, `truncate` drops its rest (the paper's rule).
+        max_chars: code points of the input, 1 to 65536; longer texts are cut, shorter ones padded with zeros.
+        max_words: word slots, 1 to 4096; the words after them are not encoded.
+        word_length: code points per slot, 1 to 64.
+        overflow: what happens to a longer word: `wrap` continues it in the next slot, `truncate` cuts it (the paper's rule).
         drop_invisible: drop the code points of `INVISIBLE` before words are cut.
-        han_piece: how runs of Han are cut; None treats them like every other script.
+        han_piece: how runs of Han are cut; None treats Han like a spaced script.
         kana_piece: the same for Hiragana and Katakana.
         sea_piece: the same for Thai, Lao, Khmer and Myanmar.
-        contract_version: `CONTRACT_VERSION` of the code that wrote the object.
+        contract_version: `CONTRACT_VERSION` of the code that created the object.
 
     Raises:
-        RetvecLiteError: on construction, for a value out of range or an unknown contract version.
+        RetvecLiteError: on construction, for a value out of range or another contract version.
+
+    Example:
+        >>> from retvec_lite import EncoderConfig
+        >>> config = EncoderConfig(max_words=32)
+        >>> config.max_chars, config.max_words
+        (512, 32)
+        >>> EncoderConfig.from_json(config.to_json()) == config
+        True
     """
 
     max_chars: int = 512
@@ -139,11 +150,11 @@ class EncoderConfig:
         for name, low, high in (("max_chars", 1, 65536), ("max_words", 1, 4096), ("word_length", 1, 64)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise RetvecLiteError(f"Expected {name} to be an integer from {low} to {high}, received {value!r}.")
+                raise RetvecLiteError(f"{name} must be an integer from {low} to {high}, not {value!r}.")
         if self.overflow not in ("wrap", "truncate"):
-            raise RetvecLiteError(f"Expected overflow to be 'wrap' or 'truncate', received {self.overflow!r}.")
+            raise RetvecLiteError(f"overflow must be 'wrap' or 'truncate', not {self.overflow!r}.")
         if not isinstance(self.drop_invisible, bool):
-            raise RetvecLiteError(f"Expected drop_invisible to be true or false, received {self.drop_invisible!r}.")
+            raise RetvecLiteError(f"drop_invisible must be true or false, not {self.drop_invisible!r}.")
         for name in UNSPACED:
             piece = getattr(self, name)
             if piece is None:
@@ -155,36 +166,35 @@ class EncoderConfig:
                 and 1 <= piece[1] <= piece[0] <= self.word_length
             ):
                 raise RetvecLiteError(
-                    f"Expected {name} to be null or [length, step] with 1 <= step <= length <= word_length "
-                    f"({self.word_length}), received {piece!r}."
+                    f"{name} must be null or [length, step] with 1 <= step <= length <= {self.word_length} (word_length), "
+                    f"not {piece!r}."
                 )
             object.__setattr__(self, name, Piece(*piece))
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON-ready values; `from_dict` gives back an equal object."""
+        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object."""
         fields = dataclasses.asdict(self)
         for name in UNSPACED:
             fields[name] = None if fields[name] is None else list(fields[name])
         return fields
 
     def to_json(self) -> str:
-        """One line of JSON with sorted keys, the same bytes for equal objects."""
+        """Return one line of JSON with sorted keys: the same bytes for equal objects."""
         return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "EncoderConfig":
-        """Rebuild from `to_dict`'s values.
+        """Rebuild a config from the values of `to_dict`.
 
         Raises:
             RetvecLiteError: for a missing or unknown field, a bad value, or another contract version.
         """
         _check_version(fields.get("contract_version"))
-        expected = {field.name for field in dataclasses.fields(cls)}
-        if set(fields) != expected:
-            raise RetvecLiteError(
-                f"Expected the encoder config to have the fields {', '.join(sorted(expected))}, "
-                f"received {', '.join(sorted(fields))}."
-            )
+        names = {field.name for field in dataclasses.fields(cls)}
+        if missing := sorted(names - set(fields)):
+            raise RetvecLiteError(f"The encoder config lacks {', '.join(missing)}.")
+        if unknown := sorted(set(fields) - names):
+            raise RetvecLiteError(f"The encoder config has unknown fields: {', '.join(unknown)}.")
         values = dict(fields)
         for name in UNSPACED:
             if isinstance(values[name], list):
@@ -193,34 +203,38 @@ class EncoderConfig:
 
     @classmethod
     def from_json(cls, text: str) -> "EncoderConfig":
-        """Rebuild from `to_json`'s text; raises RetvecLiteError like `from_dict`, and for text that is no JSON object."""
+        """Rebuild a config from the text of `to_json`.
+
+        Raises:
+            RetvecLiteError: like `from_dict`, and for text that is not a JSON object.
+        """
         try:
             fields = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise RetvecLiteError(f"Expected the encoder config as a JSON object, received {text[:80]!r}.") from error
+            raise RetvecLiteError(f"The encoder config is not a JSON object: {text[:80]!r}.") from error
         if not isinstance(fields, dict):
-            raise RetvecLiteError(f"Expected the encoder config as a JSON object, received {text[:80]!r}.")
+            raise RetvecLiteError(f"The encoder config is not a JSON object: {text[:80]!r}.")
         return cls.from_dict(fields)
 
 
 def _check_version(version: object) -> None:
-    # True and 1.0 equal 1 in Python, and nowhere else.
+    # In Python, True and 1.0 equal 1; readers in other languages may disagree.
     if type(version) is not int or version != CONTRACT_VERSION:
         raise RetvecLiteError(
-            f"Expected contract version {CONTRACT_VERSION}, received {version!r}: "
-            "use the retvec-lite release that wrote the file, or export it again."
+            f"The contract version is {version!r}, but this retvec-lite reads version {CONTRACT_VERSION} only. "
+            "Use the release that wrote the file, or export it again."
         )
 
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int32]
 
 _SEPARATING = frozenset((0, *SEPARATORS))
 _DROPPED = frozenset(INVISIBLE)
 
 
 def codepoints(text: str, max_chars: int) -> Ints:
-    """What an app feeds the model: `text`'s code points, cut or zero-padded, int32 `[max_chars]`."""
+    """Return the code points of a text, cut or zero-padded: int32 `[max_chars]`.
+
+    The reference for what an app passes to a model; `runtime.texts.codepoint_rows` is the fast version.
+    """
     padded = np.zeros(max_chars, np.int32)
     values = [ord(char) for char in text[:max_chars]]
     padded[: len(values)] = values
@@ -228,14 +242,14 @@ def codepoints(text: str, max_chars: int) -> Ints:
 
 
 def words(values: Sequence[int] | Ints, config: EncoderConfig) -> Ints:
-    """Contract rules 1 to 5: the word slots of one text.
+    """Cut one text into word slots: rules 1 to 5 of the contract.
 
     Args:
         values: code points, any int32 values, shape `[config.max_chars]`.
-        config: the contract's parameters.
+        config: the parameters of the contract.
 
     Returns:
-        int32 `[max_words, word_length]`, zero-padded; a slot is empty exactly when its first code point is 0.
+        int32 `[max_words, word_length]`, zero-padded. A slot is empty exactly when its first code point is 0.
     """
     slots = np.zeros((config.max_words, config.word_length), np.int32)
     for index, piece in enumerate(_pieces([int(value) for value in values], config)[: config.max_words]):
@@ -244,12 +258,12 @@ def words(values: Sequence[int] | Ints, config: EncoderConfig) -> Ints:
 
 
 def count_pieces(values: Sequence[int], config: EncoderConfig) -> int:
-    """How many word slots a text asks for, before `max_words` cuts it."""
+    """Return how many word slots a text needs, which may be more than `max_words`."""
     return len(_pieces(list(values), config))
 
 
 def bits(slots: Ints) -> Floats:
-    """Contract rule 6: every code point as its 21 binary digits, most significant first.
+    """Write every code point as its 21 binary digits, most significant first: rule 6 of the contract.
 
     Args:
         slots: int32 `[words, word_length]`, Unicode scalar values.
@@ -262,7 +276,7 @@ def bits(slots: Ints) -> Floats:
 
 
 def _pieces(values: list[int], config: EncoderConfig) -> list[list[int]]:
-    """Every piece of a text, in order: sanitize, drop, cut into runs of one script, cut runs into pieces."""
+    """Return every piece of a text: sanitize, drop, split into runs of one script, cut the runs."""
     pieces: list[list[int]] = []
     run: list[int] = []
     run_script: str | None = None
@@ -285,7 +299,7 @@ def _sanitize(value: int) -> int:
 
 
 def _script(char: int, config: EncoderConfig) -> str | None:
-    """Which cutting rule a character falls under; None for a separator."""
+    """Return the cutting rule of a character: "spaced", a key of `UNSPACED`, or None for a separator."""
     if char in _SEPARATING:
         return None
     for script, ranges in UNSPACED.items():
@@ -295,6 +309,7 @@ def _script(char: int, config: EncoderConfig) -> str | None:
 
 
 def _cut(run: list[int], script: str | None, config: EncoderConfig) -> list[list[int]]:
+    """Cut a run of one script into pieces."""
     if script is None:
         return []
     if script == "spaced" and config.overflow == "truncate":

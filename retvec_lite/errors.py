@@ -1,8 +1,16 @@
-"""The one exception that users are meant to read."""
+"""The one exception that users should see."""
 
 
 class RetvecLiteError(Exception):
-    """Bad input or a failed operation, told in one sentence: what was expected and what came.
+    """Bad input or a failed operation. The message says what is wrong and how to fix it.
 
-    The command line prints the sentence and exits non-zero without a traceback; anything else that escapes is a bug.
+    The command line prints the message and exits with status 2. Any other exception that reaches a user is a bug.
+
+    Example:
+        >>> from retvec_lite import RetvecLiteError, TextClassifier
+        >>> try:
+        ...     TextClassifier.load("missing.tflite")
+        ... except RetvecLiteError as error:
+        ...     print(error)
+        Cannot read missing.tflite: No such file or directory.
     """

@@ -1,4 +1,4 @@
-"""Writing that never leaves half a file: beside the goal first, then flushed to disk, then renamed into place."""
+"""Write files and folders whole or not at all: write to a temporary name beside the goal, flush to disk, rename."""
 
 import contextlib
 import errno
@@ -13,20 +13,18 @@ from retvec_lite.errors import RetvecLiteError
 
 
 def explain_os_error(error: OSError, path: str | os.PathLike[str]) -> RetvecLiteError:
-    """The one sentence for an operating-system error on `path`: a full disk, no permission, a file in the way."""
+    """Return the error to raise when writing `path` failed: full disk, no permission, a file in the way."""
     name = os.fspath(path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return RetvecLiteError(
-            f"Expected room on the disk to write {name}, received: {error.strerror}; nothing was left."
-        )
-    return RetvecLiteError(f"Expected to be able to write {name}, received: {error.strerror or error}.")
+        return RetvecLiteError(f"No room to write {name}: {error.strerror}. Free some space; no partial file is left.")
+    return RetvecLiteError(f"Cannot write {name}: {error.strerror or error}.")
 
 
 def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
-    """Stop before any work is done when `path` is already there; an empty directory does not count.
+    """Refuse an output path that already exists, before any work is done. An empty folder is accepted.
 
     Raises:
-        RetvecLiteError: when something is there and `force` is off.
+        RetvecLiteError: when `path` exists and `force` is off.
     """
     goal = Path(path)
     if force or not os.path.lexists(goal):
@@ -36,20 +34,18 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
             return
     except OSError as error:
         raise explain_os_error(error, path) from error
-    raise RetvecLiteError(
-        f"Expected {goal} not to exist, but it does: choose another name or pass --force to replace it."
-    )
+    raise RetvecLiteError(f"{goal} already exists. Choose another name, or replace it with --force.")
 
 
 def require_room(path: str | os.PathLike[str], needed: int) -> None:
-    """Stop before long work whose result would not fit on the disk.
+    """Check the free disk space before long work.
 
     Args:
-        path: what will be written; it and its parents need not exist.
+        path: the future output; it and its parents need not exist.
         needed: bytes.
 
     Raises:
-        RetvecLiteError: when the disk has less room than that.
+        RetvecLiteError: when the disk has less free space.
     """
     place = Path(os.path.realpath(path))
     while not place.exists() and place != place.parent:
@@ -59,37 +55,22 @@ def require_room(path: str | os.PathLike[str], needed: int) -> None:
     except OSError as error:
         raise explain_os_error(error, path) from error
     if free < needed:
-        raise RetvecLiteError(f"Expected room for {needed:,} bytes on the disk to write {path}, received {free:,}.")
-
-
-def _beside(goal: Path) -> Path:
-    return goal.with_name(f".{goal.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-
-
-def _flush_directory(path: Path) -> None:
-    """Make renames inside `path` survive a power cut, where the platform can open a directory (Windows cannot)."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        raise RetvecLiteError(f"Not enough disk space for {path}: {needed:,} bytes needed, {free:,} free.")
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file whole or not at all, replacing what is there (call `refuse_existing` first where that matters).
+    """Write a file whole or not at all. Replaces an existing file; call `refuse_existing` first to prevent that.
 
-    Missing parent directories are made. A symbolic link is followed, so that the file it names is replaced.
+    Creates missing parent folders. Follows a symbolic link and replaces its target.
 
     Raises:
-        RetvecLiteError: when the place cannot be written, the disk is full, or `path` is no regular file.
+        RetvecLiteError: when the file cannot be written, the disk is full, or `path` is not a regular file.
     """
     goal = Path(os.path.realpath(path))
     temporary = _beside(goal)
     try:
         if goal.exists() and not goal.is_file():
-            raise RetvecLiteError(f"Expected {path} to be a regular file or not to exist, received something else.")
+            raise RetvecLiteError(f"{path} exists and is not a regular file. Choose another name.")
         goal.parent.mkdir(parents=True, exist_ok=True)
         try:
             with open(temporary, "xb") as file:
@@ -109,18 +90,18 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
 
 @contextlib.contextmanager
 def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned: Sequence[str] = ()) -> Iterator[Path]:
-    """Fill a directory whole or not at all: yields an empty one beside `path` that takes its place on success.
+    """Write a folder whole or not at all. Yields an empty temporary folder, which replaces `path` on success.
 
-    On any exception, Ctrl-C included, the new directory is removed and the old one is still there.
+    On any exception, including Ctrl-C, removes the temporary folder and leaves `path` unchanged.
 
     Args:
-        path: the directory to make; an empty one may be there already.
-        force: replace what is there, as long as it holds nothing but what this command writes itself.
-        owned: the name patterns (`*.tflite`) of what the command writes, all that `force` may replace.
+        path: the folder to write; it may exist when it is empty.
+        force: replace an existing folder that contains `owned` files only.
+        owned: name patterns (such as `*.tflite`) of the files that the command writes and `force` may replace.
 
     Raises:
-        RetvecLiteError: for an existing directory without `force`, one with files that are not `owned`, a place that
-            cannot be written, a full disk.
+        RetvecLiteError: for an existing folder without `force`, a folder with files that are not `owned`, a path that
+            cannot be written, or a full disk.
     """
     goal = Path(os.path.realpath(path))
     refuse_existing(goal, force)
@@ -140,10 +121,29 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
             shutil.rmtree(retired, ignore_errors=True)
 
 
+def _refuse_foreign(goal: Path, owned: Sequence[str]) -> None:
+    """Refuse to replace a folder that contains anything but `owned` files."""
+    if not goal.exists():
+        return
+    if not goal.is_dir():
+        raise RetvecLiteError(f"{goal} is a file, not a folder. Choose another name.")
+    if Path.cwd() == goal or goal in Path.cwd().parents:
+        raise RetvecLiteError(f"{goal} contains the current folder and cannot be replaced. Choose another folder.")
+    try:
+        names = sorted(entry.name for entry in goal.iterdir())
+    except OSError as error:
+        raise explain_os_error(error, goal) from error
+    for name in names:
+        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in owned):
+            raise RetvecLiteError(
+                f"{goal} contains {name}, which this command did not write. Move it away or choose another folder."
+            )
+
+
 def _move_into_place(temporary: Path, goal: Path, retired: Path) -> None:
     try:
         _flush_tree(temporary)
-        # A directory cannot be renamed over a full one: the old one steps aside, and back if anything stops us.
+        # A folder cannot be renamed over a full one: move the old one aside, and back if anything fails.
         try:
             if goal.exists():
                 os.rename(goal, retired)
@@ -157,27 +157,26 @@ def _move_into_place(temporary: Path, goal: Path, retired: Path) -> None:
         raise explain_os_error(error, goal) from error
 
 
-def _refuse_foreign(goal: Path, owned: Sequence[str]) -> None:
-    if not goal.exists():
-        return
-    if not goal.is_dir():
-        raise RetvecLiteError(f"Expected {goal} to be a directory or not to exist, received a file.")
-    if Path.cwd() == goal or goal in Path.cwd().parents:
-        raise RetvecLiteError(f"Expected an output directory beside the current one, received {goal}, which holds it.")
-    try:
-        names = sorted(entry.name for entry in goal.iterdir())
-    except OSError as error:
-        raise explain_os_error(error, goal) from error
-    for name in names:
-        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in owned):
-            raise RetvecLiteError(
-                f"Expected {goal} to hold nothing but what this command writes, received {name}: move it away first."
-            )
-
-
 def _flush_tree(directory: Path) -> None:
+    """Flush every file of a folder to disk."""
     for folder, _, names in os.walk(directory):
         for name in names:
             with open(os.path.join(folder, name), "r+b") as file:
                 os.fsync(file.fileno())
         _flush_directory(Path(folder))
+
+
+def _beside(goal: Path) -> Path:
+    """Return a new hidden name in the folder of `goal`, so that renaming stays on one disk."""
+    return goal.with_name(f".{goal.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+
+
+def _flush_directory(path: Path) -> None:
+    """Make renames inside `path` survive a power cut. Windows cannot open a folder, so skip it there."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -183,7 +183,7 @@ def test_a_full_disk_is_named(
     before = sorted(tmp_path.iterdir())
     assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR
     message = capsys.readouterr().err
-    assert "room on the disk" in message and "out" in message and "standard streams" not in message
+    assert "No room to write" in message and "out" in message and "standard streams" not in message
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -195,5 +195,5 @@ def test_a_disk_without_room_is_told_before_the_training(
     before = sorted(tmp_path.iterdir())
     assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR
     message = capsys.readouterr().err
-    assert "room for" in message and "received 1,000" in message and str(tmp_path / "out") in message
+    assert "Not enough disk space" in message and "1,000 free" in message and str(tmp_path / "out") in message
     assert sorted(tmp_path.iterdir()) == before

@@ -53,10 +53,10 @@ def test_a_module_may_be_named_itself(project: Path, dist: Path) -> None:
 
 def test_nothing_is_replaced_without_force(project: Path, dist: Path) -> None:
     write_android_assets(dist, "int8", find_android_files(project, ["int8"]))
-    with pytest.raises(RetvecLiteError, match=r"classifier\.tflite not to exist.*--force"):
+    with pytest.raises(RetvecLiteError, match=r"classifier\.tflite already exists.*--force"):
         find_android_files(project, ["float32"])
     (project / "app/src/main/assets/classifier.tflite").unlink()
-    with pytest.raises(RetvecLiteError, match=r"golden\.json not to exist.*--force"):
+    with pytest.raises(RetvecLiteError, match=r"golden\.json already exists.*--force"):
         find_android_files(project, ["float32"])
     write_android_assets(dist, "float32", find_android_files(project, ["float32"], force=True))
     assert (project / "app/src/main/assets/classifier.tflite").read_bytes() == b"model of float32"
@@ -88,6 +88,6 @@ def test_an_export_that_lacks_a_file_changes_nothing(project: Path, dist: Path, 
 def test_a_project_that_cannot_be_written_is_one_sentence(project: Path, dist: Path) -> None:
     files = find_android_files(project, ["int8"])
     (project / "app/src/test").write_text("a file where a folder belongs")
-    with pytest.raises(RetvecLiteError, match=r"Expected to be able to write .*golden\.json"):
+    with pytest.raises(RetvecLiteError, match=r"Cannot write .*golden\.json"):
         write_android_assets(dist, "int8", files)
     assert not files.model.exists()

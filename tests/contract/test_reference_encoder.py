@@ -1,4 +1,4 @@
-"""The oracle against examples worked out by hand: every rule of the contract, the bits, a tiny network."""
+"""The NumPy reference against examples worked out by hand: every rule of the contract, the bits, a tiny network."""
 
 import math
 from statistics import NormalDist
