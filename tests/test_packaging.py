@@ -97,7 +97,7 @@ def test_the_installed_wheel_works_without_the_source_tree(wheel: Path, tmp_path
         archive.extractall(site)
     code = (
         "import retvec_lite, retvec_lite.converters, retvec_lite.cli\n"
-        "from retvec_lite.starter_data import load_starter, starter_file\n"
+        "from retvec_lite.data.dataset import load_starter, starter_file\n"
         "print(retvec_lite.__file__, retvec_lite.converters.__file__, starter_file('test'), sep='\\n')\n"
         "print(len(load_starter('train')), len(load_starter('test')))\n"
     )
@@ -112,7 +112,7 @@ def test_the_installed_wheel_works_without_the_source_tree(wheel: Path, tmp_path
 
 
 def test_the_starter_data_load_from_a_zip_file(wheel: Path, tmp_path: Path) -> None:
-    code = "from retvec_lite.starter_data import load_starter; print(len(load_starter('test')))"
+    code = "from retvec_lite.data.dataset import load_starter; print(len(load_starter('test')))"
     environment = {**os.environ, "PYTHONPATH": str(wheel)}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
@@ -122,7 +122,7 @@ def test_the_starter_data_load_from_a_zip_file(wheel: Path, tmp_path: Path) -> N
 
 def test_the_light_path_imports_neither_tensorflow_nor_a_runtime() -> None:
     code = (
-        "import sys, retvec_lite.cli, retvec_lite.starter_data, retvec_lite.dataset, retvec_lite.runtime\n"
+        "import sys, retvec_lite.cli, retvec_lite.data.dataset, retvec_lite.runtime.text_classifier\n"
         "print([name for name in ('tensorflow', 'keras', 'ai_edge_litert', 'tflite_runtime', 'rich') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -168,5 +168,18 @@ def test_the_lock_names_no_registry_and_hashes_everything() -> None:
 
 
 def test_no_file_of_the_frame_names_this_machine() -> None:
-    for name in ("pyproject.toml", "Makefile", ".ci/run", ".github/workflows/ci.yml", "requirements.lock"):
+    frame = ("pyproject.toml", "Makefile", "mkdocs.yml", ".ci/run", ".pre-commit-config.yaml", "requirements.lock")
+    workflows = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github").rglob("*.yml"))
+    for name in (*frame, *workflows):
         assert not re.search(r"/(?:work|home|root|Users|tmp)/", (ROOT / name).read_text(encoding="utf-8")), name
+
+
+def test_workflows_name_every_action_by_commit() -> None:
+    used = [
+        line.strip()
+        for path in (ROOT / ".github/workflows").glob("*.yml")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert used
+    assert [line for line in used if not re.fullmatch(r"(- )?uses: [\w./-]+@[0-9a-f]{40} # v[\d.]+", line)] == []
