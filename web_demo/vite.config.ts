@@ -3,7 +3,7 @@ import { defineConfig } from "vite";
 
 const TARGET = fileURLToPath(new URL("../retvec_lite/web/", import.meta.url));
 
-// Names without hashes: Python serves these files by name, and puts them into one for --export.
+// No hashes in the names: Python serves these files by name and inlines them for --export.
 export default defineConfig({
   base: "./",
   resolve: {

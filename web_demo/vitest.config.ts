@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     projects: [
       { test: { name: "unit", include: ["tests/*.test.ts"] } },
-      // One browser at a time: some of these tests measure.
+      // One browser at a time: some of these tests measure time.
       {
         test: {
           name: "browser",

@@ -18,36 +18,39 @@ const golden = JSON.parse(readFileSync(join(DIST, "golden.json"), "utf-8")) as G
 const browser = useBrowser();
 
 describe("golden texts", () => {
-  it.each(["float32", "int8", "int4"])("the page answers for %s what Python's golden.json expects", async (recipe) => {
-    const page = await openPlayground(browser());
-    await page.selectOption("#model", { label: `classifier-${recipe}.tflite` });
-    await page.waitForFunction(
-      (name) => document.getElementById("model-note")?.textContent?.includes(`, ${name},`),
-      recipe,
-    );
-    expect(golden.cases.length).toBeGreaterThan(50);
-    const worst = { name: "", difference: 0 };
-    for (const { name, text, codepoints, probabilities } of golden.cases) {
-      const received = await page.evaluate((input) => retvecLite.probabilities(input), text ?? codepoints);
-      const expected = probabilities[recipe] as number[];
-      expect(received.length).toBe(expected.length);
-      received.forEach((value, at) => {
-        const difference = Math.abs(value - (expected[at] as number));
-        if (difference > worst.difference) Object.assign(worst, { name, difference });
-      });
-    }
-    console.log(
-      `${recipe}: largest difference ${worst.difference.toExponential(1)} (${worst.name}), bound ${golden.tolerance[recipe]}`,
-    );
-    expect(worst.difference, worst.name).toBeLessThanOrEqual(golden.tolerance[recipe] as number);
-    expectNoProblems(page);
-    await page.context().close();
-  });
+  it.each(["float32", "int8", "int4"])(
+    "%s: the page gives the probabilities of Python's golden.json",
+    async (recipe) => {
+      const page = await openPlayground(browser());
+      await page.selectOption("#model", { label: `classifier-${recipe}.tflite` });
+      await page.waitForFunction(
+        (name) => document.getElementById("model-note")?.textContent?.includes(`, ${name},`),
+        recipe,
+      );
+      expect(golden.cases.length).toBeGreaterThan(50);
+      const worst = { name: "", difference: 0 };
+      for (const { name, text, codepoints, probabilities } of golden.cases) {
+        const received = await page.evaluate((input) => retvecLite.probabilities(input), text ?? codepoints);
+        const expected = probabilities[recipe] as number[];
+        expect(received.length).toBe(expected.length);
+        received.forEach((value, at) => {
+          const difference = Math.abs(value - (expected[at] as number));
+          if (difference > worst.difference) Object.assign(worst, { name, difference });
+        });
+      }
+      console.log(
+        `${recipe}: largest difference ${worst.difference.toExponential(1)} (${worst.name}), bound ${golden.tolerance[recipe]}`,
+      );
+      expect(worst.difference, worst.name).toBeLessThanOrEqual(golden.tolerance[recipe] as number);
+      expectNoProblems(page);
+      await page.context().close();
+    },
+  );
 
-  it("the bars show these numbers when the texts are typed", async () => {
+  it("the bars show these probabilities when the texts are typed", async () => {
     const page = await openPlayground(browser());
     for (const { name, text, probabilities } of golden.cases) {
-      // A text field ends lines its own way and shows no unpaired surrogates.
+      // A text field changes line ends and replaces unpaired surrogates.
       if (text === null || /\r|\p{Surrogate}/u.test(text) || text === (await page.inputValue("#text"))) continue;
       await type(page, text);
       const shown = await bars(page);

@@ -17,9 +17,9 @@ const EACH = SIZES.flatMap(([name, viewport]) => THEMES.map((colorScheme) => [na
 
 describe("looks", () => {
   it.each(EACH)(
-    "%s, %s: no accessibility fault, nothing wider than the screen; see the pictures",
+    "%s, %s: no accessibility violation, nothing wider than the screen",
     async (name, colorScheme, viewport) => {
-      // Past the page's own policy, which would keep axe out as well.
+      // The page's own policy would block axe.
       const page = await openPlayground(browser(), { viewport, colorScheme, bypassCSP: true });
       const picture = (state: string) =>
         page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}-${state}.png`), fullPage: true });
@@ -55,12 +55,12 @@ describe("looks", () => {
     },
   );
 
-  it.each(SIZES)("%s: nothing jumps while the page loads and while a text is typed", async (_, viewport) => {
+  it.each(SIZES)("%s: the layout does not shift while the page loads or the user types", async (_, viewport) => {
     const context = await browser().newContext({ viewport });
     await context.addInitScript(() => {
       const shifts: number[] = [];
       Object.assign(globalThis, { shifts });
-      // Shifts after input are counted, too: typing must not move the page either.
+      // Count shifts after input too: typing must not move the page.
       new PerformanceObserver((list) => {
         for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value);
       }).observe({ type: "layout-shift", buffered: true });
@@ -78,7 +78,7 @@ describe("looks", () => {
     await context.close();
   });
 
-  it("every control shows a ring when the keyboard reaches it", async () => {
+  it("every control shows a focus ring", async () => {
     const page = await openPlayground(browser());
     const reached: string[] = [];
     await page.locator("body").press("Tab");
@@ -86,7 +86,7 @@ describe("looks", () => {
       const found = await page.evaluate(() => {
         const element = document.activeElement as HTMLElement;
         if (element === document.body) return undefined;
-        // A field that is only there for the keyboard hands its ring to what stands for it.
+        // The label of a visually hidden field shows the ring.
         const shown = element.matches(".hidden, .segments input")
           ? (element.nextElementSibling as HTMLElement)
           : element;
@@ -118,7 +118,7 @@ describe("looks", () => {
     await page.context().close();
   });
 
-  it("forced colours leave bars, slider and the chosen attack to be seen; see the picture", async () => {
+  it("forced colours keep bars, slider and the selected attack visible", async () => {
     const page = await openPlayground(browser(), { forcedColors: "active" });
     await curveAfter(page, async () => {
       await page.fill("#rate", "40");
@@ -145,7 +145,7 @@ describe("looks", () => {
     await page.context().close();
   });
 
-  it("moves nothing for people who asked for less motion", async () => {
+  it("nothing moves for users who prefer reduced motion", async () => {
     const page = await openPlayground(browser(), { reducedMotion: "reduce" });
     const durations = await page
       .locator("#bars li, #bars .fill")

@@ -4,13 +4,13 @@ import { label, URL, useBrowser } from "./playground";
 const browser = useBrowser();
 
 /**
- * What a tensor left behind costs: little for a classification, whose output is short, and 67 kB for an embedding of 64
- * words. tests/classifier.test.ts counts tensors one by one; here the real heaps must not grow.
+ * A leaked tensor costs little for a classification, but 67 kB for an embedding of 64 words. tests/classifier.test.ts
+ * counts tensors one by one; here the real heaps must not grow.
  */
 it("2,000 classifications, and as many texts typed and embedded, do not make the heaps grow", async () => {
   const context = await browser().newContext();
   await context.addInitScript(() => {
-    // Without it, what was forgotten stays: nobody should lean on when a browser collects.
+    // Without it, leaked tensors stay: the page must not depend on garbage collection.
     globalThis.FinalizationRegistry = class {
       register(): void {}
       unregister(): boolean {
@@ -42,7 +42,7 @@ it("2,000 classifications, and as many texts typed and embedded, do not make the
     page.evaluate(async (calls) => {
       const field = document.getElementById("text") as HTMLTextAreaElement;
       for (let call = 0; call < calls; call++) {
-        // Short and long in turn, so that every signature is run.
+        // Alternate short and long texts to run every signature.
         const text = `call ${call} ${"and on ".repeat(call % 40)}`;
         await retvecLite.probabilities(text);
         const before = retvecLite.timing.updates;

@@ -4,7 +4,7 @@ import { alert, bars, drop, expectNoProblems, label, model, openPlayground, type
 const browser = useBrowser();
 const note = "#model-note";
 
-/** The file with one bit of a weight turned over. */
+/** The file with one bit of a weight flipped. */
 function changed(file: Uint8Array): Uint8Array {
   const copy = Buffer.from(file);
   copy[Math.floor(copy.length / 3)] = (copy[Math.floor(copy.length / 3)] as number) ^ 1;
@@ -32,43 +32,43 @@ describe("opening files", () => {
       "a text",
       "notes.txt",
       () => new TextEncoder().encode("hello, this is no model"),
-      /^Expected a \.tflite model, received notes\.txt, a file of another kind\.$/,
+      /^notes\.txt is not a \.tflite model\.$/,
     ],
     [
       "a file cut short",
       "half.tflite",
       () => model("classifier-int8.tflite").subarray(0, 200_000),
-      /it is cut short or comes from another tool\.$/,
+      /^half\.tflite \(200,000 bytes\) has no readable retvec_lite\.json: it is cut short, /,
     ],
     [
       "a changed file",
       "changed.tflite",
       () => changed(model("classifier-int8.tflite")),
-      /^Expected the SHA-256 noted at export, but changed\.tflite was changed/,
+      /^changed\.tflite was changed after its export/,
     ],
     [
       "a newer contract",
       "newer.tflite",
       () => model("newer.tflite_"),
-      /^Expected contract version 1, received 2 in newer\.tflite/,
+      /^newer\.tflite follows contract version 2, but this page reads version 1\./,
     ],
     [
       "a model LiteRT refuses",
       "broken.tflite",
       () => model("broken.tflite_"),
-      /^Expected LiteRT\.js to run broken\.tflite, received/,
+      /^LiteRT\.js cannot run broken\.tflite: ./,
     ],
     [
       "another interface",
       "longer.tflite",
       () => model("longer.tflite_"),
-      /^Expected the signature classify of longer\.tflite to be \{"codepoints":"int32\[1,64\]"/,
+      /^The signature classify of longer\.tflite is .*, but its metadata describe \{"codepoints":"int32\[1,64\]"/,
     ],
-  ])("refuses %s where it happened, and goes on with the model it has", async (_, name, content, sentence) => {
+  ])("refuses %s, says why, and keeps the current model", async (_, name, content, message) => {
     const page = await openPlayground(browser());
     const before = { note: await page.textContent(note), bars: await bars(page) };
     await drop(page, name, content());
-    expect(await alert(page, "model-error")).toMatch(sentence);
+    expect(await alert(page, "model-error")).toMatch(message);
     expect(await page.textContent(note)).toBe(before.note);
     expect(await bars(page)).toEqual(before.bars);
     await type(page, "and it still answers");
@@ -78,7 +78,7 @@ describe("opening files", () => {
     await page.context().close();
   });
 
-  it("a file dropped while the page still loads is the one named and the one that runs", async () => {
+  it("a file dropped while the page loads is the one that is listed and runs", async () => {
     const page = await (await browser().newContext()).newPage();
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -90,21 +90,21 @@ describe("opening files", () => {
         await route.continue();
       });
     await page.goto(URL, { waitUntil: "domcontentloaded" });
-    await drop(page, "notes.tflite", new TextEncoder().encode("no model")); // waits, or is refused: either is fine
+    await drop(page, "notes.tflite", new TextEncoder().encode("no model")); // may wait or be refused
     await drop(page, "mine.tflite", model("classifier-float32.tflite"));
     release();
     await label(page);
     await page.waitForFunction(
       () => (document.getElementById("model") as HTMLSelectElement).selectedOptions[0]?.textContent === "mine.tflite",
     );
-    await page.waitForTimeout(500); // what else was begun has ended
+    await page.waitForTimeout(500); // let everything else finish
     expect(await page.locator("#model option:checked").textContent()).toBe("mine.tflite");
     expect(await page.textContent(note)).toContain("float32");
     expect(await page.locator("#model option").count()).toBeGreaterThan(1);
     await page.context().close();
   });
 
-  it("takes the exported one of several files that are dropped together", async () => {
+  it("opens the .tflite among several dropped files", async () => {
     const page = await openPlayground(browser());
     const bytes = Buffer.from(model("classifier-float32.tflite")).toString("base64");
     const transfer = await page.evaluateHandle((base64) => {
@@ -119,7 +119,7 @@ describe("opening files", () => {
     await page.context().close();
   });
 
-  it("takes a file through the button, too", async () => {
+  it("opens a file with the button", async () => {
     const page = await openPlayground(browser());
     await page.setInputFiles("#file", {
       name: "picked.tflite",
@@ -130,7 +130,7 @@ describe("opening files", () => {
     await page.context().close();
   });
 
-  it("a file without embed hides words and pair, and says how to get them", async () => {
+  it("a file without embed hides both word sections and says how to get them", async () => {
     const page = await openPlayground(browser());
     expect(await page.isVisible("#chips")).toBe(true);
     expect(await page.isVisible("#no-embedding")).toBe(false);
@@ -144,7 +144,7 @@ describe("opening files", () => {
     await page.context().close();
   });
 
-  it("of many labels the most probable are shown, ranked, and all of them when asked for", async () => {
+  it("shows the most probable of many labels, ranked, and all of them on request", async () => {
     const page = await openPlayground(browser());
     await drop(page, "letters.tflite", model("letters.tflite_"));
     await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("26 labels"));
@@ -157,7 +157,7 @@ describe("opening files", () => {
             .toSorted((one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top)
             .map((item) => item.querySelector(".name")?.textContent),
         );
-    await page.waitForTimeout(300); // rows glide to their places
+    await page.waitForTimeout(300); // the rows move with a transition
     expect((await shown()).slice(0, 3)).toEqual(["z", "y", "x"]);
     expect((await shown()).length).toBe(10);
     await type(page, "aaaa zz bbb");
@@ -172,7 +172,7 @@ describe("opening files", () => {
     await page.context().close();
   });
 
-  it("shows where to drop while a file is over the page", async () => {
+  it("shows the drop target while a file is over the page", async () => {
     const page = await openPlayground(browser());
     const transfer = await page.evaluateHandle(() => {
       const data = new DataTransfer();

@@ -19,7 +19,7 @@ import {
 const browser = useBrowser();
 
 describe("served", () => {
-  it("asks no other host, and needs no COOP, COEP or threads", async () => {
+  it("contacts no other host, and needs no COOP, COEP or threads", async () => {
     const context = await browser().newContext();
     const page = await context.newPage();
     const asked: string[] = [];
@@ -38,33 +38,30 @@ describe("served", () => {
   it.each([
     ["served", URL],
     ["exported", pathToFileURL(PAGE).href],
-  ])(
-    "%s: the policy is in force: no inline script, no text that becomes code, no request elsewhere",
-    async (_, url) => {
-      const page = await openPlayground(browser(), { url });
-      const refused = page.evaluate(
-        () =>
-          new Promise<string[]>((resolve) => {
-            const found: string[] = [];
-            document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
-              if (found.push(effectiveDirective) === 3) resolve(found.toSorted());
-            });
-            const script = document.createElement("script");
-            script.textContent = "globalThis.intruder = true";
-            document.body.append(script);
-            setTimeout("globalThis.intruder = true");
-            void fetch("https://example.com/").catch(() => undefined);
-          }),
-      );
-      expect(await refused).toEqual(["connect-src", "script-src", "script-src-elem"]);
-      expect(await page.evaluate(() => "intruder" in globalThis)).toBe(false);
-      await page.context().close();
-    },
-  );
+  ])("%s: the policy blocks inline scripts, eval and other hosts", async (_, url) => {
+    const page = await openPlayground(browser(), { url });
+    const refused = page.evaluate(
+      () =>
+        new Promise<string[]>((resolve) => {
+          const found: string[] = [];
+          document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
+            if (found.push(effectiveDirective) === 3) resolve(found.toSorted());
+          });
+          const script = document.createElement("script");
+          script.textContent = "globalThis.intruder = true";
+          document.body.append(script);
+          setTimeout("globalThis.intruder = true");
+          void fetch("https://example.com/").catch(() => undefined);
+        }),
+    );
+    expect(await refused).toEqual(["connect-src", "script-src", "script-src-elem"]);
+    expect(await page.evaluate(() => "intruder" in globalThis)).toBe(false);
+    await page.context().close();
+  });
 });
 
 describe("exported page", () => {
-  it("runs from disk and answers what the served page answers", async () => {
+  it("runs from disk and gives the same answers as the served page", async () => {
     const served = await openPlayground(browser());
     const page = await openPlayground(browser(), { url: pathToFileURL(PAGE).href });
     expect(page.url()).toMatch(/^file:/);
@@ -81,7 +78,7 @@ describe("exported page", () => {
     await served.context().close();
   });
 
-  it("asks for nothing at all", async () => {
+  it("requests nothing", async () => {
     const context = await browser().newContext();
     const page = await context.newPage();
     const asked: string[] = [];
@@ -98,47 +95,47 @@ describe("exported page", () => {
   });
 });
 
-describe("what can be missing", () => {
-  it("WebAssembly: says so where the label would be", async () => {
-    const without = await launch("--js-flags=--jitless"); // what "hardened" browsers do
+describe("what is missing", () => {
+  it("WebAssembly: the message is shown in place of the label", async () => {
+    const without = await launch("--js-flags=--jitless"); // as in "hardened" browsers
     const page = await (await without.newContext()).newPage();
     await page.goto(URL);
     expect(await page.evaluate(() => typeof WebAssembly)).toBe("undefined");
-    expect(await alert(page, "labels-error")).toMatch(/^Expected a browser with WebAssembly, received one without it/);
+    expect(await alert(page, "labels-error")).toMatch(/^The model cannot run: this browser has no WebAssembly/);
     expect(await page.textContent("#top-label")).toBe("No model");
     await without.close();
   });
 
-  it("a secure address: says why no model is run", async () => {
+  it("a secure address: says why no model runs", async () => {
     const context = await browser().newContext();
     const page = await context.newPage();
-    // As on a page that was put on a server without https.
+    // As on a page that is served without https.
     await page.addInitScript(() => Object.defineProperty(Crypto.prototype, "subtle", { value: undefined }));
     await page.goto(URL);
     expect(await alert(page, "model-error")).toMatch(
-      /^Expected this page from disk, from this machine or over https, received it from http:/,
+      /^This page cannot check the SHA-256 of a model, because http:.* is not secure\./,
     );
     await context.close();
   });
 
-  it("the model on the server: says so beside its name", async () => {
+  it("the model on the server: the message is shown beside its name", async () => {
     const context = await browser().newContext();
     const page = await context.newPage();
     await page.route("**/models/*", (route) => route.fulfill({ status: 404, body: "" }));
     await page.goto(URL);
     expect(await alert(page, "model-error")).toMatch(
-      /^Expected models\/classifier-int8\.tflite from the server, received 404/,
+      /^Cannot load models\/classifier-int8\.tflite from the server \(404 .*\)\. Is retvec-lite demo still running\?$/,
     );
     await context.close();
   });
 
-  it.each(["litert.wasm", "litert.js", "models.json"])("%s: says so where the label would be", async (name) => {
+  it.each(["litert.wasm", "litert.js", "models.json"])("%s: says what cannot be loaded", async (name) => {
     const context = await browser().newContext();
     const page = await context.newPage();
     await page.route(`**/${name}`, (route) => route.abort());
     await page.goto(URL);
     const place = name === "litert.js" ? "model-error" : "labels-error";
-    expect(await alert(page, place)).toMatch(new RegExp(`^Expected .*${name.replace(".", "\\.")}`));
+    expect(await alert(page, place)).toMatch(new RegExp(`^Cannot load ${name.replace(".", "\\.")}`));
     await context.close();
   });
 });

@@ -1,4 +1,4 @@
-/** What the browser tests share. tests/web/conftest.py makes the models, starts the server, and says where all is. */
+/** Shared by the browser tests. tests/web/conftest.py exports the models, starts the server, and sets the environment. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
@@ -6,19 +6,19 @@ import { afterAll, beforeAll, expect } from "vitest";
 import type { RetvecLite } from "../src/main";
 
 declare global {
-  /** What the page offers to the console; functions that run in the page use it. */
+  /** What the page offers to the console; test functions that run in the page use it. */
   var retvecLite: RetvecLite;
 }
 
 function setting(name: string): string {
   const value = process.env[name];
-  if (!value) throw new Error(`Expected ${name} in the environment: run these tests with pytest tests/web.`);
+  if (!value) throw new Error(`The environment variable ${name} is not set. Run these tests with pytest tests/web.`);
   return value;
 }
 
 /** The address of a running `retvec-lite demo DIST`. */
 export const URL = setting("RETVEC_URL");
-/** The folder it serves: recipes of one model with `embed`, golden.json, and old.tflite of before the signatures. */
+/** The folder it serves: one model in several recipes with `embed`, golden.json, and old.tflite without signatures. */
 export const DIST = setting("RETVEC_DIST");
 /** A page written by `retvec-lite demo --export`. */
 export const PAGE = setting("RETVEC_PAGE");
@@ -50,7 +50,7 @@ export function useBrowser(...flags: string[]): () => Browser {
   return () => browser as Browser;
 }
 
-/** A fresh page on the playground, its first label shown; whatever it complains about fails the test. */
+/** Open a fresh page and wait for the first label. `expectNoProblems` reports what it logged. */
 export async function openPlayground(
   browser: Browser,
   options: BrowserContextOptions & { url?: string } = {},
@@ -70,7 +70,7 @@ export async function openPlayground(
 
 const problems = new WeakMap<Page, string[]>();
 
-/** Nothing went to the console: no blocked script or style, no lost file, no exception. */
+/** Check that the console is empty: no blocked script or style, no missing file, no exception. */
 export function expectNoProblems(page: Page): void {
   expect(problems.get(page)).toEqual([]);
 }
@@ -81,19 +81,19 @@ export async function label(page: Page): Promise<string> {
   return (await page.textContent("#top-label")) as string;
 }
 
-/** Type a text as a whole and wait until the bars have moved. */
+/** Replace the text and wait until the bars have moved. */
 export async function type(page: Page, text: string): Promise<void> {
   await change(page, () => page.fill("#text", text));
 }
 
-/** Do something that changes what the model reads, and wait until the bars have moved. */
+/** Change the input of the model and wait until the bars have moved. */
 export async function change(page: Page, action: () => Promise<unknown>): Promise<void> {
   const before = await page.evaluate(() => retvecLite.timing.updates);
   await action();
   await page.waitForFunction((count) => retvecLite.timing.updates > count, before);
 }
 
-/** Wait for a curve that was drawn after `action`; what is drawn, as an SVG path. */
+/** Run `action`, wait for the next curve, and return its SVG path. */
 export async function curveAfter(page: Page, action: () => Promise<unknown>): Promise<string> {
   const before = await page.evaluate(() => retvecLite.timing.curves);
   await action();
@@ -101,7 +101,7 @@ export async function curveAfter(page: Page, action: () => Promise<unknown>): Pr
   return (await page.getAttribute("#mean", "d")) as string;
 }
 
-/** What the bars show: label -> percent. */
+/** Read the bars: label -> percent. */
 export async function bars(page: Page): Promise<Map<string, number>> {
   const rows = await page
     .locator("#bars li")
@@ -114,7 +114,7 @@ export async function bars(page: Page): Promise<Map<string, number>> {
   return new Map(rows.map(([name, value]) => [name, Number.parseFloat(value)]));
 }
 
-/** Drop a file on the page, as a person would: enter, over, drop. */
+/** Drop a file on the page as a user does: enter, over, drop. */
 export async function drop(page: Page, name: string, content: Uint8Array): Promise<void> {
   const transfer = await page.evaluateHandle(
     ([fileName, base64]) => {
@@ -133,7 +133,7 @@ export function model(name: string): Uint8Array {
   return readFileSync(join(DIST, name));
 }
 
-/** The end of a sentence that the page shows in an alert. */
+/** Wait for an error message and return it. */
 export async function alert(page: Page, id: string): Promise<string> {
   await page.waitForSelector(`#${id}:not([hidden])`);
   return (await page.textContent(`#${id}`)) as string;

@@ -5,7 +5,7 @@ import { change, openPlayground, type, URL, useBrowser } from "./playground";
 const browser = useBrowser();
 const median = (values: number[]): number => values.toSorted((one, other) => one - other)[values.length >> 1] as number;
 
-/** Targets of the project. A machine that is busy with other things measures itself: the best of a few loads counts. */
+/** On a busy machine single loads are slow: the best of several counts. */
 describe("speed", () => {
   it("first label within 1 s of opening", async () => {
     const times: number[] = [];

@@ -27,7 +27,7 @@ describe("typing", () => {
     expect([...shown.values()].reduce((sum, value) => sum + value, 0)).toBeCloseTo(100, -0.5);
   });
 
-  it("tells a screen reader when typing pauses, once", async () => {
+  it("announces the label once when typing pauses", async () => {
     await page.evaluate(() => {
       const told: string[] = [];
       Object.assign(globalThis, { told });
@@ -42,28 +42,28 @@ describe("typing", () => {
     expect(told).toEqual([`${await page.textContent("#top-label")}, ${await page.textContent("#top-value")}`]);
   });
 
-  it("says what is not read of a long text", async () => {
+  it("says how much of a long text is ignored", async () => {
     await type(page, "a".repeat(9000));
     const [, limit] = /^9,000 of (\d+) characters/.exec((await page.textContent("#text-note")) as string) ?? [];
     const rest = (9000 - Number(limit)).toLocaleString("en");
-    expect(await page.textContent("#text-note")).toBe(`9,000 of ${limit} characters: the last ${rest} are not read`);
+    expect(await page.textContent("#text-note")).toBe(`9,000 of ${limit} characters: the last ${rest} are ignored`);
     expect((await page.textContent("#reading"))?.length).toBe(Number(limit));
   });
 
-  it("says that words found no slot, and nothing where the last one just fits", async () => {
+  it("says when words find no slot, but not when the last one just fits", async () => {
     await type(page, "ab ".repeat(64));
     expect(await page.textContent("#text-note")).toMatch(/^192 of \d+ characters$/);
-    await type(page, "あ".repeat(80)); // pieces that overlap
-    expect(await page.textContent("#text-note")).toMatch(/^80 of .*, 64 of 64 words: the rest is not read$/);
+    await type(page, "あ".repeat(80)); // overlapping pieces
+    expect(await page.textContent("#text-note")).toMatch(/^80 of .*, 64 of 64 words: the rest is ignored$/);
     await type(page, "ab ".repeat(65));
     expect(await page.textContent("#text-note")).toMatch(
-      /^195 of \d+ characters, 64 of 64 words: the rest is not read$/,
+      /^195 of \d+ characters, 64 of 64 words: the rest is ignored$/,
     );
   });
 });
 
 describe("mistyping", () => {
-  it("the slider mistypes, marks the words and leaves a mark where the bars were", async () => {
+  it("the slider mistypes, marks the words and keeps a mark where the bars were", async () => {
     await type(page, TEXT);
     const clean = await bars(page);
     await change(page, () => page.fill("#rate", "100"));
@@ -79,7 +79,7 @@ describe("mistyping", () => {
     expect(marks.length).toBe(clean.size);
   });
 
-  it("another seed gives other typos, the same seed the same", async () => {
+  it("another seed gives different typos, the same seed the same", async () => {
     const first = await page.textContent("#reading");
     await change(page, () => page.click("#reseed"));
     expect(await page.textContent("#reading")).not.toBe(first);
@@ -87,7 +87,7 @@ describe("mistyping", () => {
     expect(await page.textContent("#reading")).toBe(first);
   });
 
-  it("a seed that is none counts as 0", async () => {
+  it("an invalid seed counts as 0", async () => {
     const first = await page.textContent("#reading");
     for (const seed of ["", "-3"]) {
       await change(page, () => page.fill("#seed", seed));
@@ -105,7 +105,7 @@ describe("mistyping", () => {
     expect(await page.inputValue("#seed")).toBe("0");
   });
 
-  it("the slider can be moved with the keyboard alone", async () => {
+  it("the slider works with the keyboard alone", async () => {
     await page.focus("#rate");
     await change(page, () => page.keyboard.press("Home"));
     expect(await page.locator("#reading mark").count()).toBe(0);
@@ -128,7 +128,7 @@ describe("mistyping", () => {
     await change(page, () => page.check("input[value=none]", { force: true }));
   });
 
-  it("the curve begins at the text's own probability, and the dot stands there", async () => {
+  it("the curve starts at the probability of the clean text, where the dot is", async () => {
     const path = await curveAfter(page, () => type(page, `${TEXT} then`));
     const points = path
       .slice(1)
@@ -149,12 +149,12 @@ describe("mistyping", () => {
 });
 
 describe("words", () => {
-  it("shows the words as the encoder cuts them, longer ones in two", async () => {
+  it("shows the words as the encoder splits them, long ones in two", async () => {
     await type(page, "extraordinarilylong 你好 ok");
     expect(await page.locator("#chips li").allTextContents()).toEqual(["extraordinarilyl", "ong", "你", "好", "ok"]);
   });
 
-  it("shows the bits of the word under the pointer, in focus or chosen with the arrow keys", async () => {
+  it("shows the bits of the word that is hovered, focused or selected with the arrow keys", async () => {
     await page.hover("#chips li:nth-child(5)");
     expect(await page.textContent("#bits figcaption")).toBe("U+006F U+006B");
     // o = 1101111 and k = 1101011 are 6 and 5 binary ones: as many cells of the card are on.
@@ -185,7 +185,7 @@ describe("two words", () => {
     return (await page.textContent("#cosine")) as string;
   };
 
-  it("gives the cosine: 1 for the same word, less for a typo, least for another word", async () => {
+  it("shows the cosine: 1 for the same word, less for a typo, least for another word", async () => {
     expect(await cosine("tomorrow", "tomorrow")).toBe("1.000");
     const typo = Number(await cosine("tomorrow", "tomorow"));
     const stranger = Number((await cosine("tomorrow", "giraffe")).replace("−", "-"));
@@ -193,13 +193,13 @@ describe("two words", () => {
     expect(stranger).toBeLessThan(typo);
   });
 
-  it("has none for an empty word", async () => {
+  it("shows a dash for an empty word", async () => {
     expect(await cosine("tomorrow", "")).toBe("–");
   });
 });
 
 describe("this file", () => {
-  it("tells what the metadata says, and the latency", async () => {
+  it("shows the metadata and the latency", async () => {
     const facts = (await page.textContent("#facts")) as string;
     for (const fact of ["int8", "10: alarm, appointment", ", classify, embed", "contract 1"])
       expect(facts).toContain(fact);

@@ -1,5 +1,5 @@
-// LiteRT's script and WebAssembly into the package, byte for byte, packed with xz: 9.3 MB would be too much for a
-// repository, 1.9 MB are not, and Python's standard library unpacks them. (It packs them, too: Node.js has no xz.)
+// Copy LiteRT's script and WebAssembly into the Python package, packed with xz: 1.9 MB instead of 9.3 MB in the
+// repository. Python's standard library unpacks them; it also packs them here, because Node.js has no xz.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

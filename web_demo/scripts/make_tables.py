@@ -1,4 +1,4 @@
-"""Write src/tables.json: every character table that the page shares with Python, so that none is typed a second time.
+"""Write src/tables.json: the character tables that the page shares with Python.
 
 python web_demo/scripts/make_tables.py           # needs `pip install "retvec-lite[pretrain]"` for the look-alikes
 """
@@ -15,13 +15,13 @@ from retvec_lite.pretraining.homoglyph import homoglyphs
 TARGET = Path(__file__).resolve().parents[1] / "src" / "tables.json"
 
 LEET = {"a": "4@", "b": "8", "e": "3", "g": "9", "i": "1!", "l": "1", "o": "0", "s": "5$", "t": "7", "z": "2"}
-"""Digits and signs that are read as letters; upper and lower case alike."""
+"""Letter -> the digits and symbols that stand for it, in upper and lower case."""
 
 
 def _look_alikes() -> dict[str, str]:
-    """ASCII letter -> the Greek and Cyrillic letters that UTS 39 calls confusable with it: what fraud really uses.
+    """Return ASCII letter -> Greek and Cyrillic letters confusable with it (Unicode UTS 39), as used in real fraud.
 
-    The whole table would be mostly mathematical alphabets, which no phone shows as an ordinary word.
+    The full table consists mostly of mathematical alphabets, which look unusual in a word.
     """
     choices = homoglyphs()
     found = {}
@@ -35,7 +35,7 @@ def _look_alikes() -> dict[str, str]:
 
 
 def tables() -> dict[str, Any]:
-    """What the page needs, JSON-ready."""
+    """Return the tables, ready for JSON."""
     return {
         "contractVersion": CONTRACT_VERSION,
         "bits": BITS,
@@ -51,7 +51,7 @@ def tables() -> dict[str, Any]:
 
 
 def as_text() -> str:
-    """The file: one key a line, so that a change can be read in a diff."""
+    """Return the file's text, with one key on each line for readable diffs."""
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in tables().items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

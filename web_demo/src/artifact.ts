@@ -2,7 +2,7 @@ import { PlaygroundError } from "./errors";
 import tables from "./tables.json";
 import { readZipTail, type Tail } from "./zip";
 
-/** The encoder's config, as far as the page shows it (`EncoderConfig` in Python says what each field means). */
+/** The encoder config. `EncoderConfig` in Python documents every field; the page uses these. */
 export interface EncoderConfig {
   readonly max_chars: number;
   readonly max_words: number;
@@ -10,7 +10,7 @@ export interface EncoderConfig {
   readonly [name: string]: unknown;
 }
 
-/** One entry point of the model: what it reads and, for `embed`, how long its vectors are. */
+/** One entry point of the model: its input sizes and, for `embed`, the length of its vectors. */
 export interface Signature {
   readonly name: string;
   readonly kind: string;
@@ -19,10 +19,10 @@ export interface Signature {
   readonly dimension?: number;
 }
 
-/** An exported file, read and checked but not yet given to the runtime. */
+/** An exported file, read and checked, but not yet loaded by the runtime. */
 export interface Artifact {
   readonly name: string;
-  /** Bytes of the whole file. */
+  /** Size of the whole file in bytes. */
   readonly size: number;
   /** The flatbuffer without the zip tail. */
   readonly model: Uint8Array;
@@ -37,32 +37,34 @@ const METADATA_NAME = "retvec_lite.json";
 const LABELS_NAME = "labels.txt";
 
 /**
- * Read an exported `.tflite` and make sure that it is one, whole, and of this contract version.
+ * Read an exported `.tflite` and check that it is whole and of this contract version.
  *
- * A damaged flatbuffer can bring the runtime down, so everything is checked before: the file identifier, the zip tail
- * with its CRCs, and the SHA-256 of the flatbuffer. The order of the checks is that of `read_artifact` in Python.
+ * A damaged flatbuffer can crash the runtime. So check everything first, in the order of Python's `read_artifact`: the
+ * file identifier, the zip tail with its CRCs, the SHA-256 of the flatbuffer.
  *
- * @throws PlaygroundError for a file that is foreign, cut short, damaged, or of another contract version.
+ * @throws PlaygroundError for a file of another tool, a damaged one, or one of another contract version.
  */
 export async function readArtifact(name: string, file: Uint8Array): Promise<Artifact> {
   if (new TextDecoder("latin1").decode(file.subarray(4, 8)) !== "TFL3") {
-    throw new PlaygroundError(`Expected a .tflite model, received ${name}, a file of another kind.`);
+    throw new PlaygroundError(`${name} is not a .tflite model.`);
   }
   const tail = await tailOf(name, file);
   const metadata = metadataOf(name, tail);
   if (metadata.contract_version !== tables.contractVersion) {
     throw new PlaygroundError(
-      `Expected contract version ${tables.contractVersion}, received ${JSON.stringify(metadata.contract_version)} in ` +
-        `${name}: open it with the retvec-lite release that wrote it, or export it again.`,
+      `${name} follows contract version ${JSON.stringify(metadata.contract_version)}, but this page reads version ` +
+        `${tables.contractVersion}. Export it again, or open it with the retvec-lite release that wrote it.`,
     );
   }
   const labels = new TextDecoder().decode(tail.members.get(LABELS_NAME)).replace(/\n$/, "").split("\n");
   if (labels.length < 2 || JSON.stringify(metadata.labels) !== JSON.stringify(labels)) {
-    throw new PlaygroundError(`Expected the same 2 or more labels in ${LABELS_NAME} and ${METADATA_NAME} of ${name}.`);
+    throw new PlaygroundError(
+      `${name} needs 2 or more labels, the same in ${LABELS_NAME} and ${METADATA_NAME}. Export it again.`,
+    );
   }
   const model = file.subarray(0, tail.start);
   if (metadata.model_sha256 !== (await sha256(model))) {
-    throw new PlaygroundError(`Expected the SHA-256 noted at export, but ${name} was changed since: export it again.`);
+    throw new PlaygroundError(`${name} was changed after its export: its SHA-256 differs. Export it again.`);
   }
   const encoder = encoderOf(name, metadata.encoder);
   return {
@@ -83,8 +85,8 @@ async function tailOf(name: string, file: Uint8Array): Promise<Tail> {
   });
   if (!tail?.members.has(METADATA_NAME) || !tail.members.has(LABELS_NAME)) {
     throw new PlaygroundError(
-      `Expected a model exported by retvec-lite, received ${name}, a .tflite of ${file.length.toLocaleString("en")} bytes ` +
-        `without a readable ${METADATA_NAME}: it is cut short or comes from another tool.`,
+      `${name} (${file.length.toLocaleString("en")} bytes) has no readable ${METADATA_NAME}: ` +
+        "it is cut short, or retvec-lite did not export it.",
     );
   }
   return tail;
@@ -98,7 +100,7 @@ function metadataOf(name: string, tail: Tail): Record<string, unknown> {
     metadata = undefined;
   }
   if (!isRecord(metadata) || metadata.format !== "retvec-lite") {
-    throw new PlaygroundError(`Expected ${METADATA_NAME} of retvec-lite inside ${name}, received something else.`);
+    throw new PlaygroundError(`The ${METADATA_NAME} in ${name} was not written by retvec-lite.`);
   }
   return metadata;
 }
@@ -108,11 +110,11 @@ function encoderOf(name: string, encoder: unknown): EncoderConfig {
     return encoder as EncoderConfig;
   }
   throw new PlaygroundError(
-    `Expected the encoder's sizes as positive integers inside ${name}, received ${JSON.stringify(encoder)}.`,
+    `The encoder sizes in ${name} must be positive integers: ${JSON.stringify(encoder)}. Export it again.`,
   );
 }
 
-/** The listed signatures; a file written before there were several has `classify` alone. */
+/** Return the listed signatures; files of early releases list none and have only `classify`. */
 function signaturesOf(name: string, metadata: Record<string, unknown>, encoder: EncoderConfig): Signature[] {
   const { max_chars, max_words } = encoder;
   const listed = metadata.signatures ?? [{ name: "classify", kind: "classify", max_chars, max_words }];
@@ -124,7 +126,7 @@ function signaturesOf(name: string, metadata: Record<string, unknown>, encoder: 
     isSize(entry.max_words);
   if (!Array.isArray(listed) || !listed.every(valid) || !listed.some((entry) => entry.name === "classify")) {
     throw new PlaygroundError(
-      `Expected the signatures with "classify" among them inside ${name}, received ${JSON.stringify(listed)}.`,
+      `The signatures in ${name} are damaged, or "classify" is missing: ${JSON.stringify(listed)}. Export it again.`,
     );
   }
   return listed;
@@ -141,8 +143,8 @@ function isSize(value: unknown): value is number {
 async function sha256(data: Uint8Array): Promise<string> {
   if (crypto.subtle === undefined) {
     throw new PlaygroundError(
-      `Expected this page from disk, from this machine or over https, received it from ${location.origin}: browsers give ` +
-        "no SHA-256 to pages like that, and without it no model is run.",
+      `This page cannot check the SHA-256 of a model, because ${location.origin} is not secure. ` +
+        "Open the page over https, from this machine or from disk.",
     );
   }
   const digest = await crypto.subtle.digest("SHA-256", data as BufferSource);

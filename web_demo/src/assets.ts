@@ -1,22 +1,33 @@
 /**
- * Where runtime and models come from: the server of `retvec-lite demo`, or, in the page of `--export`, the page itself.
- * An exported page holds them in script elements of a type no browser runs: gzip, then base64.
+ * Load the runtime and the models: from the server of `retvec-lite demo`, or from an exported page (`--export`) itself.
+ * An exported page holds them in script elements of a type that no browser runs, packed with gzip, then base64.
  */
 import { PlaygroundError } from "./errors";
-import type { ModuleFactory } from "./litert_loader";
 import { decompress } from "./zip";
 
-/** A model on offer; its bytes are only read when it is chosen. */
+/** A model that the user can choose; its bytes are loaded only then. */
 export interface Offer {
   readonly name: string;
   load(): Promise<Uint8Array>;
 }
 
+/** What Emscripten's `ModuleFactory` takes from us. */
+interface ModuleOptions {
+  instantiateWasm(
+    imports: WebAssembly.Imports,
+    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ): void;
+  print(line: string): void;
+  printErr(line: string): void;
+}
+
+export type ModuleFactory = (options: ModuleOptions) => Promise<unknown>;
+
 const WASM = "litert.wasm";
 
 let compiling: Promise<WebAssembly.Module> | undefined;
 
-/** LiteRT's WebAssembly, compiled once; called at the start of the page, so that it is ready when the model is. */
+/** Compile LiteRT's WebAssembly, once. The page calls this at its start, so that runtime and model load in parallel. */
 export function compiledRuntime(): Promise<WebAssembly.Module> {
   compiling ??= compile();
   return compiling;
@@ -25,7 +36,7 @@ export function compiledRuntime(): Promise<WebAssembly.Module> {
 async function compile(): Promise<WebAssembly.Module> {
   if (typeof WebAssembly === "undefined") {
     throw new PlaygroundError(
-      "Expected a browser with WebAssembly, received one without it, or with it switched off: the model cannot run here.",
+      "The model cannot run: this browser has no WebAssembly, or it is switched off. Switch it on or use another browser.",
     );
   }
   try {
@@ -34,21 +45,22 @@ async function compile(): Promise<WebAssembly.Module> {
     return await WebAssembly.compileStreaming(fetchFile(WASM));
   } catch (error) {
     if (error instanceof WebAssembly.CompileError) {
-      throw new PlaygroundError(`Expected a browser that compiles LiteRT's WebAssembly, received: ${error.message}`);
+      throw new PlaygroundError(
+        `This browser cannot compile LiteRT's WebAssembly. Use a newer browser. (${error.message})`,
+      );
     }
     throw error;
   }
 }
 
-/** LiteRT's own script, litert.js, defines `ModuleFactory`; it stands in the page before this one. */
+/** Return the `ModuleFactory` of LiteRT's own script, litert.js, which the page loads before this one. */
 export async function runtimeFactory(): Promise<ModuleFactory> {
   const { ModuleFactory: factory } = globalThis as { ModuleFactory?: ModuleFactory };
-  if (factory === undefined)
-    throw new PlaygroundError("Expected LiteRT's litert.js beside this page, received none: reload it.");
+  if (factory === undefined) throw new PlaygroundError("Cannot load litert.js. Reload the page.");
   return factory;
 }
 
-/** The models to choose from, the one to begin with first. */
+/** Return the models to choose from; the page starts with the first. */
 export async function offers(): Promise<Offer[]> {
   const inside = document.querySelectorAll<HTMLScriptElement>("script[data-model]");
   if (inside.length) {
@@ -75,8 +87,6 @@ async function unpacked(element: HTMLScriptElement): Promise<Uint8Array> {
 async function fetchFile(path: string): Promise<Response> {
   const response = await fetch(path).catch(() => undefined);
   if (response?.ok) return response;
-  const received = response ? `${response.status} ${response.statusText}` : "no answer";
-  throw new PlaygroundError(
-    `Expected ${path} from the server, received ${received}: is retvec-lite demo still running?`,
-  );
+  const answer = response ? `${response.status} ${response.statusText}` : "no answer";
+  throw new PlaygroundError(`Cannot load ${path} from the server (${answer}). Is retvec-lite demo still running?`);
 }

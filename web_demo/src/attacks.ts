@@ -1,13 +1,13 @@
-/** Three ways in which spam hides its words from filters, while people still read them. Seeded like the typos. */
+/** Three tricks that hide words from spam filters but not from people. Seeded like the typos. */
 import { Random } from "./random";
 import tables from "./tables.json";
 import { splitWords } from "./typos";
 
 export type Attack = "none" | "homoglyphs" | "leet" | "zero-width";
 
-/** Share of the characters an attack could change that it does change; at least one in every word. */
+/** Share of the eligible characters that an attack changes; at least one in every word. */
 const STRENGTH = 0.5;
-/** Zero-width space, non-joiner, joiner and the word joiner: the ones found in real spam. */
+/** Zero-width space, non-joiner, joiner, and word joiner: the ones found in real spam. */
 const ZERO_WIDTH = ["\u200b", "\u200c", "\u200d", "\u2060"];
 
 const LEET = new Map(
@@ -19,8 +19,8 @@ const LEET = new Map(
 const HOMOGLYPHS = new Map(Object.entries(tables.homoglyphs));
 
 /**
- * Attack every word of a text: about half of the characters that can be replaced (for zero-width: half of the gaps
- * between characters), and at least one of them where there is one.
+ * Attack every word of a text. Change about half of the characters that can be replaced, and at least one; for
+ * zero-width, insert into about half of the gaps between characters.
  */
 export function attack(text: string, kind: Attack, seed: number): string {
   if (kind === "none") return text;

@@ -1,9 +1,9 @@
 import { byId, make, percent } from "./dom";
 
-/** Labels that fit keep the file's order, so that only bars move; of more labels the most probable are shown, ranked. */
+/** Up to FIT labels keep the file's order, so that only the bars move. Of more labels, show the TOP most probable, ranked. */
 const FIT = 12;
 const TOP = 10;
-/** A screen reader hears a label only when typing pauses for so long (milliseconds). */
+/** Announce a label to screen readers when typing pauses for this long (milliseconds). */
 const QUIET = 700;
 
 interface Row {
@@ -13,7 +13,7 @@ interface Row {
   readonly value: HTMLElement;
 }
 
-/** The label, and a bar for each. */
+/** The most probable label, and a bar for every label. */
 export class Bars {
   private readonly list = byId("bars");
   private readonly more = byId<HTMLButtonElement>("more");
@@ -30,7 +30,7 @@ export class Bars {
     });
   }
 
-  /** Begin anew with these labels, without values. */
+  /** Start over with these labels, without values. */
   reset(labels: readonly string[]): void {
     this.labels = labels;
     this.last = undefined;
@@ -47,7 +47,7 @@ export class Bars {
     this.layOut();
   }
 
-  /** @param before the probabilities of the text as typed, for the mark that shows what typos and attack cost. */
+  /** @param before the probabilities of the text as typed; a mark on each bar shows them. */
   show(after: Float32Array, before: Float32Array): void {
     this.last = { after, before };
     const top = argmax(after);
@@ -91,7 +91,7 @@ export class Bars {
   }
 }
 
-/** Where the largest value is. */
+/** Return the index of the largest value. */
 export function argmax(values: Float32Array): number {
   return values.reduce((best, value, index) => (value > (values[best] as number) ? index : best), 0);
 }

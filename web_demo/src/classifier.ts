@@ -10,11 +10,11 @@ import type { Artifact, Signature } from "./artifact";
 import { PlaygroundError } from "./errors";
 import { runtimeNotes } from "./litert_loader";
 
-/** What the second signature says about a text. */
+/** The answer of the signature `embed`. */
 export interface Embedded {
-  /** The code points of each slot in use, as the encoder cut them. */
+  /** The words as the encoder splits them: the code points of each used slot. */
   readonly words: readonly (readonly number[])[];
-  /** The mean of the words' embeddings, of length 1; zeros for a text without words. */
+  /** The mean of the word embeddings, scaled to length 1; zeros for a text without words. */
   readonly text: Float32Array;
 }
 
@@ -23,21 +23,21 @@ const BLANK = 0x20;
 
 let loading: Promise<unknown> | undefined;
 
-/** Start LiteRT; a second call waits for the first one, because LiteRT refuses to be loaded twice. */
+/** Start LiteRT once: loading it twice is an error. */
 export function loadRuntime(): Promise<unknown> {
   loading ??= start();
   return loading;
 }
 
 async function start(): Promise<void> {
-  // LiteRT asks for a WebGPU device whatever the accelerator. Not handing it one keeps the GPU asleep, and its one
-  // warning about that off the console.
+  // LiteRT asks for a WebGPU device even when it runs on the CPU. Hide the GPU so that it stays idle, and drop LiteRT's
+  // warning about its absence.
   const { warn } = console;
   const gpu = Object.getOwnPropertyDescriptor(Navigator.prototype, "gpu");
   try {
     if (gpu) Object.defineProperty(Navigator.prototype, "gpu", { configurable: true, value: undefined });
     console.warn = (...values) => String(values[0]).startsWith("Failed to create default WebGPU") || warn(...values);
-    // The path is never fetched: litert_loader.ts hands over what the page holds.
+    // Nothing fetches this path: litert_loader.ts starts what the page has loaded.
     await loadLiteRt("litert.js");
   } finally {
     console.warn = warn;
@@ -45,7 +45,7 @@ async function start(): Promise<void> {
   }
 }
 
-/** The model's input for a text: its code points, nothing cleaned; more than `limit` of them are cut. */
+/** Return the first `limit` code points of a text, the model's input. The model does all cleaning. */
 export function codePoints(text: string, limit: number): number[] {
   const points: number[] = [];
   for (const character of text) {
@@ -55,11 +55,11 @@ export function codePoints(text: string, limit: number): number[] {
   return points;
 }
 
-/** An exported file, ready to run on the CPU through LiteRT.js. Make one with `load`, end it with `delete`. */
+/** An exported file, running on the CPU with LiteRT.js. Create one with `load`, free it with `delete`. */
 export class TextClassifier {
   private readonly full: Signature;
   private readonly embedding: Signature | undefined;
-  /** The signatures that classify, in rising order of slots, the full one last. */
+  /** The signatures that classify, by rising number of slots; the full one is last. */
   private readonly classifying: readonly Signature[];
 
   private constructor(
@@ -72,7 +72,7 @@ export class TextClassifier {
     this.embedding = of("embed")[0];
   }
 
-  /** @throws PlaygroundError for a model that the runtime refuses or that is not what its metadata say. */
+  /** @throws PlaygroundError for a model that the runtime refuses or that differs from its metadata. */
   static async load(artifact: Artifact): Promise<TextClassifier> {
     await loadRuntime();
     runtimeNotes.length = 0;
@@ -82,7 +82,7 @@ export class TextClassifier {
     } catch (error) {
       const notes = runtimeNotes.filter((line) => /error/i.test(line)).at(-1);
       const cause = notes ?? (error instanceof Error ? error.message : String(error));
-      throw new PlaygroundError(`Expected LiteRT.js to run ${artifact.name}, received: ${cause.replace(/\s+/g, " ")}`);
+      throw new PlaygroundError(`LiteRT.js cannot run ${artifact.name}: ${cause.replace(/\s+/g, " ")}`);
     }
     try {
       checkInterface(artifact, model);
@@ -93,29 +93,31 @@ export class TextClassifier {
     }
   }
 
-  /** Whether the file can say how it cuts words and embeds them. */
+  /** Whether the file has the signature `embed`. */
   get embeds(): boolean {
     return this.embedding !== undefined;
   }
 
-  /** Code points that are read; the rest of a longer text is cut. */
+  /** Number of code points that the model reads; longer texts are cut. */
   get maxChars(): number {
     return this.full.max_chars;
   }
 
-  /** Slots for words; words that find none are not read. */
+  /** Number of word slots; further words are ignored. */
   get maxWords(): number {
     return this.full.max_words;
   }
 
   /**
-   * Probabilities in the order of the labels, of a text or of code points that are no text (unpaired surrogates).
+   * Return the probabilities in the order of the labels.
    *
-   * A text that fits into a smaller signature is run by that one: the answer is the same, and comes sooner.
+   * Runs the smallest signature that the text fits into: the same answer, sooner.
+   *
+   * @param text a text, or code points, for input that is not valid Unicode text (unpaired surrogates).
    */
   async probabilities(text: string | readonly number[]): Promise<Float32Array> {
     const points = this.points(text, this.full);
-    // As many blanks as slots are, but for double ones, more words than slots: not worth a try, and a longer one is right, too.
+    // Skip a signature when the text has more spaces than it has slots for: it would almost surely not fit.
     const blanks = points.filter((point) => point === BLANK).length;
     for (const signature of this.classifying) {
       if (signature === this.full) break;
@@ -126,9 +128,9 @@ export class TextClassifier {
     return (await this.run(this.full, points)).probabilities as Float32Array;
   }
 
-  /** @throws Error for a file without the signature: ask `embeds` before. */
+  /** @throws Error for a file without the signature `embed`; check `embeds` first. */
   async embed(text: string | readonly number[]): Promise<Embedded> {
-    if (!this.embedding) throw new Error("Expected a file exported with --embed.");
+    if (!this.embedding) throw new Error("This file has no embeddings. Export it with --embed.");
     const outputs = await this.run(this.embedding, this.points(text, this.embedding));
     const flat = outputs.words as Int32Array;
     const length = flat.length / this.embedding.max_words;
@@ -148,7 +150,7 @@ export class TextClassifier {
     return typeof text === "string" ? codePoints(text, signature.max_chars) : text.slice(0, signature.max_chars);
   }
 
-  /** One call. Every tensor is deleted, whatever happens: the runtime's memory is not the browser's to collect. */
+  /** Run one signature. Deletes every tensor, even after a failure: the browser does not collect the runtime's memory. */
   private async run(signature: Signature, points: readonly number[]): Promise<Record<string, TypedArray>> {
     const padded = new Int32Array(signature.max_chars);
     padded.set(points);
@@ -164,7 +166,7 @@ export class TextClassifier {
   }
 }
 
-/** The model must offer what its metadata promise; shapes are compared, so that no text can be laid out wrongly. */
+/** Check that names, types and shapes of all inputs and outputs are those of the metadata. */
 function checkInterface(artifact: Artifact, model: CompiledModel): void {
   const { labels, encoder } = artifact;
   for (const { name, kind, max_chars, max_words, dimension } of artifact.signatures) {
@@ -187,7 +189,8 @@ function checkInterface(artifact: Artifact, model: CompiledModel): void {
     const differs = Object.keys({ ...expected, ...received }).some((key) => expected[key] !== received[key]);
     if (differs) {
       throw new PlaygroundError(
-        `Expected the signature ${name} of ${artifact.name} to be ${JSON.stringify(expected)}, received ${JSON.stringify(received)}.`,
+        `The signature ${name} of ${artifact.name} is ${JSON.stringify(received)}, but its metadata describe ` +
+          `${JSON.stringify(expected)}. Export the file again.`,
       );
     }
   }

@@ -1,6 +1,6 @@
 import { byId, percent } from "./dom";
 
-/** What was measured at one typo rate: mean, least and largest probability over the seeds. */
+/** Probabilities at one typo rate: mean, minimum and maximum over the seeds. */
 export interface Sample {
   readonly rate: number;
   readonly mean: number;
@@ -8,11 +8,11 @@ export interface Sample {
   readonly most: number;
 }
 
-/** Steps of the typo rate, and the seeds measured at each. */
+/** The typo rates of the curve, and the number of seeds at each. */
 export const RATES = Array.from({ length: 11 }, (_, step) => step / 10);
 export const SEEDS_PER_RATE = 6;
 
-/** The small curve above the slider: its x axis is the slider itself. */
+/** The small curve above the slider. The slider is its x axis. */
 export class Curve {
   private readonly plot = byId("plot");
   private readonly dot = byId("dot");
@@ -21,7 +21,7 @@ export class Curve {
     byId("curve-seeds").textContent = String(SEEDS_PER_RATE);
   }
 
-  /** Draw what was measured; nothing takes the curve away. */
+  /** Draw the samples; an empty list clears the curve. */
   show(label: string, samples: readonly Sample[]): void {
     byId("curve-label").textContent = label;
     const line = samples.map(({ rate, mean }) => point(rate, mean)).join("L");
@@ -35,11 +35,11 @@ export class Curve {
     const told = samples.map(({ rate, mean }) => `${Math.round(rate * 100)} %: ${percent(mean)}`).join(", ");
     this.plot.setAttribute(
       "aria-label",
-      told ? `Mean probability of ${label} by typo rate. ${told}.` : "The curve is not measured yet.",
+      told ? `Mean probability of ${label} by typo rate. ${told}.` : "The curve has not been measured yet.",
     );
   }
 
-  /** Where the present text stands; undefined takes the dot away. */
+  /** Move the dot to the current text; undefined hides it. */
   mark(rate: number, probability: number | undefined): void {
     this.dot.hidden = probability === undefined;
     this.dot.style.left = `${rate * 100}%`;

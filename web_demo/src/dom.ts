@@ -1,11 +1,11 @@
-/** The element of this id; the page's own markup has it, so its absence is a mistake of ours. */
+/** Return the element with this id, which index.html must contain. */
 export function byId<T extends Element = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`The page has no element #${id}.`);
   return element as unknown as T;
 }
 
-/** A new element with properties and children. */
+/** Create an element with properties and children. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   properties: Partial<HTMLElementTagNameMap[K]> = {},
@@ -16,13 +16,13 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Say in `element` what went wrong, or take back what it said. */
+/** Show an error message in `element`; undefined hides it. */
 export function showError(element: HTMLElement, message: string | undefined): void {
   element.hidden = message === undefined;
   element.textContent = message ?? "";
 }
 
-/** A probability as people read it: one decimal, never "100 %" for less than that. */
+/** Format a probability with one decimal; less than 1 never becomes "100 %". */
 export function percent(probability: number): string {
   return `${(Math.min(probability, probability < 1 ? 0.999 : 1) * 100).toFixed(1)} %`;
 }
@@ -33,17 +33,17 @@ const NAMES = new Map([
   [0x0a, "⏎"],
 ]);
 
-/** A character that can be seen: invisible ones and unpaired surrogates become a name or their code point. */
+/** Return a visible form of a character: a symbol or the code point for what cannot be seen. */
 export function visible(point: number): string {
   const name = NAMES.get(point);
   if (name !== undefined) return name;
   const character = String.fromCodePoint(point);
-  // A mark needs something to sit on; the dotted circle is what Unicode charts use.
+  // A combining mark needs a base; Unicode charts use the dotted circle.
   if (/^\p{M}$/u.test(character)) return `\u25cc${character}`;
   return /^[\p{C}\p{Z}]$/u.test(character) ? hex(point) : character;
 }
 
-/** A code point as Unicode writes it: U+0061. */
+/** Format a code point as Unicode does: U+0061. */
 export function hex(point: number): string {
   return `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
 }

@@ -1,11 +1,11 @@
-/** Something a person can put right; its message is one sentence "Expected ..., received ...". */
+/** An error for the user; its message says what is wrong and how to fix it. */
 export class PlaygroundError extends Error {
   override name = "PlaygroundError";
 }
 
-/** The sentence of an error, whoever threw it: libraries throw strings, numbers and DOM events, too. */
-export function sentence(error: unknown): string {
+/** Return the message of anything thrown: libraries also throw strings, numbers and DOM events. */
+export function errorMessage(error: unknown): string {
   if (error instanceof PlaygroundError) return error.message;
   const cause = error instanceof Error ? error.message : String(error);
-  return `Expected this to work, received: ${cause.replace(/\s+/g, " ").trim() || "an error without a message"}`;
+  return `Something went wrong: ${cause.replace(/\s+/g, " ").trim() || "an error without a message"}`;
 }

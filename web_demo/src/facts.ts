@@ -1,12 +1,12 @@
 import type { Artifact } from "./artifact";
 import { byId, make } from "./dom";
 
-/** Bytes as people read them, in powers of ten like the sizes of a report. */
+/** Format a size in powers of ten, as the reports of `export` do. */
 export function bytes(size: number): string {
   return size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : `${(size / 1e6).toFixed(2)} MB`;
 }
 
-/** What the file says about itself; the latency is measured here and comes later. */
+/** Show what the metadata say about the file. The latency is filled in later. */
 export function showFacts({ size, labels, encoder, signatures, metadata }: Artifact): void {
   const pieces = Object.entries(encoder).flatMap(([name, value]) =>
     name.endsWith("_piece")
@@ -22,13 +22,13 @@ export function showFacts({ size, labels, encoder, signatures, metadata }: Artif
     ["Recipe", text(metadata.recipe)],
     ["Embedding, head", `${embedding(metadata)}, ${text(metadata.head)}`],
     ["Labels", `${labels.length}: ${labels.join(", ")}`],
-    ["Reads", `${encoder.max_chars} code points, ${encoder.max_words} words of ${encoder.word_length}`],
-    ["Longer words", encoder.overflow === "wrap" ? "go on in the next slot" : "are cut"],
-    ["Invisible characters", encoder.drop_invisible ? "are dropped" : "are kept"],
+    ["Input", `${encoder.max_chars} code points, ${encoder.max_words} words of ${encoder.word_length} characters`],
+    ["Longer words", encoder.overflow === "wrap" ? "continue in the next slot" : "are cut off"],
+    ["Invisible characters", encoder.drop_invisible ? "dropped" : "kept"],
     ["Pieces of unspaced scripts", pieces.join(", ")],
     ["Signatures", signatures.map(({ name }) => name).join(", ")],
     ["Runs on", oldest.length ? `${oldest.join(", ")} or newer` : "–"],
-    ["Made by", `${text(metadata.created_by)}, contract ${text(metadata.contract_version)}`],
+    ["Created by", `${text(metadata.created_by)}, contract ${text(metadata.contract_version)}`],
     ["SHA-256", text(metadata.model_sha256)],
   ];
   byId("facts").replaceChildren(
@@ -40,7 +40,7 @@ export function showFacts({ size, labels, encoder, signatures, metadata }: Artif
   );
 }
 
-/** Its name, and what was trained of it and beside it, as `retvec-lite info` tells it. */
+/** Describe the embedding as `retvec-lite info` does: its name, fine-tuning and character features. */
 export function embedding({ embedding: name, fine_tuned, character_filters }: Artifact["metadata"]): string {
   const filters = character_filters ? `, ${String(character_filters)} character features` : "";
   return `${text(name)}${fine_tuned ? ", fine-tuned" : ""}${filters}`;

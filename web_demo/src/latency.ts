@@ -1,4 +1,4 @@
-/** The median time of one call in milliseconds, after `warmUp` calls that are not counted. */
+/** Return the median time of a call in milliseconds; the first `warmUp` calls do not count. */
 export async function medianLatency(call: () => Promise<unknown>, runs = 50, warmUp = 5): Promise<number> {
   const times: number[] = [];
   for (let run = -warmUp; run < runs; run++) {

@@ -1,33 +1,22 @@
 /**
- * Stands in for `@litertjs/wasm-utils` (see vite.config.ts): starts LiteRT's WebAssembly from what this page holds.
+ * Replaces `@litertjs/wasm-utils` (see vite.config.ts): starts LiteRT's WebAssembly from what this page has loaded.
  *
- * The original adds a script element for a URL and lets it fetch the .wasm beside it. A page opened from disk can fetch
- * nothing, and with a compilation of our own the download starts before the script that needs it has come.
+ * The original adds a script element for a URL, and that script fetches the .wasm. A page opened from disk cannot fetch.
+ * Compiling it ourselves also starts the download earlier.
  */
 import { compiledRuntime, runtimeFactory } from "./assets";
 
-/** What LiteRT writes to standard error; the last lines explain a refused model. */
+/** The last lines that LiteRT printed; they explain why it refused a model. */
 export const runtimeNotes: string[] = [];
 
-interface ModuleOptions {
-  instantiateWasm(
-    imports: WebAssembly.Imports,
-    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
-  ): void;
-  print(line: string): void;
-  printErr(line: string): void;
-}
-
-export type ModuleFactory = (options: ModuleOptions) => Promise<unknown>;
-
-/** Called by @litertjs/core with the class that wraps the module. */
+/** Start the module; @litertjs/core calls this with the class that wraps it. */
 export async function createWasmLib<T>(wrapper: new (module: unknown) => T): Promise<T> {
   const [factory, compiled] = await Promise.all([runtimeFactory(), compiledRuntime()]);
   const note = (line: string): void => {
     runtimeNotes.push(line);
     runtimeNotes.splice(0, runtimeNotes.length - 20);
   };
-  // The factory waits for ever when the instance never comes, hence the race with its failure.
+  // The factory never settles when the instantiation fails: reject here instead.
   const module = await new Promise((resolve, reject) => {
     factory({
       instantiateWasm(imports, done) {

@@ -10,7 +10,7 @@ import { argmax, Bars } from "./bars";
 import { codePoints, type Embedded, TextClassifier } from "./classifier";
 import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
 import { byId, showError } from "./dom";
-import { sentence } from "./errors";
+import { errorMessage } from "./errors";
 import { bytes, showFacts } from "./facts";
 import { medianLatency } from "./latency";
 import { watchOpening } from "./opening";
@@ -18,7 +18,7 @@ import { showReading } from "./reading";
 import { HIDDEN, mistype } from "./typos";
 import { Words } from "./words";
 
-/** The curve waits for a pause in typing (milliseconds), and then works in steps shorter than a frame. */
+/** The curve is measured after this pause in typing, in steps shorter than a frame (milliseconds). */
 const PAUSE = 150;
 const STEP = 8;
 
@@ -29,15 +29,15 @@ const bars = new Bars();
 const curve = new Curve();
 const words = new Words(16);
 
-/** What the page measures of itself, times in milliseconds; see the end of this file. */
+/** How long the page takes (milliseconds), and how often it updated; see the end of this file. */
 const timing = { firstLabel: Number.NaN, update: Number.NaN, updates: 0, curves: 0 };
 
 let classifier: TextClassifier | undefined;
-/** Counts changes of text, controls and model: what was begun for an older one is given up. */
+/** Counts changes of text, controls and model; work for an older version stops. */
 let version = 0;
 let curveTimer = 0;
 
-/** One call of the model after the other, so that no model is deleted under a running one. */
+/** Run jobs one at a time, so that no model is deleted while it runs. */
 let queue: Promise<unknown> = Promise.resolve();
 function exclusive<T>(job: () => Promise<T>): Promise<T> {
   const done = queue.then(job);
@@ -46,7 +46,7 @@ function exclusive<T>(job: () => Promise<T>): Promise<T> {
 }
 
 function settings(): { typed: string; share: number; first: number; kind: Attack } {
-  const number = Math.trunc(seed.valueAsNumber); // NaN where there is none
+  const number = Math.trunc(seed.valueAsNumber); // NaN if the field is empty
   return {
     typed: text.value,
     share: rate.valueAsNumber / 100,
@@ -59,7 +59,7 @@ function alter(typed: string, share: number, number: number, kind: Attack): stri
   return attack(mistype(typed, share, number), kind, number);
 }
 
-/** Read the page, run the model, move the bars: all before the next frame. `start` is when the key was pressed. */
+/** Run the model on the current text and move the bars, before the next frame. `start` is the time of the key press. */
 async function update(start = performance.now()): Promise<void> {
   const mine = ++version;
   const { typed, share, first, kind } = settings();
@@ -87,16 +87,16 @@ async function update(start = performance.now()): Promise<void> {
   curveTimer = window.setTimeout(() => void attempt(() => measureCurve(mine)), PAUSE);
 }
 
-/** Do what nobody waits for, and say what went wrong in it. */
+/** Run a job that nobody awaits, and show its error. */
 async function attempt(job: () => Promise<void>): Promise<void> {
   try {
     await job();
   } catch (error) {
-    showError(byId("labels-error"), sentence(error));
+    showError(byId("labels-error"), errorMessage(error));
   }
 }
 
-/** Whether a full model leaves words over: then the last character of the text is in no slot, and changes none. */
+/** Whether words found no slot. If so, the last character of the text is in no slot, and removing it changes none. */
 async function overflows(model: TextClassifier, altered: string, read: Embedded["words"]): Promise<boolean> {
   if (read.length < model.maxWords) return false;
   const points = codePoints(altered, model.maxChars);
@@ -108,12 +108,12 @@ async function overflows(model: TextClassifier, altered: string, read: Embedded[
 function showLimits(typed: string, { maxChars, maxWords }: TextClassifier, full: boolean): void {
   const count = codePoints(typed, Number.POSITIVE_INFINITY).length;
   let rest = "";
-  if (full) rest = `, ${maxWords} of ${maxWords} words: the rest is not read`;
-  else if (count > maxChars) rest = `: the last ${(count - maxChars).toLocaleString("en")} are not read`;
+  if (full) rest = `, ${maxWords} of ${maxWords} words: the rest is ignored`;
+  else if (count > maxChars) rest = `: the last ${(count - maxChars).toLocaleString("en")} are ignored`;
   byId("text-note").textContent = `${count.toLocaleString("en")} of ${maxChars} characters${rest}`;
 }
 
-/** The probability of the text's own label at every typo rate, over seeds of its own. Gives up when anything changes. */
+/** Measure the probability of the text's label at every typo rate, over several seeds. Stops when anything changes. */
 async function measureCurve(mine: number): Promise<void> {
   const { typed, first, kind } = settings();
   const samples: Sample[] = [];
@@ -160,17 +160,17 @@ async function measureLatency(): Promise<void> {
     exclusive(async () => measured === classifier && classifier?.probabilities(text.value)),
   );
   if (measured === classifier)
-    element.textContent = `${time < 0.1 ? "less than 0.1" : time.toFixed(1)} ms, median of 50 calls with the text above`;
+    element.textContent = `${time < 0.1 ? "less than 0.1" : time.toFixed(1)} ms, median of 50 calls on the text above`;
 }
 
-/** Take a file into use. The model before stays when the new one is refused. */
+/** Switch to another file. If it is refused, the current model stays. */
 async function open(offer: Offer): Promise<boolean> {
   const problem = byId("model-error");
   let fresh: TextClassifier;
   try {
     fresh = await TextClassifier.load(await readArtifact(offer.name, await offer.load()));
   } catch (error) {
-    showError(problem, sentence(error));
+    showError(problem, errorMessage(error));
     return false;
   }
   showError(problem, undefined);
@@ -203,7 +203,7 @@ async function start(): Promise<void> {
   for (const control of [text, rate, seed, ...document.querySelectorAll("input[name=attack]")]) {
     control.addEventListener("input", (event) => void update(event.timeStamp));
   }
-  text.addEventListener("input", () => showError(byId("model-error"), undefined)); // read by now
+  text.addEventListener("input", () => showError(byId("model-error"), undefined)); // the user has moved on
   seed.addEventListener("change", () => {
     seed.value = String(settings().first);
   });
@@ -218,11 +218,11 @@ async function start(): Promise<void> {
     if (!(await opening.offer(found))) byId("top-label").textContent = "No model";
   } catch (error) {
     byId("top-label").textContent = "No model";
-    showError(byId("labels-error"), sentence(error));
+    showError(byId("labels-error"), errorMessage(error));
   }
 }
 
-/** For the browser's console, and for the tests: the model as the page runs it, and how long the page took. */
+/** For the browser's console and the tests: the model as the page runs it, and the timing. */
 const retvecLite = {
   probabilities: (input: string | readonly number[]) =>
     exclusive(async () => Array.from((await classifier?.probabilities(input)) ?? [])),

@@ -1,23 +1,23 @@
-/** The ways in which a file comes to the page: chosen from the list, opened, or dropped anywhere. */
+/** Three ways to open a file: from the list, with the button, or by dropping it anywhere on the page. */
 import type { Offer } from "./assets";
 import { byId, make } from "./dom";
 
 interface Opening {
   /**
-   * Put offers into the list, and open the first, unless a person's own file was there before them.
+   * List the offers and open the first, unless the user has already opened a file.
    *
-   * @returns whether a model is in use.
+   * @returns whether a model is open.
    */
   offer(offers: readonly Offer[]): Promise<boolean>;
 }
 
-/** @param open called with the chosen offer, never twice at a time; it shows its errors itself. */
+/** @param open opens the chosen offer and shows its own errors; it never runs twice at a time. */
 export function watchOpening(open: (offer: Offer) => Promise<boolean>): Opening {
   const select = byId<HTMLSelectElement>("model");
   const input = byId<HTMLInputElement>("file");
   const target = byId("drop");
   const known: Offer[] = [];
-  /** What runs. */
+  /** The open model. */
   let current: Offer | undefined;
   let queue: Promise<unknown> = Promise.resolve();
   let choices = 0;
@@ -27,7 +27,7 @@ export function watchOpening(open: (offer: Offer) => Promise<boolean>): Opening 
     select.disabled = known.length < 2;
     select.selectedIndex = current ? known.indexOf(current) : 0;
   };
-  /** One after the other, and of those that wait only the last: what the list names at the end is what runs. */
+  /** Open one offer after the other and skip all waiting ones but the last, so that the list always names the open model. */
   const choose = (offer: Offer): Promise<void> => {
     const mine = ++choices;
     const done = queue.then(async () => {
@@ -47,11 +47,11 @@ export function watchOpening(open: (offer: Offer) => Promise<boolean>): Opening 
   select.addEventListener("change", () => void choose(known[select.selectedIndex] as Offer));
   input.addEventListener("change", () => {
     const file = input.files?.[0];
-    input.value = ""; // so that the same file can be opened again after an export
+    input.value = ""; // lets the user open the same file again after an export
     if (file) void add(file);
   });
 
-  let depth = 0; // dragenter and dragleave come for every child
+  let depth = 0; // dragenter and dragleave also fire for every child
   const drag = (change: number): void => {
     depth = Math.max(0, depth + change);
     target.hidden = depth === 0;
@@ -62,7 +62,7 @@ export function watchOpening(open: (offer: Offer) => Promise<boolean>): Opening 
   window.addEventListener("dragover", (event) => isFile(event) && event.preventDefault());
   window.addEventListener("drop", (event) => {
     if (!isFile(event)) return;
-    event.preventDefault(); // or the browser leaves the page for the file
+    event.preventDefault(); // otherwise the browser navigates to the file
     drag(-depth);
     const files = [...(event.dataTransfer?.files ?? [])];
     const file = files.find(({ name }) => /\.tflite$/i.test(name)) ?? files[0];
@@ -75,7 +75,7 @@ export function watchOpening(open: (offer: Offer) => Promise<boolean>): Opening 
       list();
       await queue;
       if (!current && offers[0]) await choose(offers[0]);
-      await queue; // of a choice made meanwhile
+      await queue; // a choice made in the meantime
       return current !== undefined;
     },
   };

@@ -1,8 +1,8 @@
 /**
- * The Mersenne Twister MT19937 seeded as Python seeds it, so that the same seed gives the same numbers here and there.
+ * The Mersenne Twister MT19937 with Python's seeding: the numbers of `random.Random(seed).random()`.
  *
- * M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998; `init_by_array` of their 2002 revision and
- * 53-bit doubles, which `random.Random(seed).random()` promises to keep.
+ * M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998, with `init_by_array` of their 2002 revision
+ * and 53-bit doubles. Python guarantees that `random()` keeps this sequence.
  */
 export class Random {
   private readonly state = new Uint32Array(624);
@@ -11,13 +11,13 @@ export class Random {
   /** @param seed an integer from 0 to 2^53 - 1. */
   constructor(seed: number) {
     if (!Number.isSafeInteger(seed) || seed < 0) {
-      throw new RangeError(`Expected the seed to be an integer from 0 to 2^53 - 1, received ${seed}.`);
+      throw new RangeError(`The seed must be an integer from 0 to 2^53 - 1, not ${seed}.`);
     }
     const high = Math.floor(seed / 2 ** 32);
     this.seedWith(high ? [seed >>> 0, high] : [seed >>> 0]);
   }
 
-  /** A double from 0 to 1, 1 excluded, of 53 random bits. */
+  /** Return a double in [0, 1) with 53 random bits. */
   random = (): number => {
     const high = this.next() >>> 5;
     const low = this.next() >>> 6;

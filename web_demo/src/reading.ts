@@ -5,8 +5,8 @@ import { splitWords } from "./typos";
 const INVISIBLE = new Set(tables.invisible);
 
 /**
- * Show the part of a text that is read, with the words marked that differ from those as typed. Both texts have the same
- * words, but for their letters.
+ * Show the first `limit` characters of the altered text and mark the words that differ from the typed text. Both texts
+ * must have the same number of words.
  */
 export function showReading(typed: string, altered: string, limit: number): void {
   const before = splitWords(typed);
@@ -22,7 +22,7 @@ export function showReading(typed: string, altered: string, limit: number): void
   byId("reading").replaceChildren(...parts);
 }
 
-/** Characters of which the invisible ones show as a dot. */
+/** Return the characters, with a dot for each invisible one. */
 function seen(characters: readonly string[]): (Node | string)[] {
   const parts: (Node | string)[] = [];
   let run = "";

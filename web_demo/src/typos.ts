@@ -1,7 +1,7 @@
 /**
- * `retvec_lite.typos.mistype`, the same typos for the same seed: what the page shows is what `evaluate --typos` measured.
+ * Python's `retvec_lite.mistype`: the same seed gives the same typos, so the page shows what `evaluate --typos` measures.
  *
- * The character tables come from Python (tables.json). Words and letters are code points, as there.
+ * The character tables come from Python (tables.json). Characters are code points, as in Python.
  */
 import { Random } from "./random";
 import tables from "./tables.json";
@@ -11,13 +11,13 @@ type Draw = () => number;
 
 const KINDS = tables.typoKinds as readonly Kind[];
 const NEIGHBORS = new Map(Object.entries(tables.neighborKeys));
-/** What the encoder never puts into a word. */
+/** Code points that the encoder never puts into a word. */
 export const HIDDEN: ReadonlySet<number> = new Set([0, ...tables.separators, ...tables.invisible]);
 const SEPARATORS = new Set([0, ...tables.separators]);
 
 const letters = new Map<string, readonly string[]>();
 
-/** The letters of a character's own script and case; none where there is no such script (punctuation). */
+/** Return the letters of a character's script and case; none for punctuation and other characters without a script. */
 function lettersOf(character: string): readonly string[] {
   let found = letters.get(character);
   if (found === undefined) {
@@ -35,7 +35,7 @@ function findLetters(character: string): readonly string[] {
       return /^\p{Uppercase}$/u.test(character) ? [...all.join("").toUpperCase()] : all;
     }
   }
-  // Large scripts and emoji: the 16 code points around; blocks with a space or an invisible character are left alone.
+  // Large scripts and emoji: the block of 16 code points. Skip blocks with a space or an invisible character.
   const nearby = Array.from({ length: 16 }, (_, low) => (code & ~15) + low);
   const unfit = code < 0x80 || nearby.some((other) => HIDDEN.has(other) || (other >= 0xd800 && other < 0xe000));
   return unfit ? [] : nearby.map((other) => String.fromCodePoint(other));
@@ -52,7 +52,7 @@ function pick<T>(from: readonly T[], draw: Draw): T {
   return from[Math.floor(draw() * from.length)] as T;
 }
 
-/** A letter that fits beside `character`, or, where that has no script, beside the first of the word that has one. */
+/** Draw a letter in the script of `character`, or else of the first character of the word that has a script. */
 function drawLetter(character: string, word: readonly string[], draw: Draw): string {
   let fitting = lettersOf(character);
   if (!fitting.length) fitting = word.map(lettersOf).find((some) => some.length) ?? [...tables.latin];
@@ -86,7 +86,7 @@ function mistypeWord(word: readonly string[], kind: Kind, draw: Draw): string[] 
   return word.toSpliced(at, 1, letter);
 }
 
-/** A text cut at the contract's separators: word, gap, word, ..., word; only the first and the last word can be empty. */
+/** Split a text at the contract's separators: word, gap, word, ..., word. Only the first and last word can be empty. */
 export function splitWords(text: string): string[] {
   const pieces = [""];
   let inGap = false;
@@ -102,21 +102,21 @@ export function splitWords(text: string): string[] {
 }
 
 /**
- * Mistype a share of the words of a text, each with exactly one typo.
+ * Mistype a share of the words of a text, with one typo each.
  *
- * @param rate the share, from 0 to 1; of n words, rate * n are mistyped, rounded up or down at random.
- * @param seed an integer from 0; the same one gives the same typos, in Python as well.
+ * @param rate the share of words to mistype, from 0 to 1; rate * n of n words, rounded up or down at random.
+ * @param seed a non-negative integer; the same seed gives the same typos, in Python too.
  */
 export function mistype(text: string, rate: number, seed: number): string {
   const draw = new Random(seed).random;
   const pieces = splitWords(text);
   const start = pieces[0] ? 0 : 2;
   const stop = pieces.at(-1) ? pieces.length : pieces.length - 2;
-  // Python's floor division: a text without words has -1 or 0 of them, not more.
+  // Floor division as in Python: a text without words gives -1 or 0.
   let words = Math.floor((stop - start + 1) / 2);
   let chosen = Math.min(words, Math.trunc(rate * words + draw()));
   for (let at = start; at < stop && chosen > 0; at += 2) {
-    // Selection sampling: exactly `chosen` words, every set of them equally likely.
+    // Selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S): every set of `chosen` words is equally likely.
     if (draw() * words < chosen) {
       pieces[at] = mistypeWord([...(pieces[at] as string)], pick(KINDS, draw), draw).join("");
       chosen -= 1;

@@ -4,14 +4,14 @@ import tables from "./tables.json";
 const SVG = "http://www.w3.org/2000/svg";
 const CELL = 10;
 
-/** The words as chips, and the bits of the one under the pointer, in focus or chosen. */
+/** The words as chips, and the bits of the word that is hovered, focused or selected. */
 export class Words {
   private readonly list = byId("chips");
   private readonly figure = byId("bits");
   private words: readonly (readonly number[])[] = [];
   private chosen = 0;
 
-  /** @param slot characters of a slot: the width of the picture. */
+  /** @param slot characters in a slot, the width of the picture. */
   constructor(private slot: number) {
     const indexOf = (event: Event): number =>
       [...this.list.children].indexOf((event.target as Element).closest("li") as Element);
@@ -55,7 +55,7 @@ export class Words {
   }
 }
 
-/** A word as it is written, what is invisible in it named; a mark stays on the character before it. */
+/** Return a word with its invisible characters named; a combining mark stays on the character before it. */
 export function legible(word: readonly number[]): string {
   return word
     .map((point, at) => {
@@ -65,7 +65,7 @@ export function legible(word: readonly number[]): string {
     .join("");
 }
 
-/** A punch card: a column for each character of the slot, a row for each binary digit, the most significant on top. */
+/** Draw the bits as a punch card: a column for each character of the slot, a row for each bit, highest bit on top. */
 function picture(word: readonly number[], slot: number): Element[] {
   const head = make("div", { className: "card-head", ariaHidden: "true" });
   head.append(
@@ -101,7 +101,7 @@ function binary(point: number): string {
   return `${visible(point)} ${point.toString(2).padStart(tables.bits, "0")}`;
 }
 
-/** One column is narrow: what takes more than a character to show is a dot there, and spelled out in the caption. */
+/** Return one character for a narrow column; a dot stands for a code point, which the caption spells out. */
 function short(point: number): string {
   const shown = visible(point);
   return shown.startsWith("U+") ? "·" : shown;

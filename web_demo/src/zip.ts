@@ -1,8 +1,8 @@
 import { PlaygroundError } from "./errors";
 
-/** A zip archive that was appended to another file. */
+/** A zip archive appended to another file. */
 export interface Tail {
-  /** Where the archive begins: the bytes before are the other file. */
+  /** Offset of the archive: the bytes before it are the other file. */
   readonly start: number;
   readonly members: ReadonlyMap<string, Uint8Array>;
 }
@@ -12,21 +12,21 @@ const DIRECTORY_ENTRY = 0x02014b50;
 const LOCAL_HEADER = 0x04034b50;
 const STORED = 0;
 const DEFLATED = 8;
-/** Bytes a member may unpack to: room for 10,000 long labels, none for a zip bomb. */
+/** Largest unpacked size of a member in bytes: enough for 10,000 long labels, too small for a zip bomb. */
 const MEMBER_LIMIT = 4 << 20;
 
 /**
  * Read the zip tail of a file (PKWARE APPNOTE 6.3.10, 4.3: end of central directory, central directory, local headers).
  *
- * No zip library is used: they tell what is inside an archive, but not where it begins, and that is where the model ends.
+ * Zip libraries do not tell where the archive begins, and that is where the model ends.
  *
- * @throws PlaygroundError for a file without a readable archive at its end, or with a member whose CRC-32 is wrong.
+ * @throws PlaygroundError for a file without a readable archive at its end, or a member with a wrong CRC-32.
  */
 export async function readZipTail(file: Uint8Array): Promise<Tail> {
   try {
     return await read(file);
   } catch (error) {
-    // RangeError: an offset that points out of the file; TypeError: DecompressionStream on damaged data.
+    // RangeError: an offset outside the file; TypeError: DecompressionStream on damaged data.
     if (error instanceof RangeError || error instanceof TypeError) throw damaged();
     throw error;
   }
@@ -37,7 +37,7 @@ async function read(file: Uint8Array): Promise<Tail> {
   const end = endOfDirectory(view);
   const count = view.getUint16(end + 10, true);
   const directory = end - view.getUint32(end + 12, true);
-  // Offsets count from the start of the file, or, where a tool did not know what stands before, from the archive's.
+  // Offsets count from the start of the file, or, with some tools, from the start of the archive.
   const shift = directory - view.getUint32(end + 16, true);
   if (directory < 0 || shift < 0) throw damaged();
   const members = new Map<string, Uint8Array>();
@@ -77,7 +77,7 @@ async function unpack(packed: Uint8Array, method: number): Promise<Uint8Array> {
   return decompress(packed, "deflate-raw", MEMBER_LIMIT);
 }
 
-/** Unpack with the browser's own decoder; more than `limit` bytes are refused while they come, not when they are there. */
+/** Unpack with the browser's decoder; stop as soon as the output exceeds `limit` bytes. */
 export async function decompress(
   packed: Uint8Array,
   format: CompressionFormat,
@@ -99,7 +99,7 @@ export async function decompress(
 }
 
 function damaged(): PlaygroundError {
-  return new PlaygroundError("Expected a zip archive at the end of the file, received none that can be read.");
+  return new PlaygroundError("The file has no readable zip archive at its end.");
 }
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -108,7 +108,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** CRC-32 of ISO 3309, the one of zip. */
+/** The CRC-32 of zip (ISO 3309). */
 function crc32(data: Uint8Array): number {
   let value = 0xffffffff;
   for (const byte of data) value = (CRC_TABLE[(value ^ byte) & 0xff] as number) ^ (value >>> 8);

@@ -22,7 +22,7 @@ const crc = (data: Uint8Array): number => {
   return ~value >>> 0;
 };
 
-/** A file as the exporter writes it; `damage` is what a test does to a member's CRC. */
+/** A file as the exporter writes it; `damage` changes the CRC of every member. */
 function file(
   changes: object = {},
   { deflated = false, shift = 0, damage = 0, labels = `${LABELS.join("\n")}\n` } = {},
@@ -68,7 +68,7 @@ describe("readArtifact", () => {
     expect(artifact.encoder.max_words).toBe(8);
   });
 
-  it("takes a file of before: `classify` alone", async () => {
+  it("gives files without a list of signatures `classify` alone", async () => {
     const { signatures } = await readArtifact("m.tflite", file());
     expect(signatures).toEqual([{ name: "classify", kind: "classify", max_chars: 32, max_words: 8 }]);
   });
@@ -84,39 +84,35 @@ describe("readArtifact", () => {
 
   const whole = file();
   it.each([
+    ["no model", new TextEncoder().encode("<!doctype html><p>404"), "m.tflite is not a .tflite model."],
+    ["nothing", new Uint8Array(), "m.tflite is not a .tflite model."],
     [
-      "no model",
-      new TextEncoder().encode("<!doctype html><p>404"),
-      "Expected a .tflite model, received m.tflite, a file of another kind.",
+      "no zip tail",
+      MODEL,
+      "m.tflite (408 bytes) has no readable retvec_lite.json: it is cut short, or retvec-lite did not export it.",
     ],
-    ["nothing", new Uint8Array(), "Expected a .tflite model, received"],
-    ["no zip tail", MODEL, "without a readable retvec_lite.json: it is cut short or comes from another tool."],
-    ["cut short", whole.subarray(0, -30), "without a readable retvec_lite.json"],
-    ["a wrong CRC", file({}, { damage: 1 }), "without a readable retvec_lite.json"],
-    ["another format", file({ format: "other" }), "Expected retvec_lite.json of retvec-lite inside m.tflite"],
+    ["cut short", whole.subarray(0, -30), "has no readable retvec_lite.json"],
+    ["a wrong CRC", file({}, { damage: 1 }), "has no readable retvec_lite.json"],
+    ["another format", file({ format: "other" }), "The retvec_lite.json in m.tflite was not written by retvec-lite."],
     [
       "a newer contract",
       file({ contract_version: 2, labels: 5 }),
-      "Expected contract version 1, received 2 in m.tflite",
+      "m.tflite follows contract version 2, but this page reads version 1.",
     ],
-    [
-      "a contract that equals 1 elsewhere",
-      file({ contract_version: true }),
-      "Expected contract version 1, received true",
-    ],
+    ["a contract that equals 1 elsewhere", file({ contract_version: true }), "m.tflite follows contract version true"],
     [
       "other labels",
       file({ labels: ["a", "b"] }),
-      "Expected the same 2 or more labels in labels.txt and retvec_lite.json",
+      "m.tflite needs 2 or more labels, the same in labels.txt and retvec_lite.json.",
     ],
-    ["one label", file({ labels: ["no"] }, { labels: "no\n" }), "Expected the same 2 or more labels"],
+    ["one label", file({ labels: ["no"] }, { labels: "no\n" }), "m.tflite needs 2 or more labels"],
+    ["a changed model", file({ model_sha256: "0" }), "m.tflite was changed after its export"],
+    ["no sizes", file({ encoder: { max_chars: 0 } }), "The encoder sizes in m.tflite must be positive integers"],
     [
-      "a changed model",
-      file({ model_sha256: "0" }),
-      "Expected the SHA-256 noted at export, but m.tflite was changed since",
+      "signatures without classify",
+      file({ signatures: [] }),
+      'The signatures in m.tflite are damaged, or "classify" is missing: []. Export it again.',
     ],
-    ["no sizes", file({ encoder: { max_chars: 0 } }), "Expected the encoder's sizes as positive integers"],
-    ["signatures without classify", file({ signatures: [] }), 'Expected the signatures with "classify" among them'],
   ])("refuses %s", async (_, bytes, message) => {
     const error = await readArtifact("m.tflite", bytes as Uint8Array).catch((problem: Error) => problem);
     expect(error).toBeInstanceOf(Error);

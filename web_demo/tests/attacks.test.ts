@@ -7,7 +7,7 @@ const TEXT = "Verify your account now, 42 times; 你好 мир";
 const KINDS: Attack[] = ["homoglyphs", "leet", "zero-width"];
 
 describe("attack", () => {
-  it.each(KINDS)("%s: the same seed gives the same text, another seed another one", (kind) => {
+  it.each(KINDS)("%s: the same seed gives the same text, another seed a different one", (kind) => {
     expect(attack(TEXT, kind, 1)).toBe(attack(TEXT, kind, 1));
     expect(attack(TEXT, kind, 1)).not.toBe(attack(TEXT, kind, 2));
   });
@@ -21,7 +21,7 @@ describe("attack", () => {
     for (const at of latin) expect(after[at]).not.toBe(before[at]);
   });
 
-  it("zero-width adds nothing but characters that the encoder drops", () => {
+  it("zero-width adds only characters that the encoder drops", () => {
     const invisible = new Set(tables.invisible);
     const kept = [...attack(TEXT, "zero-width", 4)].filter(
       (character) => !invisible.has(character.codePointAt(0) as number),
@@ -35,7 +35,7 @@ describe("attack", () => {
     expect(after.some((letter) => /\p{Script=Cyrillic}|\p{Script=Greek}/u.test(letter))).toBe(true);
   });
 
-  it("leet takes digits and signs", () => {
+  it("leet uses digits and symbols", () => {
     expect(attack("aeiosz", "leet", 6)).toMatch(/^[aeiosz4@31!05$2]{6}$/);
   });
 

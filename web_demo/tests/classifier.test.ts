@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Artifact, Signature } from "../src/artifact";
 import { codePoints, TextClassifier } from "../src/classifier";
 
-/** A runtime that only counts: which signatures ran on what, and how many tensors are left. */
+/** A fake runtime that counts: which signatures ran on what, and how many tensors are left. */
 const runtime = vi.hoisted(() => ({ live: 0, calls: [] as [string, number[]][], slots: 0, fails: false, compiled: 0 }));
 
 vi.mock("@litertjs/core", () => {
@@ -95,7 +95,7 @@ describe("TextClassifier", () => {
     expect(runtime.calls).toEqual([["classify_2", [104, 105, 32, 0x1f44d]]]);
   });
 
-  it("takes the next larger for more code points, or for more slots than there are", async () => {
+  it("takes the next larger signature for more code points, or for more words than slots", async () => {
     const classifier = await TextClassifier.load(artifact());
     await classifier.probabilities("hello");
     expect(ran()).toEqual(["classify"]);
@@ -107,13 +107,13 @@ describe("TextClassifier", () => {
     expect(ran().at(-1)).toBe("classify_2");
   });
 
-  it("does not try one with fewer slots than the blanks tell of", async () => {
+  it("skips a signature when the text has more spaces than it has slots for", async () => {
     const classifier = await TextClassifier.load(artifact());
     await classifier.probabilities("a  b");
     expect(ran()).toEqual(["classify"]);
   });
 
-  it("cuts and pads what does not have the length of the input", async () => {
+  it("cuts and pads to the length of the input", async () => {
     const classifier = await TextClassifier.load(artifact());
     await classifier.probabilities("0123456789abc");
     expect(runtime.calls[0]?.[1]).toEqual([..."012345678"].map((digit) => digit.charCodeAt(0)));
@@ -121,7 +121,7 @@ describe("TextClassifier", () => {
     expect(runtime.calls[1]?.[1]).toEqual([0xd800, 7, 0, 0]);
   });
 
-  it("embeds: the words in use, without their padding", async () => {
+  it("embeds: returns the words without padding", async () => {
     const classifier = await TextClassifier.load(artifact());
     expect(classifier.embeds).toBe(true);
     const { words, text } = await classifier.embed("hi");
@@ -129,7 +129,7 @@ describe("TextClassifier", () => {
     expect([...text]).toEqual([...new Float32Array([0.6, 0.8])]);
   });
 
-  it("knows a file of before, which has classify alone", async () => {
+  it("runs a file that has classify alone", async () => {
     const classifier = await TextClassifier.load(artifact(SIGNATURES.slice(0, 1)));
     expect(classifier.embeds).toBe(false);
     await classifier.probabilities("a");
@@ -137,7 +137,7 @@ describe("TextClassifier", () => {
     await expect(classifier.embed("a")).rejects.toThrow("--embed");
   });
 
-  it("deletes every tensor, also when a call fails, and the model in the end", async () => {
+  it("deletes every tensor, even when a call fails, and the model at the end", async () => {
     const classifier = await TextClassifier.load(artifact());
     runtime.slots = 3;
     await classifier.probabilities("a b");
@@ -153,9 +153,11 @@ describe("TextClassifier", () => {
   it.each([
     ["a length", { max_chars: 10 }],
     ["a name", { name: "classify_9" }],
-  ])("refuses a model with another interface than its metadata promise: %s", async (_, change) => {
+  ])("refuses a model whose interface differs from its metadata: %s", async (_, change) => {
     const wrong = SIGNATURES.map((signature, at) => (at ? signature : { ...signature, ...change }));
-    await expect(TextClassifier.load(artifact(wrong))).rejects.toThrow(/^Expected the signature classify/);
+    await expect(TextClassifier.load(artifact(wrong))).rejects.toThrow(
+      /^The signature classify\w* of m\.tflite is .*, but its metadata describe /,
+    );
     expect(runtime.compiled).toBe(0);
   });
 });

@@ -8,7 +8,7 @@ describe("Random", () => {
     expect([random(), random(), random()]).toEqual([0.7876110167997803, 0.0972674640914375, 0.9735995707790809]);
   });
 
-  it("refuses a seed that Python would read otherwise", () => {
+  it("refuses a seed that Python would treat differently", () => {
     expect(() => new Random(-1)).toThrow(RangeError);
     expect(() => new Random(0.5)).toThrow(RangeError);
     expect(() => new Random(2 ** 53)).toThrow(RangeError);

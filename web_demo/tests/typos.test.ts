@@ -9,11 +9,11 @@ interface Case {
   readonly mistyped: string;
 }
 
-/** Written by tests/web/conftest.py with `retvec_lite.typos.mistype`: JSON with escapes, so that surrogates survive. */
+/** Written by tests/web/conftest.py with `retvec_lite.mistype`, as escaped JSON, so that surrogates survive. */
 const vectors = process.env.RETVEC_TYPO_VECTORS;
 
 describe("mistype", () => {
-  it.skipIf(!vectors)("gives Python's typos for Python's seeds", () => {
+  it.skipIf(!vectors)("gives the same typos as Python for the same seeds", () => {
     const cases = JSON.parse(readFileSync(vectors as string, "utf-8")) as Case[];
     expect(cases.length).toBeGreaterThan(500);
     for (const { text, rate, seed, mistyped } of cases) {
@@ -21,13 +21,13 @@ describe("mistype", () => {
     }
   });
 
-  it("leaves a text without words alone, and any text at rate 0", () => {
+  it("changes neither a text without words nor any text at rate 0", () => {
     expect(mistype("", 1, 0)).toBe("");
     expect(mistype(" \n\u3000", 1, 0)).toBe(" \n\u3000");
     expect(mistype("as it is", 0, 3)).toBe("as it is");
   });
 
-  it("changes every word at rate 1, and none of the gaps", () => {
+  it("changes every word at rate 1, but no gap", () => {
     const text = "  one\ttwo three\u00a0four five six ";
     const before = splitWords(text);
     const after = splitWords(mistype(text, 1, 9));
@@ -37,7 +37,7 @@ describe("mistype", () => {
 });
 
 describe("splitWords", () => {
-  it("cuts at every separator of the contract and nowhere else", () => {
+  it("splits at every separator of the contract and nowhere else", () => {
     expect(splitWords("a\u00a0b\u0000c\u200bd")).toEqual(["a", "\u00a0", "b", "\u0000", "c\u200bd"]);
     expect(splitWords(" a ")).toEqual(["", " ", "a", " ", ""]);
   });
