@@ -1,4 +1,4 @@
-// AGP compiles Kotlin itself since 9.0; this only chooses a newer compiler than the one it brings.
+// AGP 9 compiles Kotlin itself; this selects a newer compiler than its default.
 buildscript {
     dependencies {
         classpath(libs.kotlin.gradle.plugin)

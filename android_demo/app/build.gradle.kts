@@ -29,7 +29,7 @@ android {
     }
 
     androidResources {
-        // The model is mapped into memory from inside the APK, which a compressed asset cannot be.
+        // The app maps the model into memory from the APK, so it must not be compressed.
         noCompress += "tflite"
     }
 
@@ -37,7 +37,7 @@ android {
         named("test") {
             kotlin.directories += "src/sharedTest/kotlin"
         }
-        // The tests on a device compare with the same golden texts as those without one.
+        // Device tests use the golden texts of the JVM tests.
         named("androidTest") {
             kotlin.directories += "src/sharedTest/kotlin"
             assets.directories += "src/test/resources"
@@ -48,7 +48,7 @@ android {
 dependencies {
     implementation(libs.litert)
 
-    testImplementation(libs.json) // That of android.jar is empty.
+    testImplementation(libs.json) // android.jar has stubs only.
     testImplementation(libs.junit)
     testImplementation(libs.tensorflow.lite.desktop)
     testImplementation(libs.tensorflow.lite.metadata)

@@ -10,9 +10,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Writes the class R that Gradle would have aapt2 write: constants by which Kotlin names the app's resources. The numbers mean
- * nothing unless aapt2's own are given; that a name exists is what the compiler checks. Arguments: the package, the folder res,
- * the file to write, and what `aapt2 link --output-text-symbols` wrote, or none.
+ * Writes the class R, which Gradle and aapt2 write otherwise, so that the compiler can check resource names. Arguments: the
+ * package, the folder res, the file to write, and the output of `aapt2 link --output-text-symbols` for real resource numbers
+ * (`none`: all numbers are 0).
  */
 public final class ResourceIds {
     private static final Pattern ID = Pattern.compile("@\\+id/(\\w+)");

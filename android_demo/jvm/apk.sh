@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A real, signed APK without Gradle and without the SDK, to look into: jvm/apk.sh [NATIVE_ABI...], from android_demo/.
+# Build a signed APK for inspection, without Gradle and the SDK: jvm/apk.sh [NATIVE_ABI...]
 #
 # Needs Java, Maven and Debian's tools: apt install aapt zipalign apksigner android-framework-res. R8 comes from Google's Maven
-# repository, all else from Maven Central. The runtime is TensorFlow Lite 2.16.1, the last there, in the place of LiteRT: this is
-# nothing to publish, its native libraries know no pages of 16 KB.
+# repository, everything else from Maven Central. TensorFlow Lite 2.16.1, the last release there, replaces LiteRT. Do not
+# publish this APK: its native libraries do not support 16 KB pages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,7 @@ java_home="$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")"
 rm -rf "$OUT"
 mkdir -p "$OUT/dex" "$OUT/lib"
 
-# What Gradle's manifest merger does: the package, and away with what speaks to the merger alone.
+# Do what Gradle's manifest merger does: set the package and remove the merger's own attributes.
 python3 - app/src/main/AndroidManifest.xml "$OUT/AndroidManifest.xml" <<'PYTHON'
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -61,7 +61,7 @@ for abi in "$@"; do
   cp "$OUT/maven/aar/runtime/jni/$abi"/*.so "$OUT/lib/$abi/"
 done
 [ $# -eq 0 ] || (cd "$OUT" && jar u0f unaligned.apk lib)
-# Pages of 16 KB: everything that is stored uncompressed starts at one, libraries and model alike.
+# Align everything stored uncompressed (libraries and model) to 16 KB pages.
 zipalign -f 16384 "$OUT/unaligned.apk" "$OUT/aligned.apk"
 zipalign -c 16384 "$OUT/aligned.apk"
 

@@ -4,7 +4,7 @@ import android.app.Instrumentation
 import androidx.test.platform.app.InstrumentationRegistry
 
 /**
- * The one place that knows AndroidX. It lies apart from the other tests of a device, which know the framework alone, so that those
- * compile where Google's repository cannot be reached: there, jvm/kotlin has this function.
+ * The only use of AndroidX, kept apart so that the other device tests compile without Google's repository; jvm/kotlin has a
+ * substitute for this function.
  */
 internal fun instrumentation(): Instrumentation = InstrumentationRegistry.getInstrumentation()

@@ -8,13 +8,13 @@ import org.junit.Test
 import java.io.File
 import java.io.IOException
 
-/** The model in the app's assets on LiteRT itself, against what Python says it must answer. */
+/** Compares the model in the assets, on LiteRT, with the golden probabilities from Python. */
 class TextClassifierDeviceTest {
     private val context = instrumentation().targetContext
     private val golden = Golden(instrumentation().context.assets.open("golden.json"))
 
     @Test
-    fun answersAreThoseOfPython() {
+    fun answersMatchPython() {
         TextClassifier(context).use { classifier ->
             assertEquals(golden.labels, classifier.labels)
             for (case in golden.cases) {
@@ -25,7 +25,7 @@ class TextClassifierDeviceTest {
     }
 
     @Test
-    fun aFileAnswersAsTheAssetDoes() {
+    fun aFileGivesTheAnswersOfTheAsset() {
         val file = File(context.cacheDir, "model.tflite")
         context.assets.open("classifier.tflite").use { asset -> file.outputStream().use { asset.copyTo(it) } }
         val text = "Where is my parcel?"
@@ -40,7 +40,7 @@ class TextClassifierDeviceTest {
     }
 
     @Test
-    fun afterCloseNothingRuns() {
+    fun aClosedClassifierRunsNothing() {
         val classifier = TextClassifier(context)
         classifier.close()
         assertThrows(IllegalStateException::class.java) { classifier.classify("hi") }

@@ -13,26 +13,26 @@ import java.nio.channels.FileChannel.MapMode.READ_ONLY
 import java.security.MessageDigest
 import java.util.zip.ZipInputStream
 
-/** The file is not of retvec-lite, is damaged, or follows another contract than this class: the message tells. */
+/** The file is damaged, was not exported by retvec-lite, or follows another contract version. The message says which. */
 class UnsupportedModelException(message: String, cause: Throwable? = null) : IOException(message, cause)
 
-/** What runs a signature of the file: LiteRT in an app; a test without a device has something else. */
+/** Runs a signature of the model: LiteRT in an app, a substitute in tests without a device. */
 internal interface Engine : Closeable {
     fun run(signature: String, inputs: Map<String, Any>, outputs: Map<String, Any>)
 }
 
 /**
- * Classifies texts with a `.tflite` file of retvec-lite: raw text in, probabilities out, no tokenizer and no vocabulary.
+ * Classifies texts with a `.tflite` exported by retvec-lite: raw text in, probabilities out, no tokenizer, no vocabulary.
  *
  *     TextClassifier(context).use { Log.i(TAG, "${it.labels.zip(it.classify("where is my parcle?").asList())}") }
  *
  * Copy this file; it needs `com.google.ai.edge.litert:litert` and nothing else. Labels and sizes come from the model. Open and
- * call it on a background dispatcher; calls from several threads wait for each other. A call allocates its result at most.
+ * call it off the main thread. Calls from several threads wait for each other. A call allocates nothing but its result.
  */
 class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer) -> Engine) : Closeable {
     private val metadata = readMetadata(model)
 
-    /** The classes, in the order of the probabilities. */
+    /** The labels, in the order of the probabilities. */
     val labels: List<String> = metadata.getJSONArray("labels").let { list -> List(list.length()) { list.getString(it) } }
 
     private val signatures = metadata.optJSONArray("signatures")
@@ -45,10 +45,10 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private var blanks = 0
     private val engine = start(model)
 
-    /** The length of what [embed] returns, 0 for a model exported without embeddings. */
+    /** The length of the vectors from [embed]; 0 for a model exported without embeddings. */
     val embeddingSize: Int = embedder?.result?.size ?: 0
 
-    /** Maps an asset, uncompressed as Gradle leaves a `.tflite`; throws [IOException] when it is not there or no such model. */
+    /** Maps an uncompressed asset (Gradle leaves `.tflite` uncompressed); throws [IOException] if it is missing or unsupported. */
     constructor(context: Context, asset: String = "classifier.tflite") : this(
         context.assets.openFd(asset).use { part ->
             FileInputStream(part.fileDescriptor).use { it.channel.map(READ_ONLY, part.startOffset, part.declaredLength) }
@@ -56,30 +56,30 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
         ::LiteRt,
     )
 
-    /** The same with a file, which must stay as it is until [close]. */
+    /** Maps a file, which must not change until [close]; throws [IOException] like the constructor above. */
     constructor(file: File) : this(FileInputStream(file).use { it.channel.map(READ_ONLY, 0, file.length()) }, ::LiteRt)
 
-    /** The probability of each of [labels], written to [into], which a caller may reuse. */
+    /** Writes the probability of each of [labels] to [into], which callers may reuse, and returns it. */
     @Synchronized fun classify(text: CharSequence, into: FloatArray = FloatArray(labels.size)): FloatArray {
         val count = readCodePoints(text)
-        // A short text pays for a short graph, which tells how many slots the text needs: with too few, a longer one runs.
+        // Try the shortest graph first. It also returns the number of slots that the text needs: if too many, try the next.
         for (signature in short) {
-            if (count > signature.maxChars || blanks >= signature.maxWords) continue // more words than slots, all but surely
+            if (count > signature.maxChars || blanks >= signature.maxWords) continue // almost surely too many words
             val probabilities = run(signature, count)
             if (signature.slots[0] <= signature.maxWords) return probabilities.copyInto(into)
         }
         return run(full, count).copyInto(into)
     }
 
-    /** The text as a vector of length 1 (all zeros for a text without words), to search and compare by dot product. */
+    /** Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product. */
     @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
-        checkNotNull(embedder) { "Expected a model exported with --embed, received one without embeddings." }
+        checkNotNull(embedder) { "This model has no embeddings. Export it with --embed." }
         return run(embedder, readCodePoints(text)).copyInto(into)
     }
 
     @Synchronized override fun close() = engine.close()
 
-    /** Reads as many code points as the model takes, unpaired surrogates as they are: all cleaning is inside the graph. */
+    /** Reads as many code points as the model takes, unpaired surrogates included: the graph does all cleaning. */
     private fun readCodePoints(text: CharSequence): Int {
         var count = 0
         var at = 0
@@ -100,7 +100,7 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     }
 }
 
-/** A signature of the model with the arrays for its input and outputs, which every call reuses. */
+/** A signature of the model, with arrays for its input and outputs that every call reuses. */
 private class Signature(json: JSONObject, classes: Int) {
     val name: String = json.optString("name", "classify")
     val kind: String = json.optString("kind", "classify")
@@ -115,7 +115,7 @@ private class Signature(json: JSONObject, classes: Int) {
 }
 
 private class LiteRt(model: ByteBuffer) : Engine {
-    // Allocating here, before any signature runs, is what hands the graphs of all of them to the fast kernels.
+    // Allocate before any signature runs: only then do all of them get the fast kernels.
     private val interpreter = Interpreter(model, Interpreter.Options().setNumThreads(1)).apply { allocateTensors() }
 
     override fun run(signature: String, inputs: Map<String, Any>, outputs: Map<String, Any>) =
@@ -123,26 +123,26 @@ private class LiteRt(model: ByteBuffer) : Engine {
     override fun close() = interpreter.close()
 }
 
-/** `retvec_lite.json` of a model that is whole and follows this contract: a runtime may crash on any other. */
+/** Reads `retvec_lite.json` and checks that the model is whole and follows this contract: others may crash the runtime. */
 private fun readMetadata(model: ByteBuffer): JSONObject = try {
     val file = ByteArray(model.capacity()).also { model.duplicate().get(it) }
     val bytes = ByteBuffer.wrap(file).order(LITTLE_ENDIAN)
-    expect(bytes.getInt(4) == 0x334C4654) { "Expected a .tflite model, received a file of another kind." }
-    // Standard TFLite metadata: a zip behind the model; the directory at its end says where it starts.
+    expect(bytes.getInt(4) == 0x334C4654) { "The file is not a .tflite model." }
+    // Standard TFLite metadata: a zip after the model; the directory at its end says where it starts.
     val start = bytes.getInt(bytes.getInt(file.size - 6) + 42)
     val zip = ZipInputStream(file.inputStream(start, file.size - start))
     val json = JSONObject(String(zip.apply { while (nextEntry.name != "retvec_lite.json") continue }.readBytes()))
-    expect(json.getString("format") == "retvec-lite") { "Expected the format retvec-lite, received ${json.get("format")}." }
+    expect(json.getString("format") == "retvec-lite") { "The metadata has the format ${json.get("format")}, not retvec-lite." }
     val version = json.getInt("contract_version")
-    expect(version == 1) { "Expected contract version 1, received $version: take this class and the model from one release." }
+    expect(version == 1) { "The model follows contract version $version, this class version 1. Use both from one release." }
     check(json.getJSONArray("labels").length() > 0 && json.getJSONObject("encoder").getInt("max_words") > 0)
     val digest = MessageDigest.getInstance("SHA-256").apply { update(file, 0, start) }.digest()
     val isSame = digest.joinToString("") { "%02x".format(it) } == json.getString("model_sha256")
-    expect(isSame) { "Expected the SHA-256 noted at export, but the model was changed since: export it again." }
+    expect(isSame) { "The model was changed after its export: its SHA-256 differs. Export it again." }
     json
 } catch (error: Exception) {
-    val received = "received ${model.capacity()} bytes without its metadata: cut short or from another tool."
-    throw error as? UnsupportedModelException ?: UnsupportedModelException("Expected a model of retvec-lite, $received", error)
+    val message = "The file (${model.capacity()} bytes) has no readable metadata: it is cut short or from another tool."
+    throw error as? UnsupportedModelException ?: UnsupportedModelException(message, error)
 }
 
 private inline fun expect(condition: Boolean, message: () -> String) {

@@ -4,7 +4,7 @@ import org.json.JSONArray
 import org.json.JSONObject
 import java.io.InputStream
 
-/** `golden.json`, written by export: texts, their code points and what each recipe's file must answer. */
+/** `golden.json`, written by export: texts, code points, and the probabilities that each recipe must give. */
 class Golden(stream: InputStream) {
     class Case(val name: String, val text: String?, val codePoints: IntArray, private val probabilities: JSONObject) {
         fun probabilities(recipe: String): FloatArray = probabilities.getJSONArray(recipe).let { list ->
@@ -16,10 +16,10 @@ class Golden(stream: InputStream) {
 
     val labels: List<String> = json.getJSONArray("labels").let { list -> List(list.length(), list::getString) }
 
-    /** What no text of Kotlin holds has no text: negative code points, and surrogates in the order of a pair that are none. */
+    /** A case has no text if no Kotlin string has its code points, such as negative ones. */
     val cases: List<Case> = json.getJSONArray("cases").let { list -> List(list.length()) { case(list.getJSONObject(it)) } }
 
-    /** The recipe of the one `.tflite` that was exported, and how far its answers may be off. */
+    /** The recipe of the exported `.tflite`, and the tolerance of its probabilities. */
     val recipe: String = json.getJSONObject("tolerance").keys().asSequence().single { !it.startsWith("coreml-") }
     val tolerance: Float = json.getJSONObject("tolerance").getDouble(recipe).toFloat()
 

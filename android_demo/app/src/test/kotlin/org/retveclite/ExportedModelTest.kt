@@ -8,7 +8,7 @@ import org.junit.Test
 import org.tensorflow.lite.support.metadata.MetadataExtractor
 import kotlin.math.abs
 
-/** The model in the assets itself, on the real runtime, against what Python says it must answer. */
+/** Compares the model in the assets, on a real runtime, with the golden probabilities from Python. */
 class ExportedModelTest {
     private val golden = Golden(javaClass.getResourceAsStream("/golden.json")!!)
 
@@ -18,14 +18,14 @@ class ExportedModelTest {
     }
 
     @Test
-    fun labelsAreThoseOfTheFile() {
+    fun labelsComeFromTheFile() {
         TextClassifier(ModelFile.buffer(ModelFile.bytes)) { FakeEngine() }.use { classifier ->
             assertEquals(golden.labels, classifier.labels)
         }
     }
 
     @Test
-    fun theMetadataLibraryOfTensorFlowLiteReadsTheSame() {
+    fun theMetadataLibraryOfTensorFlowLiteReadsTheMetadata() {
         val extractor = MetadataExtractor(ModelFile.buffer(ModelFile.bytes))
         assertTrue(extractor.hasMetadata())
         assertEquals(setOf("retvec_lite.json", "labels.txt"), extractor.associatedFileNames)
@@ -42,7 +42,7 @@ class ExportedModelTest {
     }
 
     @Test
-    fun answersAreThoseOfPython() {
+    fun answersMatchPython() {
         assertEquals(golden.recipe, ModelFile.json.getString("recipe"))
         TextClassifier(ModelFile.file.readBytes().let(ModelFile::buffer), ::TensorFlowLite).use { classifier ->
             for (case in golden.cases) {
@@ -53,7 +53,7 @@ class ExportedModelTest {
     }
 
     @Test
-    fun codePointsThatNoTextHoldsAreHarmless() {
+    fun codePointsOutsideAnyTextAreHarmless() {
         val maxChars = ModelFile.json.getJSONObject("encoder").getInt("max_chars")
         val cases = golden.cases.filter { it.text == null }
         assertTrue(cases.size >= 3)
@@ -68,7 +68,7 @@ class ExportedModelTest {
     }
 
     @Test
-    fun embeddingsPutMistypedTextsNextToWhatWasMeant() {
+    fun aMistypedTextIsNearTheIntendedOne() {
         TextClassifier(ModelFile.buffer(ModelFile.bytes), ::TensorFlowLite).use { classifier ->
             assumeTrue("The model in the assets was exported without --embed.", classifier.embeddingSize > 0)
             fun dot(a: FloatArray, b: FloatArray) = a.indices.sumOf { (a[it] * b[it]).toDouble() }

@@ -10,21 +10,21 @@ import java.util.zip.ZipEntry
 import java.util.zip.ZipFile
 import java.util.zip.ZipOutputStream
 
-/** The model in the app's assets, and files that differ from it in one respect. */
+/** The model in the assets, and variants of it that differ in one respect. */
 internal object ModelFile {
-    /** Maven and Gradle start tests in different folders. */
+    /** Maven and Gradle run tests in different folders. */
     val file: File = listOf("app/src/main/assets", "src/main/assets").map { File(it, "classifier.tflite") }.first(File::exists)
     val bytes: ByteArray = file.readBytes()
     val json: JSONObject = JSONObject(member("retvec_lite.json"))
 
-    /** The flatbuffer without what follows it. */
+    /** The flatbuffer without the zip tail. */
     val model: ByteArray = buffer(bytes).let { bytes.copyOf(it.getInt(it.getInt(bytes.size - 6) + 42)) }
 
     fun member(name: String): String = ZipFile(file).use { it.getInputStream(it.getEntry(name)).readBytes().decodeToString() }
 
     fun json(change: JSONObject.() -> Unit): JSONObject = JSONObject(json.toString()).apply(change)
 
-    /** A file with another `retvec_lite.json`, zipped as Python's zipfile does: offsets count from the start of the model. */
+    /** Returns a file with another `retvec_lite.json`, zipped like Python's zipfile: offsets count from the start of the model. */
     fun with(json: String, model: ByteArray = this.model): ByteBuffer {
         val zipped = ByteArrayOutputStream()
         ZipOutputStream(zipped).use { zip ->
@@ -54,7 +54,7 @@ internal object ModelFile {
     fun buffer(bytes: ByteArray): ByteBuffer = ByteBuffer.wrap(bytes).order(LITTLE_ENDIAN)
 }
 
-/** Stands in for the runtime where only what it is asked matters. */
+/** A fake runtime that records its calls. */
 internal class FakeEngine(private val slots: Int = 0) : Engine {
     val runs = mutableListOf<String>()
     var input = IntArray(0)

@@ -17,7 +17,7 @@ class TextClassifierTest {
     private fun signature(name: String, kind: String, chars: Int, words: Int) =
         JSONObject().put("name", name).put("kind", kind).put("max_chars", chars).put("max_words", words).put("dimension", 3)
 
-    /** The model with signatures of 2 and 4 words beside the full one, in no order, and with embeddings. */
+    /** The model with signatures of 2 and 4 words beside the full one, unordered, and with embeddings. */
     private fun withSignatures(engine: Engine): TextClassifier {
         val signatures = JSONArray()
             .put(signature("classify", "classify", maxChars, 64))
@@ -31,7 +31,7 @@ class TextClassifierTest {
         TextClassifier(ModelFile.with(ModelFile.json { remove("signatures") }.toString())) { engine }
 
     @Test
-    fun codePointsAreThoseOfPython() {
+    fun codePointsMatchPython() {
         val golden = Golden(javaClass.getResourceAsStream("/golden.json")!!)
         val texts = golden.cases.filter { it.text != null }
         assertTrue(texts.size > 50)
@@ -44,13 +44,13 @@ class TextClassifierTest {
     }
 
     @Test
-    fun emojiIsOneCodePointAndUnpairedSurrogatesStayAsTheyAre() {
+    fun anEmojiIsOneCodePointAndUnpairedSurrogatesStay() {
         single(engine).classify("a\uD83D\uDE00b\uD800c\uDC00\uD800")
         assertArrayEquals(intArrayOf(0x61, 0x1F600, 0x62, 0xD800, 0x63, 0xDC00, 0xD800, 0), engine.input.copyOf(8))
     }
 
     @Test
-    fun aShorterTextLeavesNothingOfALongerOne() {
+    fun aShortTextClearsALongerOne() {
         val classifier = single(engine)
         classifier.classify("a long text with many words")
         classifier.classify("hi")
@@ -60,7 +60,7 @@ class TextClassifierTest {
     }
 
     @Test
-    fun aFileWithoutSignaturesHasTheFullOneAlone() {
+    fun aFileThatListsNoSignaturesHasOnlyClassify() {
         single(engine).classify("hi")
         assertEquals(listOf("classify"), engine.runs)
         assertEquals(maxChars, engine.input.size)
@@ -73,7 +73,7 @@ class TextClassifierTest {
         assertEquals(listOf("classify_2"), runs("ten chars.", slots = 2))
         assertEquals(listOf("classify_2", "classify_4"), runs("\u4E00\u4E8C\u4E09", slots = 3))
         assertEquals(listOf("classify_2", "classify_4", "classify"), runs("\u4E00\u4E8C\u4E09\u56DB\u4E94", slots = 5))
-        assertEquals("blanks tell of more words", listOf("classify_4"), runs("a b c", slots = 3))
+        assertEquals("spaces show that there are more words", listOf("classify_4"), runs("a b c", slots = 3))
         assertEquals(listOf("classify"), runs("a b c d e", slots = 5))
         assertEquals(listOf("classify_4"), runs("more than 10 chars", slots = 4))
         assertEquals(listOf("classify"), runs("more characters than either takes", slots = 1))
@@ -81,7 +81,7 @@ class TextClassifierTest {
     }
 
     @Test
-    fun theAnswerIsThatOfTheLastSignatureThatRan() {
+    fun theAnswerComesFromTheLastSignatureThatRan() {
         assertEquals(3f, withSignatures(FakeEngine(slots = 5)).classify("\u4E00\u4E8C\u4E09\u56DB\u4E94").first())
     }
 
@@ -107,7 +107,7 @@ class TextClassifierTest {
         val classifier = single(engine)
         val into = FloatArray(classifier.labels.size)
         val texts = listOf("short", "\uD83D\uDE00 and unpaired \uD800", "word ".repeat(3_000))
-        // By reflection: Gradle compiles unit tests against android.jar, which has no java.lang.management.
+        // Use reflection: Gradle compiles unit tests against android.jar, which has no java.lang.management.
         val bean = Class.forName("java.lang.management.ManagementFactory").getMethod("getThreadMXBean").invoke(null)
         val counter = Class.forName("com.sun.management.ThreadMXBean")
             .getMethod("getThreadAllocatedBytes", java.lang.Long.TYPE)
@@ -121,7 +121,7 @@ class TextClassifierTest {
         val before = allocated()
         for (round in 0 until 3_000) classifier.classify(texts[round % 3], into)
         val bytes = allocated() - before
-        assertTrue("Expected nothing per call, received $bytes bytes in 3,000.", bytes < 3_000)
+        assertTrue("3,000 calls allocated $bytes bytes.", bytes < 3_000)
     }
 
     @Test

@@ -7,25 +7,25 @@ import java.io.File
 import java.io.IOException
 import java.nio.ByteBuffer
 
-/** What is no whole model of this contract is refused with a sentence before any runtime sees it. */
+/** Files that are not whole models of this contract are refused before the runtime sees them. */
 class UnsupportedModelTest {
     private fun refused(file: ByteBuffer, vararg parts: String) {
         val problem = assertThrows(UnsupportedModelException::class.java) {
-            TextClassifier(file) { throw AssertionError("The runtime was given a model that is none.") }
+            TextClassifier(file) { throw AssertionError("The runtime received an unsupported model.") }
         }
-        for (part in parts) assertTrue("Expected \"$part\" in: ${problem.message}", part in problem.message!!)
+        for (part in parts) assertTrue("No \"$part\" in: ${problem.message}", part in problem.message!!)
     }
 
     @Test
     fun aFileOfAnotherKind() {
-        refused(ModelFile.buffer("PNG, or whatever it may be".toByteArray()), "Expected a .tflite model", "another kind")
+        refused(ModelFile.buffer("PNG, or whatever it may be".toByteArray()), "not a .tflite model")
     }
 
     @Test
-    fun anEmptyFile() = refused(ModelFile.buffer(ByteArray(0)), "received 0 bytes")
+    fun anEmptyFile() = refused(ModelFile.buffer(ByteArray(0)), "(0 bytes)")
 
     @Test
-    fun aModelOfAnotherTool() = refused(ModelFile.buffer(ModelFile.model), "without its metadata", "another tool")
+    fun aModelOfAnotherTool() = refused(ModelFile.buffer(ModelFile.model), "no readable metadata", "another tool")
 
     @Test
     fun aFileCutShortAnywhere() {
@@ -35,14 +35,14 @@ class UnsupportedModelTest {
     }
 
     @Test
-    fun aMetadataOfAnotherFormat() {
-        refused(ModelFile.with(ModelFile.json { put("format", "other") }.toString()), "format retvec-lite", "received other")
+    fun metadataOfAnotherFormat() {
+        refused(ModelFile.with(ModelFile.json { put("format", "other") }.toString()), "format other", "not retvec-lite")
     }
 
     @Test
     fun aNewerContract() {
         val json = ModelFile.json { put("contract_version", 2).put("model_sha256", "whatever a newer contract does with it") }
-        refused(ModelFile.with(json.toString()), "contract version 1", "received 2")
+        refused(ModelFile.with(json.toString()), "contract version 2", "version 1")
     }
 
     @Test
@@ -52,20 +52,20 @@ class UnsupportedModelTest {
     }
 
     @Test
-    fun aMetadataWithAChangedByte() {
+    fun metadataWithAChangedByte() {
         val changed = ModelFile.bytes.clone()
         val place = String(changed, Charsets.ISO_8859_1).indexOf("\"contract_version\"")
         changed[place + 3] = 'X'.code.toByte()
-        refused(ModelFile.buffer(changed), "without its metadata")
+        refused(ModelFile.buffer(changed), "no readable metadata")
     }
 
     @Test
-    fun aMetadataThatIsNoJson() = refused(ModelFile.with("[]"), "without its metadata")
+    fun metadataThatIsNotJson() = refused(ModelFile.with("[]"), "no readable metadata")
 
     @Test
-    fun aMetadataWithoutTheEssential() {
+    fun metadataWithAMissingKey() {
         for (key in listOf("format", "contract_version", "model_sha256", "labels", "encoder")) {
-            refused(ModelFile.with(ModelFile.json { remove(key) }.toString()), "without its metadata")
+            refused(ModelFile.with(ModelFile.json { remove(key) }.toString()), "no readable metadata")
         }
     }
 

@@ -12,7 +12,7 @@ import org.junit.Assert.assertTrue
 import org.junit.Test
 import org.retveclite.instrumentation
 
-/** The app as a person uses it: text in, label out, typos, rotation. */
+/** Uses the app like a person: text in, label out, typos, rotation. */
 class MainActivityTest {
     private val instrumentation = instrumentation()
 
@@ -30,7 +30,7 @@ class MainActivityTest {
     private fun waitFor(what: String, condition: () -> Boolean) {
         val end = SystemClock.uptimeMillis() + 10_000
         while (!onMain(condition)) {
-            assertTrue("Expected $what within ten seconds.", SystemClock.uptimeMillis() < end)
+            assertTrue("No $what within ten seconds.", SystemClock.uptimeMillis() < end)
             SystemClock.sleep(20)
         }
     }
@@ -40,14 +40,14 @@ class MainActivityTest {
     private fun MainActivity.enter(text: String) = onMain { (findViewById(R.id.message) as EditText).setText(text) }
 
     @Test
-    fun aTextGetsItsLabelAndTyposLeaveIt() {
+    fun aTextGetsItsLabelAndKeepsItWithTypos() {
         val activity = start()
         activity.enter("Your verification code is 482913")
-        waitFor("the label") { "one time code" in activity.text(R.id.result) }
+        waitFor("label") { "one time code" in activity.text(R.id.result) }
         assertTrue(onMain { (activity.findViewById(R.id.bars) as LinearLayout).childCount } >= 2)
         assertTrue("ms" in onMain { activity.text(R.id.facts) })
         onMain { (activity.findViewById(R.id.typos) as SeekBar).progress = 30 }
-        waitFor("a mistyped text") { (activity.findViewById(R.id.mistyped) as View).visibility == View.VISIBLE }
+        waitFor("mistyped text") { (activity.findViewById(R.id.mistyped) as View).visibility == View.VISIBLE }
         SystemClock.sleep(500)
         assertTrue("one time code" in onMain { activity.text(R.id.result) })
         onMain(activity::finish)
@@ -61,14 +61,14 @@ class MainActivityTest {
         val monitor = instrumentation.addMonitor(MainActivity::class.java.name, null, false)
         onMain(first::recreate)
         val second = instrumentation.waitForMonitorWithTimeout(monitor, 10_000) as MainActivity
-        waitFor("a label") { second.text(R.id.result).isNotEmpty() }
+        waitFor("label") { second.text(R.id.result).isNotEmpty() }
         assertEquals("play some jazz", onMain { second.text(R.id.message) })
         assertEquals(25, onMain { (second.findViewById(R.id.typos) as SeekBar).progress })
         onMain(second::finish)
     }
 
     @Test
-    fun everyBarCanBeHeard() {
+    fun everyBarHasADescription() {
         val activity = start()
         waitFor("bars") { (activity.findViewById(R.id.bars) as LinearLayout).childCount > 0 }
         onMain {

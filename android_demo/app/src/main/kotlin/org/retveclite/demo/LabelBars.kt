@@ -8,7 +8,7 @@ import android.widget.ProgressBar
 import android.widget.TextView
 import java.util.Locale
 
-/** One row a label, always in the model's order, so that bars grow and shrink in place. */
+/** One row for each label, in the model's order, so that bars grow and shrink in place. */
 class LabelBars(private val parent: ViewGroup) {
     private class Row(val view: View) {
         val label = view.findViewById(R.id.bar_label) as TextView
@@ -29,7 +29,7 @@ class LabelBars(private val parent: ViewGroup) {
             row.percent.text = percent
             row.percent.setTypeface(null, weight)
             row.bar.progress = Math.round(answer.probabilities[index] * row.bar.max)
-            // Heard as one thing: "delivery, 98 percent".
+            // A screen reader reads the row as one: "delivery, 98 percent".
             row.view.contentDescription = parent.context.getString(R.string.bar_description, label, percent)
         }
     }

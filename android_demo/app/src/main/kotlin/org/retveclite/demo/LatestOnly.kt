@@ -9,10 +9,10 @@ fun interface Worker {
 }
 
 /**
- * Answers the latest question off the main thread, once no newer one has come for a moment.
+ * Answers the latest question off the main thread, after a short delay without a newer one.
  *
- * A question that is overtaken before its turn is never computed; one that is overtaken while it is computed is never shown.
- * Call from the main thread only: [show] and [fail] run there, too.
+ * A newer question cancels a waiting one and hides the answer of a running one. Call from the main thread only: [show] and
+ * [fail] run there too.
  */
 class LatestOnly<Q, A>(
     private val worker: Worker,
@@ -32,12 +32,12 @@ class LatestOnly<Q, A>(
         }
     }
 
-    /** Shows no answer to any question asked so far. */
+    /** Drops all questions so far: their answers are not shown. */
     fun forget(): Int {
         waiting?.cancel(false)
         return ++latest
     }
 
-    /** An [Error] is none of the app's doing: it goes where uncaught ones go. */
+    /** Rethrows an [Error]: the app cannot handle it. */
     private fun onProblem(problem: Throwable) = if (problem is Exception) fail(problem) else throw problem
 }

@@ -18,7 +18,7 @@ import java.util.concurrent.Executor
 import java.util.concurrent.Executors
 import java.util.concurrent.TimeUnit
 
-/** Paste a message, see its label, and watch typos fail to fool the model. */
+/** Shows the label of a message, and how it holds while a slider adds typos. */
 class MainActivity : Activity() {
     private val thread = Executors.newSingleThreadScheduledExecutor()
     private val answers = LatestOnly(
@@ -95,7 +95,7 @@ class MainActivity : Activity() {
 
     private fun show(answer: Answer) {
         bars.show(answer, locale())
-        // A live region speaks whenever its text is set: only a new label is worth it.
+        // Setting the text of a live region announces it: do so for new labels only.
         val label = getString(R.string.result, readable(answer.labels[answer.top]))
         if (result.text.toString() != label) result.text = label
         val millis = String.format(locale(), "%.2f", answer.millis)
@@ -108,7 +108,7 @@ class MainActivity : Activity() {
         facts.text = null
     }
 
-    @Suppress("DEPRECATION") // The list of locales that replaced it is not there in API 23.
+    @Suppress("DEPRECATION") // Its replacement is not in API 23.
     private fun locale(): Locale = resources.configuration.locale
 
     private companion object {

@@ -4,16 +4,16 @@ import java.lang.Character.UnicodeBlock
 import java.util.Random
 
 /**
- * Mistypes a share of the words, one typo a word: a letter too many, one lost, one for another, two swapped, the key beside.
+ * Mistypes a share of the words, with one typo each: insert, delete, substitute, swap, or neighbor key.
  *
- * The kinds are those of Python's `retvec_lite.typos`. Which words it hits and how is made for a slider, though: it follows from
- * the seed and a word's place alone, so that a text does not flicker while it is typed, and what is mistyped at one share stays
- * so at every larger one.
+ * The kinds are those of Python's `retvec_lite.mistype`, but the choice is made for a slider: it depends on the seed and the
+ * word's position only. So a text does not flicker while the user types, and a word mistyped at one share stays mistyped at
+ * every larger one.
  *
- * @param share from 0 to 1; 1 means every word. The number of words is what the share says, give or take two.
+ * @param share from 0 to 1; 1 means every word. The number of mistyped words is within two of share times words.
  */
 fun mistype(text: String, share: Float, seed: Int): String {
-    require(share in 0f..1f) { "Expected a share from 0 to 1, received $share." }
+    require(share in 0f..1f) { "share must be 0 to 1, not $share." }
     val result = StringBuilder()
     var at = 0
     var word = 0
@@ -25,7 +25,7 @@ fun mistype(text: String, share: Float, seed: Int): String {
             continue
         }
         val part = text.substring(at, end)
-        // Multiples of the golden ratio spread evenly over 0 to 1, however many there are.
+        // Multiples of the golden ratio, modulo 1, are spread evenly for any number of words.
         val rank = ((seed + word) * GOLDEN_RATIO) % 1.0
         result.append(if (rank < share) mistypeWord(part, Random(seed * 31L + word)) else part)
         word++
@@ -38,7 +38,7 @@ private const val GOLDEN_RATIO = 0.6180339887498949
 private val KEYBOARD = listOf("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 private fun mistypeWord(word: String, random: Random): String {
-    random.nextInt() // The first number of seeds that are neighbours is nearly the same.
+    random.nextInt() // Neighboring seeds start with nearly the same number: skip it.
     val letters = codePoints(word)
     val at = random.nextInt(letters.size)
     when (random.nextInt(5)) {
@@ -53,7 +53,7 @@ private fun mistypeWord(word: String, random: Random): String {
     return joined(letters)
 }
 
-/** Another letter of the same alphabet and case; of the Latin one where the character is no letter. */
+/** Draws another letter of the same alphabet and case; a Latin one if the character is not a letter. */
 private fun another(letter: Int, random: Random): Int {
     val isLatin = !Character.isLetter(letter) || Character.toLowerCase(letter) in 'a'.code..'z'.code
     val nearby = when {
@@ -69,7 +69,7 @@ private fun another(letter: Int, random: Random): Int {
     return if (alphabet.isEmpty()) 'x'.code else alphabet[random.nextInt(alphabet.size)]
 }
 
-/** The key on the left or on the right, on a keyboard with Latin letters; the letter itself where there is none. */
+/** Draws the key to the left or right on a QWERTY keyboard; returns the letter itself if it is not on it. */
 private fun neighbor(letter: Int, random: Random): Int {
     val lower = Character.toLowerCase(letter)
     val row = KEYBOARD.find { row -> row.any { it.code == lower } } ?: return letter

@@ -17,7 +17,7 @@ class AnswerTest {
     }
 
     @Test
-    fun timeIsThatOfOneCall() {
+    fun theTimeIsThatOfOneCall() {
         assertEquals(1.5, Answer(listOf("a"), floatArrayOf(1f), 1_500_000).millis, 0.0)
         val engine = FakeEngine()
         val answer = TextClassifier(ModelFile.buffer(ModelFile.bytes)) { engine }.answer("hi")
@@ -27,7 +27,7 @@ class AnswerTest {
     }
 
     @Test
-    fun numbersAndLabelsAreWrittenForPeople() {
+    fun numbersAndLabelsAreReadable() {
         assertEquals("one time code", readable("one_time_code"))
         assertEquals("98%", percent(0.984f, Locale.US))
         assertEquals("98\u00a0%", percent(0.984f, Locale.GERMANY))

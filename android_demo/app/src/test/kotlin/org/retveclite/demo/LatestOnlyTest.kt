@@ -41,13 +41,13 @@ class LatestOnlyTest {
         assertTrue(computed.isEmpty())
         runWorker()
         assertEquals(listOf("a"), computed)
-        assertTrue("shown before the main thread's turn", shown.isEmpty())
+        assertTrue("shown before the main thread ran", shown.isEmpty())
         runMain()
         assertEquals(listOf("A"), shown)
     }
 
     @Test
-    fun whatIsOvertakenBeforeItsTurnIsNeverComputed() {
+    fun aNewerQuestionCancelsAWaitingOne() {
         for (question in listOf("w", "wh", "whe", "wher", "where")) answers.ask(question, 80)
         runWorker()
         runMain()
@@ -56,7 +56,7 @@ class LatestOnlyTest {
     }
 
     @Test
-    fun whatIsOvertakenWhileItIsComputedIsNeverShown() {
+    fun aNewerQuestionHidesTheAnswerOfARunningOne() {
         answers.ask("old", 0)
         runWorker()
         answers.ask("new", 0)
@@ -68,7 +68,7 @@ class LatestOnlyTest {
     }
 
     @Test
-    fun aProblemIsShownInPlaceOfTheAnswer() {
+    fun anExceptionIsShownInPlaceOfTheAnswer() {
         answers.ask("broken", 0)
         runWorker()
         runMain()
@@ -80,7 +80,7 @@ class LatestOnlyTest {
     }
 
     @Test
-    fun anErrorOfTheMachineIsNotHidden() {
+    fun anErrorIsRethrown() {
         answers.ask("fatal", 0)
         runWorker()
         assertThrows(StackOverflowError::class.java) { runMain() }

@@ -16,13 +16,13 @@ class MistypeTest {
     }
 
     @Test
-    fun noneOrAllOfTheWords() {
+    fun noWordAtShare0AndEveryWordAtShare1() {
         assertEquals(text, mistype(text, 0f, 1))
         for (seed in 1..50) assertEquals("seed $seed", text.split(" ").size, changed(1f, seed).size)
     }
 
     @Test
-    fun asManyWordsAsTheShareSays() {
+    fun theShareDecidesHowManyWords() {
         val words = text.split(" ").size
         for (seed in 1..50) {
             for (percent in 0..100 step 5) {
@@ -33,7 +33,7 @@ class MistypeTest {
     }
 
     @Test
-    fun aLargerShareKeepsWhatWasMistyped() {
+    fun aLargerShareKeepsMistypedWords() {
         var before = mistype(text, 0f, 7).split(" ")
         for (percent in 0..100) {
             val now = mistype(text, percent / 100f, 7).split(" ")
@@ -44,7 +44,7 @@ class MistypeTest {
     }
 
     @Test
-    fun typingOnLeavesEarlierWordsAlone() {
+    fun typingMoreChangesNoEarlierWord() {
         val whole = mistype(text, 0.5f, 3).split(" ")
         for (words in 1..whole.size) {
             assertEquals(whole.take(words), mistype(text.split(" ").take(words).joinToString(" "), 0.5f, 3).split(" "))
@@ -58,7 +58,7 @@ class MistypeTest {
     }
 
     @Test
-    fun gapsStayAsTheyAre() {
+    fun gapsDoNotChange() {
         val gaps = "  one\n\ttwo\u3000three  "
         for (seed in 1..20) {
             assertEquals(gaps.filter(Char::isWhitespace), mistype(gaps, 1f, seed).filter(Char::isWhitespace))
@@ -75,7 +75,7 @@ class MistypeTest {
     }
 
     @Test
-    fun everyWordOfEveryScriptComesOutDifferentAndWhole() {
+    fun everyWordOfEveryScriptChangesAndStaysValid() {
         val words = listOf("a", "I", "aaa", "x1", "!", "42", "посылка", "Где", "طرد", "σπίτι", "包裹在哪里", "소포", "😀", "👍🏽", "é", "ß", "\uD800")
         for (word in words) {
             for (seed in 1..200) {
