@@ -1,13 +1,12 @@
-"""Attacks on classifiers: three of the literature, which ask the classifier, and the disguises of spam, which do not.
+"""Attacks on classifiers: three from the literature, which query the classifier, and the disguises of spam.
 
-    python benchmarks/adversarial.py [--set NAME] [--only SYSTEM] [--head HEAD] [--texts N] [--seeds 0 1 2] [--quick]
+    python benchmarks/adversarial.py [--set NAME] [--only SYSTEM] [--head HEAD] [--attack NAME] [--texts N] [--seeds 0 1 2] [--quick]
 
-After the RETVec paper's adversarial table (NeurIPS 2023, section 4): black box, against the exported int8 file and against
-fastText; what the attacks are is told in attacks.py and spam_attacks.py. The texts are drawn from the official test
-split. Systems come from the work folder when another command trained them with the same arguments.
+Follows the RETVec paper's adversarial table (NeurIPS 2023, section 4): black box, against the exported int8 file and
+fastText. attacks.py and spam_attacks.py define the attacks. Texts are drawn from the official test split. Systems are taken
+from the work folder if another command trained them with the same options.
 """
 
-import argparse
 import dataclasses
 import random
 import sys
@@ -17,51 +16,40 @@ from typing import Any, Final
 
 import numpy as np
 from attacks import ATTACKS, Attack, attack_many
-from common import (
-    QUICK_AUTOTUNE,
-    QUICK_EPOCHS,
-    QUICK_ROWS,
-    RESULTS,
-    Row,
-    Rows,
-    add_common_arguments,
-    grouped,
-    markdown_table,
-    spread,
-    unlike,
-    with_earlier_heads,
-)
-from data_sets import FOLDERS, Task, load_task, sampled
+from common import Row, Rows, grouped, markdown_table, result_path, spread, unlike, with_earlier_heads
+from data_sets import FOLDERS, Task, sampled
 from spam_attacks import NAMES, disguise
-from systems import NO_HEAD, OURS, SYSTEMS, TUNED, V1, WHOLE, Product, available, build, plan_of, settings_of
+from systems import OURS, SYSTEMS, TUNED, V1, Product, build, settings_of
+from trials import Scope, comparison_parser, lines_of, parse_comparison, trials
 
 KEY: Final = ("data", "system", "head", "seed", "attack")
 RATES: Final = (0.0, 0.5, 1.0)
 """Shares of the words that are disguised."""
-DEFAULT_SETS: Final = ("AG News", "SMS spam")
-DEFAULT_SYSTEMS: Final = (OURS, TUNED, V1, "fastText")
+FULL: Final = Scope(("AG News", "SMS spam"), (OURS, TUNED, V1, "fastText"), ("cnn",))
+QUICK: Final = Scope(("SMS spam",), (OURS, "fastText"), ("pool",))
+QUICK_TEXTS: Final = 25
 SPAM: Final = "spam"
-"""Where a data set has this label, only its texts are disguised: nobody disguises an honest one."""
+"""In a data set with this label only its texts are disguised: nobody disguises an honest one."""
 
 
 def measure_attack(product: Product, attack: Attack, texts: Sequence[str], labels: Sequence[str], seed: int) -> Row:
-    """`attacks.Outcome` as fields of a row."""
+    """Attack the texts and return the fields of `attacks.Outcome`."""
     began = time.perf_counter()
     columns = [product.labels.index(label) for label in labels]
-    told = 0
+    tenths = 0
 
-    def tell(done: int, total: int) -> None:
-        nonlocal told
-        if 10 * done // total > told:
-            told = 10 * done // total
-            print(f"  {attack.name}: {10 * told} %", file=sys.stderr, flush=True)
+    def report(done: int, total: int) -> None:
+        nonlocal tenths
+        if 10 * done // total > tenths:
+            tenths = 10 * done // total
+            print(f"  {attack.name}: {10 * tenths} %", file=sys.stderr, flush=True)
 
-    outcome = attack_many(attack, product.probabilities, texts, columns, seed, tell)
+    outcome = attack_many(attack, product.probabilities, texts, columns, seed, report)
     return dataclasses.asdict(outcome) | {"seconds": time.perf_counter() - began}
 
 
 def measure_disguise(product: Product, name: str, task: Task, seed: int) -> dict[str, Any]:
-    """Accuracy by share of disguised words; of the spam alone where there is a label for it."""
+    """Return accuracy by share of disguised words, on spam alone if the data set has that label."""
     rows = [row for row, label in enumerate(task.test.labels) if label == SPAM] or list(range(len(task.test)))
     chosen = task.test.select(rows)
     truth, labels = np.array(chosen.labels), np.array(product.labels)
@@ -74,51 +62,37 @@ def measure_disguise(product: Product, name: str, task: Task, seed: int) -> dict
     return {"texts": len(chosen), "accuracy": accuracy}
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Measure what was asked for and is not there yet, and write the tables of all that is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_common_arguments(parser, "SMS spam (1,500 texts), ours with pool and fastText, 25 texts")
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for and missing; write the tables of everything."""
+    parser = comparison_parser(__doc__, "SMS spam (1,500 texts), ours with pool and fastText, 25 texts")
+    parser.add_argument("--attack", choices=(*ATTACKS, *NAMES), action="append", help="an attack (default: all)")
     parser.add_argument(
-        "--set", dest="sets", choices=tuple(FOLDERS), action="append", help="a data set (default: AG News, SMS spam)"
+        "--texts", type=int, default=1000, metavar="N", help="number of texts to attack (default: 1,000)"
     )
-    parser.add_argument(
-        "--only", choices=SYSTEMS, action="append", help="a system (default: ours frozen and fine-tuned, v1, fastText)"
-    )
-    parser.add_argument("--head", default="cnn", help="of every vectorizer (default: cnn)")
-    parser.add_argument("--attack", choices=(*ATTACKS, *NAMES), action="append", help="(default: all)")
-    parser.add_argument("--texts", type=int, default=1000, metavar="N", help="to attack (default: 1,000)")
-    args = parser.parse_args(None if arguments is None else list(arguments))
-    sets, systems, names = args.sets or DEFAULT_SETS, args.only or DEFAULT_SYSTEMS, args.attack or (*ATTACKS, *NAMES)
-    limits = {}
-    if args.quick:
-        sets, systems, args.head, args.texts = ("SMS spam",), args.only or (OURS, "fastText"), "pool", 25
-        limits = {"rows": QUICK_ROWS}
-        args.epochs, args.autotune = args.epochs or QUICK_EPOCHS, QUICK_AUTOTUNE
-    systems = available(systems, args.v1, asked_for=bool(args.only))
-    rows = Rows(RESULTS / ("adversarial-quick" if args.quick else "adversarial"), KEY, tables)
-    for name in sets:
-        task = load_task(args.data, name, **limits)
-        attacked = task.test.select(sampled(len(task.test), args.texts))
-        for seed in args.seeds:
-            plan = plan_of(args, seed)
-            for system in systems:
-                head = NO_HEAD if system in WHOLE else args.head
-                base: Row = {"data": name, "system": system, "head": head, "seed": seed}
-                trained = settings_of(system, head, plan, task)
-                missing = [
-                    base | {"attack": attack, "settings": trained | _tried(attack, len(attacked), len(task.test))}
-                    for attack in names
-                ]
-                missing = [row for row in missing if not rows.has(row)]
-                product = build(system, head, task, plan) if missing else None
-                for row in missing:
-                    assert product is not None
-                    print(f"{name}, {system}, {head}, seed {seed}: {row['attack']}", file=sys.stderr, flush=True)
-                    if row["attack"] in ATTACKS:
-                        found = measure_attack(product, ATTACKS[row["attack"]], attacked.texts, attacked.labels, seed)
-                    else:
-                        found = measure_disguise(product, row["attack"], task, seed)
-                    rows.add(row | found)
+    args = parse_comparison(parser, arguments, FULL, QUICK)
+    names = args.attack or (*ATTACKS, *NAMES)
+    rows = Rows(result_path("adversarial", quick=args.quick), KEY, tables)
+    for task, plan in trials(args):
+        attacked = task.test.select(sampled(len(task.test), QUICK_TEXTS if args.quick else args.texts))
+        for system, head in lines_of(args.systems, args.heads):
+            base: Row = {"data": task.name, "system": system, "head": head, "seed": plan.seed}
+            trained = settings_of(system, head, plan, task)
+            wanted = [
+                base | {"attack": attack, "settings": trained | _tried(attack, len(attacked), len(task.test))}
+                for attack in names
+            ]
+            missing = [row for row in wanted if not rows.has(row)]
+            if not missing:
+                continue
+            product = build(system, head, task, plan)
+            for row in missing:
+                attack = row["attack"]
+                print(f"{task.name}, {system}, {head}, seed {plan.seed}: {attack}", file=sys.stderr, flush=True)
+                if attack in ATTACKS:
+                    found = measure_attack(product, ATTACKS[attack], attacked.texts, attacked.labels, plan.seed)
+                else:
+                    found = measure_disguise(product, attack, task, plan.seed)
+                rows.add(row | found)
     rows.show()
 
 
@@ -127,14 +101,15 @@ def _tried(attack: str, attacked: int, test_texts: int) -> dict[str, int]:
 
 
 def tables(rows: list[Row]) -> str:
-    """Two tables for each data set: the attacks that ask, and the disguises."""
+    """Return two tables for each data set: attacks with queries, and disguises."""
     parts = []
     for (name,), found in grouped(with_earlier_heads(_ordered(rows)), ["data"]).items():
-        asked = [row for row in found if row["attack"] in ATTACKS]
+        queried = [row for row in found if row["attack"] in ATTACKS]
         disguised = [row for row in found if row["attack"] in NAMES]
-        if asked:
+        if queried:
             parts.append(
-                f"**{name}**, {asked[0]['texts']:,} test texts, attacks that ask\n\n{_attack_table(asked)}{unlike(asked)}"
+                f"**{name}**, {queried[0]['texts']:,} test texts, attacks with queries\n\n"
+                f"{_attack_table(queried)}{unlike(queried)}"
             )
         if disguised:
             what = "test texts" if name != "SMS spam" else "spam texts of the test split, share found"

@@ -1,4 +1,4 @@
-"""What the benchmarks share: where data and results lie, rows that are kept one by one, tables."""
+"""What all benchmarks share: paths, result files, rows that are saved one by one, Markdown tables."""
 
 import argparse
 import csv
@@ -15,40 +15,73 @@ from retvec_lite.model.heads import HEADS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT.parent / "shared" / "data"
-"""The project's data sets lie beside the checkout and are not part of it; `--data` names another folder of the same form."""
+"""The data sets are not part of the project. By default they lie beside the checkout; `--data` names another folder."""
 RESULTS: Final = ROOT / "benchmarks" / "results"
+PICTURES: Final = ROOT / "docs"
 WORK: Final = ROOT / "out" / "benchmarks"
-"""Where trained systems are kept between commands (git ignores it); `--work` names another folder."""
+"""Folder that keeps trained systems between commands (ignored by git); `--work` names another."""
 
 EARLIER: Final = ", earlier"
-"""Stands after a head's name where a row's head had other sizes than the one of today."""
+"""Follows a head's name in rows whose head had other sizes than today's."""
 
-QUICK_ROWS: Final = 1500
-QUICK_TEST_ROWS: Final = 500
-QUICK_EPOCHS: Final = 15
-QUICK_AUTOTUNE: Final = 30
-"""What quick forms train on and for how long: enough to see that a command works, too little to compare systems."""
+SIZE_LIMIT: Final = 1_000_000
+"""Bytes: the size class of the comparisons. A file must be smaller."""
 
 Row = dict[str, Any]
 
 
-def read_language(path: Path, language: str) -> Dataset:
-    """The rows of one language of a file with the columns text, label, lang."""
+def command_parser(doc: str | None, *, quick: str | None = None, data: bool = False) -> argparse.ArgumentParser:
+    """Return a parser whose help is the command's docstring.
+
+    Args:
+        doc: the docstring, lines kept.
+        quick: adds `--quick` with this help.
+        data: adds `--data`.
+    """
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if data:
+        parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
+    if quick:
+        parser.add_argument("--quick", action="store_true", help=quick)
+    return parser
+
+
+def result_path(name: str, *, quick: bool) -> Path:
+    """Return where a command's results lie, without a suffix. Quick forms have files of their own."""
+    return RESULTS / (f"{name}-quick" if quick else name)
+
+
+def picture_path(name: str, *, quick: bool) -> Path:
+    """Return where a plot lies: in docs, whose pages show it; of a quick form beside its results."""
+    return (RESULTS / f"{name}-quick.png") if quick else (PICTURES / f"{name}.png")
+
+
+def require_data(path: Path) -> None:
+    """Stop when a file of the data sets is missing.
+
+    Raises:
+        SystemExit: no such file.
+    """
     if not path.is_file():
-        raise SystemExit(f"Expected the data set at {path}: pass --data DIR (see docs/benchmarks.md for its form).")
+        raise SystemExit(f"No data set at {path}. Name its folder with --data DIR (docs/benchmarks.md has the format).")
+
+
+def read_language(path: Path, language: str) -> Dataset:
+    """Read the rows of one language from a file with the columns text, label and lang."""
+    require_data(path)
     with path.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["lang"] == language]
     return Dataset(tuple(row["text"] for row in rows), tuple(row["label"] for row in rows), path)
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, first column to the left, the rest to the right."""
+    """Return a Markdown table: the first column aligned left, the others right."""
     lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def write_results(path: Path, rows: Sequence[Any], table: str, *, show: bool = True) -> None:
-    """`path`.json with the rows and `path`.md with the table, which is printed as well unless `show` is off."""
+    """Write rows to `path`.json and the table to `path`.md, and print the table if `show`."""
     atomic_write(path.with_suffix(".json"), (json.dumps(rows, indent=1, ensure_ascii=False) + "\n").encode())
     atomic_write(path.with_suffix(".md"), table.encode())
     if show:
@@ -56,22 +89,22 @@ def write_results(path: Path, rows: Sequence[Any], table: str, *, show: bool = T
 
 
 def read_results(path: Path) -> list[Any]:
-    """The rows that `write_results` wrote, none when it has not."""
+    """Read the rows that `write_results` wrote; an empty list if there is no file."""
     file = path.with_suffix(".json")
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
 
 
 class Rows:
-    """Results of one command, row by row: each is written at once, and what is there already is not measured again.
+    """The results of one command. Each row is saved at once, so that an interrupted command can continue.
 
-    A row is told apart by its `key` fields. Its field `settings` says how it was measured: with other settings it
-    counts as not measured, and the new one takes its place and that of its other seeds, so that no mean is over two ways
-    of measuring. `unlike` warns of lines that differ among each other.
+    The `key` fields identify a row; its field `settings` says how it was measured. A row with other settings counts as
+    missing. Adding it replaces the old row and the rows of its other seeds, so that no mean mixes two settings. `unlike`
+    warns of differing lines.
 
     Args:
-        path: where the JSON and the Markdown table lie, without a suffix.
-        key: the fields that tell rows apart.
-        table: makes the Markdown of all rows.
+        path: of the JSON and the Markdown file, without a suffix.
+        key: the fields that identify a row.
+        table: returns the Markdown of all rows.
     """
 
     def __init__(self, path: Path, key: Sequence[str], table: Callable[[list[Row]], str]) -> None:
@@ -84,13 +117,13 @@ class Rows:
         return iter(self._rows.values())
 
     def has(self, row: Row) -> bool:
-        """Whether a row of this key was measured with these settings."""
+        """Return whether a row of this key was measured with these settings."""
         found = self._rows.get(self._key_of(row))
-        # By way of JSON, where a tuple is a list and a key is a string.
+        # JSON turns tuples into lists and keys into strings.
         return found is not None and found.get("settings") == json.loads(json.dumps(row.get("settings")))
 
     def add(self, row: Row) -> None:
-        """Keep a row, in the place of an earlier one of its key, and write the files."""
+        """Save a row in place of an older one with the same key."""
         row = json.loads(json.dumps(row))
         line, way = self._line_of(row), _without_seed(row["settings"])
         self._rows = {
@@ -102,7 +135,7 @@ class Rows:
         self._write(show=False)
 
     def show(self) -> None:
-        """Write JSON and table as they are, and print the table: the end of a command."""
+        """Write both files again and print the table."""
         self._write(show=True)
 
     def _write(self, *, show: bool) -> None:
@@ -121,25 +154,24 @@ def _without_seed(settings: Row) -> Row:
 
 
 def with_earlier_heads(rows: Iterable[Row]) -> list[Row]:
-    """The rows as tables tell them: one whose head has changed since it was measured is a line of its own.
+    """Return the rows with `, earlier` after the head of those whose head has changed since they were measured.
 
-    Long trainings are not repeated for every change of a head; what they said stays true of what they measured. A row that
-    does not tell its head's sizes is taken for one of today's.
+    Long trainings are not repeated for every change of a head. A row without head sizes counts as one of today's.
     """
-    told = []
+    marked = []
     for row in rows:
         head = HEADS.get(row["head"])
         sizes = row["settings"].get("head_sizes")
         is_earlier = head is not None and sizes is not None and sizes != dataclasses.asdict(head())
-        told.append(row | {"head": row["head"] + EARLIER} if is_earlier else row)
-    return told
+        marked.append(row | {"head": row["head"] + EARLIER} if is_earlier else row)
+    return marked
 
 
 def differences(rows: Sequence[Row]) -> list[str]:
-    """In what lines of one data set were not trained alike.
+    """Return in which respects the lines of one data set were trained differently.
 
-    Compared are the training texts, the epochs at most and, between lines of fine-tuned systems, what else they learn with;
-    fastText, which tunes its epochs itself, has none to compare.
+    Compares the training texts, the most epochs (not of fastText, which tunes them itself) and, among fine-tuned systems,
+    the character filters and the embedding's learning rate.
     """
     named = {
         "training texts": "texts",
@@ -156,21 +188,21 @@ def differences(rows: Sequence[Row]) -> list[str]:
 
 
 def unlike(rows: Sequence[Row]) -> str:
-    """What to put under a table of one data set: `differences`, and what "earlier" and "fine-tuned" mean where it has such lines."""
+    """Return the notes under the table of one data set: differences in training, earlier heads, longer fine-tuning."""
     found = differences(rows)
-    warning = f"\n**Not comparable:** these lines differ in {' and '.join(found)}.\n" if found else ""
+    warning = f"\n**Not comparable:** these rows differ in {' and '.join(found)}.\n" if found else ""
     longer = {row["settings"].get("epochs_of_fine_tuning") for row in rows if row["settings"].get("epochs") is None} - {
         None
     }
     if any(row.get("head", "").endswith(EARLIER) for row in rows):
-        warning += "\n*earlier*: measured with other sizes of the head than today's (`head_sizes` in the JSON).\n"
+        warning += "\n*earlier*: measured before the head got its present sizes (`head_sizes` in the JSON).\n"
     if not longer:
         return warning
-    return f"{warning}\n*ours, fine-tuned* trained for at most {max(longer)} epochs: the product's own choice, which may be more than the others'.\n"
+    return f"{warning}\n*ours, fine-tuned* trained for at most {max(longer)} epochs, the product's own choice; the others may have had fewer.\n"
 
 
 def spread(values: Sequence[float], digits: int = 3) -> str:
-    """Mean and, of two values or more, their sample standard deviation: ".912 ± .004"."""
+    """Return the mean and, from two values on, the sample standard deviation: "0.912 ± 0.004"."""
     mean = f"{statistics.fmean(values):.{digits}f}"
     if len(values) < 2:
         return mean
@@ -178,7 +210,7 @@ def spread(values: Sequence[float], digits: int = 3) -> str:
 
 
 def grouped(rows: Sequence[Row], fields: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows by the values of some fields, in the order of their first appearance: one group per line of a table."""
+    """Group rows by the values of some fields, in the order of their first appearance."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[field] for field in fields), []).append(row)
@@ -186,26 +218,5 @@ def grouped(rows: Sequence[Row], fields: Sequence[str]) -> dict[tuple[Any, ...],
 
 
 def kilobytes(size: int | None) -> str:
-    """A size as tables show it, 1 kB being 1,000 bytes."""
+    """Format a size for a table; 1 kB is 1,000 bytes."""
     return "-" if size is None else f"{size / 1000:,.0f} kB"
-
-
-def add_common_arguments(parser: argparse.ArgumentParser, quick: str) -> None:
-    """The arguments that every command of a trained system has; `quick` says what `--quick` does."""
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="(default: 0)")
-    parser.add_argument(
-        "--epochs", type=int, metavar="N", help="passes over the data at most, the same for every system"
-    )
-    parser.add_argument(
-        "--embedding",
-        default="default",
-        metavar="FILE",
-        help="the embedding of `ours` (default: the one in the package)",
-    )
-    parser.add_argument("--v1", type=Path, metavar="FILE", help="what import-embedding made of the released RETVec v1")
-    parser.add_argument(
-        "--autotune", type=int, default=300, metavar="S", help="seconds that fastText may tune itself (default: 300)"
-    )
-    parser.add_argument("--work", type=Path, default=WORK, metavar="DIR", help="where trained systems are kept")
-    parser.add_argument("--quick", action="store_true", help=quick)

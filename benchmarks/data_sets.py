@@ -1,4 +1,4 @@
-"""The data sets of the comparisons: what to train on, what early stopping looks at, what is measured on."""
+"""The data sets of the comparisons: training, validation and test texts."""
 
 import csv
 import random
@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from common import require_data
 
 from retvec_lite.data.dataset import Dataset, read_dataset, split
 
@@ -19,7 +21,7 @@ FOLDERS: Final[Mapping[str, str]] = {
     "MASSIVE": "massive",
     "Tatoeba": "tatoeba_langid",
 }
-"""Name -> folder. Those in `MULTILINGUAL` have a column `lang`; the others may have a `dev.csv`."""
+"""Name -> folder. Sets in `MULTILINGUAL` have a column `lang`; the others may have a `dev.csv`."""
 
 MULTILINGUAL: Final = ("MASSIVE", "Tatoeba")
 VALIDATION_SHARE: Final = 0.1
@@ -27,14 +29,14 @@ VALIDATION_SHARE: Final = 0.1
 
 @dataclass(frozen=True)
 class Task:
-    """A data set as every system gets it.
+    """A data set, the same for every system.
 
     Attributes:
         name: a key of `FOLDERS`.
         training: labelled texts to learn from.
-        validation: labelled texts to stop and to tune on: the data set's own, or a tenth of its training file.
+        validation: labelled texts for early stopping and tuning: the data set's own, or a tenth of its training file.
         test: the official test split.
-        languages: of each test text; empty for data of one language.
+        languages: the language of each test text; empty for data of one language.
     """
 
     name: str
@@ -50,17 +52,16 @@ def load_task(data: Path, name: str, *, per_language: int = 0, rows: int = 0, te
     Args:
         data: the folder of all data sets.
         name: a key of `FOLDERS`.
-        per_language: at most so many training texts of each language of a multilingual data set, 0 for all.
-        rows: at most so many training texts, 0 for all: for quick forms.
-        test_rows: at most so many test texts, 0 for all.
+        per_language: most training texts of each language of a multilingual data set; 0 for all.
+        rows: most training texts; 0 for all.
+        test_rows: most test texts; 0 for all.
 
     Raises:
-        SystemExit: when a file is missing, or a label of test or dev is in no training text.
+        SystemExit: a file is missing, or a label of the test or dev split has no training text.
     """
     folder = data / FOLDERS[name]
     for file in ("train.csv", "test.csv"):
-        if not (folder / file).is_file():
-            raise SystemExit(f"Expected the data set at {folder / file}: pass --data DIR (see docs/benchmarks.md).")
+        require_data(folder / file)
     training, languages = _read(folder / "train.csv", name)
     if per_language and languages:
         training = training.select(sampled_of_each(languages, per_language))
@@ -72,10 +73,10 @@ def load_task(data: Path, name: str, *, per_language: int = 0, rows: int = 0, te
     unseen = sorted({*test.labels, *(validation.labels if validation else ())} - set(training.labels))
     if unseen:
         raise SystemExit(
-            f"Expected every label of {folder} among its {len(training)} training texts, received {unseen[0]!r} in test or dev alone."
+            f"Label {unseen[0]!r} of {folder} has no text among the {len(training)} training texts, only in test or dev."
         )
     if validation is None:
-        # One split for all seeds and systems: seeds tell how far training scatters, not which texts were lucky.
+        # One split for all seeds and systems: seeds measure the spread of training alone.
         training, validation = split(training, VALIDATION_SHARE, 0)
     return Task(
         name, training, validation, test.select(chosen), tuple(test_languages[row] for row in chosen if test_languages)
@@ -83,33 +84,31 @@ def load_task(data: Path, name: str, *, per_language: int = 0, rows: int = 0, te
 
 
 def _read(path: Path, name: str) -> tuple[Dataset, list[str]]:
-    """A file's texts and labels, checked as the product checks them, and its languages if it has them."""
+    """Read texts and labels, checked as the product checks them, and languages if the set has them."""
     dataset = read_dataset(path)
     if name not in MULTILINGUAL:
         return dataset, []
     with path.open(encoding="utf-8", newline="") as file:
         languages = [row["lang"] for row in csv.DictReader(file)]
     if len(languages) != len(dataset):
-        raise SystemExit(
-            f"Expected a language for each of the {len(dataset)} texts of {path}, received {len(languages)}."
-        )
+        raise SystemExit(f"{path} has {len(dataset)} texts but {len(languages)} languages.")
     return dataset, languages
 
 
 def sampled(count: int, at_most: int, seed: int = 0) -> list[int]:
-    """Row numbers drawn at random, in the order of the file; all of them for `at_most` 0."""
+    """Return row numbers drawn at random, in the order of the file; all of them for `at_most` 0."""
     if not at_most or count <= at_most:
         return list(range(count))
-    # Only `random` itself is promised to stay the same in every Python version.
+    # Python promises only that `random()` gives the same numbers in every version.
     draw = random.Random(seed).random
     return sorted(sorted(range(count), key=lambda _: draw())[:at_most])
 
 
 def sampled_of_each(groups: Sequence[str], at_most: int) -> list[int]:
-    """Row numbers with at most so many of each group, in the order of the file.
+    """Return row numbers with at most so many of each group, in the order of the file.
 
-    Each group draws for itself: MASSIVE's locales are translations of the same sentences, and an intent of few sentences
-    would otherwise be missed in all of them at once.
+    Each group has its own draw: MASSIVE's locales are translations of the same sentences, and with one draw for all a rare
+    intent could be missing in every locale.
     """
     members: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
@@ -122,7 +121,7 @@ def sampled_of_each(groups: Sequence[str], at_most: int) -> list[int]:
 
 
 def script_of(texts: Sequence[str]) -> str:
-    """The script that most letters of the texts are in, named as Unicode names its characters: Latin, Cyrillic, Cjk."""
+    """Return the script of most letters, as in Unicode character names: Latin, Cyrillic, Cjk; `None` without letters."""
     letters = Counter(character for text in texts for character in text if character.isalpha())
     scripts: Counter[str] = Counter()
     for character, count in letters.items():

@@ -1,50 +1,74 @@
-"""Put the measured tables into the pages that show them: `python benchmarks/pages.py`.
+"""Renew the measured tables in README.md and docs: `python benchmarks/pages.py`.
 
-Pages are README.md and those in docs. A page names a table in an HTML comment, `<!-- table: NAME -->`; what stands from there
-to the next `<!-- end -->` is replaced by `benchmarks/results/NAME.md`. A test holds that pages and results agree. The table
-`summary` is made of another one: run `benchmarks/summary.py` before.
+A page marks the place of a table with `<!-- table: NAME -->` and `<!-- end -->`; everything in between is replaced by
+`benchmarks/results/NAME.md`. `<!-- table: NAME/DATA SET -->` shows only the tables of one data set. The summary table is
+made first, from the results of `comparison.py`.
 """
 
 import re
 from pathlib import Path
 from typing import Final
 
-from common import RESULTS, ROOT
+from common import RESULTS, ROOT, read_results
+from data_sets import FOLDERS
+from summary import summary_table
 
 from retvec_lite.files import atomic_write
 
-PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
-_TABLE: Final = re.compile(r"(<!-- table: (\S+) -->\n)(?:(?!<!--).)*(\n<!-- end -->)", re.DOTALL)
+_TABLE: Final = re.compile(r"(<!-- table: ([^>\n]+?) -->\n)(?:(?!<!--).)*(\n<!-- end -->)", re.DOTALL)
 _OPENING: Final = re.compile(r"<!--\s*table\b")
+_DATA_SET: Final = re.compile(rf"^(?=\*\*(?:{'|'.join(map(re.escape, FOLDERS))})\b)", re.MULTILINE)
+"""Where the tables of a data set begin: a line such as `**MASSIVE by script**, clean / 50 % mistyped`."""
+
+
+def tables_by_set(markdown: str) -> dict[str, str]:
+    """Split a result file at its data sets: name -> its tables. A file without data sets gives an empty dict."""
+    found: dict[str, str] = {}
+    for part in _DATA_SET.split(markdown)[1:]:
+        name = next(name for name in FOLDERS if part.startswith(f"**{name}"))
+        found[name] = f"{found.get(name, '')}{part.strip()}\n\n"
+    return found
+
+
+def table_of(name: str, results: Path) -> str:
+    """Return the Markdown of the table `NAME` or `NAME/DATA SET` in the folder `results`.
+
+    Raises:
+        SystemExit: no such file, or the file has no tables of this data set.
+    """
+    file, _, data_set = name.partition("/")
+    path = results / f"{file}.md"
+    if not path.is_file():
+        raise SystemExit(f"No table {name}: {path} does not exist. Run its benchmark first.")
+    markdown = path.read_text(encoding="utf-8")
+    if not data_set:
+        return markdown.strip()
+    parts = tables_by_set(markdown)
+    if data_set not in parts:
+        raise SystemExit(f"No tables of {data_set} in {path} (found: {', '.join(parts) or 'no data set'}).")
+    return parts[data_set].strip()
 
 
 def with_tables(page: str, results: Path) -> str:
-    """A page with its tables as they are in the folder `results`.
+    """Return the page with its tables as they are in the folder `results`.
 
     Raises:
-        SystemExit: when a table that the page names is not there, or a comment about a table is not of the form above.
+        SystemExit: a table is missing, or a marker is not of the form above.
     """
-
-    def table(found: re.Match[str]) -> str:
-        path = results / f"{found[2]}.md"
-        if not path.is_file():
-            raise SystemExit(
-                f"Expected the table {found[2]} at {path}: its benchmark has to run first, received no such file."
-            )
-        return f"{found[1]}\n{path.read_text(encoding='utf-8').strip()}\n{found[3]}"
-
     named, closed = len(_OPENING.findall(page)), len(_TABLE.findall(page))
     if named != closed:
         raise SystemExit(
-            f"Expected an empty line or a table between each '<!-- table: NAME -->' and '<!-- end -->' of a page, received {named} "
-            f"tables, {closed} of this form."
+            f"The page opens {named} tables but only {closed} are closed. Write '<!-- table: NAME -->', "
+            "an empty line, and '<!-- end -->'."
         )
-    return _TABLE.sub(table, page)
+    return _TABLE.sub(lambda found: f"{found[1]}\n{table_of(found[2], results)}\n{found[3]}", page)
 
 
 def main() -> None:
-    """Renew all pages."""
+    """Write the summary, then renew all pages."""
+    atomic_write(RESULTS / "summary.md", summary_table(read_results(RESULTS / "comparison")).encode())
     for path in PAGES:
         page = path.read_text(encoding="utf-8")
         renewed = with_tables(page, RESULTS)

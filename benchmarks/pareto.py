@@ -1,61 +1,58 @@
 """What accuracy costs on a device: every head and recipe of ours against bytes and latency, beside fastText and v1.
 
-    python benchmarks/pareto.py [--v1 V1.safetensors] [--set NAME] [--only SYSTEM] [--head HEAD] [--embeddings FILE ...] [--seeds 0 1 2] [--quick]
+    python benchmarks/pareto.py [--v1 V1.safetensors] [--set NAME] [--only SYSTEM] [--head HEAD] [--recipe RECIPE]
+        [--embeddings FILE ...] [--seeds 0 1 2] [--quick]
 
 Bytes are those of the whole file. Latency is one text through `TextClassifier.probabilities` (fastText: `predict` with its
-preparation of the text), one thread, the lowest of three medians over 200 test texts. `--embeddings` are further
-embeddings of ours to compare, such as one of 128 dimensions.
+text preparation), one thread, the lowest of three medians over 200 test texts. `--embeddings` names more embeddings of
+ours to compare, such as one of 128 dimensions.
 """
 
-import argparse
 import dataclasses
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from common import (
-    QUICK_AUTOTUNE,
-    QUICK_EPOCHS,
-    QUICK_ROWS,
-    QUICK_TEST_ROWS,
-    RESULTS,
     Row,
     Rows,
-    add_common_arguments,
     grouped,
     kilobytes,
     markdown_table,
+    picture_path,
+    result_path,
     spread,
     unlike,
     with_earlier_heads,
 )
-from data_sets import FOLDERS, Task, load_task, sampled
+from data_sets import Task, sampled
 from plots import Point, draw_pareto, pareto_front
-from systems import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, available, build, export_files, plan_of, settings_of
+from systems import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, Probabilities, build, export_files, settings_of
+from trials import Scope, comparison_parser, parse_comparison, trials
 
 from retvec_lite import TextClassifier
 from retvec_lite.data.scores import TYPO_SEED
 from retvec_lite.data.typos import mistype_many
 
 RATES: Final = (0.0, 0.5)
-SYSTEMS: Final = (OURS, TUNED, V1, FASTTEXT)
-HEADS: Final = ("pool", "cnn", "rnn", "bert")
 RECIPES: Final = ("float32", "float16", "int8", "int4")
 KEY: Final = ("data", "system", "embedding", "head", "recipe", "seed")
-DEFAULT_SETS: Final = ("Banking77",)
+FULL: Final = Scope(("Banking77",), (OURS, TUNED, V1, FASTTEXT), ("pool", "cnn", "rnn", "bert"))
+QUICK: Final = Scope(("Banking77",), (OURS, TUNED, V1, FASTTEXT), ("pool",))
 FTZ: Final = "quantized"
+"""The recipe of fastText's file."""
+COSTS: Final = {"bytes": "bytes", "microseconds": "time"}
+"""Field of a row -> what the table calls this cost."""
 _LATENCY_TEXTS: Final = 200
 _ROUNDS: Final = 3
 
-Probabilities = Callable[[Sequence[str]], Any]
-
 
 def measure(probabilities: Probabilities, labels: Sequence[str], task: Task) -> dict[str, Any]:
-    """Accuracy at each rate, and microseconds of one text."""
+    """Return the accuracy at each rate, and the microseconds of one text."""
     truth, names = np.array(task.test.labels), np.array(labels)
     accuracy = {}
     for rate in RATES:
@@ -65,7 +62,7 @@ def measure(probabilities: Probabilities, labels: Sequence[str], task: Task) -> 
 
 
 def latency(probabilities: Probabilities, texts: Sequence[str]) -> float:
-    """The lowest of three medians: other work on the machine only ever adds."""
+    """Return the lowest of three medians in microseconds: other work on the machine can only add time."""
     chosen = [texts[row] for row in sampled(len(texts), _LATENCY_TEXTS)]
     medians = []
     for _ in range(_ROUNDS):
@@ -78,39 +75,25 @@ def latency(probabilities: Probabilities, texts: Sequence[str]) -> float:
     return min(medians)
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Measure what was asked for and is not there yet; write the table and the plots of all that is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_common_arguments(parser, "Banking77 (1,500 texts), pool alone, int8 and int4, fastText")
-    parser.add_argument("--set", dest="sets", choices=tuple(FOLDERS), action="append", help="(default: Banking77)")
-    parser.add_argument("--only", choices=SYSTEMS, action="append", help="a system (default: all)")
-    parser.add_argument("--head", dest="heads", choices=HEADS, action="append", help="a head (default: all)")
-    parser.add_argument("--recipe", dest="recipes", choices=RECIPES, action="append", help="a recipe (default: all)")
-    parser.add_argument("--embeddings", nargs="+", default=[], metavar="FILE", help="further embeddings of ours")
-    args = parser.parse_args(None if arguments is None else list(arguments))
-    sets, heads, recipes = args.sets or DEFAULT_SETS, args.heads or HEADS, args.recipes or RECIPES
-    limits = {}
-    if args.quick:
-        sets, heads, recipes = ("Banking77",), args.heads or ("pool",), args.recipes or ("int8", "int4")
-        limits = {"rows": QUICK_ROWS, "test_rows": QUICK_TEST_ROWS}
-        args.epochs, args.autotune = args.epochs or QUICK_EPOCHS, QUICK_AUTOTUNE
-    path = RESULTS / ("pareto-quick" if args.quick else "pareto")
-    chosen = available(args.only or SYSTEMS, args.v1, asked_for=bool(args.only))
-    rows = Rows(path, KEY, table)
-    for name in sets:
-        task = load_task(args.data, name, **limits)
-        for seed in args.seeds:
-            plan = plan_of(args, seed)
-            if FASTTEXT in chosen:
-                _measure_fasttext(rows, task, plan)
-            embeddings = {OURS: (args.embedding, *args.embeddings), TUNED: (args.embedding,), V1: (str(args.v1),)}
-            for system in (system for system in embeddings if system in chosen):
-                for embedding in embeddings[system]:
-                    for head in heads:
-                        _measure_files(rows, task, system, embedding, head, recipes, plan)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for and missing; write the table and the plots of everything."""
+    parser = comparison_parser(__doc__, "Banking77 (1,500 texts), pool, int8 and int4, and fastText", FULL.systems)
+    parser.add_argument("--recipe", dest="recipes", choices=RECIPES, action="append", help="a recipe; repeatable")
+    parser.add_argument("--embeddings", nargs="+", default=[], metavar="FILE", help="more embeddings of ours")
+    args = parse_comparison(parser, arguments, FULL, QUICK)
+    recipes = args.recipes or (("int8", "int4") if args.quick else RECIPES)
+    rows = Rows(result_path("pareto", quick=args.quick), KEY, table)
+    for task, plan in trials(args):
+        if FASTTEXT in args.systems:
+            _measure_fasttext(rows, task, plan)
+        embeddings = {OURS: (args.embedding, *args.embeddings), TUNED: (args.embedding,), V1: (str(args.v1),)}
+        for system in (system for system in embeddings if system in args.systems):
+            for embedding in embeddings[system]:
+                for head in args.heads:
+                    _measure_files(rows, task, system, embedding, head, recipes, plan)
     rows.show()
     for rate, suffix in zip(RATES, ("clean", "typos"), strict=True):
-        draw_pareto(panels(list(rows), rate), path.with_name(f"{path.name}-{suffix}.png"))
+        draw_pareto(panels(list(rows), rate), picture_path(f"pareto-{suffix}", quick=args.quick))
 
 
 def _measure_fasttext(rows: Rows, task: Task, plan: Plan) -> None:
@@ -124,7 +107,7 @@ def _measure_fasttext(rows: Rows, task: Task, plan: Plan) -> None:
 def _measure_files(
     rows: Rows, task: Task, system: str, embedding: str, head: str, recipes: Sequence[str], plan: Plan
 ) -> None:
-    """The files of one trained head under each recipe."""
+    """Measure the files of one trained head under each recipe."""
     plan = dataclasses.replace(plan, embedding=embedding)
     settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
     wanted = {recipe: _row(task, system, Path(embedding).stem, head, recipe, plan.seed, settings) for recipe in recipes}
@@ -152,7 +135,7 @@ def _row(task: Task, system: str, embedding: str, head: str, recipe: str, seed: 
 
 
 def panels(rows: Sequence[Row], rate: float) -> dict[str, list[Point]]:
-    """Points for the plot: one panel for each cost and data set, means over the seeds."""
+    """Return the points of the plot: a panel for each cost and data set, means over the seeds."""
     found: dict[str, list[Point]] = {}
     for (data, *line), members in grouped(with_earlier_heads(rows), KEY[:-1]).items():
         system, embedding, head, recipe = line
@@ -167,52 +150,39 @@ def panels(rows: Sequence[Row], rate: float) -> dict[str, list[Point]]:
 
 
 def table(rows: list[Row]) -> str:
-    """One line for each file, with a mark where nothing is more accurate at fewer bytes, or in less time."""
+    """Return one line for each file, marked where no other file is as accurate at fewer bytes, or in less time."""
+    header = ["system", "embedding", "head", "recipe", "bytes", "µs a text", "clean", "50 % mistyped", "front, clean"]
     parts = []
     for (data,), found in grouped(with_earlier_heads(rows), ["data"]).items():
         lines = grouped(found, KEY[1:-1])
-        on_front = {}
-        for field in ("bytes", "microseconds"):
-            points = [
-                Point(
-                    "|".join(line),
-                    "",
-                    "",
-                    statistics.fmean(row[field] for row in members),
-                    statistics.fmean(row["accuracy"]["0"] for row in members),
-                )
-                for line, members in lines.items()
+        fronts = {cost: _front(lines, cost) for cost in COSTS}
+        cells = [
+            [
+                *line,
+                kilobytes(max(row["bytes"] for row in members)),
+                spread([row["microseconds"] for row in members], 0),
+                *(spread([row["accuracy"][f"{rate:g}"] for row in members]) for rate in RATES),
+                ", ".join(name for cost, name in COSTS.items() if "|".join(line) in fronts[cost]) or "-",
             ]
-            on_front[field] = {point.line for point in pareto_front(points)}
-        header = [
-            "system",
-            "embedding",
-            "head",
-            "recipe",
-            "bytes",
-            "µs a text",
-            "clean",
-            "50 % mistyped",
-            "front, clean",
+            for line, members in lines.items()
         ]
-        cells = []
-        for line, members in lines.items():
-            fronts = [
-                what
-                for field, what in (("bytes", "bytes"), ("microseconds", "time"))
-                if "|".join(line) in on_front[field]
-            ]
-            cells.append(
-                [
-                    *line,
-                    kilobytes(max(row["bytes"] for row in members)),
-                    spread([row["microseconds"] for row in members], 0),
-                    *(spread([row["accuracy"][f"{rate:g}"] for row in members]) for rate in RATES),
-                    ", ".join(fronts) or "-",
-                ]
-            )
         parts.append(f"**{data}**\n\n{markdown_table(header, cells)}{unlike(found)}")
     return "\n".join(parts)
+
+
+def _front(lines: dict[tuple[Any, ...], list[Row]], cost: str) -> set[str]:
+    """Return the names of the lines on the Pareto front of clean accuracy and a cost, means over the seeds."""
+    points = [
+        Point(
+            "|".join(line),
+            "",
+            "",
+            statistics.fmean(row[cost] for row in members),
+            statistics.fmean(row["accuracy"]["0"] for row in members),
+        )
+        for line, members in lines.items()
+    ]
+    return {point.line for point in pareto_front(points)}
 
 
 if __name__ == "__main__":

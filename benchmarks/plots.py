@@ -1,4 +1,4 @@
-"""The benchmarks' pictures: curves over the share of mistyped words, and accuracy against a cost."""
+"""The plots: accuracy over the share of mistyped words, and accuracy against a cost."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ _MARKERS: Final = "osD^vP*X<>hp"
 
 
 class Point(NamedTuple):
-    """One file in a picture of accuracy against a cost.
+    """One file in a plot of accuracy against a cost.
 
-    `line` is named once and joins its points, `family` decides the color, `variant` the marker.
+    Points of one `line` are joined and labelled once; `family` decides the color, `variant` the marker.
     """
 
     line: str
@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 
 def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """The points that no other one beats in cost without losing accuracy, from the cheapest to the best."""
+    """Return the Pareto front: points that no other matches in accuracy at the same cost or less, cheapest first."""
     front: list[Point] = []
     for point in sorted(points, key=lambda point: (point.cost, -point.accuracy)):
         if not front or point.accuracy > front[-1].accuracy:
@@ -33,7 +33,7 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
 
 
 def curve_styles(panels: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """System -> its color and marker, the same in all panels; counted from the panel that has most systems."""
+    """Return system -> color and marker, the same in all panels; the panel with most systems comes first."""
     fullest_first = sorted(panels.values(), key=len, reverse=True)
     names = dict.fromkeys(name for curves in fullest_first for name in curves)
     return {name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(names)}
@@ -42,12 +42,12 @@ def curve_styles(panels: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str,
 def draw_curves(
     panels: Mapping[str, Mapping[str, Sequence[tuple[float, float, float]]]], path: Path, xlabel: str
 ) -> None:
-    """Curves with a band of one standard deviation, one panel for each name, as PNG.
+    """Draw curves with a band of one standard deviation, one panel for each title, as PNG.
 
     Args:
         panels: title -> system -> (share 0..1, mean accuracy, standard deviation).
         path: the .png file.
-        xlabel: under the panels.
+        xlabel: label of the horizontal axes.
     """
     figure, axes = _figure(len(panels))
     styles = curve_styles(panels)
@@ -71,7 +71,7 @@ def draw_curves(
 
 
 def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
-    """Accuracy over a cost on a logarithmic axis, with the front of what nothing beats at less, as PNG.
+    """Draw accuracy over a cost on a logarithmic axis, with the Pareto front, as PNG.
 
     Args:
         panels: label of the cost -> points.
@@ -120,7 +120,7 @@ def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
 
 
 def _plain_logarithmic(axis: Any) -> None:
-    """Ticks at a few places of each power of ten, written as plain numbers."""
+    """Set a few ticks in each power of ten, written as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
@@ -129,14 +129,14 @@ def _plain_logarithmic(axis: Any) -> None:
 
 
 def _pareto_legend(figure: Any, colors: Mapping[str, str], markers: Mapping[str, str]) -> None:
-    """Below the panels: systems by color, recipes by marker, the front."""
+    """Add a legend below the panels: systems by color, recipes by marker, the front."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=color, linewidth=3, label=family) for family, color in colors.items()]
     handles += [
         Line2D([], [], color="0.3", linestyle="", marker=marker, label=variant) for variant, marker in markers.items()
     ]
-    handles.append(Line2D([], [], color="0.6", linestyle=":", label="nothing is better at less"))
+    handles.append(Line2D([], [], color="0.6", linestyle=":", label="Pareto front"))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize="small", frameon=False)
 
 

@@ -1,13 +1,11 @@
 """Every system of the tables by name: trained once, kept in a folder, measured by many commands.
 
-A system is a vectorizer under one of the product's heads, or fastText as a whole product. All are trained on the same
-texts with the same mistyped copies and stop on the same validation texts; the number of epochs is the same, but for our
-fine-tuned one, where the product takes more. Ours are trained by
-`retvec_lite.training`, converted and quantized by the functions behind `retvec-lite export` (its gate, which runs every
-file on every runtime, is for releases), and measured as the int8 file that a phone would get.
+A system is a vectorizer under one of the product's heads, or fastText as a whole product. All learn from the same texts
+and the same mistyped copies, and stop early on the same validation texts. All train for the same number of epochs, except
+our fine-tuned system, for which the product chooses more. Ours are trained by `retvec_lite.training`, converted by the
+functions behind `retvec-lite export` (without its check on every runtime), and measured as the int8 file for a phone.
 """
 
-import argparse
 import dataclasses
 import hashlib
 import importlib.util
@@ -45,17 +43,17 @@ TABLES: Final[Mapping[str, tuple[str, TableSize]]] = {
     for kind in (*VECTORIZERS, VECTORS)
     for suffix, size in (("", FREE), (", under 1 MB", SMALL))
 }
-"""Vectorizers with a table, each as large as usual and as large as 1 MB allows: system -> vectorizer, size."""
+"""System -> vectorizer with a table and its size: as large as usual, and as large as 1 MB allows."""
 
 PACKAGES: Final[Mapping[str, str]] = {"SentencePiece": "sentencepiece", "BPE": "tokenizers", "fastText": "fasttext"}
-"""Beginning of a system's name -> the package that it needs beside the project's own."""
+"""Beginning of a system's name -> the extra package it needs."""
 
 RETVECS: Final = (OURS, TUNED, V1, RAW)
 WHOLE: Final = (FASTTEXT, FASTTEXT_CLEAN)
-"""Systems that are no vectorizer: their head is called `whole`."""
+"""Whole products instead of vectorizers; their head is called `whole`."""
 NO_HEAD: Final = "whole"
 RECIPE: Final = "int8"
-"""Of our files, unless a table is about recipes."""
+"""The recipe of our files, unless a table compares recipes."""
 SYSTEMS: Final = (*RETVECS, *TABLES, *WHOLE)
 
 
@@ -64,12 +62,11 @@ class Plan:
     """How systems are trained.
 
     Attributes:
-        seed: of everything random in training.
-        epochs: at most, the same for every system; None: as the product chooses, by the size of the data and whether the
-            embedding is trained.
-        autotune: seconds that fastText may tune itself.
-        embedding: of ours: `default` or a file.
-        v1: the imported weights of RETVec v1; None: that system cannot be built.
+        seed: seed of training.
+        epochs: most epochs of every system; None: the product's choice for the size of the data and fine-tuning.
+        autotune: seconds for fastText to tune itself.
+        embedding: the embedding of ours: `default` or a file.
+        v1: the imported weights of RETVec v1; None if there are none.
         work: the folder of trained systems.
     """
 
@@ -81,11 +78,6 @@ class Plan:
     work: Path
 
 
-def plan_of(args: argparse.Namespace, seed: int) -> Plan:
-    """The plan that the arguments of `common.add_common_arguments` ask for."""
-    return Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)
-
-
 @dataclass(frozen=True)
 class Product:
     """A trained system.
@@ -93,10 +85,10 @@ class Product:
     Attributes:
         labels: class names in the order of the columns.
         probabilities: texts -> float32 `[texts, classes]`.
-        bytes: of all files that a device needs, vocabulary included.
-        parameters: trained and frozen numbers; None where the system does not tell (a pruned fastText model).
-        folder: where it is kept.
-        facts: of the training: seconds and what else is worth a look.
+        bytes: total size of the files on a device, vocabulary included.
+        parameters: number of weights, trained or frozen; None if unknown (a pruned fastText model).
+        folder: where the system is kept.
+        facts: notes on the training, such as its seconds.
     """
 
     labels: tuple[str, ...]
@@ -108,12 +100,12 @@ class Product:
 
 
 def available(systems: Sequence[str], v1: Path | str | None, *, asked_for: bool) -> list[str]:
-    """The systems that can be built here; what is left out is told on standard error.
+    """Return the systems that can be built here; print the others to standard error.
 
     Args:
         systems: names that begin like those of `SYSTEMS`.
         v1: the file of RETVec v1, if there is one.
-        asked_for: whether somebody named them: then nothing is left out, and what is missing is an error later on.
+        asked_for: the user named these systems: leave none out, so that a missing package is an error later.
     """
     if asked_for:
         return list(systems)
@@ -121,16 +113,16 @@ def available(systems: Sequence[str], v1: Path | str | None, *, asked_for: bool)
     for system in systems:
         package = next((package for name, package in PACKAGES.items() if system.startswith(name)), None)
         if package is not None and importlib.util.find_spec(package) is None:
-            print(f"{system} is left out: no package {package} (see benchmarks/baselines.py).", file=sys.stderr)
+            print(f"{system} is left out: install {package} (see benchmarks/baselines.py).", file=sys.stderr)
         elif system.startswith(V1) and v1 is None:
-            print(f"{system} is left out: no --v1 FILE was given.", file=sys.stderr)
+            print(f"{system} is left out: it needs --v1 FILE.", file=sys.stderr)
         else:
             found.append(system)
     return found
 
 
 def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any]:
-    """What decides a trained system, as results note it: JSON-ready, equal for what would be trained alike."""
+    """Return everything that decides how a system is trained, JSON-ready: equal settings give the same training."""
     settings: dict[str, Any] = {
         "system": system,
         "head": head,
@@ -143,7 +135,7 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
     if system in RETVECS:
         settings["embedding"] = _embedding_digest(system, plan)
     if system == TUNED:
-        # The product trains it longer than a head alone, which docs/results.md tells beside its lines.
+        # The product trains it longer than a head alone; a note under the tables says so.
         chosen = _settings(task, plan, fine_tune=True)
         settings |= {
             "epochs_of_fine_tuning": chosen.epochs,
@@ -153,7 +145,7 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
     if system in TABLES:
         settings["table"] = dataclasses.asdict(TABLES[system][1])
     if system in WHOLE:
-        # Epochs are what fastText tunes.
+        # fastText tunes its epochs itself.
         settings |= {"epochs": None, "autotune": plan.autotune}
     if system == FASTTEXT:
         settings["subwords"] = SUBWORDS
@@ -161,10 +153,10 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
 
 
 def build(system: str, head: str, task: Task, plan: Plan) -> Product:
-    """Load the system from the work folder, or train it and keep it there.
+    """Load the system from the work folder, or train it and save it there.
 
     Raises:
-        SystemExit: when a baseline's package or the file of RETVec v1 is missing.
+        SystemExit: a baseline's package or the file of RETVec v1 is missing.
     """
     settings = settings_of(system, head, plan, task)
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
@@ -175,13 +167,13 @@ def build(system: str, head: str, task: Task, plan: Plan) -> Product:
         began = time.perf_counter()
         facts = _train(system, head, task, plan, folder)
         facts |= {"seconds": round(time.perf_counter() - began, 1), "settings": settings}
-        # Last: a folder without it was interrupted, and is made again.
+        # Written last: a folder without it was interrupted and is trained again.
         atomic_write(done, json.dumps(facts, indent=1, ensure_ascii=False).encode())
     return _load(system, folder, json.loads(done.read_text(encoding="utf-8")), plan)
 
 
 def export_files(folder: Path, recipes: Sequence[str]) -> dict[str, Path]:
-    """The files of one of our systems under the given recipes; made from its weights unless they are there."""
+    """Return the files of one of our systems by recipe; export those that are missing."""
     files = {recipe: _file(folder, recipe) for recipe in recipes}
     missing = [recipe for recipe, file in files.items() if not file.is_file()]
     if missing:
@@ -203,7 +195,7 @@ def _file(folder: Path, recipe: str) -> Path:
 
 
 def fingerprint(texts: Sequence[str]) -> str:
-    """A short digest of texts: trained files of other rows are other files."""
+    """Return a short digest of texts, which tells trainings on different rows apart."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
@@ -213,7 +205,7 @@ def fingerprint(texts: Sequence[str]) -> str:
 def _train(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
     if system in WHOLE:
         return _train_fasttext(system, task, plan, folder)
-    # Told apart here, so that fastText alone can be measured without waiting for TensorFlow.
+    # After fastText, which can be measured without waiting for TensorFlow.
     from retvec_lite.model import load_tensorflow
 
     load_tensorflow()
@@ -277,7 +269,7 @@ def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -
     kind, size = TABLES[system]
     settings = _settings(task, plan)
     if kind == VECTORS:
-        # What the head will see: skip-grams may learn from the mistyped copies which words belong together.
+        # The same texts that the head sees, typos included.
         texts = [text for copy in augmented_copies(task.training.texts, settings) for text in copy]
         vectorizer: Any = FastTextVectors.learn(texts, size)
     else:
@@ -288,7 +280,7 @@ def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -
     agreement = same_label_in_file(classifier, folder, task.validation.texts[:100])
     if agreement < 0.99:
         raise SystemExit(
-            f"Expected {folder} to compute what was trained, received other labels for {1 - agreement:.1%}."
+            f"{folder / 'network.tflite'} gives {1 - agreement:.1%} of the texts another label than the trained network."
         )
     return {"labels": classifier.labels, "bytes": used, "parameters": classifier.parameters}
 
@@ -307,7 +299,7 @@ def _load(system: str, folder: Path, facts: dict[str, Any], plan: Plan) -> Produ
 
 
 def _settings(task: Task, plan: Plan, *, fine_tune: bool = False) -> Any:
-    """The product's own settings for so many texts."""
+    """Return the product's own settings for so many texts."""
     from retvec_lite.training.settings import recommended
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
@@ -321,7 +313,7 @@ def _embedding_name(system: str, plan: Plan) -> str:
         return plan.embedding
     if plan.v1 is None:
         raise SystemExit(
-            "Expected --v1 FILE for RETVec v1 (what `retvec-lite import-embedding` made of the released weights), received none."
+            "RETVec v1 needs --v1 FILE: the released weights, converted with `retvec-lite import-embedding`."
         )
     return str(plan.v1)
 

@@ -1,14 +1,13 @@
-"""Accuracy from 0 to 100 % mistyped words: all kinds of typos together, each kind alone, and misspellings of people.
+"""Accuracy from 0 to 100 % mistyped words: all kinds of typos together, each kind alone, and human misspellings.
 
     python benchmarks/typo_resilience.py --v1 V1.safetensors [--set NAME] [--only SYSTEM] [--head HEAD] [--seeds 0 1 2] [--quick]
 
-After the RETVec paper's figures and appendix table (NeurIPS 2023, section 4). The typos are those of `retvec_lite.typos`,
-seed 0. Misspellings are taken from the data set `misspellings`: of the words that somebody is known to have misspelled,
-so many are replaced that the given share of all words is wrong, or all of them where there are fewer. Systems come
-from the work folder when another command trained them with the same arguments, and are trained otherwise.
+Follows the RETVec paper's figures and appendix table (NeurIPS 2023, section 4). Typos come from
+`retvec_lite.data.typos`, seed 0. Human misspellings come from the data set `misspellings`: words with a known
+misspelling are replaced until the given share of all words is wrong, or no such word is left. Systems are taken from the
+work folder if another command trained them with the same options, and trained otherwise.
 """
 
-import argparse
 import csv
 import random
 import re
@@ -21,23 +20,21 @@ from typing import Final
 import numpy as np
 from common import (
     EARLIER,
-    QUICK_AUTOTUNE,
-    QUICK_EPOCHS,
-    QUICK_ROWS,
-    QUICK_TEST_ROWS,
-    RESULTS,
     Row,
     Rows,
-    add_common_arguments,
     grouped,
     markdown_table,
+    picture_path,
+    require_data,
+    result_path,
     spread,
     unlike,
     with_earlier_heads,
 )
-from data_sets import FOLDERS, Task, load_task
+from data_sets import FOLDERS, Task
 from plots import draw_curves
-from systems import NO_HEAD, OURS, RAW, SYSTEMS, TUNED, V1, WHOLE, Product, available, build, plan_of, settings_of
+from systems import NO_HEAD, OURS, RAW, SYSTEMS, TUNED, V1, Product, build, settings_of
+from trials import Scope, comparison_parser, lines_of, parse_comparison, trials
 
 from retvec_lite.data.scores import TYPO_SEED
 from retvec_lite.data.typos import TYPO_KINDS, mistype_many
@@ -46,20 +43,22 @@ RATES: Final = tuple(tenth / 10 for tenth in range(11))
 ALL_KINDS: Final = "all kinds"
 PEOPLE: Final = "human misspellings"
 PEOPLE_RATES: Final = RATES[:6]
-"""Up to 50 %, as in the paper; beyond that many texts have no more words that anybody is known to have misspelled."""
+"""Up to 50 %, as in the paper: beyond that, many texts run out of words with a known misspelling."""
 CATEGORIES: Final = (ALL_KINDS, *TYPO_KINDS, PEOPLE)
 KEY: Final = ("data", "system", "head", "seed", "category")
-DEFAULT_SETS: Final = ("AG News", "Banking77")
-DEFAULT_SYSTEMS: Final = (OURS, TUNED, V1, RAW, "SentencePiece", "BPE", "Whitespace", "fastText vectors", "fastText")
-DEFAULT_HEAD: Final = "cnn"
+FULL: Final = Scope(
+    ("AG News", "Banking77"),
+    (OURS, TUNED, V1, RAW, "SentencePiece", "BPE", "Whitespace", "fastText vectors", "fastText"),
+    ("cnn",),
+)
+QUICK: Final = Scope(("Banking77",), (OURS, "Whitespace, under 1 MB", "fastText"), ("cnn",))
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
 def read_misspellings(path: Path) -> dict[str, tuple[str, ...]]:
-    """Right word in lower case -> what people wrote instead, sorted; forms of several words are left out."""
-    if not path.is_file():
-        raise SystemExit(f"Expected the misspellings at {path}: pass --data DIR (see docs/benchmarks.md).")
+    """Return right word in lower case -> its misspellings, sorted; forms of several words are left out."""
+    require_data(path)
     found: dict[str, set[str]] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -70,22 +69,22 @@ def read_misspellings(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def misspell(text: str, rate: float, misspellings: Mapping[str, Sequence[str]], draw: random.Random) -> tuple[str, int]:
-    """Misspell a share of a text's words as people did.
+    """Misspell a share of a text's words as people have done.
 
     Args:
         text: any text.
-        rate: the share of all words, 0 to 1. The fraction of a word that is left over is drawn for.
+        rate: share of all words, 0 to 1; a fraction of a word is rounded at random.
         misspellings: right word in lower case -> its misspellings.
-        draw: what chooses words and misspellings.
+        draw: random numbers that choose words and misspellings.
 
     Returns:
-        The text, a first capital letter and all capitals kept, and how many words were replaced: fewer than asked for
-        where no more words have a known misspelling.
+        The text with its capitals kept, and the number of replaced words: fewer than asked for if no more words have a
+        known misspelling.
     """
     words = list(_WORD.finditer(text))
     wanted = int(rate * len(words) + draw.random())
     possible = [word for word in words if word.group().lower() in misspellings]
-    # Only `random` itself is promised to stay the same in every Python version.
+    # Python promises only that `random()` gives the same numbers in every version.
     shuffled = sorted(possible, key=lambda _: draw.random())
     chosen = sorted(shuffled[:wanted], key=lambda word: word.start())
     pieces, end = [], 0
@@ -105,7 +104,7 @@ def misspell(text: str, rate: float, misspellings: Mapping[str, Sequence[str]], 
 def mistyped(
     texts: Sequence[str], category: str, rate: float, misspellings: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], float]:
-    """The texts under a category at a rate, and the share of their words that was really changed."""
+    """Return the texts with typos of a category, and the share of words that were really changed."""
     if category != PEOPLE:
         kinds = TYPO_KINDS if category == ALL_KINDS else (category,)
         return mistype_many(texts, rate, TYPO_SEED, kinds), rate
@@ -118,7 +117,7 @@ def mistyped(
 def measure(
     product: Product, task: Task, category: str, misspellings: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, float]]:
-    """Accuracy, and share of words changed, by rate."""
+    """Return accuracy and share of changed words by rate."""
     truth, labels = np.array(task.test.labels), np.array(product.labels)
     accuracy, changed = {}, {}
     for rate in PEOPLE_RATES if category == PEOPLE else RATES:
@@ -128,56 +127,41 @@ def measure(
     return {"accuracy": accuracy, "changed": changed}
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Measure what was asked for and is not there yet; write tables and plots of all that is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_common_arguments(parser, "Banking77 (1,500 texts), three systems, two kinds of typos and people's")
-    parser.add_argument(
-        "--set", dest="sets", choices=tuple(FOLDERS), action="append", help="a data set (default: AG News, Banking77)"
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for and missing; write tables and plots of everything."""
+    parser = comparison_parser(
+        __doc__, "Banking77 (1,500 texts), three systems, two kinds of typos and human misspellings"
     )
-    parser.add_argument("--only", choices=SYSTEMS, action="append", help="a system (default: one of each kind)")
-    parser.add_argument("--head", default=DEFAULT_HEAD, help=f"of every vectorizer (default: {DEFAULT_HEAD})")
-    parser.add_argument("--category", choices=CATEGORIES, action="append", help="(default: all)")
-    args = parser.parse_args(None if arguments is None else list(arguments))
-    sets, systems, categories = args.sets or DEFAULT_SETS, args.only or DEFAULT_SYSTEMS, args.category or CATEGORIES
-    limits = {}
-    if args.quick:
-        sets, systems = ("Banking77",), args.only or (OURS, "Whitespace, under 1 MB", "fastText")
-        categories = args.category or (ALL_KINDS, "swap", PEOPLE)
-        limits = {"rows": QUICK_ROWS, "test_rows": QUICK_TEST_ROWS}
-        args.epochs, args.autotune = args.epochs or QUICK_EPOCHS, QUICK_AUTOTUNE
-    systems = available(systems, args.v1, asked_for=bool(args.only))
+    parser.add_argument("--category", choices=CATEGORIES, action="append", help="kind of typos (default: all)")
+    args = parse_comparison(parser, arguments, FULL, QUICK)
+    categories = args.category or ((ALL_KINDS, "swap", PEOPLE) if args.quick else CATEGORIES)
     misspellings = read_misspellings(args.data / "misspellings" / "train.csv") if PEOPLE in categories else {}
-    path = RESULTS / ("typo_resilience-quick" if args.quick else "typo_resilience")
-    rows = Rows(path, KEY, tables)
-    for name in sets:
-        task = load_task(args.data, name, **limits)
-        for seed in args.seeds:
-            plan = plan_of(args, seed)
-            for system in systems:
-                head = NO_HEAD if system in WHOLE else args.head
-                settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
-                base: Row = {"data": name, "system": system, "head": head, "seed": seed, "settings": settings}
-                missing = [category for category in categories if not rows.has(base | {"category": category})]
-                if not missing:
-                    continue
-                product = build(system, head, task, plan)
-                for category in missing:
-                    print(f"{name}, {system}, {head}, seed {seed}: {category}", file=sys.stderr, flush=True)
-                    rows.add(base | {"category": category} | measure(product, task, category, misspellings))
+    rows = Rows(result_path("typo_resilience", quick=args.quick), KEY, tables)
+    for task, plan in trials(args):
+        for system, head in lines_of(args.systems, args.heads):
+            settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
+            base: Row = {"data": task.name, "system": system, "head": head, "seed": plan.seed, "settings": settings}
+            missing = [category for category in categories if not rows.has(base | {"category": category})]
+            if not missing:
+                continue
+            product = build(system, head, task, plan)
+            for category in missing:
+                print(f"{task.name}, {system}, {head}, seed {plan.seed}: {category}", file=sys.stderr, flush=True)
+                rows.add(base | {"category": category} | measure(product, task, category, misspellings))
     rows.show()
-    for name, picture in {ALL_KINDS: path, PEOPLE: path.with_name(f"{path.name}-people")}.items():
-        panels = curves(list(rows), name)
-        if panels:
-            label = "words misspelled as people do (%)" if name == PEOPLE else "mistyped words (%)"
-            draw_curves(panels, picture.with_suffix(".png"), label)
+    for category, name, label in (
+        (ALL_KINDS, "typo_resilience", "mistyped words (%)"),
+        (PEOPLE, "typo_resilience-people", "misspelled words (%)"),
+    ):
+        if panels := curves(list(rows), category):
+            draw_curves(panels, picture_path(name, quick=args.quick), label)
 
 
 def curves(rows: Sequence[Row], category: str) -> dict[str, dict[str, list[tuple[float, float, float]]]]:
-    """Data set -> system -> (share of words that was really changed, mean accuracy, standard deviation over the seeds)."""
+    """Return data set -> system -> (share of words really changed, mean accuracy, standard deviation over seeds)."""
     panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
     chosen = [row for row in with_earlier_heads(_ordered(rows)) if row["category"] == category]
-    # Lines of earlier heads stay in the tables; a plot has room for them only where there are no others.
+    # Plots show earlier heads only where there are no others; tables show all.
     renewed = {row["data"] for row in chosen if row["head"] != NO_HEAD and not row["head"].endswith(EARLIER)}
     chosen = [row for row in chosen if row["data"] not in renewed or not row["head"].endswith(EARLIER)]
     for (data, system, head), found in grouped(chosen, ["data", "system", "head"]).items():
@@ -189,15 +173,15 @@ def curves(rows: Sequence[Row], category: str) -> dict[str, dict[str, list[tuple
 
 
 def tables(rows: list[Row]) -> str:
-    """Three tables for each data set: the whole curve, each kind of typo, people's misspellings."""
+    """Return three tables for each data set: the whole curve, each kind of typo, human misspellings."""
     parts = []
     for (name,), found in grouped(with_earlier_heads(_ordered(rows)), ["data"]).items():
         texts = found[0]["settings"]["test_texts"]
-        parts.append(f"**{name}**, {texts:,} test texts: share of the words mistyped, all kinds of typos alike\n")
+        parts.append(f"**{name}**, {texts:,} test texts: share of the words mistyped, all kinds of typos\n")
         parts.append(_curve_table([row for row in found if row["category"] == ALL_KINDS]))
         parts.append(f"**{name}**: every word mistyped, by kind of typo\n")
         parts.append(_kind_table([row for row in found if row["category"] in TYPO_KINDS]))
-        parts.append(f"**{name}**: share of the words misspelled as people do (share that could be)\n")
+        parts.append(f"**{name}**: share of the words with human misspellings (share reached)\n")
         parts.append(_curve_table([row for row in found if row["category"] == PEOPLE]) + unlike(found))
     return "\n".join(parts)
 
