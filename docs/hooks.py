@@ -1,4 +1,4 @@
-"""Lets the site show pages and pictures from outside docs/ with links that work on GitHub too.
+"""Lets the site show pages, pictures and docstrings from outside docs/, with links that work on GitHub too.
 
 A page whose front matter names a `source`, a path from the repository's root, shows that file. Links are written as
 GitHub needs them, relative to the file they are in. The site keeps links to its own pages and pictures, turns those to other
@@ -7,11 +7,14 @@ files of the repository into links to `repo_url` (or plain text without one), an
 
 import posixpath
 import re
+import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+import griffe
 import yaml
 from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -22,6 +25,31 @@ _LINK: Final = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto
 
 _shown: dict[str, str] = {}
 """File of the repository -> the site's file that shows it."""
+
+
+_sources = tempfile.TemporaryDirectory(prefix="retvec-lite-docs-")
+
+
+@event_priority(100)  # before mkdocstrings reads its options
+def on_config(config: Any) -> Any:
+    """Give mkdocstrings the package as it is installed, made of links: converters/ is retvec_lite.converters."""
+    package = Path(_sources.name) / "retvec_lite"
+    if not package.exists():
+        package.mkdir()
+        for entry in (ROOT / "retvec_lite").iterdir():
+            (package / entry.name).symlink_to(entry)
+        (package / "converters").symlink_to(ROOT / "converters")
+    config.plugins["mkdocstrings"].config.handlers["python"]["paths"] = [_sources.name]
+    return config
+
+
+class ExampleSections(griffe.Extension):  # type: ignore[misc]
+    """Shows `Example:` as code; griffe knows the section as `Examples:` only."""
+
+    def on_object(self, *, obj: Any, **_: Any) -> None:
+        """Rename the section."""
+        if obj.docstring and not obj.is_alias:
+            obj.docstring.value = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)
 
 
 def on_files(files: Any, config: Any) -> Any:
