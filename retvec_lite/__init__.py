@@ -1,40 +1,97 @@
 """Typo-proof multilingual text classifiers as one sub-1 MB .tflite: raw code points in, label out.
 
-Importing this package costs nothing; what it offers is imported on first use, and that needs NumPy and a LiteRT runtime
-at most. Training and export live in `retvec_lite.training` and `retvec_lite.converters`.
+>>> import retvec_lite as rl
+>>> classifier = rl.train("starter", epochs=1)                      # texts and labels, a file, or the built-in data
+>>> report = classifier.export("dist", recipes=("int8",))           # dist/classifier-int8.tflite, run before it is kept
+>>> rl.load("dist/classifier-int8.tflite").predict("wkae me up at six", top=1)[0].label
+'alarm'
+
+Importing this package costs nothing: every name is imported on first use. Classifying with an exported file needs NumPy and
+a LiteRT runtime only.
 """
 
 from typing import TYPE_CHECKING, Any, Final
 
 __version__: Final = "0.1.0"
 
-__all__ = ["EncoderConfig", "Prediction", "RetvecLiteError", "TextClassifier", "__version__", "mistype", "mistype_many"]
-
 if TYPE_CHECKING:
+    from retvec_lite import sklearn
+    from retvec_lite.api import load, train
+    from retvec_lite.classifier import Classifier
     from retvec_lite.contract import EncoderConfig
+    from retvec_lite.converters.info import info
+    from retvec_lite.converters.parity.verify import verify
+    from retvec_lite.data.dataset import Dataset, read_dataset
+    from retvec_lite.data.scores import Evaluation
+    from retvec_lite.data.texts import read_texts
     from retvec_lite.data.typos import mistype, mistype_many
     from retvec_lite.errors import RetvecLiteError
+    from retvec_lite.playground import demo
+    from retvec_lite.pretraining.import_v1 import import_embedding
+    from retvec_lite.pretraining.pretrain import pretrain_embedding as pretrain
+    from retvec_lite.pretraining.report import evaluate_embedding
     from retvec_lite.runtime.text_classifier import Prediction, TextClassifier
 
-_MODULES: Final = {
-    "EncoderConfig": "contract",
-    "Prediction": "runtime.text_classifier",
-    "RetvecLiteError": "errors",
-    "TextClassifier": "runtime.text_classifier",
-    "mistype": "data.typos",
-    "mistype_many": "data.typos",
+_PLACES: Final = {
+    "Classifier": "classifier.Classifier",
+    "Dataset": "data.dataset.Dataset",
+    "EncoderConfig": "contract.EncoderConfig",
+    "Evaluation": "data.scores.Evaluation",
+    "Prediction": "runtime.text_classifier.Prediction",
+    "RetvecLiteError": "errors.RetvecLiteError",
+    "TextClassifier": "runtime.text_classifier.TextClassifier",
+    "demo": "playground.demo",
+    "evaluate_embedding": "pretraining.report.evaluate_embedding",
+    "import_embedding": "pretraining.import_v1.import_embedding",
+    "info": "converters.info.info",
+    "load": "api.load",
+    "mistype": "data.typos.mistype",
+    "mistype_many": "data.typos.mistype_many",
+    "pretrain": "pretraining.pretrain.pretrain_embedding",
+    "read_dataset": "data.dataset.read_dataset",
+    "read_texts": "data.texts.read_texts",
+    "train": "api.train",
+    "verify": "converters.parity.verify.verify",
 }
+"""Public name -> where it is defined."""
+
+__all__ = [
+    "Classifier",
+    "Dataset",
+    "EncoderConfig",
+    "Evaluation",
+    "Prediction",
+    "RetvecLiteError",
+    "TextClassifier",
+    "__version__",
+    "demo",
+    "evaluate_embedding",
+    "import_embedding",
+    "info",
+    "load",
+    "mistype",
+    "mistype_many",
+    "pretrain",
+    "read_dataset",
+    "read_texts",
+    "sklearn",
+    "train",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562)."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name == "sklearn":
+        return importlib.import_module(f"{__name__}.sklearn")
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _PLACES[name].rpartition(".")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *__all__})

@@ -1,42 +1,33 @@
-"""The command `retvec-lite`. Each command's module is imported only when that command runs, so that `--help` is fast."""
+"""The command `retvec-lite`. The module of a command is imported only when that command runs, so that `--help` is fast."""
 
 import argparse
 import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from retvec_lite import __version__
 from retvec_lite.errors import RetvecLiteError
 
-
-class _Command(NamedTuple):
-    module: str
-    help: str
-
-
 COMMANDS: Final = {
-    "train": _Command("retvec_lite.cli.train", "train a classifier on a labelled file"),
-    "export": _Command("retvec_lite.cli.export", "export a trained classifier as .tflite or .mlpackage"),
-    "verify": _Command("retvec_lite.cli.verify", "prove exported files against the float reference"),
-    "classify": _Command("retvec_lite.cli.classify", "classify texts with an exported file"),
-    "evaluate": _Command("retvec_lite.cli.evaluate", "measure an exported file on labelled data, with typos"),
-    "info": _Command("retvec_lite.cli.info", "show what is inside an exported file"),
-    "demo": _Command("retvec_lite.cli.demo", "try an exported file in a browser"),
-    "pretrain": _Command("retvec_lite.cli.pretrain", "train a word embedding"),
-    "evaluate-embedding": _Command(
-        "retvec_lite.cli.evaluate_embedding", "measure a word embedding on mistyped words of 42 languages or more"
-    ),
-    "import-embedding": _Command("retvec_lite.cli.import_embedding", "import released RETVec v1 weights"),
+    "train": "train a classifier on a labelled file",
+    "export": "export a trained classifier as .tflite or .mlpackage",
+    "verify": "prove exported files against the float reference",
+    "classify": "classify texts with an exported file",
+    "evaluate": "measure an exported file on labelled data, with typos",
+    "info": "show what is inside an exported file",
+    "demo": "try an exported file in a browser",
+    "pretrain": "train a word embedding",
+    "evaluate-embedding": "measure a word embedding on mistyped words of 42 languages or more",
+    "import-embedding": "import released RETVec v1 weights",
 }
-"""Command -> its module with `add_arguments(parser)` and `run(args) -> exit code`."""
+"""Command -> what it does. Its module in `retvec_lite.cli` has `add_arguments(parser)` and `run(args) -> exit code`."""
 
 _EXTRAS: Final = {
     "rich": "evaluate",
     "matplotlib": "evaluate",
     "flatbuffers": "export",
-    "ai_edge_quantizer": "export",
     "coremltools": "coreml",
     "babel": "pretrain",
     "confusable_homoglyphs": "pretrain",
@@ -48,7 +39,7 @@ _EXTRAS: Final = {
 USAGE_ERROR: Final = 2
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
-"""What a shell reports for a program that SIGPIPE ended: whoever read our output had enough of it."""
+"""What a shell reports for a program that SIGPIPE ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,11 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the command line without the program's name; `sys.argv`'s by default.
 
     Returns:
-        The exit code: 0, 1 when `verify` found a difference, 2 for bad usage or input, 130 after Ctrl-C, 141 for a closed pipe.
+        The exit code: 0; 1 when `verify` found a difference; 2 for bad usage or input; 130 after Ctrl-C; 141 for a closed pipe.
     """
     for stream in (sys.stdout, sys.stderr):
-        # Labels and texts are Unicode whatever the locale says, and an unpaired surrogate must not stop the program:
-        # its backslash escape is also the right one inside JSON.
+        # Labels and texts are Unicode whatever the locale says. An unpaired surrogate must not stop the program: its
+        # backslash escape is also the right one inside JSON.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
@@ -82,15 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if package in ("", "retvec_lite"):
             raise
         extra = _EXTRAS.get(package, "train")
-        return _fail(
-            f'Expected the package {package}, which is not installed: run `pip install "retvec-lite[{extra}]"`.'
-        )
+        return _fail(f'The package {package} is not installed. Run: pip install "retvec-lite[{extra}]"')
     except OSError as error:
         _drop_output()
-        place = error.filename or "the standard streams"
-        return _fail(f"Expected to read or write {place}, received: {error.strerror or error}.")
+        return _fail(f"Cannot read or write {error.filename or 'the standard streams'}: {error.strerror or error}.")
     except MemoryError:
-        return _fail("Expected enough memory for this input, received none: use less data or a smaller model.")
+        return _fail("Out of memory. Use less data or a smaller model.")
 
 
 def _run(arguments: list[str]) -> int:
@@ -98,11 +86,9 @@ def _run(arguments: list[str]) -> int:
     if name not in COMMANDS:
         _overview().parse_args(arguments)  # prints help, version or what is wrong, and exits
         raise AssertionError("unreachable: a command is required")
-    command = COMMANDS[name]
-    module: Any = importlib.import_module(command.module)
-    parser = argparse.ArgumentParser(
-        prog=f"retvec-lite {name}", description=f"{command.help[0].upper()}{command.help[1:]}."
-    )
+    module: Any = importlib.import_module(f"retvec_lite.cli.{name.replace('-', '_')}")
+    help_text = COMMANDS[name]
+    parser = argparse.ArgumentParser(prog=f"retvec-lite {name}", description=f"{help_text[0].upper()}{help_text[1:]}.")
     module.add_arguments(parser)
     # Intermixed: `classify MODEL --top 3 TEXT` is what people type.
     return int(module.run(parser.parse_intermixed_args(arguments[1:])))
@@ -112,13 +98,13 @@ def _overview() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="retvec-lite", description="Typo-proof text classifiers as one .tflite file.")
     parser.add_argument("--version", action="version", version=f"retvec-lite {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, command in COMMANDS.items():
-        commands.add_parser(name, help=command.help)
+    for name, help_text in COMMANDS.items():
+        commands.add_parser(name, help=help_text)
     return parser
 
 
 def _drop_output() -> None:
-    """After a failed write: what cannot be printed must not fail again when the interpreter flushes on exit."""
+    """Keep what cannot be printed from failing again when the interpreter flushes on exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 from retvec_lite.cli.options import add_runtime_argument, load_quietly, positive_integer
-from retvec_lite.data.text_files import read_texts
+from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.text_classifier import Prediction
 
@@ -18,24 +18,31 @@ from retvec_lite.runtime.text_classifier import Prediction
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="an exported .tflite")
-    parser.add_argument("texts", metavar="TEXT", nargs="*", help="texts; none: one a line from standard input")
+    parser.add_argument("texts", metavar="TEXT", nargs="*", help="texts (default: one a line from standard input)")
     parser.add_argument(
-        "--input", metavar="FILE", help="texts of a .txt (one a line), .csv, .tsv or .jsonl of any size, on all cores"
+        "--input",
+        metavar="FILE",
+        help="a .txt (one text a line), .csv, .tsv or .jsonl file of any size, classified on all cores",
     )
-    parser.add_argument("--text-column", default="text", metavar="NAME", help="column of --input (default text)")
+    parser.add_argument("--text-column", default="text", metavar="NAME", help="column of --input (default: text)")
     parser.add_argument(
-        "--workers", type=positive_integer, metavar="N", help="texts of --input at a time (default: one a core)"
+        "--workers",
+        type=positive_integer,
+        metavar="N",
+        help="texts of --input answered at a time (default: one a core)",
     )
-    parser.add_argument("--top", type=positive_integer, default=1, metavar="N", help="labels for each text (default 1)")
-    parser.add_argument("--json", action="store_true", help="JSON Lines instead of label<TAB>probability")
+    parser.add_argument(
+        "--top", type=positive_integer, default=1, metavar="N", help="labels for each text (default: 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
     add_runtime_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one line for each text: as soon as it is known, or a file's as fast as may be."""
+    """Print one line for each text: at once for arguments and standard input, in bulk for a file."""
     if args.input is not None:
         if args.texts:
-            raise RetvecLiteError(f"Expected texts or --input, received both: {args.texts[0]!r} and {args.input!r}.")
+            raise RetvecLiteError(f"Pass texts or --input, not both ({args.texts[0]!r} and {args.input!r}).")
         return _run_file(args)
     classifier = load_quietly(args.model, args.runtime)
     for text in args.texts or _standard_input():
@@ -47,7 +54,7 @@ def _run_file(args: argparse.Namespace) -> int:
     classifier = load_quietly(args.model, args.runtime, args.workers)
     with _progress(args.input) as report:
         texts = read_texts(args.input, args.text_column, report)
-        # Answers come in order, a little behind the texts.
+        # Answers come in the order of the texts, a little later.
         waiting: deque[str] = deque()
 
         def taken() -> Iterator[str]:
@@ -75,7 +82,7 @@ def _line(text: str, predictions: Sequence[Prediction], as_json: bool) -> str:
 
 @contextlib.contextmanager
 def _progress(path: str) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error where somebody sees it and the answers do not go to the same place."""
+    """Yield what moves a bar on standard error, where that is a terminal and the answers go elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda _: None
         return
@@ -84,7 +91,7 @@ def _progress(path: str) -> Iterator[Callable[[int], None]]:
 
     columns = (TextColumn("Classifying"), BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
     total = os.path.getsize(path) if os.path.isfile(path) else None
-    # Rich would take standard output for itself, too, and print the answers on the console of the bar.
+    # Otherwise rich would redirect the answers to the console of the bar.
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
         task = progress.add_task("", total=total)
@@ -92,10 +99,10 @@ def _progress(path: str) -> Iterator[Callable[[int], None]]:
 
 
 def _standard_input() -> Iterator[str]:
-    """Lines without their ends. A byte that is no UTF-8 becomes a surrogate, which the model reads as U+FFFD."""
+    """Yield lines without their ends. A byte that is no UTF-8 becomes a surrogate, which the model reads as U+FFFD."""
     if sys.stdin is None:
-        raise RetvecLiteError("Expected texts as arguments or on standard input, received neither: it is closed.")
+        raise RetvecLiteError("No texts: pass them as arguments, or one a line on standard input.")
     if sys.stdin.isatty():
-        print("Reading texts from standard input, one a line; Ctrl-D ends.", file=sys.stderr)
+        print("Reading texts from standard input, one a line. Ctrl-D ends.", file=sys.stderr)
     for line in sys.stdin.buffer:
         yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""What the light commands share."""
+"""Options that several commands share, and types of arguments."""
 
 import argparse
 
@@ -13,22 +13,46 @@ def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_column_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare `--text-column` and `--label-column`."""
+    parser.add_argument("--text-column", default="text", metavar="NAME", help="column of the texts (default: text)")
+    parser.add_argument("--label-column", default="label", metavar="NAME", help="column of the labels (default: label)")
+
+
 def positive_integer(text: str) -> int:
-    """An argparse type: an integer of at least 1."""
+    """Parse an integer of at least 1."""
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, received {number}")
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
     return number
 
 
-positive_integer.__name__ = "integer"  # argparse puts it into "invalid integer value: 'x'"
+positive_integer.__name__ = "integer"  # argparse says "invalid integer value: 'x'"
+
+
+def percentages(text: str) -> tuple[float, ...]:
+    """Parse comma-separated percentages into ascending shares from 0 to 1, without repeats."""
+    rates = sorted({float(part) / 100 for part in text.split(",")})
+    if not all(0 <= rate <= 1 for rate in rates):
+        raise argparse.ArgumentTypeError(f"percentages lie between 0 and 100: {text!r}")
+    return tuple(rates)
+
+
+percentages.__name__ = "list of percentages"
+
+
+def png_file(text: str) -> str:
+    """Parse the name of a PNG file."""
+    if not text.lower().endswith(".png"):
+        raise argparse.ArgumentTypeError(f"the name must end in .png: {text!r}")
+    return text
 
 
 def load_quietly(path: str, runtime: str | None, workers: int | None = None) -> TextClassifier:
-    """Load a model and run it once, without the notes that LiteRT's C++ code prints on standard error meanwhile.
+    """Load an exported file and run it once, without the notes that LiteRT's C++ code prints meanwhile.
 
     Raises:
-        RetvecLiteError: like `TextClassifier.load`; errors reach the user through it and are not lost.
+        RetvecLiteError: like `TextClassifier.load`.
     """
     with silent_standard_error():
         classifier = TextClassifier.load(path, runtime=runtime, workers=workers)

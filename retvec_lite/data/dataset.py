@@ -1,4 +1,7 @@
-"""Labelled texts from a file: CSV, TSV or JSON Lines, read strictly, so that nothing wrong is trained on unnoticed."""
+"""Labelled texts: from a CSV, TSV or JSON Lines file, from Python sequences, or from the starter data.
+
+Files are read strictly: a row that cannot be what its author meant is an error with its line, not a bad example.
+"""
 
 import atexit
 import codecs
@@ -10,7 +13,7 @@ import os
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
@@ -18,16 +21,23 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from retvec_lite.contract import SEPARATORS
+from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES, as_texts, missing_column
 from retvec_lite.errors import RetvecLiteError
 
-DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
-JSON_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
+STARTER: Final = "starter"
+"""What users type instead of a file name for the starter data."""
+
+STARTER_SPLITS: Final = ("train", "test")
+
+IN_MEMORY: Final = Path("the given texts")
+"""What messages call data that came from no file."""
 
 _BLANK: Final = "".join(map(chr, SEPARATORS))
 _NAN: Final = ("nan", "NaN", "NAN")
-"""How a missing cell looks after a data frame was written: a value that nobody meant as a text or a label."""
+"""What a data frame writes for a missing cell."""
 
 _CSV_LIMIT_LOCK: Final = threading.Lock()
+"""The field limit of the csv module is global to the process."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +46,19 @@ class Dataset:
 
     Attributes:
         texts: as they stand in the file.
-        labels: as many as texts, without surrounding white space.
-        path: the file they came from, for messages.
+        labels: one for each text, without surrounding white space.
+        path: where they came from, for messages.
+
+    Example:
+        >>> from retvec_lite import Dataset
+        >>> data = Dataset(("hi", "bye", "hello"), ("greet", "part", "greet"))
+        >>> len(data), data.classes
+        (3, ('greet', 'part'))
     """
 
     texts: tuple[str, ...]
     labels: tuple[str, ...]
-    path: Path
+    path: Path = IN_MEMORY
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -53,7 +69,7 @@ class Dataset:
         return tuple(sorted(set(self.labels)))
 
     def select(self, rows: Iterable[int]) -> "Dataset":
-        """The rows of the given indices, in their order."""
+        """Return the rows with the given indices, in their order."""
         chosen = list(rows)
         return Dataset(tuple(self.texts[row] for row in chosen), tuple(self.labels[row] for row in chosen), self.path)
 
@@ -64,71 +80,104 @@ class _Row(NamedTuple):
     label: str
 
 
-def read_dataset(path: str | os.PathLike[str], text_column: str = "text", label_column: str = "label") -> Dataset:
-    """Read a labelled file; its suffix decides the format.
+def as_dataset(
+    data: Any,
+    labels: Sequence[Any] | None = None,
+    *,
+    text_column: str = "text",
+    label_column: str = "label",
+    split: str = "train",
+) -> Dataset:
+    """Return labelled texts in whatever form the user has them.
 
-    `.csv` and `.tsv` are UTF-8 with a header row and the quoting rules of RFC 4180 (a tab instead of the comma in
-    `.tsv`); `.jsonl`, `.ndjson` and `.json` hold one JSON object a line, whose label may be a string, a boolean
-    (`true` / `false`) or a number (as JSON writes it). A byte order mark is skipped, blank lines are too.
+    Args:
+        data: a `Dataset`; a file (see `read_dataset`); "starter"; or, with `labels`, any sequence of strings (list, NumPy
+            array, pandas Series).
+        labels: a label for each text: strings, or booleans and numbers, which become strings as JSON writes them.
+        text_column: column of the texts in a file.
+        label_column: column of the labels in a file.
+        split: which split of the starter data "starter" means.
 
     Raises:
-        RetvecLiteError: with the file, the line and what is there: a file that is missing, empty or not UTF-8, a column
-            that is missing or there twice, a row with more or fewer fields than the header, an empty or NaN cell, a
-            label of several lines, a NUL byte, broken quoting or JSON.
+        RetvecLiteError: for anything else, as many labels as there are not texts, or a file that `read_dataset` refuses.
+    """
+    if labels is None:
+        if isinstance(data, Dataset):
+            return data
+        if isinstance(data, (str, os.PathLike)):
+            path = starter_file(split) if os.fspath(data) == STARTER else data
+            return read_dataset(path, text_column, label_column)
+        raise RetvecLiteError("Pass labels with the texts: one for each.")
+    texts = as_texts(data)
+    given = list(labels)
+    if len(given) != len(texts):
+        raise RetvecLiteError(
+            f"There are {len(texts):,} texts but {len(given):,} labels: pass one label for each text."
+        )
+    rows = []
+    for row, (text, label) in enumerate(zip(texts, given, strict=True)):
+        value = label.item() if hasattr(label, "item") else label
+        rows.append(_Row(row, text, _label_text(value, f"row {row}", "label")))
+    return _checked(IN_MEMORY, rows, ("text", "label"), "row")
+
+
+def read_dataset(path: str | os.PathLike[str], text_column: str = "text", label_column: str = "label") -> Dataset:
+    r"""Read a labelled file; its suffix decides the format.
+
+    `.csv` and `.tsv` are UTF-8 with a header row, quoted as RFC 4180 says. `.jsonl`, `.ndjson` and `.json` hold one JSON
+    object a line; a label may be a string, a boolean or a number. A byte order mark and blank lines are skipped.
+
+    Args:
+        path: the file.
+        text_column: column or field of the texts.
+        label_column: column or field of the labels.
+
+    Raises:
+        RetvecLiteError: names the file, the line and what is wrong with it.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from retvec_lite import read_dataset
+        >>> _ = Path("messages.csv").write_text("text,label\nwhere is my parcel?,delivery\nhi,greeting\n")
+        >>> read_dataset("messages.csv").labels
+        ('delivery', 'greeting')
     """
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in DELIMITERS and suffix not in JSON_SUFFIXES:
-        raise RetvecLiteError(
-            f"Expected a file named {', '.join([*DELIMITERS, *JSON_SUFFIXES])}, received {file.name!r}."
-        )
+        known = ", ".join([*DELIMITERS, *JSON_SUFFIXES])
+        raise RetvecLiteError(f"Cannot read {file.name!r}: the name of a labelled file ends in {known}.")
     if text_column == label_column:
-        raise RetvecLiteError(f"Expected two different columns for text and label, received {text_column!r} for both.")
+        raise RetvecLiteError(f"Texts and labels must be two different columns, not both {text_column!r}.")
     content = _read_utf8(file)
     if suffix in DELIMITERS:
         rows = _table_rows(file, content, DELIMITERS[suffix], text_column, label_column)
     else:
         rows = _json_rows(file, content, text_column, label_column)
-    texts, labels = [], []
-    for row in rows:
-        label = row.label.strip(_BLANK)
-        for column, cell in ((text_column, row.text), (label_column, label)):
-            if not cell.strip(_BLANK):
-                _refuse(file, row.line, f"something in the column {column!r}", "an empty cell")
-            if cell.strip(_BLANK) in _NAN:
-                _refuse(file, row.line, f"something in the column {column!r}", f"{cell!r}, a missing value")
-        if len(label.splitlines()) > 1:
-            _refuse(file, row.line, "a label of one line", repr(label))
-        if not label.isascii() and any("\ud800" <= character <= "\udfff" for character in label):
-            _refuse(file, row.line, "a label in valid Unicode", f"{label!r}, with an unpaired surrogate")
-        texts.append(row.text)
-        labels.append(label)
-    if not texts:
-        raise RetvecLiteError(f"Expected labelled rows in {file}, received a header and no rows.")
-    return Dataset(tuple(texts), tuple(labels), file)
+    return _checked(file, rows, (text_column, label_column), "line")
 
 
 def check_trainable(dataset: Dataset) -> None:
-    """Make sure that a classifier can be trained: two classes or more, two examples or more of each.
+    """Make sure that a classifier can be trained: two labels or more, two texts or more of each.
 
     Raises:
-        RetvecLiteError: naming the class that falls short.
+        RetvecLiteError: names the label that falls short.
     """
     counts = Counter(dataset.labels)
     if len(counts) < 2:
-        raise RetvecLiteError(f"Expected at least 2 different labels in {dataset.path}, received only {min(counts)!r}.")
+        raise RetvecLiteError(f"{dataset.path} needs at least 2 different labels, but has only {min(counts)!r}.")
     label, count = min(counts.items(), key=lambda item: (item[1], item[0]))
     if count < 2:
         raise RetvecLiteError(
-            f"Expected at least 2 examples of every label in {dataset.path}, received 1 of {label!r}."
+            f"{dataset.path} needs at least 2 examples of every label, but has 1 of {label!r}. Add one, or drop the label."
         )
 
 
 def split(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
     """Set a share of every class aside for validation; the same seed gives the same split everywhere.
 
-    The shares of the classes are rounded by largest remainder, so that the whole comes out right even with many small
-    classes. Every class keeps at least one training example, and both parts keep the order of the file.
+    Shares are rounded by largest remainder, so that the whole comes out right even with many small classes. Every class
+    keeps at least one training example, and both parts keep the order of the file.
 
     Args:
         dataset: what `check_trainable` accepts.
@@ -142,7 +191,7 @@ def split(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Datase
         RetvecLiteError: for a fraction out of range.
     """
     if not 0.0 < fraction < 1.0:
-        raise RetvecLiteError(f"Expected the validation share to lie between 0 and 1, received {fraction!r}.")
+        raise RetvecLiteError(f"The validation share must lie between 0 and 1, not {fraction!r}.")
     draw = random.Random(seed).random
     rows: dict[str, list[int]] = {label: [] for label in dataset.classes}
     for row, label in enumerate(dataset.labels):
@@ -159,32 +208,87 @@ def split(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Datase
     return training, dataset.select(sorted(held_out))
 
 
-def _refuse(file: Path, line: int, expected: str, received: str) -> NoReturn:
-    raise RetvecLiteError(f"Expected {expected} in {file} line {line}, received {received}.")
+@cache
+def starter_file(split: str) -> Path:
+    """Return the CSV file of one split of the starter data, with the columns `text`, `label` and `lang`.
+
+    The starter data are 9,309 labelled short messages in ten languages, written for this project; `starter/README.md`
+    describes them.
+
+    Args:
+        split: `train` or `test`.
+
+    Returns:
+        A path that exists until the process ends, even if the package is imported from a zip file.
+
+    Raises:
+        RetvecLiteError: for another split.
+    """
+    if split not in STARTER_SPLITS:
+        raise RetvecLiteError(f"The starter data has the splits {' and '.join(STARTER_SPLITS)}, not {split!r}.")
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(as_file(files("retvec_lite") / "starter" / f"{split}.csv"))
+
+
+def load_starter(split: str) -> Dataset:
+    """Return the texts and labels of one split of the starter data.
+
+    Args:
+        split: `train` or `test`.
+
+    Raises:
+        RetvecLiteError: for another split.
+    """
+    return read_dataset(starter_file(split))
+
+
+def _checked(file: Path, rows: Iterable[_Row], columns: tuple[str, str], unit: str) -> Dataset:
+    """Return the rows as a dataset; refuse what cannot be meant as a text or a label."""
+    texts, labels = [], []
+    for row in rows:
+        label = row.label.strip(_BLANK)
+        for column, cell in zip(columns, (row.text, label), strict=True):
+            stripped = cell.strip(_BLANK)
+            if not stripped:
+                _refuse(file, row.line, f"the column {column!r} is empty", unit)
+            if stripped in _NAN:
+                _refuse(file, row.line, f"{cell!r} in the column {column!r} is a missing value", unit)
+        if len(label.splitlines()) > 1:
+            _refuse(file, row.line, f"the label {label!r} has more than one line", unit)
+        if not label.isascii() and any("\ud800" <= character <= "\udfff" for character in label):
+            _refuse(
+                file, row.line, f"the label {label!r} holds an unpaired surrogate, which is not valid Unicode", unit
+            )
+        texts.append(row.text)
+        labels.append(label)
+    if not texts:
+        raise RetvecLiteError(f"There are no rows in {file}.")
+    return Dataset(tuple(texts), tuple(labels), file)
+
+
+def _refuse(file: Path, line: int, problem: str, unit: str = "line") -> NoReturn:
+    raise RetvecLiteError(f"{file}, {unit} {line}: {problem}.")
 
 
 def _read_utf8(file: Path) -> str:
     try:
         data = file.read_bytes()
     except FileNotFoundError as error:
-        raise RetvecLiteError(f"Expected a labelled file, but {file} does not exist.") from error
+        raise RetvecLiteError(f"{file} does not exist.") from error
     except OSError as error:
-        raise RetvecLiteError(f"Expected a readable file at {file}, received: {error.strerror or error}.") from error
+        raise RetvecLiteError(f"Cannot read {file}: {error.strerror or error}.") from error
     for mark, name in (
         (codecs.BOM_UTF32_LE, "UTF-32"),
         (codecs.BOM_UTF16_LE, "UTF-16"),
         (codecs.BOM_UTF16_BE, "UTF-16"),
     ):
         if data.startswith(mark):
-            raise RetvecLiteError(
-                f"Expected {file} in UTF-8, received {name}: convert it with `iconv -f {name} -t UTF-8` or save it as UTF-8."
-            )
+            raise RetvecLiteError(f"{file} is in {name}. Convert it to UTF-8: iconv -f {name} -t UTF-8.")
     nul = data.find(0)
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
-        _refuse(
-            file, line, "text without NUL characters", f"a NUL byte at byte offset {nul} (UTF-16 or a binary file?)"
-        )
+        _refuse(file, line, f"NUL byte at offset {nul}. Is this UTF-16 or a binary file? Convert it to UTF-8")
     try:
         content = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -192,11 +296,11 @@ def _read_utf8(file: Path) -> str:
         offset = error.start + (len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0)
         line = data.count(b"\n", 0, offset) + 1
         raise RetvecLiteError(
-            f"Expected {file} in UTF-8, received the byte 0x{data[offset]:02X} in line {line} (byte offset {offset}): "
-            "convert the file, for example with `iconv -f WINDOWS-1252 -t UTF-8`, or repair that line if encodings are mixed."
+            f"{file}, line {line}: the byte 0x{data[offset]:02X} at offset {offset} is not UTF-8. Convert the file, for "
+            "example with iconv -f WINDOWS-1252 -t UTF-8, or repair the line."
         ) from error
     if not content.strip(_BLANK):
-        raise RetvecLiteError(f"Expected labelled rows in {file}, received an empty file.")
+        raise RetvecLiteError(f"{file} is empty.")
     return content
 
 
@@ -204,20 +308,18 @@ def _table_rows(file: Path, content: str, delimiter: str, text_column: str, labe
     records = _records(file, content, delimiter)
     _, header = next(records)
     places = []
-    for column in (text_column, label_column):
+    for column, option in ((text_column, "--text-column"), (label_column, "--label-column")):
         if header.count(column) != 1:
-            problem = "twice or more" if column in header else "only"
-            there = "it" if column in header else ", ".join(map(repr, header))
-            raise RetvecLiteError(f"Expected one column {column!r} in {file}, received {there} {problem}.")
+            raise missing_column(file, column, header, option)
         places.append(header.index(column))
     for line, record in records:
         if len(record) != len(header):
-            _refuse(file, line, f"{len(header)} fields as in the header", f"{len(record)}")
+            _refuse(file, line, f"{len(record)} fields, but the header has {len(header)}")
         yield _Row(line, record[places[0]], record[places[1]])
 
 
 def _records(file: Path, content: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """(first line, fields) of every record that is not blank, read at once: csv's field limit is global to the process."""
+    """Return (first line, fields) of every record that is not blank."""
     found = []
     with _CSV_LIMIT_LOCK:
         limit = csv.field_size_limit(max(len(content), 1))
@@ -229,7 +331,7 @@ def _records(file: Path, content: str, delimiter: str) -> Iterator[tuple[int, li
                     found.append((line, record))
                 line = reader.line_num + 1
         except csv.Error as error:
-            _refuse(file, line, "fields quoted as RFC 4180 says", str(error))
+            _refuse(file, line, f"broken quoting ({error}). Quote fields as RFC 4180 says")
         finally:
             csv.field_size_limit(limit)
     return iter(found)
@@ -242,62 +344,23 @@ def _json_rows(file: Path, content: str, text_column: str, label_column: str) ->
         try:
             fields = json.loads(source)
         except (ValueError, RecursionError) as error:
-            _refuse(file, line, "one JSON object", f"{source[:40]!r} ({error})")
+            _refuse(file, line, f"not a JSON object: {source[:40]!r} ({error})")
         if not isinstance(fields, dict):
-            _refuse(file, line, "one JSON object", repr(source[:40]))
+            _refuse(file, line, f"not a JSON object: {source[:40]!r}")
         for column in (text_column, label_column):
             if column not in fields:
-                _refuse(file, line, f"a field {column!r}", ", ".join(map(repr, fields)) or "none")
+                _refuse(file, line, f"no field {column!r} (found: {', '.join(map(repr, fields)) or 'none'})")
         text = fields[text_column]
         if not isinstance(text, str):
-            _refuse(file, line, f"a string as {text_column!r}", json.dumps(text)[:40])
-        yield _Row(line, text, _json_label(file, line, label_column, fields[label_column]))
+            _refuse(file, line, f"{text_column!r} must be a string, not {json.dumps(text)[:40]}")
+        yield _Row(line, text, _label_text(fields[label_column], f"{file}, line {line}", label_column))
 
 
-def _json_label(file: Path, line: int, column: str, value: Any) -> str:
-    """A label as a string: booleans and numbers as JSON writes them, so that `true` and "true" are one class."""
+def _label_text(value: Any, place: str, column: str) -> str:
+    """Return a label as a string: booleans and numbers as JSON writes them, so that `true` and "true" are one class."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, int)) or (isinstance(value, float) and abs(value) < float("inf")):
         return json.dumps(value)
-    _refuse(file, line, f"a string, boolean or number as {column!r}", json.dumps(value)[:40])
-
-
-SPLITS: Final = ("train", "test")
-
-
-@cache
-def starter_file(split: str) -> Path:
-    """The CSV file of one split, with the columns `text`, `label` and `lang`.
-
-    Args:
-        split: `train` or `test`.
-
-    Returns:
-        A path that exists until the process ends, even if the package is imported from a zip file.
-
-    Raises:
-        RetvecLiteError: for another split.
-    """
-    if split not in SPLITS:
-        raise RetvecLiteError(f"Expected the split to be {' or '.join(map(repr, SPLITS))}, received {split!r}.")
-    stack = contextlib.ExitStack()
-    atexit.register(stack.close)
-    return stack.enter_context(as_file(files("retvec_lite") / "starter" / f"{split}.csv"))
-
-
-def starter_files() -> tuple[Path, Path]:
-    """The paths of the training and the test split, see `starter_file`."""
-    return starter_file("train"), starter_file("test")
-
-
-def load_starter(split: str) -> "Dataset":
-    """The texts and labels of one split.
-
-    Args:
-        split: `train` or `test`.
-
-    Raises:
-        RetvecLiteError: for another split.
-    """
-    return read_dataset(starter_file(split))
+    shown = json.dumps(value, default=repr)[:40]
+    raise RetvecLiteError(f"{place}: {column!r} must be a string, a boolean or a number, not {shown}.")

@@ -11,23 +11,31 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write
+from retvec_lite.files import atomic_write, refuse_existing
+from retvec_lite.progress import Progress, silent
 
-Classify = Callable[[Sequence[str]], npt.NDArray[np.float32]]
-"""Texts -> probabilities float32 [texts, classes], such as `TextClassifier.probabilities`."""
+Classify = Callable[[Sequence[str]], Floats]
+"""Texts -> probabilities float32 `[texts, classes]`."""
 
 TYPO_RATES: Final = (0.0, 0.1, 0.2, 0.5, 1.0)
 """The shares of mistyped words of a typo curve."""
 
 TYPO_SEED: Final = 0
-"""The seed that every published typo curve uses, fixed beforehand, so that figures can be compared."""
+"""The seed of every published typo curve, so that figures can be compared."""
+
+_CHUNK: Final = 512
+"""Texts between two reports of progress."""
+
+_SHOWN: Final = 10
+"""Classes and confusions that the tables show; `to_dict` has them all."""
 
 
 class ClassScore(NamedTuple):
-    """One class: how often it was right when said, how often it was found, their harmonic mean, its number of texts."""
+    """One class: precision, recall, their harmonic mean, and its number of texts."""
 
     label: str
     precision: float
@@ -44,16 +52,32 @@ class Confusion(NamedTuple):
     texts: int
 
 
+class TypoPoint(NamedTuple):
+    """Accuracy and macro F1 with the share `rate` (0 to 1) of the words mistyped."""
+
+    rate: float
+    accuracy: float
+    macro_f1: float
+
+
 @dataclass(frozen=True)
 class Evaluation:
-    """What `score` found.
+    """How good a classifier is on labelled texts. `print(evaluation)` shows tables.
 
     Attributes:
         texts: how many were scored.
-        accuracy: share of texts whose most probable label is the right one.
-        macro_f1: mean F1 over the classes that are in the data or were predicted, each counting the same.
+        accuracy: share of texts whose most probable label is right.
+        macro_f1: mean F1 over the classes that are in the data or were predicted.
         classes: a score for each of them, in the order of the labels.
         confusions: the mistakes, the most frequent first.
+        typos: accuracy and macro F1 at each share of mistyped words that was asked for.
+        source: where the texts came from.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> evaluation = rl.load("classifier-int8.tflite").evaluate(["wake me up at six"], ["alarm"], typos=(0, 0.5))
+        >>> evaluation.texts, [point.rate for point in evaluation.typos]
+        (1, [0.0, 0.5])
     """
 
     texts: int
@@ -61,37 +85,117 @@ class Evaluation:
     macro_f1: float
     classes: tuple[ClassScore, ...]
     confusions: tuple[Confusion, ...]
+    typos: tuple[TypoPoint, ...] = ()
+    source: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready values."""
+        """Return JSON-ready values."""
         return {
             **dataclasses.asdict(self),
             "classes": [row._asdict() for row in self.classes],
             "confusions": [row._asdict() for row in self.confusions],
+            "typos": [point._asdict() for point in self.typos],
         }
 
+    def __str__(self) -> str:
+        from retvec_lite.tables import Table, draw
 
-class TypoPoint(NamedTuple):
-    """Accuracy and macro F1 with the share `rate` (0..1) of the words mistyped."""
+        source = f" of {self.source}" if self.source else ""
+        parts: list[str | Table] = [
+            f"{self.texts:,} texts{source}: accuracy {self.accuracy:.4f}, macro F1 {self.macro_f1:.4f}"
+        ]
+        if self.typos:
+            rows = [
+                (f"{100 * point.rate:g} %", f"{point.accuracy:.4f}", f"{point.macro_f1:.4f}") for point in self.typos
+            ]
+            columns = ("share", "accuracy", "macro F1")
+            parts.append(Table("Mistyped words", columns, rows, frozenset(columns)))
+        weakest = sorted(self.classes, key=lambda row: row.f1)[:_SHOWN]
+        is_all = len(weakest) == len(self.classes)
+        title = "Classes" if is_all else f"The {_SHOWN} weakest of {len(self.classes)} classes"
+        rows = [(c.label, f"{c.texts:,}", f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}") for c in weakest]
+        columns = ("label", "texts", "precision", "recall", "F1")
+        parts.append(Table(title, columns, rows, frozenset(columns[1:])))
+        if self.confusions:
+            rows = [(row.expected, row.predicted, f"{row.texts:,}") for row in self.confusions[:_SHOWN]]
+            columns = ("expected", "predicted", "texts")
+            parts.append(Table("Most frequent confusions", columns, rows, frozenset({"texts"})))
+        return draw(*parts)
 
-    rate: float
-    accuracy: float
-    macro_f1: float
+    def plot(self, path: str | os.PathLike[str], *, name: str = "model", force: bool = False) -> None:
+        """Draw the typo curve as a PNG file.
+
+        Args:
+            path: the file.
+            name: what the legend calls the classifier.
+            force: replace the file if it exists.
+
+        Raises:
+            RetvecLiteError: for a name that does not end in `.png`, a file that exists, or a place that cannot be written.
+        """
+        refuse_existing(path, force)
+        plot_typo_curves({name: self.typos}, path, self.source)
+
+
+def evaluate(
+    classify: Classify,
+    labels: Sequence[str],
+    dataset: Dataset,
+    *,
+    typos: Sequence[float] = TYPO_RATES,
+    seed: int = TYPO_SEED,
+    progress: Progress = silent,
+) -> Evaluation:
+    """Score a classifier on clean texts and at each share of mistyped words.
+
+    Args:
+        classify: the classifier.
+        labels: its classes, in the order of its columns.
+        dataset: texts whose labels it knows.
+        typos: shares of mistyped words, 0 to 1; empty for clean texts alone.
+        seed: of the typos; the same seed gives the same typos.
+        progress: receives the number of texts done.
+
+    Raises:
+        RetvecLiteError: for labels that the classifier does not know, or a share outside 0 to 1.
+    """
+    rates = sorted({float(rate) for rate in typos})
+    wrong = [rate for rate in rates if not 0.0 <= rate <= 1.0]
+    if wrong:
+        raise RetvecLiteError(f"The shares of mistyped words (typos) lie between 0 and 1, not at {wrong[0]:g}.")
+    check_labels(dataset, labels)
+    mistyped = [rate for rate in rates if rate]
+    total, done = len(dataset) * (1 + len(mistyped)), 0
+
+    def watched(texts: Sequence[str]) -> Floats:
+        nonlocal done
+        parts = []
+        for start in range(0, len(texts), _CHUNK):
+            parts.append(classify(texts[start : start + _CHUNK]))
+            done += len(parts[-1])
+            progress("classifying", done, total)
+        return np.concatenate(parts)
+
+    clean = score(dataset.labels, watched(dataset.texts), labels)
+    curve = typo_curve(watched, labels, dataset, mistyped, seed)
+    if 0.0 in rates:
+        curve = (TypoPoint(0.0, clean.accuracy, clean.macro_f1), *curve)
+    return dataclasses.replace(clean, typos=curve, source=dataset.path.name)
 
 
 def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
-    """Make sure that a model knows every label of a file.
+    """Make sure that a classifier knows every label of some data.
 
     Raises:
-        RetvecLiteError: naming the labels that it does not know.
+        RetvecLiteError: names the labels that it does not know.
     """
     unknown = [label for label in dataset.classes if label not in set(labels)]
     if unknown:
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
         known = ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
         raise RetvecLiteError(
-            f"Expected only labels that the model knows ({known}) in {dataset.path}, "
-            f"received {', '.join(map(repr, unknown[:5]))}{more}."
+            f"The classifier does not know these labels in {dataset.path}: {', '.join(map(repr, unknown[:5]))}{more} "
+            f"(it knows: {known})."
         )
 
 
@@ -100,7 +204,7 @@ def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]],
 
     Args:
         expected: the right label of each text, all of them in `labels`.
-        probabilities: float [texts, classes]; of equal ones the first counts.
+        probabilities: float `[texts, classes]`; of equal ones the first counts.
         labels: the classes, in the order of the columns.
 
     Raises:
@@ -108,8 +212,8 @@ def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]],
     """
     if not expected or probabilities.shape != (len(expected), len(labels)):
         raise RetvecLiteError(
-            f"Expected probabilities of shape {(len(expected), len(labels))} for at least one text, "
-            f"received {probabilities.shape}."
+            f"The probabilities have the shape {probabilities.shape}, but {len(expected)} texts and {len(labels)} labels "
+            "need one row a text and one column a label, and at least one text."
         )
     number = {label: index for index, label in enumerate(labels)}
     truth = np.array([number[label] for label in expected])
@@ -149,7 +253,7 @@ def typo_curve(
     Args:
         classify: the classifier.
         labels: its classes, in the order of its columns.
-        dataset: texts with labels that it knows (`check_labels`).
+        dataset: texts with labels that it knows.
         rates: shares of the words, 0 to 1.
         seed: of the typos.
 
@@ -167,13 +271,12 @@ def typo_curve(
 def plot_typo_curves(curves: Mapping[str, Sequence[TypoPoint]], path: str | os.PathLike[str], title: str = "") -> None:
     """Draw accuracy over the share of mistyped words as a PNG file, one line for each named curve.
 
-    Needs matplotlib, which nothing else of the light path does.
-
     Raises:
         RetvecLiteError: for a name that does not end in `.png`, or a place that cannot be written.
+        ModuleNotFoundError: when matplotlib is not installed.
     """
     if not os.fspath(path).lower().endswith(".png"):
-        raise RetvecLiteError(f"Expected a plot file named .png, received {os.fspath(path)!r}.")
+        raise RetvecLiteError(f"A plot is a PNG file: {os.fspath(path)!r} must end in .png.")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

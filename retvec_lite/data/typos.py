@@ -1,9 +1,8 @@
-"""Seeded random typos: what training texts are augmented with and what the typo curve of a report is measured on.
+"""Seeded random typos: what training texts are augmented with, and what typo curves are measured on.
 
 A typo changes one character of one word (RETVec, arXiv:2302.09207, section 4: random insertion, deletion, substitution,
-transposition, and neighbouring keys). The same seed gives the same typos on every platform and every Python version:
-only `random.Random.random` is drawn from (the one generator whose sequence Python promises to keep) and the alphabets are
-pinned below.
+transposition, and neighbouring keys). The same seed gives the same typos on every platform and Python version: the only
+source of randomness is `random.Random.random`, whose sequence Python promises to keep, and the alphabets are pinned below.
 """
 
 import random
@@ -15,8 +14,8 @@ from retvec_lite.contract import INVISIBLE, SEPARATORS
 from retvec_lite.errors import RetvecLiteError
 
 TYPO_KINDS: Final = ("insert", "delete", "substitute", "swap", "neighbor_key")
-"""The kinds of typo: a letter too many, a character lost, a letter for another one, two neighbouring characters swapped,
-the neighbouring key hit (within the letters or within the digits of a QWERTY keyboard, upper and lower case kept)."""
+"""The kinds of typo: a letter added, a character lost, a letter replaced, two neighbouring characters swapped, the
+neighbouring key of a QWERTY keyboard hit (letters stay letters, digits stay digits, case is kept)."""
 
 _INSERT, _DELETE, _SUBSTITUTE, _SWAP, _NEIGHBOR_KEY = TYPO_KINDS
 
@@ -25,14 +24,14 @@ _DIGITS: Final = "0123456789"
 
 
 class _Script(NamedTuple):
-    """The characters first..last are mistyped with the letters of `alphabet`, given as hexadecimal spans."""
+    """Characters `first` to `last` are mistyped with the letters of `alphabet`, which is written as hexadecimal spans."""
 
     first: int
     last: int
     alphabet: str
 
 
-# The first row that holds a character decides. The alphabets are the letters and vowel signs in everyday use.
+# The first row that holds a character decides. Alphabets are the letters and vowel signs in everyday use.
 _SCRIPTS: Final = (
     _Script(0x0030, 0x0039, "0030-0039"),  # digits
     _Script(0x0041, 0x005A, "0061-007a"),  # Latin
@@ -103,7 +102,7 @@ _HIDDEN: Final = frozenset({0, *SEPARATORS, *INVISIBLE, *range(0xD800, 0xE000)})
 
 
 class _Letters(dict[str, str]):
-    """Character -> the letters of its own script and case; empty where there is none (punctuation). Filled on demand."""
+    """Character -> the letters of its script and case, filled on demand; empty for punctuation."""
 
     def __missing__(self, character: str) -> str:
         letters = self[character] = self._find(ord(character))
@@ -115,8 +114,8 @@ class _Letters(dict[str, str]):
             if script.first <= code <= script.last:
                 letters = _spans(script.alphabet)
                 return letters.upper() if chr(code).isupper() else letters
-        # Large scripts (Han, Hangul) and emoji: the 16 code points around, which there mostly share a radical, the
-        # first sounds or the theme. Blocks that hold a space or an invisible character would change the words.
+        # Han, Hangul and emoji: the 16 code points around, which mostly share a radical, first sounds or a theme.
+        # A block that holds a space or an invisible character would change where words end.
         nearby = range(code & ~15, (code & ~15) + 16)
         return "" if code < 0x80 or not _HIDDEN.isdisjoint(nearby) else "".join(map(chr, nearby))
 
@@ -126,7 +125,7 @@ _split: Final = re.compile("([\0" + "".join(map(chr, SEPARATORS)) + "]+)").split
 
 
 def _draw(character: str, word: str, draw: Callable[[], float]) -> str:
-    """A letter that fits beside `character`, or, where that has no script, beside the first of the word that has one."""
+    """Return a letter of the script of `character`, or else of the first character of the word that has a script."""
     letters = _LETTERS[character]
     if not letters:
         letters = next(filter(None, map(_LETTERS.__getitem__, word)), _LATIN)
@@ -176,9 +175,9 @@ def _mistype(text: str, rate: float, kinds: Sequence[str], draw: Callable[[], fl
 
 def _generator(seed: int | random.Random, rate: float, kinds: Sequence[str]) -> random.Random:
     if not 0.0 <= rate <= 1.0:
-        raise RetvecLiteError(f"Expected the typo rate to be a share of the words from 0 to 1, received {rate!r}.")
+        raise RetvecLiteError(f"The typo rate is a share of the words from 0 to 1, not {rate!r}.")
     if isinstance(kinds, str) or not kinds or any(kind not in TYPO_KINDS for kind in kinds):
-        raise RetvecLiteError(f"Expected typo kinds out of {', '.join(TYPO_KINDS)}, received {kinds!r}.")
+        raise RetvecLiteError(f"Unknown typo kinds {kinds!r}: choose from {', '.join(TYPO_KINDS)}.")
     return seed if isinstance(seed, random.Random) else random.Random(seed)
 
 
@@ -202,6 +201,11 @@ def mistype(text: str, rate: float, seed: int | random.Random, kinds: Sequence[s
 
     Raises:
         RetvecLiteError: for a rate outside 0..1 or an unknown kind.
+
+    Example:
+        >>> from retvec_lite import mistype
+        >>> mistype("wake me up at half past six", 0.5, seed=1)
+        'wake me qp at halfl past sif'
     """
     return _mistype(text, rate, kinds, _generator(seed, rate, kinds).random)
 
@@ -209,6 +213,21 @@ def mistype(text: str, rate: float, seed: int | random.Random, kinds: Sequence[s
 def mistype_many(
     texts: Iterable[str], rate: float, seed: int | random.Random, kinds: Sequence[str] = TYPO_KINDS
 ) -> list[str]:
-    """`mistype` for many texts with one generator: the result depends on the seed and on the order of the texts."""
+    """Mistype many texts with one generator: the result depends on the seed and on the order of the texts.
+
+    Args:
+        texts: any texts.
+        rate: see `mistype`.
+        seed: see `mistype`.
+        kinds: see `mistype`.
+
+    Raises:
+        RetvecLiteError: see `mistype`.
+
+    Example:
+        >>> from retvec_lite import mistype_many
+        >>> len(mistype_many(["good morning", "good night"], 1.0, seed=0))
+        2
+    """
     draw = _generator(seed, rate, kinds).random
     return [_mistype(text, rate, kinds, draw) for text in texts]

@@ -103,7 +103,7 @@ def test_a_full_disk_gives_one_sentence(tiny_model: str) -> None:
         )
     assert done.returncode == 2
     assert done.stderr.decode().splitlines() == [
-        "retvec-lite: error: Expected to read or write the standard streams, received: No space left on device."
+        "retvec-lite: error: Cannot read or write the standard streams: No space left on device."
     ]
 
 
@@ -168,15 +168,15 @@ def test_many_texts_keep_their_order_and_their_answers(main: Main, tiny_model: s
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.csv", "body\n12\n", "Expected one column 'text' in .*a.csv, received 'body'"),
-        ("a.csv", "text,text\n1,2\n", "Expected one column 'text' in"),
-        ("a.csv", "", "Expected one column 'text' in .*a.csv, received nothing"),
-        ("a.csv", "text,id\n12\n", "Expected 2 fields as in the header in .*a.csv up to line 2, received 1"),
-        ("a.csv", 'text\n"12" x\n', "Expected fields quoted as RFC 4180 says in"),
-        ("a.jsonl", "[1]\n", "Expected one JSON object with the field 'text' in .* line 1"),
-        ("a.jsonl", '{"text": "1"}\n{"text": 1}\n', "Expected a string as 'text' in .* line 2, received 1"),
-        ("a.pdf", "x", "Expected a file named .txt, .csv"),
-        (None, "", "Expected a readable file at .*missing.txt, received: No such file"),
+        ("a.csv", "body\n12\n", r"No column 'text' in .*a\.csv \(found: 'body'\)\. Name it with --text-column\."),
+        ("a.csv", "text,text\n1,2\n", "The column 'text' appears twice in"),
+        ("a.csv", "", r"No column 'text' in .*a\.csv \(found: none\)"),
+        ("a.csv", "text,id\n12\n", r"a\.csv, line 2: 1 fields, but the header has 2"),
+        ("a.csv", 'text\n"12" x\n', "line 2: broken quoting"),
+        ("a.jsonl", "[1]\n", "line 1: not a JSON object with the field 'text'"),
+        ("a.jsonl", '{"text": "1"}\n{"text": 1}\n', "line 2: 'text' must be a string, not 1"),
+        ("a.pdf", "x", r"Cannot read 'a\.pdf'"),
+        (None, "", r"Cannot read .*missing\.txt: No such file"),
     ],
 )
 def test_a_file_that_holds_no_texts_is_one_sentence(
@@ -212,4 +212,4 @@ def test_the_bar_goes_to_the_terminal_and_the_answers_to_the_file(tiny_model: st
 
 def test_texts_and_a_file_of_texts_are_too_much(main: Main, tiny_model: str) -> None:
     code, output, errors = main("classify", tiny_model, "12", "--input", "a.txt")
-    assert (code, output) == (2, "") and "Expected texts or --input, received both" in errors
+    assert (code, output) == (2, "") and "Pass texts or --input, not both" in errors

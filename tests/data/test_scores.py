@@ -97,5 +97,5 @@ def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 
 def test_importing_imports_no_plotting() -> None:
-    code = "import sys, retvec_lite.evaluation; print({'matplotlib', 'rich'} & set(sys.modules))"
+    code = "import sys, retvec_lite.data.scores; print({'matplotlib', 'rich'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -153,7 +153,7 @@ PINNED = ["Wher si ky padcel? 2h4", "Гды мя поылка", "天今 气 怎�
 
 
 def test_another_process_with_another_hash_seed_gives_the_same_typos() -> None:
-    code = "from retvec_lite.typos import mistype; print(ascii(mistype('Where is my parcel? Где она', 0.5, 11)))"
+    code = "from retvec_lite.data.typos import mistype; print(ascii(mistype('Where is my parcel? Где она', 0.5, 11)))"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True

@@ -2,7 +2,7 @@
 
 from light import loaded_after
 
-MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.text_classifier", ".data.typos", ".data.dataset", ".data.scores", ".data.text_files", ".files", ".__main__")  # fmt: skip
+MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.text_classifier", ".data.typos", ".data.dataset", ".data.scores", ".data.texts", ".files", ".__main__")  # fmt: skip
 
 
 def test_importing_loads_nothing_heavy() -> None:

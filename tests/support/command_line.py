@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-COMMAND = [sys.executable, "-c", "import sys; from retvec_lite.cli import main; sys.exit(main())"]
+COMMAND = [sys.executable, "-c", "import sys; from retvec_lite.__main__ import main; sys.exit(main())"]
 
 Main = Callable[..., tuple[int, str, str]]
 """Arguments -> exit code, standard output, standard error."""

@@ -1,0 +1,178 @@
+"""The functions that start things: `train` and `load`.
+
+Importing this module is cheap: TensorFlow is loaded by the calls that need it.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from retvec_lite.classifier import SAVED_FILES, Classifier
+from retvec_lite.data.dataset import Dataset, as_dataset, check_trainable
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_directory, refuse_existing, require_room
+from retvec_lite.model.heads import HEADS
+from retvec_lite.model.weight_files import Embedding, load_default_embedding, load_embedding, load_trained_model
+from retvec_lite.progress import Progress, watched
+from retvec_lite.runtime.text_classifier import TextClassifier
+
+_ROOM: Final = 8_000_000
+"""Bytes of the largest classifier with its report."""
+
+ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLike[str]
+
+
+def train(
+    data: Any,
+    labels: Sequence[Any] | None = None,
+    *,
+    text_column: str = "text",
+    label_column: str = "label",
+    validation: float | ValidationData = 0.1,
+    head: str = "pool",
+    embedding: str | os.PathLike[str] | Embedding = "default",
+    fine_tune_embedding: bool = False,
+    character_filters: int | None = None,
+    max_words: int | Literal["auto"] = "auto",
+    epochs: int | None = None,
+    typo_rate: float | None = None,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Progress | bool | None = None,
+) -> Classifier:
+    """Train a classifier on labelled texts.
+
+    Texts are mistyped on purpose while training, and training stops when accuracy on validation texts, clean and mistyped,
+    stops improving.
+
+    Args:
+        data: texts (list, NumPy array, pandas Series) with `labels`; or a CSV, TSV or JSON Lines file, a `Dataset`, or
+            "starter" for the built-in data, each without `labels`.
+        labels: a label for each text.
+        text_column: column of the texts in a file.
+        label_column: column of the labels in a file.
+        validation: the share of the texts to set aside, or labelled texts: a file, a `Dataset`, or (texts, labels).
+        head: "pool" (small and fast), "cnn", "rnn" or "bert" (these see word order).
+        embedding: "default" (the built-in one), "raw" (bits alone), a file, or an `Embedding`.
+        fine_tune_embedding: also train the word embedding, with character features beside it: more accurate, 2 to 5 times
+            slower.
+        character_filters: how many character features `fine_tune_embedding` adds; None for 128.
+        max_words: word slots; "auto" takes the 99th percentile of the texts.
+        epochs: most passes over the data; None chooses by its size.
+        typo_rate: mean share of mistyped words in augmented texts; None for 0.4, 0 for none.
+        seed: of everything random.
+        out: a folder to save the classifier to; it is checked before the training begins.
+        force: replace an earlier classifier in `out`.
+        progress: a callback (what, done, total), or True for bars on standard error.
+
+    Raises:
+        RetvecLiteError: for data that cannot be trained on, or an option out of range.
+        ModuleNotFoundError: when TensorFlow is not installed.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> texts = ["wake me at six", "alarm at noon", "where is my parcel", "track my order"] * 5
+        >>> classifier = rl.train(texts, ["alarm", "alarm", "delivery", "delivery"] * 5, epochs=2)
+        >>> classifier.labels
+        ('alarm', 'delivery')
+    """
+    slots = _slots(max_words)
+    if head not in HEADS:
+        raise RetvecLiteError(f"Unknown head {head!r}: choose from {', '.join(HEADS)}.")
+    if out is not None:
+        refuse_existing(out, force)
+    dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column)
+    check_trainable(dataset)
+    held_out = _validation(validation, text_column, label_column)
+    if out is not None:
+        require_room(out, _ROOM)
+
+    from retvec_lite.model import load_tensorflow
+
+    load_tensorflow()
+    from retvec_lite.training.trainer import train as fit_model
+
+    def run() -> Classifier:
+        with watched(progress) as report:
+            trained = fit_model(
+                dataset,
+                held_out,
+                head=head,
+                embedding=_embedding(embedding),
+                fine_tune_embedding=fine_tune_embedding,
+                character_filters=character_filters,
+                max_words=slots,
+                epochs=epochs,
+                typo_rate=typo_rate,
+                seed=seed,
+                progress=report,
+            )
+        return Classifier(trained.model, trained.validation)
+
+    if out is None:
+        return run()
+    # Opened before the training: a place that cannot be written must not cost a result.
+    with atomic_directory(out, force=force, owned=SAVED_FILES) as place:
+        classifier = run()
+        classifier.write(place)
+    return classifier
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    num_threads: int = 1,
+    runtime: str | None = None,
+    workers: int | None = None,
+) -> TextClassifier | Classifier:
+    """Load an exported `.tflite`, or the folder of a trained classifier.
+
+    Args:
+        path: a `.tflite` file, which needs NumPy and a LiteRT runtime only; or a folder that `Classifier.save` or
+            `retvec-lite train` wrote.
+        num_threads: threads of one call of a `.tflite`.
+        runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that is installed.
+        workers: texts of a `.tflite` that are answered at a time; by default one a core.
+
+    Returns:
+        A `TextClassifier` for a file, a `Classifier` for a folder. Both predict and evaluate.
+
+    Raises:
+        RetvecLiteError: for something else at `path`, or a runtime that is missing.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> rl.load("classifier-int8.tflite").predict("where is my parcel?", top=1)[0].label
+        'delivery'
+    """
+    if not os.path.isdir(path):
+        return TextClassifier.load(path, num_threads, runtime, workers)
+    return Classifier(load_trained_model(path))
+
+
+def _slots(max_words: object) -> int | None:
+    if max_words == "auto":
+        return None
+    if isinstance(max_words, bool) or not isinstance(max_words, int) or not 1 <= max_words <= 4096:
+        raise RetvecLiteError(f"max_words is 'auto' or an integer from 1 to 4096, not {max_words!r}.")
+    return max_words
+
+
+def _validation(validation: object, text_column: str, label_column: str) -> Dataset | float:
+    if isinstance(validation, (int, float)):
+        if not 0.0 < validation < 1.0:
+            raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {validation:g}.")
+        return float(validation)
+    data, labels = validation if isinstance(validation, tuple) else (validation, None)
+    return as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
+
+
+def _embedding(embedding: str | os.PathLike[str] | Embedding) -> Embedding | None:
+    """Return the word embedding that a name, a file or an object means; None for bits alone."""
+    if isinstance(embedding, Embedding):
+        return embedding
+    if embedding == "raw":
+        return None
+    return load_default_embedding() if embedding == "default" else load_embedding(Path(embedding))

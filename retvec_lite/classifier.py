@@ -1,0 +1,329 @@
+"""`Classifier`: what training gives, to predict, evaluate, save and export.
+
+Importing this module is cheap: TensorFlow and the exporter are loaded by the calls that need them.
+"""
+
+import json
+import operator
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, overload
+
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.data.dataset import as_dataset
+from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
+from retvec_lite.data.texts import as_texts
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_directory, explain_os_error
+from retvec_lite.model.weight_files import CLASSIFIER_FILE, TrainedModel
+from retvec_lite.progress import Progress, watched
+from retvec_lite.runtime.text_classifier import Prediction
+
+if TYPE_CHECKING:
+    from retvec_lite.converters.report import Report
+
+SAVED_FILES: Final = (CLASSIFIER_FILE, "training.json", "labels.txt")
+"""What `Classifier.save` writes, and all that `force` may replace."""
+
+_BATCH: Final = 64
+"""Texts in one call of the network."""
+
+_SHOWN: Final = 8
+"""Confusions that `str(classifier)` shows."""
+
+
+class Classifier:
+    """A trained classifier: predict, evaluate, save and export it. `train` and `load` make one.
+
+    It computes with TensorFlow in float32 what every exported file is compared with.
+
+    Attributes:
+        labels: the classes, in the order of `probabilities`' columns.
+        config: how texts become words.
+        training: how it was trained: data, settings, epochs, accuracy on validation texts.
+        validation: what it scored on validation texts at each share of mistyped words; empty for one that was loaded.
+        model: its weights.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> classifier = rl.load("classifier")
+        >>> classifier.predict("wkae me up at half past six", top=1)[0].label
+        'alarm'
+    """
+
+    def __init__(self, model: TrainedModel, validation: Mapping[float, Evaluation] | None = None) -> None:
+        """Wrap a trained model; `train` and `load` do so."""
+        self.model = model
+        self.validation = dict(validation or {})
+        self._graph: Any = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The classes, in the order of `probabilities`' columns."""
+        return self.model.labels
+
+    @property
+    def config(self) -> EncoderConfig:
+        """How texts become words."""
+        return self.model.encoder
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """How it was trained: data, settings, epochs, accuracy on validation texts."""
+        return self.model.training
+
+    def probabilities(self, texts: str | Sequence[str]) -> Floats:
+        """Return the probability of each label for each text.
+
+        Args:
+            texts: one text or several (list, NumPy array, pandas Series).
+
+        Returns:
+            float32 `[texts, labels]`, columns in the order of `labels`.
+
+        Raises:
+            RetvecLiteError: for something else than strings.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> rl.load("classifier").probabilities(["hello", "where is my parcel?"]).shape[0]
+            2
+        """
+        import numpy as np
+
+        found = as_texts(texts)
+        if self._graph is None:
+            self._graph = _compiled(self.model)
+        parts = [self._graph(found[start : start + _BATCH]) for start in range(0, len(found), _BATCH)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(self.labels)), np.float32)
+
+    @overload
+    def predict(self, texts: str, top: int | None = None) -> list[Prediction]: ...  # type: ignore[overload-overlap]
+    @overload
+    def predict(self, texts: Sequence[str], top: int | None = None) -> list[list[Prediction]]: ...
+    def predict(self, texts: str | Sequence[str], top: int | None = None) -> list[Prediction] | list[list[Prediction]]:
+        """Return the labels of one text or of several, the most probable first.
+
+        Args:
+            texts: one string, which gives one list; or several (list, NumPy array, pandas Series), which give one list each.
+            top: how many labels to keep for each text; all by default.
+
+        Raises:
+            RetvecLiteError: for something else than strings, or a `top` below 1.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> [p.label for p in rl.load("classifier").predict("where is my parcel?", top=1)]
+            ['delivery']
+        """
+        rows = list(self.predict_many(as_texts(texts), top))
+        return rows[0] if isinstance(texts, str) else rows
+
+    def predict_many(self, texts: Iterable[str], top: int | None = None) -> Iterator[list[Prediction]]:
+        """Return the labels of any number of texts, one list after the other, in flat memory.
+
+        Args:
+            texts: strings, taken as they are needed.
+            top: how many labels to keep for each text; all by default.
+
+        Raises:
+            RetvecLiteError: for something else than strings, or a `top` below 1.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> lines = iter(["hello", "where is my parcel?"])
+            >>> len(list(rl.load("classifier").predict_many(lines, top=1)))
+            2
+        """
+        if top is not None and top < 1:
+            raise RetvecLiteError(f"top must be at least 1, not {top!r}.")
+        if isinstance(texts, str):
+            raise RetvecLiteError("Pass several texts to predict_many, or one string to predict.")
+        return self._ranked(iter(texts), top)
+
+    def _ranked(self, texts: Iterator[str], top: int | None) -> Iterator[list[Prediction]]:
+        while chunk := list(islice(texts, _BATCH)):
+            for row in self.probabilities(chunk).tolist():
+                ranked = sorted(map(Prediction, self.labels, row), key=operator.itemgetter(1), reverse=True)
+                yield ranked[:top]
+
+    def evaluate(
+        self,
+        data: Any,
+        labels: Sequence[Any] | None = None,
+        *,
+        typos: Sequence[float] = TYPO_RATES,
+        seed: int = TYPO_SEED,
+        text_column: str = "text",
+        label_column: str = "label",
+        progress: Progress | bool | None = None,
+    ) -> Evaluation:
+        """Measure accuracy, F1 and confusions, and what remains of the accuracy when words are mistyped.
+
+        Args:
+            data: texts; or a labelled file, a `Dataset` or "starter" (its test split), each without `labels`.
+            labels: the right label of each text.
+            typos: shares of mistyped words, 0 to 1; empty for clean texts alone.
+            seed: of the typos.
+            text_column: column of the texts in a file.
+            label_column: column of the labels in a file.
+            progress: a callback (what, done, total), or True for a bar on standard error.
+
+        Raises:
+            RetvecLiteError: for data that cannot be read, or labels that the classifier does not know.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> evaluation = rl.load("classifier").evaluate(["wake me at six", "where is my parcel?"], ["alarm", "delivery"])
+            >>> evaluation.texts
+            2
+        """
+        dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
+        with watched(progress) as report:
+            return evaluate(self.probabilities, self.labels, dataset, typos=typos, seed=seed, progress=report)
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the classifier as a folder; `load` reads it back.
+
+        Args:
+            folder: the folder to make; an empty one may exist.
+            force: replace an earlier classifier in it.
+
+        Raises:
+            RetvecLiteError: for a folder that exists without `force`, holds other files, or cannot be written.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> rl.load("classifier").save("copy")
+            >>> rl.load("copy").labels == rl.load("classifier").labels
+            True
+        """
+        with atomic_directory(folder, force=force, owned=SAVED_FILES) as place:
+            self.write(place)
+
+    def write(self, place: Path) -> None:
+        """Write the files of `save` into a folder that exists; raises RetvecLiteError when that fails."""
+        labels = "".join(f"{label}\n" for label in self.labels)
+        try:
+            for name, content in zip(SAVED_FILES, (self.model.to_bytes(), self._report_json(), labels), strict=True):
+                (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        except OSError as error:
+            raise explain_os_error(error, place) from error
+
+    def _report_json(self) -> str:
+        """Return `training.json`, the same text for equal classifiers."""
+        report = {**self.training, "labels": list(self.labels)}
+        if self.validation:
+            report["validation"] = {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()}
+        return json.dumps(report, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+    def export(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        formats: Sequence[str] = ("tflite",),
+        recipes: Sequence[str] = ("int8",),
+        ios: int = 16,
+        block: int | None = None,
+        embed: bool = False,
+        data: str | os.PathLike[str] | None = None,
+        android: str | os.PathLike[str] | None = None,
+        force: bool = False,
+        progress: Progress | bool | None = None,
+    ) -> "Report":
+        """Write and verify `.tflite` files and `.mlpackage`s, with labels, golden texts, a report and the float reference.
+
+        Args:
+            out: the folder to make.
+            formats: "tflite", "coreml", or both.
+            recipes: how weights are stored: "int8", "int8-dynamic", "int4", "float16", "float32".
+            ios: the oldest iOS that packages are for: 16, 17 or 18.
+            block: weights that share a scale in int4 packages for iOS 18; None for one scale an output.
+            embed: let `.tflite` files also answer the embeddings of a text and of its words.
+            data: a labelled file to measure what rounding the weights costs; the starter texts by default.
+            android: an Android project to put the model and its test texts into as well.
+            force: replace an earlier export.
+            progress: a callback (what, done, total), or True for progress on standard error.
+
+        Returns:
+            What was written, how big it is, and where it was shown to be right. `print(report)` shows a table.
+
+        Raises:
+            RetvecLiteError: for options that do not go together, a folder that exists without `force`, or a file that computes
+                something else than the reference. Nothing is left then.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> report = rl.load("classifier").export("dist", recipes=("int8", "float32"))
+            >>> [path.name for path in report.files]
+            ['classifier-int8.tflite', 'classifier-float32.tflite']
+        """
+        from retvec_lite.converters.export import export_model
+
+        with watched(progress) as report:
+            return export_model(
+                self.model,
+                out,
+                formats=formats,
+                recipes=recipes,
+                ios=ios,
+                block=block,
+                embed=embed,
+                data=data,
+                android=android,
+                force=force,
+                progress=report,
+            )
+
+    def __repr__(self) -> str:
+        return f"<Classifier {self.model.head.name}, {len(self.labels)} labels>"
+
+    def __str__(self) -> str:
+        from retvec_lite.tables import Table, draw
+
+        facts = self.training
+        parts: list[str | Table] = [
+            f"{self.model.head.name} on {facts['data']}: {facts['training_texts']:,} training texts, "
+            f"{len(self.labels)} labels, {self.config.max_words} word slots of {self.config.max_chars} code points "
+            f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut), best of {facts['epochs']} epochs: "
+            f"{facts['best_epoch']}."
+        ]
+        rows = [
+            (f"{float(rate):.0%}", f"{found['accuracy']:.3f}", f"{found['macro_f1']:.3f}")
+            for rate, found in sorted(facts["validation"].items(), key=lambda item: float(item[0]))
+        ]
+        title = f"Validation ({facts['validation_texts']:,} texts)"
+        parts.append(
+            Table(title, ("mistyped words", "accuracy", "macro F1"), rows, frozenset({"accuracy", "macro F1"}))
+        )
+        confusions = self.validation[0.0].confusions[:_SHOWN] if 0.0 in self.validation else ()
+        if confusions:
+            rows = [(c.expected, c.predicted, f"{c.texts:,}") for c in confusions]
+            columns = ("expected", "predicted", "texts")
+            parts.append(Table("Most frequent confusions (no typos)", columns, rows, frozenset({"texts"})))
+        return draw(*parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A compiled graph belongs to its process.
+        return {**self.__dict__, "_graph": None}
+
+
+def _compiled(model: TrainedModel) -> Any:
+    """Return a function of a list of texts that computes float32 `[texts, labels]` with TensorFlow."""
+    from retvec_lite.model import load_tensorflow
+
+    load_tensorflow()
+    import tensorflow as tf
+
+    from retvec_lite.model.network_graph import classify, scan_lstm
+    from retvec_lite.training.examples import codepoint_rows
+
+    weights = {name: tf.constant(value) for name, value in model.weights.items()}
+    graph = tf.function(
+        lambda rows: classify(rows, model, weights, scan_lstm).probabilities,
+        input_signature=[tf.TensorSpec([None, model.encoder.max_chars], tf.int32)],
+        autograph=False,
+    )
+    return lambda texts: graph(codepoint_rows(texts, model.encoder.max_chars)).numpy()

@@ -1,0 +1,148 @@
+"""Texts without labels: from Python sequences, or from files of any size, a few at a time."""
+
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from retvec_lite.errors import RetvecLiteError
+
+DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
+JSON_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
+TEXT_SUFFIX: Final = ".txt"
+_SUFFIXES: Final = (TEXT_SUFFIX, *DELIMITERS, *JSON_SUFFIXES)
+
+_STEP: Final = 256
+"""Texts between two reports of how far the file is read."""
+
+
+def as_texts(texts: Any) -> list[str]:
+    """Return a list of strings from a list, a tuple, a NumPy array or a pandas Series of strings; one string counts as one text.
+
+    Raises:
+        RetvecLiteError: for anything else; names the type and the place of the first value that is no string.
+    """
+    if isinstance(texts, str):
+        return [texts]
+    if not isinstance(texts, Iterable) or isinstance(texts, (bytes, dict)):
+        raise RetvecLiteError(f"Pass texts as a string or a sequence of strings, not {type(texts).__name__}.")
+    found = list(texts)
+    for place, text in enumerate(found):
+        require_string(text, place)
+    return found
+
+
+def require_string(text: object, place: int) -> None:
+    """Refuse a text that is no string.
+
+    Raises:
+        RetvecLiteError: names its type and its place.
+    """
+    if not isinstance(text, str):
+        raise RetvecLiteError(f"Text {place} is {type(text).__name__}, not a string. Convert it with str(...).")
+
+
+def missing_column(file: str | os.PathLike[str], column: str, found: Sequence[str], option: str) -> RetvecLiteError:
+    """Return the error about a column that is not there, or there twice."""
+    if column in found:
+        return RetvecLiteError(f"The column {column!r} appears twice in {os.fspath(file)}. Rename one of them.")
+    names = ", ".join(map(repr, found)) or "none"
+    return RetvecLiteError(f"No column {column!r} in {os.fspath(file)} (found: {names}). Name it with {option}.")
+
+
+def read_texts(
+    path: str | os.PathLike[str], text_column: str = "text", report: Callable[[int], None] = lambda _: None
+) -> Iterator[str]:
+    r"""Read the texts of a file in order, a few at a time; its suffix decides the format.
+
+    `.txt` holds a text a line. `.csv` and `.tsv` have a header row and the quoting rules of RFC 4180. `.jsonl`, `.ndjson`
+    and `.json` hold one JSON object a line. All are UTF-8; a byte order mark is skipped, and a byte that is no UTF-8 becomes
+    a surrogate, which the model reads as U+FFFD. Blank lines are texts in `.txt` alone.
+
+    Args:
+        path: the file.
+        text_column: column or field of the texts.
+        report: told now and then how many bytes have been read.
+
+    Raises:
+        RetvecLiteError: for a file that is missing or of another kind, a missing column, broken quoting or JSON.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from retvec_lite import read_texts
+        >>> _ = Path("lines.txt").write_text("wake me up at six\nwhere is my parcel?\n")
+        >>> list(read_texts("lines.txt"))
+        ['wake me up at six', 'where is my parcel?']
+    """
+    place = os.fspath(path)
+    suffix = Path(place).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise RetvecLiteError(
+            f"Cannot read {Path(place).name!r}: the name of a file of texts ends in {', '.join(_SUFFIXES)}."
+        )
+    try:
+        file = open(place, "rb")  # noqa: SIM115  # the generator below closes it
+    except OSError as error:
+        raise RetvecLiteError(f"Cannot read {place}: {error.strerror or error}.") from error
+    return _read(file, place, suffix, text_column, report)
+
+
+def _read(file: BinaryIO, path: str, suffix: str, column: str, report: Callable[[int], None]) -> Iterator[str]:
+    # In CSV a quoted cell keeps its own line ends; in text and JSON only \n ends a line.
+    with (
+        file,
+        io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="" if suffix in DELIMITERS else "\n") as text,
+    ):
+        if suffix in DELIMITERS:
+            texts = _cells(text, path, DELIMITERS[suffix], column)
+        elif suffix in JSON_SUFFIXES:
+            texts = _fields(text, path, column)
+        else:
+            texts = (line.removesuffix("\n").removesuffix("\r") for line in text)
+        for number, found in enumerate(texts):
+            if number % _STEP == 0:
+                report(file.tell())
+            yield found
+        report(file.tell())
+
+
+def _cells(text: io.TextIOWrapper, path: str, delimiter: str, column: str) -> Iterator[str]:
+    # A cell may be as long as it likes.
+    csv.field_size_limit(sys.maxsize if sys.platform != "win32" else 2**31 - 1)
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    try:
+        header = next(reader, [])
+        if header.count(column) != 1:
+            raise missing_column(path, column, header, "--text-column")
+        place = header.index(column)
+        for record in reader:
+            if not record:
+                continue
+            if len(record) != len(header):
+                raise RetvecLiteError(
+                    f"{path}, line {reader.line_num}: {len(record)} fields, but the header has {len(header)}."
+                )
+            yield record[place]
+    except csv.Error as error:
+        raise RetvecLiteError(
+            f"{path}, line {reader.line_num}: broken quoting ({error}). Quote fields as RFC 4180 says."
+        ) from error
+
+
+def _fields(text: io.TextIOWrapper, path: str, column: str) -> Iterator[str]:
+    for line, source in enumerate(text, start=1):
+        if not source.strip():
+            continue
+        try:
+            found = json.loads(source)[column]
+        except (ValueError, RecursionError, TypeError, KeyError, IndexError) as error:
+            raise RetvecLiteError(
+                f"{path}, line {line}: not a JSON object with the field {column!r}: {source[:40]!r}."
+            ) from error
+        if not isinstance(found, str):
+            raise RetvecLiteError(f"{path}, line {line}: {column!r} must be a string, not {json.dumps(found)[:40]}.")
+        yield found

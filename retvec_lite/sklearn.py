@@ -1,0 +1,133 @@
+"""A classifier that follows scikit-learn's conventions, for pipelines, cross-validation and grid search."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from retvec_lite.contract import Floats
+from retvec_lite.data.texts import as_texts
+from retvec_lite.errors import RetvecLiteError
+
+if TYPE_CHECKING:
+    from retvec_lite.classifier import Classifier
+
+
+class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+    """Train on texts and labels of any type, as `retvec_lite.train` does.
+
+    Args:
+        head: "pool", "cnn", "rnn" or "bert".
+        embedding: "default", "raw" or a file.
+        fine_tune_embedding: also train the word embedding.
+        character_filters: character features that `fine_tune_embedding` adds; None for 128.
+        max_words: word slots, or "auto".
+        epochs: most passes over the data; None chooses by its size.
+        typo_rate: mean share of mistyped words in augmented texts; None for 0.4.
+        validation: share of the texts that decides when to stop.
+        seed: of everything random.
+
+    Attributes:
+        classes_: the distinct labels, sorted; the order of `predict_proba`'s columns.
+        classifier_: the `Classifier`, to save or export.
+
+    Example:
+        >>> from retvec_lite.sklearn import RetvecClassifier
+        >>> texts = ["wake me at six", "alarm at noon", "where is my parcel", "track my order"] * 5
+        >>> model = RetvecClassifier(epochs=2).fit(texts, [0, 0, 1, 1] * 5)
+        >>> model.classes_.tolist(), model.predict_proba(["hello"]).shape
+        ([0, 1], (1, 2))
+    """
+
+    def __init__(
+        self,
+        *,
+        head: str = "pool",
+        embedding: str = "default",
+        fine_tune_embedding: bool = False,
+        character_filters: int | None = None,
+        max_words: int | Literal["auto"] = "auto",
+        epochs: int | None = None,
+        typo_rate: float | None = None,
+        validation: float = 0.1,
+        seed: int = 0,
+    ) -> None:
+        self.head = head
+        self.embedding = embedding
+        self.fine_tune_embedding = fine_tune_embedding
+        self.character_filters = character_filters
+        self.max_words = max_words
+        self.epochs = epochs
+        self.typo_rate = typo_rate
+        self.validation = validation
+        self.seed = seed
+
+    def fit(self, X: Any, y: Sequence[Any]) -> "RetvecClassifier":
+        """Train on texts and their labels.
+
+        Args:
+            X: texts: list, NumPy array or pandas Series of strings.
+            y: a label for each text.
+
+        Returns:
+            This object.
+
+        Raises:
+            RetvecLiteError: for texts that are no strings, or data that cannot be trained on.
+        """
+        from retvec_lite.api import train
+
+        targets = np.asarray(y)
+        if targets.ndim != 1:
+            raise RetvecLiteError(f"Pass one label for each text; y has {targets.ndim} dimensions.")
+        self.classes_: npt.NDArray[Any] = np.unique(targets)
+        names = [str(label) for label in self.classes_]
+        if len(set(names)) < len(names):
+            raise RetvecLiteError("Two labels in y are written alike, such as 1 and '1'. Use labels of one type.")
+        self.classifier_: Classifier = train(
+            _one_column(X),
+            [str(label) for label in targets],
+            head=self.head,
+            embedding=self.embedding,
+            fine_tune_embedding=self.fine_tune_embedding,
+            character_filters=self.character_filters,
+            max_words=self.max_words,
+            epochs=self.epochs,
+            typo_rate=self.typo_rate,
+            validation=self.validation,
+            seed=self.seed,
+        )
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class for each text: float32 `[texts, classes]`, columns as in `classes_`."""
+        check_is_fitted(self)
+        columns = [self.classifier_.labels.index(str(label)) for label in self.classes_]
+        return self.classifier_.probabilities(_one_column(X))[:, columns]
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of each text."""
+        found: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _one_column(X: Any) -> list[str]:
+    """Return texts from a sequence, or from a table of one column, as scikit-learn's transformers pass them."""
+    shape = getattr(X, "shape", ())
+    if len(shape) == 2:
+        if shape[1] != 1:
+            raise RetvecLiteError(f"Pass one column of texts; X has {shape[1]}.")
+        X = np.asarray(X)[:, 0]
+    if isinstance(X, str):
+        raise RetvecLiteError("Pass a sequence of texts, not one string.")
+    return as_texts(X)
