@@ -1,8 +1,9 @@
-"""The playground in a real browser: models exported for it, a server on them, a page written from them.
+"""The playground in a real browser: exported models, a server on them, and a page exported from them.
 
-Node.js and Chromium are tools of development: where one is missing, these tests are skipped, and say which.
+Tests that need Node.js or Chromium are skipped without it, and say so.
 """
 
+import contextlib
 import csv
 import hashlib
 import json
@@ -13,10 +14,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from string import ascii_lowercase
+from typing import NamedTuple
 
 import pytest
 
-# The benchmarks are scripts beside the package: their folder has to be on the path.
+# The benchmarks are scripts outside the package: put their folder on the path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import browser
@@ -30,7 +32,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WEB_DEMO = ROOT / "web_demo"
 PICTURES = ROOT / "out" / "playground"
-"""Screenshots of every run, for a person to look at; `out/` is not in git."""
+"""Screenshots for people to look at; git ignores `out/`."""
 
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
 
@@ -65,17 +67,53 @@ def node() -> str:
 def chromium() -> str:
     found = browser.chromium()
     if found is None:
-        # Who names a browser wants these tests to run: a wrong name is no reason to skip them.
+        # A wrong name in the variable is an error, not a reason to skip.
         leave = pytest.fail if os.environ.get(browser.VARIABLE) else pytest.skip
         leave(f"{browser.no_chromium()}: the page was not tried in a browser")
     return found
 
 
+class Site(NamedTuple):
+    """A folder of exported files, the address of `retvec-lite demo` on it, and the page that `--export` writes of it."""
+
+    dist: Path
+    url: str
+    page: Path
+
+
+@contextlib.contextmanager
+def open_site(dist: Path) -> Iterator[Site]:
+    """Serve a folder and export its page, with the commands that users type."""
+    page = dist.parent / "page.html"
+    run_python(*command("demo", dist, "--export", page))
+    arguments = [sys.executable, *command("demo", dist, "--no-browser")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        try:
+            yield Site(dist, line.split(" at ")[1].split()[0], page)
+        finally:
+            process.terminate()
+
+
 @pytest.fixture(scope="session")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `export --embed` writes for a classifier of 64 words, and beside it files of other kinds."""
+def shipped_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve the int8 model that the Android app ships: nothing to train, no TensorFlow."""
+    dist = tmp_path_factory.mktemp("shipped") / "dist"
+    dist.mkdir()
+    app = ROOT / "android_demo" / "app" / "src"
+    shutil.copy(app / "main" / "assets" / "classifier.tflite", dist / "classifier-int8.tflite")
+    shutil.copy(app / "test" / "resources" / "golden.json", dist / "golden.json")
+    (dist / "old.tflite").write_bytes(tiny_artifact())
+    with open_site(dist) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def trained_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve three recipes of a new classifier of 64 words, exported with `--embed`, beside files of other kinds."""
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be exported for the page")
-    folder = tmp_path_factory.mktemp("playground")
+    folder = tmp_path_factory.mktemp("trained")
     starter = load_starter("train")
     with open(folder / "some.csv", "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
@@ -83,49 +121,38 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows.writerows(zip(starter.texts[::4], starter.labels[::4], strict=True))
     run_python(*command("train", folder / "some.csv", "--max-words", "64", "--out", folder / "classifier"))
     dist = folder / "dist"
-    # 1: so little training leaves narrow margins, and int4 may turn more labels than export allows. The files are right.
+    # Exit code 1: after so little training int4 may change more labels than export allows, but the files are right.
     export = command("export", folder / "classifier", "--out", dist, "--recipe", "float32", "int8", "int4", "--embed")
     run_python(*export, codes=(0, 1))
+    assert {path.stem for path in dist.glob("*.tflite")} == {
+        f"classifier-{name}" for name in ("float32", "int8", "int4")
+    }
+    add_other_files(dist)
+    with open_site(dist) as site:
+        yield site
+
+
+def add_other_files(dist: Path) -> None:
+    """Add an old file, and files that the server does not offer because of their names (`.tflite_`)."""
+    assert "signatures" not in tiny_metadata()
     (dist / "old.tflite").write_bytes(tiny_artifact())
-    # Named so that a server does not offer them.
     (dist / "newer.tflite_").write_bytes(tiny_artifact(contract_version=2))
     longer = EncoderConfig(max_chars=64, max_words=8).to_dict()
     (dist / "longer.tflite_").write_bytes(tiny_artifact(encoder=longer))
     broken = MODEL[:8] + bytes(len(MODEL) - 8)
     sha256 = hashlib.sha256(broken).hexdigest()
     (dist / "broken.tflite_").write_bytes(tiny_artifact(model=broken, model_sha256=sha256))
-    letters = folder / "letters.bin"
+    letters = dist / "letters.tflite_"
     run_python(HERE / "make_letters.py", letters)
     model = letters.read_bytes()
     metadata = tiny_metadata(labels=[*ascii_lowercase], model_sha256=hashlib.sha256(model).hexdigest())
     tail = {"labels.txt": "\n".join(ascii_lowercase), "retvec_lite.json": json.dumps(metadata)}
-    (dist / "letters.tflite_").write_bytes(tiny_artifact(tail, model))
-    assert "signatures" not in tiny_metadata()  # old.tflite is one of before
-    return dist
-
-
-@pytest.fixture(scope="session")
-def page(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("exported") / "page.html"
-    run_python(*command("demo", dist, "--export", target))
-    return target
-
-
-@pytest.fixture(scope="session")
-def server(dist: Path) -> Iterator[str]:
-    """The address of `retvec-lite demo DIST`, as it prints it."""
-    with subprocess.Popen(
-        [sys.executable, *command("demo", dist, "--no-browser")], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        yield line.split(" at ")[1].split()[0]
-        process.terminate()
+    letters.write_bytes(tiny_artifact(tail, model))
 
 
 @pytest.fixture(scope="session")
 def typo_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `mistype` makes of texts in many scripts, for the page's own generator to equal."""
+    """Write the typos that `mistype` makes in many scripts; the page must make the same."""
     texts = [
         *load_starter("test").texts[:120],
         "",
@@ -154,7 +181,7 @@ Vitest = Callable[..., str]
 
 @pytest.fixture
 def vitest(node: str) -> Vitest:
-    """Run test files of web_demo, return what they printed, and fail with it."""
+    """Run test files of web_demo and return their output, which a failure shows."""
 
     def run(*arguments: str, **environment: str) -> str:
         done = subprocess.run(

@@ -1,6 +1,6 @@
-"""Writes a model of 26 labels into the file named by the argument: the softmax of how often a, b, ..., z stand in a text.
+"""Write a model with 26 labels to the file named by the argument: the softmax of the counts of a, b, ..., z in a text.
 
-More labels than the page shows at once, and answers that a test can foresee.
+It has more labels than the page shows at once, and predictable answers.
 """
 
 import sys

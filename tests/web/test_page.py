@@ -1,4 +1,4 @@
-"""The playground's TypeScript against Python, and the page in Chromium: web_demo/tests and web_demo/browser, run from here."""
+"""The playground: its TypeScript against Python, and the page in Chromium. Runs web_demo/tests and web_demo/browser."""
 
 import hashlib
 import subprocess
@@ -6,16 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import PICTURES, ROOT, WEB_DEMO, Vitest
+from conftest import PICTURES, ROOT, WEB_DEMO, Site, Vitest
 
 from retvec_lite.playground import page_files
 
 
-def test_the_unit_tests_of_the_page(vitest: Vitest, typo_vectors: Path) -> None:
+def test_the_unit_tests_pass(vitest: Vitest, typo_vectors: Path) -> None:
     assert "skipped" not in vitest("--project", "unit", RETVEC_TYPO_VECTORS=str(typo_vectors))
 
 
-def test_the_tables_are_those_of_python() -> None:
+def test_the_tables_match_python() -> None:
     pytest.importorskip(
         "confusable_homoglyphs", reason="confusable-homoglyphs is not installed: the tables cannot be made"
     )
@@ -26,8 +26,7 @@ def test_the_tables_are_those_of_python() -> None:
     assert made == (WEB_DEMO / "src" / "tables.json").read_bytes()
 
 
-@pytest.mark.slow
-def test_the_built_page_is_that_of_the_sources(node: str, tmp_path: Path) -> None:
+def test_the_built_page_matches_the_sources(node: str, tmp_path: Path) -> None:
     built = ("index.html", "app.js", "app.css")
     vite = [node, "node_modules/vite/bin/vite.js", "build", "--outDir", str(tmp_path), "--logLevel", "error"]
     subprocess.run(vite, cwd=WEB_DEMO, check=True)
@@ -38,27 +37,46 @@ def test_the_built_page_is_that_of_the_sources(node: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("node")
-def test_the_runtime_is_that_of_npm() -> None:
+def test_the_runtime_is_the_npm_package() -> None:
     source = WEB_DEMO / "node_modules" / "@litertjs" / "core" / "wasm"
     for name in ("litert.js", "litert.wasm"):
         original = (source / name.replace("litert", "litert_wasm_compat_internal")).read_bytes()
         assert hashlib.sha256(page_files()[name]).digest() == hashlib.sha256(original).digest()
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("node", "chromium")  # first: where one is missing, nothing is exported in vain
-@pytest.mark.parametrize("name", ["golden", "using", "opening", "places", "memory", "look", "speed"])
-def test_in_chromium(name: str, vitest: Vitest, chromium: str, server: str, dist: Path, page: Path) -> None:
-    assert (WEB_DEMO / "browser" / f"{name}.test.ts").exists()
+def run_in_chromium(vitest: Vitest, chromium: str, site: Site, *names: str) -> None:
+    files = [f"browser/{name}.test.ts" for name in names]
+    assert all((WEB_DEMO / file).exists() for file in files)
     printed = vitest(
         "--project",
         "browser",
-        f"browser/{name}.test.ts",
+        *files,
         RETVEC_CHROMIUM=chromium,
-        RETVEC_URL=server,
-        RETVEC_DIST=str(dist),
-        RETVEC_PAGE=str(page),
+        RETVEC_URL=site.url,
+        RETVEC_DIST=str(site.dist),
+        RETVEC_PAGE=str(site.page),
         RETVEC_PICTURES=str(PICTURES),
     )
     assert "skipped" not in printed
-    print(printed)  # the figures; pytest -rP shows them
+    assert f"Test Files  {len(files)} passed" in printed
+    print(printed)  # measurements; pytest -rP shows them
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("node")
+def test_the_shipped_model_in_chromium(vitest: Vitest, chromium: str, shipped_site: Site) -> None:
+    run_in_chromium(vitest, chromium, shipped_site, "golden", "using", "places")
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("node", "chromium")  # first: where one is missing, nothing is exported in vain
+@pytest.mark.parametrize("name", ["golden", "using", "opening", "places", "memory", "look", "speed"])
+def test_new_exports_in_chromium(name: str, vitest: Vitest, chromium: str, trained_site: Site) -> None:
+    run_in_chromium(vitest, chromium, trained_site, name)
+
+
+def test_every_browser_test_runs_somewhere() -> None:
+    names = {file.name.removesuffix(".test.ts") for file in (WEB_DEMO / "browser").glob("*.test.ts")}
+    (run,) = (mark for mark in test_new_exports_in_chromium.pytestmark if mark.name == "parametrize")
+    assert names == set(run.args[1])

@@ -71,8 +71,8 @@ describe("exported page", () => {
       expect(await bars(page)).toEqual(await bars(served));
     }
     expect(await page.isVisible("#chips")).toBe(true);
-    await drop(page, "other.tflite", model("classifier-int4.tflite"));
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
+    await drop(page, "other.tflite", model("old.tflite"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("float32"));
     expectNoProblems(page);
     await page.context().close();
     await served.context().close();

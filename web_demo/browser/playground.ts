@@ -18,7 +18,7 @@ function setting(name: string): string {
 
 /** The address of a running `retvec-lite demo DIST`. */
 export const URL = setting("RETVEC_URL");
-/** The folder it serves: one model in several recipes with `embed`, golden.json, and old.tflite without signatures. */
+/** The folder it serves: a model in one or more recipes with `embed`, golden.json, and old.tflite without signatures. */
 export const DIST = setting("RETVEC_DIST");
 /** A page written by `retvec-lite demo --export`. */
 export const PAGE = setting("RETVEC_PAGE");

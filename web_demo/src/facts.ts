@@ -1,4 +1,4 @@
-import type { Artifact } from "./artifact";
+import type { Artifact, EncoderConfig } from "./artifact";
 import { byId, make } from "./dom";
 
 /** Format a size in powers of ten, as the reports of `export` do. */
@@ -8,11 +8,6 @@ export function bytes(size: number): string {
 
 /** Show what the metadata say about the file. The latency is filled in later. */
 export function showFacts({ size, labels, encoder, signatures, metadata }: Artifact): void {
-  const pieces = Object.entries(encoder).flatMap(([name, value]) =>
-    name.endsWith("_piece")
-      ? [`${name.slice(0, -"_piece".length)} ${value === null ? "whole" : JSON.stringify(value)}`]
-      : [],
-  );
   const oldest = Object.entries((metadata.oldest_runtime ?? {}) as Record<string, unknown>).map(
     ([name, version]) => `${name} ${version}`,
   );
@@ -25,7 +20,7 @@ export function showFacts({ size, labels, encoder, signatures, metadata }: Artif
     ["Input", `${encoder.max_chars} code points, ${encoder.max_words} words of ${encoder.word_length} characters`],
     ["Longer words", encoder.overflow === "wrap" ? "continue in the next slot" : "are cut off"],
     ["Invisible characters", encoder.drop_invisible ? "dropped" : "kept"],
-    ["Pieces of unspaced scripts", pieces.join(", ")],
+    ["Scripts without spaces", `${pieces(encoder)} characters per word`],
     ["Signatures", signatures.map(({ name }) => name).join(", ")],
     ["Runs on", oldest.length ? `${oldest.join(", ")} or newer` : "–"],
     ["Created by", `${text(metadata.created_by)}, contract ${text(metadata.contract_version)}`],
@@ -38,6 +33,18 @@ export function showFacts({ size, labels, encoder, signatures, metadata }: Artif
       return [make("dt", {}, name), definition];
     }),
   );
+}
+
+const UNSPACED = { han_piece: "Han", kana_piece: "kana", sea_piece: "Thai, Lao, Khmer, Burmese" };
+
+/** Describe how the encoder splits scripts without spaces; the config has [length, step] or null for each of them. */
+export function pieces(encoder: EncoderConfig): string {
+  return Object.entries(UNSPACED)
+    .map(([key, script]) => {
+      const [length, step] = (encoder[key] ?? ["all"]) as readonly unknown[];
+      return `${script} ${String(length)}${step === undefined || step === length ? "" : ` (step ${String(step)})`}`;
+    })
+    .join("; ");
 }
 
 /** Describe the embedding as `retvec-lite info` does: its name, fine-tuning and character features. */
