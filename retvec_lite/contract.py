@@ -233,7 +233,8 @@ _DROPPED = frozenset(INVISIBLE)
 def codepoints(text: str, max_chars: int) -> Ints:
     """Return the code points of a text, cut or zero-padded: int32 `[max_chars]`.
 
-    The reference for what an app passes to a model; `runtime.texts.codepoint_rows` is the fast version.
+    The reference for what an app passes to a model. Production code uses the faster
+    `retvec_lite.runtime.interpreters.codepoint_rows`.
     """
     padded = np.zeros(max_chars, np.int32)
     values = [ord(char) for char in text[:max_chars]]

@@ -1,1 +1,1 @@
-"""Classifying with an exported file: NumPy and a LiteRT runtime, nothing else."""
+"""Classify with an exported file: needs NumPy and a LiteRT runtime only."""

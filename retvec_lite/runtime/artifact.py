@@ -1,4 +1,4 @@
-"""An exported file as it lies on the disk: its signatures, read and checked, not yet given to a runtime."""
+"""Read an exported `.tflite`: the model, its labels, its contract and its signatures, checked before a runtime sees them."""
 
 import hashlib
 import json
@@ -15,15 +15,22 @@ from typing import Any, Final
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 
+METADATA_NAME: Final = "retvec_lite.json"
+LABELS_NAME: Final = "labels.txt"
+METADATA_FORMAT: Final = "retvec-lite"
+SIGNATURES_KEY: Final = "signatures"
+
 CLASSIFY: Final = "classify"
 EMBED: Final = "embed"
 
-SIGNATURES_KEY: Final = "signatures"
-
 SHORT: Final = ((16, 128), (32, 256))
-"""Word slots and code points of the signatures for short texts, eight of these for each of those, as in the full default
-(64, 512). Under that config, with the head `pool`, an answer takes 0.33 to 0.35 and 0.53 to 0.58 of the full one's time (LiteRT
-2.3.0, one thread, float32 and int8-dynamic), and they add 16 and 19 kB to the file. Eight slots would take 0.22: less to gain."""
+"""Word slots and code points of the signatures for short texts, with 8 code points per slot like the default (64, 512).
+
+With the head `pool` they take about 0.34 and 0.56 of the time of the full signature (LiteRT 2.3.0, one thread, float32 and
+int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would take 0.22, too small a gain for its size."""
+
+_MEMBER_LIMIT: Final = 4 << 20
+"""Largest unpacked size of a member of the zip tail in bytes: enough for 10,000 long labels, and no zip bomb."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +41,9 @@ class Signature:
         name: the name of the signature in the file.
         kind: `classify` (code points -> probabilities) or `embed` (code points -> words, embeddings, text).
         max_chars: code points of its input, int32 `[1, max_chars]`.
-        max_words: its word slots. A short signature also answers `slots`: more than `max_words` means that the text does
-            not fit and the answer does not count.
-        dimension: numbers of an embedding; None for `classify`.
+        max_words: its word slots. A short signature also returns `slots`, the number of slots that the text needs; when
+            that is more than `max_words`, its answer must not be used.
+        dimension: numbers per embedding; None for `classify`.
     """
 
     name: str
@@ -46,14 +53,19 @@ class Signature:
     dimension: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, as in `retvec_lite.json`."""
+        """Return the JSON-ready fields, as in `retvec_lite.json`."""
         fields = {"name": self.name, "kind": self.kind, "max_chars": self.max_chars, "max_words": self.max_words}
         return fields if self.dimension is None else {**fields, "dimension": self.dimension}
 
 
+def full_signature(config: EncoderConfig) -> Signature:
+    """Return the signature `classify`, which every file has."""
+    return Signature(CLASSIFY, CLASSIFY, config.max_chars, config.max_words)
+
+
 def short_signatures(config: EncoderConfig) -> tuple[Signature, ...]:
-    """The signatures for short texts that a file of this config gets besides `classify`, in rising order; maybe none."""
-    # What the encoder costs grows with the code points: a short signature has fewer of them, too.
+    """Return the additional signatures for short texts, fewest slots first; empty for a small config."""
+    # The cost of the encoder grows with the code points, so a short signature takes fewer of them as well.
     most = config.max_chars * 3 // 4
     return tuple(
         Signature(f"{CLASSIFY}_{words}", CLASSIFY, min(chars, most), words)
@@ -62,20 +74,20 @@ def short_signatures(config: EncoderConfig) -> tuple[Signature, ...]:
     )
 
 
-def full_signature(config: EncoderConfig) -> Signature:
-    """The signature `classify`, which every file has."""
-    return Signature(CLASSIFY, CLASSIFY, config.max_chars, config.max_words)
+def classify_signatures(signatures: tuple[Signature, ...]) -> tuple[Signature, ...]:
+    """Return the signatures that classify in the order to try them: fewest slots first."""
+    return tuple(sorted((s for s in signatures if s.kind == CLASSIFY), key=lambda signature: signature.max_words))
 
 
 def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple[Signature, ...]:
-    """What a file's metadata lists; `classify` alone where it lists nothing, as files of earlier releases do.
+    """Return the signatures that a file's metadata lists; `classify` alone for files of earlier releases, which list none.
 
     Args:
-        metadata: `retvec_lite.json`.
-        config: the contract it holds.
+        metadata: the content of `retvec_lite.json`.
+        config: the contract in it.
 
     Raises:
-        RetvecLiteError: for a list that is no list of signatures, or lacks the `classify` of the config.
+        RetvecLiteError: for entries that are not signatures, duplicate names, or a list without the full `classify`.
     """
     listed = metadata.get(SIGNATURES_KEY)
     full = full_signature(config)
@@ -83,47 +95,34 @@ def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple
         return (full,)
     try:
         found = tuple(_signature(fields) for fields in listed)
+        if full not in found or len({signature.name for signature in found}) != len(found):
+            raise ValueError("no full signature, or two of one name")
     except (TypeError, ValueError, KeyError) as error:
-        raise RetvecLiteError(f"Expected {SIGNATURES_KEY} as export writes them, received {listed!r}.") from error
-    if full not in found or len({signature.name for signature in found}) != len(found):
         raise RetvecLiteError(
-            f"Expected {SIGNATURES_KEY} with distinct names and {full.to_dict()} among them, received {listed!r}."
-        )
+            f"The signatures in {METADATA_NAME} are not valid: {listed!r}. Export the model again."
+        ) from error
     return found
-
-
-def classify_signatures(signatures: tuple[Signature, ...]) -> tuple[Signature, ...]:
-    """Those that classify, in the order in which they are tried: fewest slots first."""
-    return tuple(sorted((s for s in signatures if s.kind == CLASSIFY), key=lambda signature: signature.max_words))
 
 
 def _signature(fields: Mapping[str, Any]) -> Signature:
     sizes = [fields["max_chars"], fields["max_words"]] + ([fields["dimension"]] if "dimension" in fields else [])
     if not all(type(size) is int and size > 0 for size in sizes) or not isinstance(fields["name"], str):
-        raise ValueError("no sizes")
+        raise ValueError("a size or a name of another type")
     if fields["kind"] not in (CLASSIFY, EMBED):
-        raise ValueError("another kind")
+        raise ValueError("an unknown kind")
     return Signature(fields["name"], fields["kind"], *sizes)
-
-
-METADATA_NAME: Final = "retvec_lite.json"
-LABELS_NAME: Final = "labels.txt"
-METADATA_FORMAT: Final = "retvec-lite"
-
-_MEMBER_LIMIT: Final = 4 << 20
-"""Bytes a member of the zip tail may unpack to: room for 10,000 long labels, none for a zip bomb."""
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """An exported file, read and checked but not yet given to a runtime.
+    """An exported file, read and checked.
 
     Attributes:
-        path: where it was read.
+        path: the file.
         model: the flatbuffer, without the zip tail.
         labels: the classes, in the order of the outputs.
-        config: the contract it was exported under.
-        metadata: all of `retvec_lite.json`.
+        config: the contract of the export.
+        metadata: the content of `retvec_lite.json`.
     """
 
     path: Path
@@ -134,33 +133,60 @@ class Artifact:
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """The entry points that the metadata lists; raises RetvecLiteError when it lists something else."""
+        """The entry points that the metadata lists; see `read_signatures`."""
         return read_signatures(self.metadata, self.config)
 
 
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:
-    """Read an exported `.tflite` and make sure that it is one, whole, and of this contract version.
+    """Read an exported `.tflite` and check that it is complete, unchanged and of this contract version.
 
-    A runtime that is handed a damaged flatbuffer may crash the process, so everything is checked before: the file
-    identifier, the zip tail with its CRCs, and the SHA-256 of the flatbuffer.
+    A damaged flatbuffer may crash the runtime and with it the process. Therefore the file identifier, the zip tail with
+    its CRCs and the SHA-256 of the flatbuffer are checked first.
 
     Raises:
-        RetvecLiteError: for a file that is missing, foreign, truncated, damaged, or of another contract version.
+        RetvecLiteError: for a file that is missing, truncated, damaged, from another tool, or of another contract version.
     """
     file = Path(path)
+    model, metadata_json, labels_text = _read_parts(file)
     try:
-        # One handle for both reads: a file that is replaced meanwhile is read as it was.
+        metadata = json.loads(metadata_json)
+        if not isinstance(metadata, dict) or metadata.get("format") != METADATA_FORMAT:
+            raise ValueError(f"its format is not {METADATA_FORMAT!r}")
+        labels = tuple(labels_text.decode().removesuffix("\n").split("\n"))
+    except (ValueError, RecursionError) as error:
+        raise RetvecLiteError(f"{file}: {METADATA_NAME} is not valid ({error}). Export the model again.") from error
+    # Check the version first: a newer contract may have changed everything else.
+    version, fields = metadata.get("contract_version"), metadata.get("encoder")
+    if version != CONTRACT_VERSION or not isinstance(fields, dict):
+        fields = {"contract_version": version}
+    try:
+        config = EncoderConfig.from_dict(fields)
+        read_signatures(metadata, config)
+    except RetvecLiteError as error:
+        raise RetvecLiteError(f"{file}: {error}") from error
+    if metadata.get("labels") != list(labels) or len(labels) < 2:
+        raise RetvecLiteError(
+            f"{file}: {LABELS_NAME} and {METADATA_NAME} must list the same 2 or more labels. Export the model again."
+        )
+    if metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
+        raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")
+    return Artifact(file, model, labels, config, MappingProxyType(metadata))
+
+
+def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
+    """Return the flatbuffer, `retvec_lite.json` and `labels.txt` of a file."""
+    try:
+        # One handle for all reads: a file that is replaced meanwhile is still read as it was.
         with open(file, "rb") as handle:
             size = handle.seek(0, os.SEEK_END)
             handle.seek(4)
             if handle.read(4) != b"TFL3":
-                raise RetvecLiteError(f"Expected a .tflite model at {file}, received a file of another kind.")
+                raise RetvecLiteError(f"{file} is not a .tflite model.")
             try:
                 with zipfile.ZipFile(handle) as archive:
-                    members = {info.filename: info for info in archive.infolist()}
-                    metadata_json = _member(archive, members, METADATA_NAME)
-                    labels_text = _member(archive, members, LABELS_NAME)
-                    length = min(info.header_offset for info in members.values())
+                    metadata = _member(archive, METADATA_NAME)
+                    labels = _member(archive, LABELS_NAME)
+                    length = min(info.header_offset for info in archive.infolist())
             except (
                 zipfile.BadZipFile,
                 zlib.error,
@@ -171,49 +197,27 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
                 RuntimeError,
             ) as error:
                 raise RetvecLiteError(
-                    f"Expected a model exported by retvec-lite at {file}, received a .tflite of {size:,} bytes without a "
-                    f"readable {METADATA_NAME}: it is cut short or comes from another tool."
+                    f"{file} ({size:,} bytes) has no readable {METADATA_NAME}: it is truncated, or retvec-lite did not "
+                    "export it. Export the model again."
                 ) from error
             handle.seek(0)
-            model = handle.read(length)
+            return handle.read(length), metadata, labels
     except OSError as error:
-        raise RetvecLiteError(f"Expected a readable model at {file}, received: {error.strerror or error}.") from error
-    try:
-        metadata = json.loads(metadata_json)
-        if not isinstance(metadata, dict) or metadata.get("format") != METADATA_FORMAT:
-            raise ValueError("another format")
-        labels = tuple(labels_text.decode().removesuffix("\n").split("\n"))
-    except (ValueError, RecursionError) as error:
-        raise RetvecLiteError(f"Expected {METADATA_NAME} of retvec-lite inside {file}, received {error}.") from error
-    # The version first: a newer contract may have changed all the rest.
-    version, fields = metadata.get("contract_version"), metadata.get("encoder")
-    if version != CONTRACT_VERSION or not isinstance(fields, dict):
-        fields = {"contract_version": version}
-    try:
-        config = EncoderConfig.from_dict(fields)
-    except RetvecLiteError as error:
-        raise RetvecLiteError(f"{error} (in {file})") from error
-    if metadata.get("labels") != list(labels) or len(labels) < 2:
-        raise RetvecLiteError(f"Expected the same 2 or more labels in {LABELS_NAME} and {METADATA_NAME} inside {file}.")
-    if metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
-        raise RetvecLiteError(f"Expected the SHA-256 noted at export, but {file} was changed since: export it again.")
-    artifact = Artifact(file, model, labels, config, MappingProxyType(metadata))
-    try:
-        _ = artifact.signatures
-    except RetvecLiteError as error:
-        raise RetvecLiteError(f"{error} (in {file})") from error
-    return artifact
+        raise RetvecLiteError(f"Cannot read {file}: {error.strerror or error}.") from error
 
 
-def _member(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: str) -> bytes:
-    if members[name].file_size > _MEMBER_LIMIT:
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    # Limit what is unpacked; the size that the archive declares may be wrong.
+    with archive.open(name) as member:
+        content = member.read(_MEMBER_LIMIT + 1)
+    if len(content) > _MEMBER_LIMIT:
         raise zipfile.BadZipFile(f"{name} is too large")
-    return archive.read(members[name])
+    return content
 
 
 def describe_oldest_runtime(metadata: Mapping[str, Any]) -> str:
-    """The `oldest_runtime` of an artifact's metadata in words: "tflite-runtime 2.14.0 or newer"."""
+    """Return the `oldest_runtime` of a file's metadata in words, such as "tflite-runtime 2.14.0 or newer"."""
     oldest = metadata.get("oldest_runtime")
     if not isinstance(oldest, dict) or not oldest:
-        return "a runtime it does not name"
+        return "an unknown runtime"
     return ", ".join(f"{name} {version}" for name, version in sorted(oldest.items())) + " or newer"

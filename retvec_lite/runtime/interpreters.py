@@ -1,4 +1,4 @@
-"""LiteRT runtimes: which are installed, loading one, and running models in a process of its own."""
+"""LiteRT runtimes: find and load one, run an exported file in this process, or run models in a separate process."""
 
 import contextlib
 import importlib
@@ -14,17 +14,92 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.artifact import (
+    CLASSIFY,
+    EMBED,
+    Artifact,
+    Signature,
+    classify_signatures,
+    describe_oldest_runtime,
+)
+
+RUNTIMES: Final = {"ai-edge-litert": "ai_edge_litert", "tflite-runtime": "tflite_runtime"}
+"""Distribution -> package of the supported runtimes, in order of preference."""
+
+
+def installed_runtimes() -> dict[str, str]:
+    """Return distribution -> version of the installed runtimes, without importing any of them."""
+    import importlib.metadata  # slower than all other imports of this module except NumPy
+
+    return {
+        name: importlib.metadata.version(name)
+        for name, package in RUNTIMES.items()
+        if importlib.util.find_spec(package) is not None
+    }
+
+
+def import_runtime(name: str | None = None) -> tuple[str, Any]:
+    """Import the runtime of this process.
+
+    Args:
+        name: a key of `RUNTIMES`; by default the runtime that is already loaded, else the first one installed.
+
+    Returns:
+        The distribution and its `Interpreter` class.
+
+    Raises:
+        RetvecLiteError: when the runtime is unknown, missing or broken, or when another one is already loaded: two
+            runtimes in one process break each other.
+    """
+    if name is not None and name not in RUNTIMES:
+        raise RetvecLiteError(f"Unknown runtime {name!r}. Choose {' or '.join(RUNTIMES)}.")
+    loaded = [other for other, package in RUNTIMES.items() if package in sys.modules]
+    found = [other for other, package in RUNTIMES.items() if importlib.util.find_spec(package) is not None]
+    choice = name or next(iter(loaded or found), None)
+    if choice is None:
+        raise RetvecLiteError("No LiteRT runtime is installed. Run `pip install ai-edge-litert`.")
+    if choice not in found:
+        raise RetvecLiteError(f"{choice} is not installed. Run `pip install {choice}`.")
+    # For tflite-runtime, TensorFlow counts as a second runtime, too: they fail with `vector::reserve`.
+    rivals = [other for other in loaded if other != choice]
+    if choice == "tflite-runtime" and "tensorflow" in sys.modules:
+        rivals.append("tensorflow")
+    if rivals:
+        raise RetvecLiteError(
+            f"{choice} cannot be used in this process, because {rivals[0]} is already loaded and the two break each other. "
+            "Use a new process."
+        )
+    try:
+        return choice, importlib.import_module(f"{RUNTIMES[choice]}.interpreter").Interpreter
+    except ImportError as error:
+        raise RetvecLiteError(f"{choice} is installed but cannot be imported: {error}. Reinstall it.") from error
+
+
+def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_threads: int = 1) -> Any:
+    """Return an allocated interpreter of any `.tflite`, for benchmarks. To classify texts, use `TextClassifier`.
+
+    Raises:
+        RetvecLiteError: like `import_runtime`, and for a model that the runtime cannot run.
+    """
+    name, interpreter_class = import_runtime(runtime)
+    try:
+        interpreter = interpreter_class(model_path=os.fspath(model), num_threads=num_threads)
+        interpreter.allocate_tensors()
+    except (ValueError, RuntimeError) as error:
+        raise RetvecLiteError(f"{name} cannot run {model}: {_one_line(error)}") from error
+    return interpreter
 
 
 @contextlib.contextmanager
 def silent_standard_error() -> Iterator[None]:
-    """Nothing reaches standard error meanwhile, not even from C++ code; exceptions pass as always."""
+    """Discard what is written to standard error meanwhile, including by C++ code. Exceptions pass through."""
     if sys.stderr is not None:
         sys.stderr.flush()
     try:
         saved = os.dup(2)
-    except OSError:  # standard error is closed: nobody to be spared
+    except OSError:  # standard error is closed: nothing to discard
         yield
         return
     nothing = os.open(os.devnull, os.O_WRONLY)
@@ -37,103 +112,155 @@ def silent_standard_error() -> Iterator[None]:
         os.close(nothing)
 
 
-RUNTIMES: Final = {"ai-edge-litert": "ai_edge_litert", "tflite-runtime": "tflite_runtime"}
-"""Distribution -> package of the runtimes that can run an artifact, in the order in which they are chosen."""
+def codepoint_rows(texts: Sequence[str], max_chars: int) -> Ints:
+    """Return the code points of texts as a model takes them, cut or zero-padded: int32 `[texts, max_chars]`.
+
+    The one fast implementation, for inference and training; `contract.codepoints` is its independent reference. Unpaired
+    surrogates pass through: all cleaning happens inside the model.
+    """
+    rows = np.zeros((len(texts), max_chars), np.int32)
+    for index, text in enumerate(texts):
+        codes = np.frombuffer(text[:max_chars].encode("utf-32-le", "surrogatepass"), "<i4")
+        rows[index, : codes.size] = codes
+    return rows
 
 
-def installed_runtimes() -> dict[str, str]:
-    """Distribution -> version of the runtimes that are installed, without importing any of them."""
-    import importlib.metadata  # costs more than the rest of the imports of this module, NumPy aside
+class Engine:
+    """One interpreter of an exported file. Runs one text at a time, in one thread at a time."""
 
-    return {
-        name: importlib.metadata.version(name)
-        for name, package in RUNTIMES.items()
-        if importlib.util.find_spec(package) is not None
+    def __init__(self, interpreter_class: Any, artifact: Artifact, num_threads: int, runtime: str) -> None:
+        """Load the file and prepare every signature.
+
+        Args:
+            interpreter_class: the `Interpreter` of the runtime.
+            artifact: the file.
+            num_threads: threads per call.
+            runtime: the distribution, for error messages.
+
+        Raises:
+            RetvecLiteError: when the runtime cannot run the file, or its signatures differ from the metadata.
+        """
+        listed = artifact.signatures
+        embedding = [signature for signature in listed if signature.kind == EMBED]
+        signatures = (*classify_signatures(listed), *embedding)
+        try:
+            interpreter = interpreter_class(model_content=artifact.model, num_threads=num_threads)
+            # Hands all graphs to XNNPACK; without it, tflite-runtime 2.14 runs signatures at half the speed. Call before
+            # creating runners; fails while they hold references.
+            interpreter.allocate_tensors()
+            known = interpreter.get_signature_list()
+            missing = [signature.name for signature in signatures if signature.name not in known]
+            if missing:
+                raise RetvecLiteError(
+                    f"{artifact.path} lacks the signatures {', '.join(missing)}, which its metadata lists. "
+                    "Export the model again."
+                )
+            runners = {signature.name: interpreter.get_signature_runner(signature.name) for signature in signatures}
+        except (ValueError, RuntimeError) as error:
+            raise RetvecLiteError(
+                f"{runtime} cannot run {artifact.path}, which needs {describe_oldest_runtime(artifact.metadata)}: "
+                f"{_one_line(error)}"
+            ) from error
+        for signature in signatures:
+            _check_interface(artifact, signature, runners[signature.name])
+        *short, _ = classify_signatures(listed)
+        self._short = [(signature.max_chars, signature.max_words, runners[signature.name]) for signature in short]
+        self._full = runners[CLASSIFY]
+        self._embed = runners.get(EMBED)
+        self._max_chars = artifact.config.max_chars
+
+    def probabilities(self, text: str) -> Floats:
+        """Return the probabilities, float32 `[classes]`, from the smallest signature that the text fits into."""
+        for max_chars, max_words, run in self._short:
+            # Skip when the text has at least as many spaces as slots: without double spaces it has too many words. With
+            # them it may fit after all, and a larger signature gives the same answer.
+            if len(text) <= max_chars and text.count(" ") < max_words:
+                answers = run(codepoints=codepoint_rows([text], max_chars))
+                if answers["slots"][0] <= max_words:
+                    break
+        else:
+            answers = self._full(codepoints=codepoint_rows([text], self._max_chars))
+        found: Floats = answers["probabilities"][0]
+        return found
+
+    def embedding(self, text: str) -> Floats:
+        """Return the embedding of the text, float32 `[dimension]`. The file must have the signature `embed`."""
+        found: Floats = self._embed_answers(text)["text"][0]
+        return found
+
+    def words(self, text: str) -> tuple[Ints, Floats]:
+        """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, dimension]`."""
+        answers = self._embed_answers(text)
+        return answers["words"][0], answers["embeddings"][0]
+
+    def _embed_answers(self, text: str) -> dict[str, Any]:
+        assert self._embed is not None
+        answers: dict[str, Any] = self._embed(codepoints=codepoint_rows([text], self._max_chars))
+        return answers
+
+
+def _check_interface(artifact: Artifact, signature: Signature, runner: Any) -> None:
+    """Check the shapes and types of a signature against the metadata; raises RetvecLiteError."""
+    words, length = signature.max_words, artifact.config.word_length
+    expected: dict[str, tuple[tuple[int, ...], str]] = {"codepoints": ((1, signature.max_chars), "int32")}
+    if signature.kind == CLASSIFY:
+        expected["probabilities"] = ((1, len(artifact.labels)), "float32")
+        if signature.name != CLASSIFY:
+            expected["slots"] = ((1,), "int32")
+    else:
+        dimension = signature.dimension or 0
+        expected |= {
+            "words": ((1, words, length), "int32"),
+            "embeddings": ((1, words, dimension), "float32"),
+            "text": ((1, dimension), "float32"),
+        }
+    found = {
+        name: (tuple(tensor["shape"].tolist()), np.dtype(tensor["dtype"]).name)
+        for details in (runner.get_input_details(), runner.get_output_details())
+        for name, tensor in details.items()
     }
-
-
-def import_runtime(name: str | None = None) -> tuple[str, Any]:
-    """Import the one runtime of this process.
-
-    Args:
-        name: the distribution, a key of `RUNTIMES`; by default the one that is already loaded, else the first that is
-            installed.
-
-    Returns:
-        The distribution and its `Interpreter` class.
-
-    Raises:
-        RetvecLiteError: when it is not installed or broken, or when another runtime is loaded: the two would break
-            each other.
-    """
-    if name is not None and name not in RUNTIMES:
-        raise RetvecLiteError(f"Expected a runtime out of {', '.join(RUNTIMES)}, received {name!r}.")
-    loaded = [other for other, package in RUNTIMES.items() if package in sys.modules]
-    found = [other for other, package in RUNTIMES.items() if importlib.util.find_spec(package) is not None]
-    choice = name or next(iter(loaded or found), None)
-    if choice is None or choice not in found:
+    if found != expected:
         raise RetvecLiteError(
-            f"Expected {name or 'a LiteRT runtime'} to be installed, but it is not: "
-            f"run `pip install {name or 'ai-edge-litert'}`."
+            f"{artifact.path}: the metadata describes the signature {signature.name!r} as {expected}, but it is {found}. "
+            "Export the model again."
         )
-    # Two runtimes in one process break each other (DESIGN.md, section 2), TensorFlow counts as one for the old runtime.
-    rivals = [other for other in loaded if other != choice]
-    if choice == "tflite-runtime" and "tensorflow" in sys.modules:
-        rivals.append("tensorflow")
-    if rivals:
-        raise RetvecLiteError(
-            f"Expected {choice} to be alone in this process, but {rivals[0]} is loaded and the two break each other: "
-            "use another process."
-        )
-    try:
-        return choice, importlib.import_module(f"{RUNTIMES[choice]}.interpreter").Interpreter
-    except ImportError as error:
-        raise RetvecLiteError(f"Expected {choice} to work here, but it cannot be imported: {error}.") from error
-
-
-def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_threads: int = 1) -> Any:
-    """An allocated interpreter of any .tflite, for measuring; `TextClassifier` is what runs an exported one.
-
-    Raises:
-        RetvecLiteError: like `import_runtime`, and for a model that the runtime cannot run.
-    """
-    name, interpreter_class = import_runtime(runtime)
-    try:
-        interpreter = interpreter_class(model_path=os.fspath(model), num_threads=num_threads)
-        interpreter.allocate_tensors()
-    except (ValueError, RuntimeError) as error:
-        raise RetvecLiteError(f"Expected {name} to run {model}, received: {' '.join(str(error).split())}") from error
-    return interpreter
-
-
-_TIMEOUT: Final = 600
-"""Seconds for all models; a runtime that needs longer hangs."""
 
 
 class Job(NamedTuple):
-    """A model, a flatbuffer; its rows, int32 `[texts, max_chars]`; the signature to call, or none for the first graph."""
+    """Work for `run_models`.
+
+    Attributes:
+        model: a flatbuffer.
+        rows: its inputs, int32 `[texts, max_chars]`.
+        signature: the signature to call; None runs the first graph.
+    """
 
     model: bytes
     rows: npt.NDArray[np.int32]
     signature: str | None = None
 
 
+_TIMEOUT: Final = 600
+"""Seconds for all jobs together; a runtime that needs longer hangs."""
+
+
 def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Run models on a runtime, one row after the other, in one new process with one thread.
+    """Run models on a runtime in one new process, row by row on one thread.
 
     Args:
         runtime: the distribution, `ai-edge-litert` or `tflite-runtime`.
-        jobs: what to run. A graph has one input; a signature calls it `codepoints`.
+        jobs: what to run. A graph must have one input; a signature must call it `codepoints`.
 
     Yields:
-        For each job the values of each output, stacked: `[texts, ...]`; by its name in the signature, or else in the graph.
+        For each job, the values of each output, stacked to `[texts, ...]`. The keys are the names in the signature, or
+        those in the graph.
 
     Raises:
-        RetvecLiteError: when the runtime is missing, refuses a model, fails, crashes, or does not come to an end.
+        RetvecLiteError: when the runtime is missing, refuses a model, fails, crashes or hangs.
     """
     with tempfile.TemporaryDirectory(prefix="retvec-lite-") as name:
         folder = Path(name)
-        command = [sys.executable, "-m", __name__, runtime]
+        arguments = [runtime]
         written: dict[bytes, Path] = {}
         for number, job in enumerate(jobs):
             if job.model not in written:
@@ -141,29 +268,53 @@ def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDAr
                 written[job.model].write_bytes(job.model)
             source, target = (folder / f"{number}.{part}.npz" for part in ("input", "output"))
             np.savez(source, rows=job.rows)
-            command += [str(written[job.model]), job.signature or "", str(source), str(target)]
-        _run_worker(command, runtime)
+            arguments += [str(written[job.model]), job.signature or "", str(source), str(target)]
+        _run_worker(_worker_command(arguments), runtime)
         for number in range(len(jobs)):
             with np.load(folder / f"{number}.output.npz", allow_pickle=False) as outputs:
                 yield {name: outputs[name] for name in outputs.files}
 
 
+def _worker_command(arguments: Sequence[str]) -> list[str]:
+    """Return the command that runs `worker_main` in an isolated Python.
+
+    `-I` keeps the current folder, PYTHONPATH and the user's site-packages out of `sys.path`: `retvec-lite verify` must not
+    run a `numpy.py` that lies beside the model. Packages that this process found outside site-packages are appended, where
+    they cannot replace any other module.
+    """
+    specs = [importlib.util.find_spec(name) for name in ("retvec_lite", "numpy", *RUNTIMES.values())]
+    folders = [os.path.dirname(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    code = (
+        f"import sys; sys.path += {list(dict.fromkeys(map(os.path.abspath, folders)))!a}; "
+        f"from {__name__} import worker_main; sys.exit(worker_main(sys.argv[1:]))"
+    )
+    return [sys.executable, "-I", "-X", "utf8", "-c", code, *arguments]
+
+
 def _run_worker(command: Sequence[str], runtime: str) -> None:
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, errors="replace", check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TIMEOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise RetvecLiteError(f"Expected {runtime} to answer within {_TIMEOUT} seconds, but it did not.") from error
+        raise RetvecLiteError(f"{runtime} did not answer within {_TIMEOUT} seconds.") from error
     if done.returncode < 0:
-        raise RetvecLiteError(f"Expected {runtime} to run the model, but it crashed with signal {-done.returncode}.")
+        raise RetvecLiteError(f"{runtime} crashed with signal {-done.returncode} while it ran the model.")
     if done.returncode:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise RetvecLiteError(lines[-1] if lines else f"Expected {runtime} to run the model, but it gave up silently.")
+        raise RetvecLiteError(
+            lines[-1] if lines else f"{runtime} stopped with exit code {done.returncode} and no message."
+        )
 
 
 def worker_main(arguments: Sequence[str]) -> int:
-    """What the process does; on failure the last line on standard error is one sentence."""
+    """Run jobs in the worker process. After an error, the last line of standard error is its message."""
     runtime, *files = arguments
     try:
         name, interpreter_class = import_runtime(runtime)
@@ -172,10 +323,11 @@ def worker_main(arguments: Sequence[str]) -> int:
                 rows = data["rows"]
             try:
                 interpreter = interpreter_class(model_path=model, num_threads=1)
+                # Needed before the call of a signature as well; see `Engine`.
+                interpreter.allocate_tensors()
                 outputs = _signature_answers(interpreter, signature, rows) if signature else _answers(interpreter, rows)
             except (ValueError, RuntimeError) as error:
-                sentence = " ".join(str(error).split())
-                raise RetvecLiteError(f"Expected {name} to run the model, received: {sentence}") from error
+                raise RetvecLiteError(f"{name} cannot run the model: {_one_line(error)}") from error
             np.savez(target, **outputs)
     except RetvecLiteError as error:
         print(error, file=sys.stderr)
@@ -184,9 +336,8 @@ def worker_main(arguments: Sequence[str]) -> int:
 
 
 def _answers(interpreter: Any, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
-    interpreter.allocate_tensors()
     place = interpreter.get_input_details()[0]["index"]
-    # By name: runtimes order the outputs differently.
+    # By name, because runtimes order the outputs differently.
     outputs = {detail["name"]: detail["index"] for detail in interpreter.get_output_details()}
     answers: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in outputs}
     for row in rows:
@@ -198,12 +349,11 @@ def _answers(interpreter: Any, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDA
 
 
 def _signature_answers(interpreter: Any, name: str, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
-    # As `retvec_lite/engine.py` does: only so are all graphs given to XNNPACK.
-    interpreter.allocate_tensors()
     runner = interpreter.get_signature_runner(name)
     answers = [runner(codepoints=row[None]) for row in rows]
     return {key: np.stack([answer[key][0] for answer in answers]) for key in answers[0]}
 
 
-if __name__ == "__main__":
-    sys.exit(worker_main(sys.argv[1:]))
+def _one_line(error: Exception) -> str:
+    """Return the message of a runtime, which may span several lines, as one."""
+    return " ".join(str(error).split())

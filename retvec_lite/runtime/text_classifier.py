@@ -1,4 +1,4 @@
-"""One interpreter of an exported file, and the choice of the signature that answers a text."""
+"""`TextClassifier`: classify texts with an exported `.tflite`. Needs NumPy and a LiteRT runtime only."""
 
 import contextlib
 import functools
@@ -8,171 +8,68 @@ import queue
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple, overload
+from typing import Final, NamedTuple, cast, overload
 
 import numpy as np
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.artifact import (
-    CLASSIFY,
-    EMBED,
-    Artifact,
-    Signature,
-    classify_signatures,
-    describe_oldest_runtime,
-    read_artifact,
-)
-from retvec_lite.runtime.interpreters import import_runtime
-
-
-class Engine:
-    """Runs one text at a time, in one thread at a time."""
-
-    def __init__(self, interpreter_class: Any, artifact: Artifact, num_threads: int, runtime: str) -> None:
-        """Prepare every signature.
-
-        Args:
-            interpreter_class: of the runtime.
-            artifact: the file.
-            num_threads: threads of one call.
-            runtime: the distribution, for messages.
-
-        Raises:
-            RetvecLiteError: when the runtime cannot run the file, or its graphs are not what the metadata lists.
-        """
-        try:
-            interpreter = interpreter_class(model_content=artifact.model, num_threads=num_threads)
-            # It is this call that hands the graphs, all of them, to XNNPACK: without it, tflite-runtime 2.14 runs signatures
-            # at half the speed. Runners it must come before: it refuses to work while somebody holds its insides.
-            interpreter.allocate_tensors()
-            signatures = (*classify_signatures(artifact.signatures), *_embedding(artifact.signatures))
-            known = interpreter.get_signature_list()
-            missing = [signature.name for signature in signatures if signature.name not in known]
-            if missing:
-                raise RetvecLiteError(
-                    f"Expected {artifact.path} to have the signatures {', '.join(missing)}, received {', '.join(known)}."
-                )
-            runners = {signature.name: interpreter.get_signature_runner(signature.name) for signature in signatures}
-        except (ValueError, RuntimeError) as error:
-            raise RetvecLiteError(
-                f"Expected {runtime} to run {artifact.path}, which is made for "
-                f"{describe_oldest_runtime(artifact.metadata)}, received: {' '.join(str(error).split())}"
-            ) from error
-        for signature in signatures:
-            _check_interface(artifact, signature, runners[signature.name])
-        *short, _ = classify_signatures(artifact.signatures)
-        self._short = [(signature.max_chars, signature.max_words, runners[signature.name]) for signature in short]
-        self._full = runners[CLASSIFY]
-        self._embed = runners.get(EMBED)
-        self._max_chars = artifact.config.max_chars
-
-    def probabilities(self, text: str) -> Floats:
-        """Probabilities float32 [classes], by the smallest signature that the text fits into."""
-        for max_chars, max_words, run in self._short:
-            # As many blanks as slots are, but for double ones, more words than slots: not worth a try, and a longer one is right, too.
-            if len(text) <= max_chars and text.count(" ") < max_words:
-                answers = run(codepoints=points(text, max_chars))
-                if answers["slots"][0] <= max_words:
-                    break
-        else:
-            answers = self._full(codepoints=points(text, self._max_chars))
-        found: Floats = answers["probabilities"][0]
-        return found
-
-    def embedding(self, text: str) -> Floats:
-        """The text's embedding float32 [dimension]; only for a file with the signature `embed`."""
-        found: Floats = self._answers(text)["text"][0]
-        return found
-
-    def words(self, text: str) -> tuple[Ints, Floats]:
-        """The slots int32 [max_words, word_length] and their embeddings float32 [max_words, dimension], as `embedding`."""
-        answers = self._answers(text)
-        return answers["words"][0], answers["embeddings"][0]
-
-    def _answers(self, text: str) -> dict[str, Any]:
-        assert self._embed is not None
-        answers: dict[str, Any] = self._embed(codepoints=points(text, self._max_chars))
-        return answers
-
-
-def points(text: str, max_chars: int) -> Ints:
-    """`ord` of each character, cut or zero-padded to int32 [1, max_chars]."""
-    found = np.zeros((1, max_chars), np.int32)
-    codes = np.frombuffer(text[:max_chars].encode("utf-32-le", "surrogatepass"), "<i4")
-    found[0, : codes.size] = codes
-    return found
-
-
-def _embedding(signatures: Sequence[Signature]) -> list[Signature]:
-    return [signature for signature in signatures if signature.kind == EMBED]
-
-
-def _check_interface(artifact: Artifact, signature: Signature, runner: Any) -> None:
-    """Make sure that a signature takes and gives what the metadata says; raises RetvecLiteError when it does not."""
-    words, length = signature.max_words, artifact.config.word_length
-    expected: dict[str, tuple[tuple[int, ...], str]] = {"codepoints": ((1, signature.max_chars), "int32")}
-    if signature.kind == CLASSIFY:
-        expected["probabilities"] = ((1, len(artifact.labels)), "float32")
-        if signature.name != CLASSIFY:
-            expected["slots"] = ((1,), "int32")
-    else:
-        dimension = signature.dimension or 0
-        expected |= {
-            "words": ((1, words, length), "int32"),
-            "embeddings": ((1, words, dimension), "float32"),
-            "text": ((1, dimension), "float32"),
-        }
-    received = {
-        name: (tuple(tensor["shape"].tolist()), np.dtype(tensor["dtype"]).name)
-        for details in (runner.get_input_details(), runner.get_output_details())
-        for name, tensor in details.items()
-    }
-    if received != expected:
-        raise RetvecLiteError(
-            f"Expected {artifact.path} to have the interface {expected} as its {signature.name!r}, received {received}."
-        )
-
+from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
+from retvec_lite.runtime.interpreters import Engine, codepoint_rows, import_runtime
 
 _CHUNK: Final = 64
-"""Texts that one interpreter answers at a stretch: milliseconds, so that nobody waits long, and handing over costs nothing."""
+"""Texts that an interpreter runs between two hand-overs: a few milliseconds of work."""
 
 _AHEAD: Final = 2
-"""Chunks for each interpreter that are under way: one is worked on, one is ready."""
+"""Chunks per interpreter in progress: one being run, one ready."""
 
 _Ask = Callable[[Engine, str], Floats]
 
 
 class Prediction(NamedTuple):
-    """One label and its probability."""
+    """A label and its probability.
+
+    Example:
+        >>> from retvec_lite import Prediction
+        >>> label, probability = Prediction("alarm", 0.98)
+        >>> label
+        'alarm'
+    """
 
     label: str
     probability: float
 
 
 class TextClassifier:
-    """A classifier that is ready to run. Make one with `TextClassifier.load`.
+    """Classifies texts with an exported file. Create one with `TextClassifier.load`.
 
-    Safe to share between threads: calls wait for each other where they have to. Many texts at once are spread over `workers`
-    interpreters, each in a thread of its own; the answers are those of one after the other, in the same order.
+    Threads may share one: calls wait for a free interpreter. Many texts at once are spread over `workers` interpreters,
+    each in its own thread; the answers and their order are the same as with one.
 
     Attributes:
-        labels: the classes, in the order of `probabilities`' columns.
-        config: the contract the file was exported under.
+        labels: the classes, in the order of the columns of `probabilities`.
+        config: the contract of the export.
         metadata: what the file says about itself (`retvec_lite.json`).
         runtime: the distribution that runs it, `ai-edge-litert` or `tflite-runtime`.
-        workers: interpreters for many texts; they are made when they are first needed.
+        workers: interpreters for many texts, created on first use.
+
+    Example:
+        >>> from retvec_lite import TextClassifier
+        >>> classifier = TextClassifier.load("classifier-int8.tflite")
+        >>> label, probability = classifier.predict("wkae me up at half past six")[0]
+        >>> label in classifier.labels
+        True
     """
 
     def __init__(
         self, artifact: Artifact, num_threads: int = 1, runtime: str | None = None, workers: int | None = None
     ) -> None:
-        """Prefer `load`; this takes an artifact that is already read. Raises RetvecLiteError like `load`."""
+        """Start a runtime for an artifact that is already read. Prefer `load`, which describes arguments and errors."""
         for name, value in (("num_threads", num_threads), ("workers", 1 if workers is None else workers)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise RetvecLiteError(f"Expected {name} to be a positive integer, received {value!r}.")
+                raise RetvecLiteError(f"{name} must be a positive integer, not {value!r}.")
         self.labels = artifact.labels
         self.config = artifact.config
         self.metadata = artifact.metadata
@@ -197,92 +94,133 @@ class TextClassifier:
 
         Args:
             path: the file.
-            num_threads: threads of one call; one is fastest for short texts.
-            runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that this process has already loaded,
-                else the first of the two that is installed. Never both in one process: they break each other.
-            workers: how many texts are answered at a time where there are many; by default the cores that this process may
-                use, divided by `num_threads`.
+            num_threads: threads per call; 1 is fastest for short texts.
+            runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that this process has already loaded, else
+                the first one installed. Two runtimes in one process break each other.
+            workers: texts to run at the same time when there are many; by default the cores of this process divided by
+                `num_threads`.
 
         Raises:
-            RetvecLiteError: for a file that `read_artifact` refuses, a missing runtime, one that cannot run the file,
-                or a second runtime in one process.
+            RetvecLiteError: for a file that is missing, damaged or not from retvec-lite, and for a runtime that is missing,
+                cannot run the file, or is the second one in this process.
+
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite", workers=2)
+            >>> classifier.config.word_length
+            16
         """
         return cls(read_artifact(path), num_threads, runtime, workers)
 
     def codepoints(self, text: str) -> Ints:
-        """The full model's input for a text: `ord` of each character, cut or zero-padded to int32 [1, max_chars].
+        """Return the input of the full model for a text: its code points, cut or zero-padded, int32 `[1, max_chars]`.
 
-        Nothing is cleaned here, unpaired surrogates included: all of the preprocessing is inside the graph.
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> classifier.codepoints("hi")[0, :3].tolist()
+            [104, 105, 0]
         """
-        return points(text, self.config.max_chars)
+        return codepoint_rows([text], self.config.max_chars)
 
-    def probabilities(self, texts: str | Sequence[str]) -> Floats:
-        """Probabilities float32 [texts, classes], columns in the order of `labels`; a single string counts as one text.
+    def probabilities(self, texts: str | Iterable[str]) -> Floats:
+        """Return the probabilities, float32 `[texts, classes]`, with columns in the order of `labels`.
+
+        Args:
+            texts: one string, or a list, tuple, NumPy array or pandas Series of strings.
 
         Raises:
-            RetvecLiteError: for something else than strings.
-        """
-        texts = [texts] if isinstance(texts, str) else texts
-        return self._table(Engine.probabilities, texts, len(self.labels))
+            RetvecLiteError: for anything but strings.
 
-    # A string is a sequence of strings too: the first overload is the one that a type checker takes for it.
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> table = classifier.probabilities(["wkae me up", "play some jazz"])
+            >>> table.shape == (2, len(classifier.labels))
+            True
+        """
+        return self._table(Engine.probabilities, as_texts(texts), len(self.labels))
+
+    # A string is a sequence of strings too; a type checker takes the first overload for it.
     @overload
     def predict(self, texts: str, top: int | None = None) -> list[Prediction]: ...  # type: ignore[overload-overlap]
     @overload
-    def predict(self, texts: Sequence[str], top: int | None = None) -> list[list[Prediction]]: ...
-    def predict(self, texts: str | Sequence[str], top: int | None = None) -> list[Prediction] | list[list[Prediction]]:
-        """The labels of one text or of many, the most probable first.
+    def predict(self, texts: Iterable[str], top: int | None = None) -> list[list[Prediction]]: ...
+    def predict(self, texts: str | Iterable[str], top: int | None = None) -> list[Prediction] | list[list[Prediction]]:
+        """Return the labels of one text or of many, most probable first.
 
         Args:
-            texts: one string, which gives one list, or a sequence of strings, which gives one list for each.
-            top: how many labels to keep of each text; all of them by default.
+            texts: one string, or a list, tuple, NumPy array or pandas Series of strings.
+            top: labels to return per text; all by default.
+
+        Returns:
+            A list of predictions for one string; otherwise one such list per text.
 
         Raises:
-            RetvecLiteError: for something else than strings, or a `top` below 1.
+            RetvecLiteError: for anything but strings, or a `top` below 1.
+
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> len(classifier.predict("wkae me up at half past six", top=3))
+            3
+            >>> len(classifier.predict(["wkae me up", "play some jazz"]))
+            2
         """
-        rows = list(self.predict_many([texts] if isinstance(texts, str) else texts, top))
+        rows = list(self.predict_many(as_texts(texts), top))
         return rows[0] if isinstance(texts, str) else rows
 
     def predict_many(self, texts: Iterable[str], top: int | None = None) -> Iterator[list[Prediction]]:
-        """The labels of any number of texts, one list after the other, in the order of the texts.
+        """Yield the labels of any number of texts, in order: one list per text, as from `predict`.
 
-        Texts are taken and answers given as they come, so that neither need fit into memory; some hundred texts are under way
-        at a time. Arguments and errors are those of `predict`; what can be wrong with `top` is found at once.
+        Texts are read and answers yielded continuously, so neither needs to fit into memory. A few hundred texts are in
+        progress at a time.
+
+        Raises:
+            RetvecLiteError: at once for a bad `top` or a single string; when it is reached for a text that is not a string.
+
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> lines = (f"wake me at {hour} o'clock" for hour in range(1, 13))
+            >>> [len(predictions) for predictions in classifier.predict_many(lines, top=1)] == [1] * 12
+            True
         """
         if top is not None and top < 1:
-            raise RetvecLiteError(f"Expected top to be at least 1, received {top!r}.")
+            raise RetvecLiteError(f"top must be at least 1, not {top!r}.")
         if isinstance(texts, str):
-            raise RetvecLiteError(f"Expected texts one after the other, received the one string {texts[:40]!r}.")
+            raise RetvecLiteError(
+                f"predict_many takes many texts, not the string {texts[:40]!r}. Use predict for one text."
+            )
         return (
             sorted(map(Prediction, self.labels, row), key=operator.itemgetter(1), reverse=True)[:top]
-            for rows in self._stream(Engine.probabilities, texts)
+            for rows in self._stream(Engine.probabilities, _one_column(texts))
             for row in rows.tolist()
         )
 
-    def embed(self, texts: str | Sequence[str]) -> Floats:
-        """Text embeddings float32 [texts, dimension], for search and deduplication: products are cosines.
+    def embed(self, texts: str | Iterable[str]) -> Floats:
+        """Return text embeddings, float32 `[texts, dimension]`, for search and deduplication. Dot products are cosines.
 
-        Each is the mean of the embeddings of the text's words, of length 1; zeros for a text without words. Words are known
-        by their spelling: near are texts of nearly the same words, mistyped or not, and not texts of the same meaning.
+        A text embedding is the mean of its word embeddings, scaled to length 1; zeros for a text without words. Word
+        embeddings reflect spelling: texts are similar when they share words, mistyped or not, not when they share meaning.
 
         Args:
-            texts: a single string counts as one text.
+            texts: one string, or a list, tuple, NumPy array or pandas Series of strings.
 
         Raises:
-            RetvecLiteError: for a file exported without `--embed`, or something else than strings.
+            RetvecLiteError: for anything but strings, or a file exported without `--embed`.
         """
         dimension = self._embed_dimension()
-        texts = [texts] if isinstance(texts, str) else texts
-        return self._table(Engine.embedding, texts, dimension)
+        return self._table(Engine.embedding, as_texts(texts), dimension)
 
     def embed_words(self, text: str) -> tuple[list[str], Floats]:
-        """The words of a text as the model cuts them, and the embedding of each, float32 [words, dimension].
+        """Return the words of a text as the model cuts them, and their embeddings, float32 `[words, dimension]`.
 
         Raises:
-            RetvecLiteError: for a file exported without `--embed`, or something else than a string.
+            RetvecLiteError: for anything but a string, or a file exported without `--embed`.
         """
         self._embed_dimension()
-        _require_string(text, 0)
+        _require_strings([text])
         with self._engine() as engine:
             words, embeddings = engine.words(text)
         used = int(np.count_nonzero(words[:, 0]))
@@ -292,12 +230,10 @@ class TextClassifier:
         for signature in self._signatures:
             if signature.kind == EMBED and signature.dimension is not None:
                 return signature.dimension
-        raise RetvecLiteError(
-            "Expected a model with the signature 'embed', received one without it: export it with `--embed`."
-        )
+        raise RetvecLiteError("This model has no signature 'embed'. Export it again with --embed.")
 
     def _table(self, ask: _Ask, texts: Sequence[str], width: int) -> Floats:
-        """The answers to all texts, float32 [texts, width]."""
+        """Return the answers to all texts, float32 `[texts, width]`."""
         table = np.empty((len(texts), width), np.float32)
         row = 0
         for rows in self._stream(ask, texts):
@@ -305,10 +241,10 @@ class TextClassifier:
             row += len(rows)
         return table
 
-    def _stream(self, ask: _Ask, texts: Iterable[str]) -> Iterator[Floats]:
-        """The answers to chunk after chunk, float32 [texts, width] each, in order."""
+    def _stream(self, ask: _Ask, texts: Iterable[object]) -> Iterator[Floats]:
+        """Yield the answers to one chunk of texts after the other, in order, float32 `[texts, width]` each."""
         chunks = _chunks(texts)
-        # One chunk is no work for two, and starting threads takes longer than most first answers.
+        # A single chunk needs one interpreter only, and starting threads takes longer than most first answers.
         ahead = list(islice(chunks, 2))
         if self.workers == 1 or len(ahead) < 2:
             for chunk in chain(ahead, chunks):
@@ -333,16 +269,15 @@ class TextClassifier:
                 for future in waiting:
                     future.cancel()
 
-    def _answer(self, ask: _Ask, start: int, texts: Sequence[str]) -> Floats:
-        """The answers to one chunk, whose first text has the number `start`."""
-        for index, text in enumerate(texts, start):
-            _require_string(text, index)
+    def _answer(self, ask: _Ask, start: int, texts: Sequence[object]) -> Floats:
+        """Return the answers to one chunk, whose first text has the index `start`."""
+        strings = _require_strings(texts, start)
         with self._engine() as engine:
-            return np.stack([ask(engine, text) for text in texts])
+            return np.stack([ask(engine, text) for text in strings])
 
     @contextlib.contextmanager
     def _engine(self) -> Iterator[Engine]:
-        """An interpreter that nobody else uses meanwhile."""
+        """Borrow an interpreter that no other thread uses meanwhile."""
         engine = self._idle.get()
         try:
             yield engine
@@ -350,21 +285,51 @@ class TextClassifier:
             self._idle.put(engine)
 
 
-def _chunks(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """All texts in order, some at a time, with the number of the first."""
+def as_texts(texts: object) -> list[str]:
+    """Return texts as a list of strings; a single string becomes a list of one.
+
+    Args:
+        texts: a string, or an iterable of strings such as a list, a tuple, a NumPy array (dtype object or str) or a pandas
+            Series, whatever its index.
+
+    Raises:
+        RetvecLiteError: for anything else, naming the type and the index of the first item that is not a string.
+    """
+    return [texts] if isinstance(texts, str) else _require_strings(list(_one_column(texts)))
+
+
+def _one_column(texts: object) -> Iterable[object]:
+    """Refuse what is iterable but does not yield one text after the other, in order."""
+    # Iterating over a DataFrame yields its column names, over bytes integers, over a mapping its keys.
+    odd = isinstance(texts, bytes | bytearray | Mapping | set | frozenset) or getattr(texts, "ndim", 1) != 1
+    if odd or not isinstance(texts, Iterable):
+        raise RetvecLiteError(
+            f"Texts must be a string or a sequence of strings, not {type(texts).__name__}. "
+            "Pass a list, an array or one column of a table."
+        )
+    return texts
+
+
+def _require_strings(texts: Sequence[object], start: int = 0) -> list[str]:
+    """Return the texts if all are strings; raises RetvecLiteError with an index counted from `start`."""
+    for index, text in enumerate(texts, start):
+        if not isinstance(text, str):
+            raise RetvecLiteError(
+                f"Texts must be strings, but the one at index {index} is of type {type(text).__name__}."
+            )
+    return cast(list[str], texts)
+
+
+def _chunks(texts: Iterable[object]) -> Iterator[tuple[int, list[object]]]:
+    """Yield all texts in order, `_CHUNK` at a time, with the index of the first."""
     rest, start = iter(texts), 0
     while chunk := list(islice(rest, _CHUNK)):
         yield start, chunk
         start += len(chunk)
 
 
-def _require_string(text: object, index: int) -> None:
-    if not isinstance(text, str):
-        raise RetvecLiteError(f"Expected texts as strings, received {type(text).__name__} at index {index}.")
-
-
 def _cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

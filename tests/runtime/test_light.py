@@ -1,6 +1,9 @@
 """What users import needs NumPy alone: proven in processes of their own."""
 
-from light import loaded_after
+import pytest
+from light import loaded_after, run_python
+
+import retvec_lite
 
 MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.text_classifier", ".data.typos", ".data.dataset", ".data.scores", ".data.texts", ".files", ".__main__")  # fmt: skip
 
@@ -24,3 +27,21 @@ assert abs(probabilities(words(codepoints("a b", 8), config), PoolHead(), weight
 
 def test_the_list_of_heavy_packages_can_be_seen_at_all() -> None:
     assert loaded_after("import rich") == ["rich"]
+
+
+def test_importing_the_package_imports_nothing() -> None:
+    done = run_python("import sys, retvec_lite; print('numpy' in sys.modules, retvec_lite.__version__)")
+    assert done.stdout == f"False {retvec_lite.__version__}\n", done.stderr
+
+
+def test_classifying_imports_numpy_and_one_runtime_alone(tiny_model: str) -> None:
+    loaded = loaded_after(f"import retvec_lite; retvec_lite.TextClassifier.load({tiny_model!r}).predict('a')")
+    assert loaded in (["ai_edge_litert"], ["tflite_runtime"])
+
+
+def test_the_public_names_are_there() -> None:
+    assert set(retvec_lite.__all__) <= set(dir(retvec_lite))
+    for name in retvec_lite.__all__:
+        assert getattr(retvec_lite, name) is not None
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        _ = retvec_lite.nothing_like_it

@@ -1,10 +1,6 @@
 import dataclasses
-import importlib.util
 import json
 import math
-import os
-import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -20,14 +16,11 @@ from retvec_lite.converters.parity.checks import Check, Difference, age, bounded
 from retvec_lite.converters.parity.oracle import Oracle, _rounded
 from retvec_lite.converters.parity.tflite import Examiner
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime import interpreters
 from retvec_lite.runtime.artifact import Artifact
-from retvec_lite.runtime.interpreters import RUNTIMES, Job, run_models
+from retvec_lite.runtime.interpreters import Job
 
-TINY = (Path(__file__).parents[2] / "data" / "tiny.tflite").read_bytes()
 Outputs = dict[str, np.ndarray]
 
 
@@ -246,46 +239,3 @@ def test_a_tensor_of_another_shape_is_a_refusal(
 
     with pytest.raises(AssertionError, match=f"Expected the tensor '{tensor}' to be"):
         examine(examiner, monkeypatch, spoil)
-
-
-@pytest.fixture(params=RUNTIMES)
-def runtime(request: pytest.FixtureRequest) -> str:
-    if importlib.util.find_spec(RUNTIMES[request.param]) is None:
-        pytest.skip(f"{request.param} is not installed")
-    return str(request.param)
-
-
-def test_a_runtime_runs_in_its_own_process(runtime: str) -> None:
-    was_loaded = RUNTIMES[runtime] in sys.modules
-    rows = np.zeros((3, 32), np.int32)
-    rows[1, :3] = [ord("1"), ord("2"), ord("3")]
-    first, second = run_models(runtime, [Job(TINY, rows), Job(TINY, rows[::-1])])
-    (name,) = first
-    assert first[name].shape == (3, 3)
-    np.testing.assert_array_equal(first[name], second[name][::-1])
-    assert first[name][1].argmax() == 0
-    assert (RUNTIMES[runtime] in sys.modules) == was_loaded
-
-
-def test_a_model_that_a_runtime_refuses_is_one_sentence(runtime: str) -> None:
-    with pytest.raises(RetvecLiteError, match=f"Expected {runtime} to run the model, received: .+"):
-        list(run_models(runtime, [Job(b"\0\0\0\0TFL3 but nothing else", np.zeros((1, 32), np.int32))]))
-
-
-def test_an_unknown_runtime_is_one_sentence() -> None:
-    with pytest.raises(RetvecLiteError, match="Expected a runtime out of"):
-        list(run_models("tflite", [Job(TINY, np.zeros((1, 32), np.int32))]))
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no signals that kill")
-def test_a_crash_is_one_sentence() -> None:
-    with pytest.raises(RetvecLiteError, match=f"crashed with signal {int(signal.SIGKILL)}"):
-        interpreters._run_worker([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], "a runtime")
-
-
-def test_silence_and_hanging_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RetvecLiteError, match="gave up silently"):
-        interpreters._run_worker([sys.executable, "-c", "raise SystemExit(3)"], "a runtime")
-    monkeypatch.setattr(interpreters, "_TIMEOUT", 0.2)
-    with pytest.raises(RetvecLiteError, match="Expected a runtime to answer within"):
-        interpreters._run_worker([sys.executable, "-c", "import time; time.sleep(30)"], "a runtime")

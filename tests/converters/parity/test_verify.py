@@ -257,9 +257,9 @@ def change_the_bits(dist: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (flip_a_weight_byte, "was changed since"),
-        (truncate, "cut short"),
-        (empty, "received a file of another kind"),
+        (flip_a_weight_byte, "was changed after its export"),
+        (truncate, "is truncated"),
+        (empty, "is not a .tflite model"),
         (name_wrong_tensor, "Expected the tensor 'bits' to be int32"),
         (name_missing_tensor, "Expected a tensor named 'nowhere'"),
         (name_no_tensors, "Expected the metadata to name the tensors words, bits, embedding"),
