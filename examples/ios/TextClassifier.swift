@@ -1,11 +1,11 @@
 import CoreML
 
-/// A text classifier made by `retvec-lite export --format coreml`: raw text in, label and probabilities out.
+/// Classifies texts with a model from `retvec-lite export --format coreml`: raw text in, label and probabilities out.
 final class TextClassifier {
     private let model: MLModel
     private let shape: [NSNumber]
 
-    /// `name`: the package's name in the app, without `.mlpackage`; Xcode compiles it to `.mlmodelc`.
+    /// - Parameter name: the package in the app, without `.mlpackage`; Xcode compiles it to `.mlmodelc`.
     init(name: String = "classifier-int8", in bundle: Bundle = .main, computeUnits: MLComputeUnits = .all) throws {
         guard let url = bundle.url(forResource: name, withExtension: "mlmodelc") else {
             throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: "\(name).mlmodelc"])
@@ -19,7 +19,7 @@ final class TextClassifier {
         shape = input.shape
     }
 
-    /// The most likely label, and the probability of each. All preprocessing is `unicodeScalars`: the model does the rest.
+    /// Returns the most probable label and the probability of every label. The model does all preprocessing.
     func classify(_ text: String) throws -> (label: String, probabilities: [String: Double]) {
         let codepoints = try MLMultiArray(shape: shape, dataType: .int32)
         let length = codepoints.count
@@ -30,7 +30,7 @@ final class TextClassifier {
         }
         let output = try model.prediction(from: MLDictionaryFeatureProvider(dictionary: ["codepoints": codepoints]))
         let label = output.featureValue(for: "label")?.stringValue ?? ""
-        let shares = output.featureValue(for: "probabilities")?.dictionaryValue as? [String: NSNumber] ?? [:]
-        return (label, shares.mapValues(\.doubleValue))
+        let probabilities = output.featureValue(for: "probabilities")?.dictionaryValue as? [String: NSNumber] ?? [:]
+        return (label, probabilities.mapValues(\.doubleValue))
     }
 }

@@ -21,9 +21,9 @@ def missing_tool() -> str | None:
 
 
 @pytest.mark.slow
-def test_every_source_compiles_and_every_jvm_test_passes(tmp_path: Path) -> None:
+def test_every_source_compiles_and_the_jvm_tests_pass(tmp_path: Path) -> None:
     if problem := missing_tool():
-        pytest.skip(f"The tests of the Android app need Java 17 and Maven: {problem}")
+        pytest.skip(f"The Android tests need Java 17 and Maven: {problem}")
     command = ["mvn", "--batch-mode", "--quiet", "test", f"-Dtarget.directory={tmp_path}"]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
@@ -34,7 +34,7 @@ def test_every_source_compiles_and_every_jvm_test_passes(tmp_path: Path) -> None
     assert sum(int(suite.get("skipped", 0)) for suite in suites) == 0
 
 
-def test_the_class_to_copy_is_short_and_the_model_small() -> None:
+def test_text_classifier_is_short_and_the_model_small() -> None:
     assert (
         len((PROJECT / "app/src/main/kotlin/org/retveclite/TextClassifier.kt").read_text("utf-8").splitlines()) <= 150
     )
