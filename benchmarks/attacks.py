@@ -1,8 +1,8 @@
-"""Black-box attacks that change characters until a classifier errs: TextBugger, DeepWordBug, and that of Pruthi et al.
+"""Black-box attacks that change characters until a classifier errs: TextBugger, DeepWordBug, and Pruthi et al.
 
-Written from the papers' descriptions; where a paper leaves a choice open or needs what is not to be had offline, the docstring
-says what is done instead. An attack sees probabilities and nothing else, and every text it asks about is counted.
-All are untargeted: they succeed as soon as the most probable label is another one. The same seed gives the same attack.
+Written from the papers. Where a paper leaves a choice open or needs something that is not available offline, the docstring
+says what is done instead. An attack sees only probabilities, and every query is counted. All are untargeted: they succeed
+as soon as another label is the most probable. The same seed gives the same attack.
 """
 
 import random
@@ -32,7 +32,7 @@ LOOKALIKES: Final = {
     "t": "7",
     "z": "2",
 }
-"""Letter -> a visually similar ASCII character, for TextBugger's Sub-C ("o" -> "0", "l" -> "1", "a" -> "@" in the paper)."""
+"""Letter -> a similar-looking ASCII character, for TextBugger's Sub-C ("o" -> "0", "l" -> "1", "a" -> "@")."""
 
 _STOPWORDS_TEXT: Final = (
     "a about after all also am an and any are as at be because been before being but by can could did do does for from had "
@@ -41,17 +41,17 @@ _STOPWORDS_TEXT: Final = (
     "too under up very was we were what when where which while who whom why will with would you your"
 )
 STOPWORDS: Final = frozenset(_STOPWORDS_TEXT.split())
-"""Words without meaning of their own, which Pruthi et al. and TextBugger leave alone."""
+"""Function words, which Pruthi et al. and TextBugger leave alone."""
 
 
 class Found(NamedTuple):
-    """What an attack on one text led to.
+    """The result of an attack on one text.
 
     Attributes:
-        text: the changed text of the last step; it is misclassified when `success`.
+        text: the changed text of the last step; misclassified if `success`.
         success: whether the label changed.
-        queries: texts that the classifier was asked about, the original one not counted.
-        changed: words that differ from the original's.
+        queries: number of texts classified, without the original one.
+        changed: number of changed words.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Found(NamedTuple):
 
 
 class Victim:
-    """A classifier of which an attack sees the probabilities; counts what it is asked.
+    """A classifier that shows an attack its probabilities and counts the queries.
 
     Args:
         probabilities: texts -> float `[texts, classes]`.
@@ -72,7 +72,7 @@ class Victim:
         self.queries = 0
 
     def ask(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Probabilities float64 `[texts, classes]`; every text counts as a query."""
+        """Return probabilities, float64 `[texts, classes]`; every text counts as a query."""
         self.queries += len(texts)
         return np.asarray(self._probabilities(texts), np.float64)
 
@@ -98,7 +98,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack by name: `run(victim, text, label, draw)` with the column of the right label and its random numbers."""
+    """A named attack: `run(victim, text, label, draw)`, with the column of the true label and random numbers."""
 
     name: str
     paper: str
@@ -108,11 +108,11 @@ class Attack:
 def deep_word_bug(victim: Victim, text: str, label: int, draw: random.Random, most_edits: int = 30) -> Found:
     """DeepWordBug (Gao et al. 2018, arXiv:1801.04354).
 
-    Words are ranked by the combined score of the paper's section III: temporal head score F(x1..xi) - F(x1..xi-1) plus
-    temporal tail score F(xi..xn) - F(xi+1..xn), F being the right label's probability. From the top, each word is changed
-    in place: two neighbouring letters swapped, one substituted, deleted or inserted, at random places. The paper measures
-    each transformer by itself; here the one of the four after which the right label is least probable is kept, the
-    stronger variant that later toolkits use. The edit distance is at most 30, the paper's largest (a swap counts 2).
+    Words are ranked by the combined score of section III: temporal head score F(x1..xi) - F(x1..xi-1) plus temporal tail
+    score F(xi..xn) - F(xi+1..xn), where F is the probability of the true label. From the top, each word is changed: two
+    neighbouring letters swapped, or one substituted, deleted or inserted, at random places. The paper measures each of the
+    four alone; here the one that lowers the true label's probability most is kept, as in later toolkits (a stronger
+    attack). The edit distance is at most 30, the paper's largest (a swap counts 2).
     """
     words = Words(text)
     count = len(words.words)
@@ -120,7 +120,7 @@ def deep_word_bug(victim: Victim, text: str, label: int, draw: random.Random, mo
         return Found(text, False, victim.queries, 0)
     heads = victim.ask([words.join(only=range(end)) for end in range(count + 1)])[:, label]
     tails = victim.ask([words.join(only=range(start, count)) for start in range(1, count + 1)])[:, label]
-    tails = np.concatenate([heads[-1:], tails])  # the whole text was asked about already
+    tails = np.concatenate([heads[-1:], tails])  # the whole text was a query already
     scores = np.diff(heads) + (tails[:-1] - tails[1:])
 
     replaced: dict[int, str] = {}
@@ -141,7 +141,7 @@ def deep_word_bug(victim: Victim, text: str, label: int, draw: random.Random, mo
 
 
 def _four_transformers(word: str, draw: random.Random) -> Iterator[tuple[str, int]]:
-    """DeepWordBug's changes of a word with their edit distance; none that would leave nothing or change nothing."""
+    """Yield DeepWordBug's changes of a word with their edit distance, without empty or unchanged words."""
     at = int(draw.random() * len(word))
     if len(word) > 1:
         left = int(draw.random() * (len(word) - 1))
@@ -156,12 +156,12 @@ def _four_transformers(word: str, draw: random.Random) -> Iterator[tuple[str, in
 def text_bugger(victim: Victim, text: str, label: int, draw: random.Random, most_changed: float = 0.2) -> Found:
     """TextBugger in the black-box setting (Li et al., NDSS 2019, arXiv:1812.05271), its four character-level bugs.
 
-    Algorithm 3 of the paper: sentences that by themselves have the right label are ordered by its probability; within one,
-    words are ordered by how much that probability falls when they are left out; each is replaced by its best bug, until the
-    label changes. Bugs: a space inserted (words of fewer than 6 letters, not at the ends), an inner character deleted, two inner
-    ones swapped, one replaced by a visually similar or neighbouring key. Left out is Sub-W, which replaces words by
-    neighbours among word vectors: it is no character-level attack. The paper stops below a similarity of 0.8 as measured by
-    the Universal Sentence Encoder, which is not to be had offline: here at most a fifth of the characters are edited.
+    Algorithm 3 of the paper: sentences that have the true label by themselves are ordered by its probability. Within a
+    sentence, words are ordered by how much that probability falls without them. Each is replaced by its best bug until the
+    label changes. Bugs: insert a space (words of fewer than 6 letters, not at the ends), delete an inner character, swap
+    two inner ones, replace one by a similar-looking character or a neighbouring key. Sub-W is left out: it replaces
+    words by neighbours among word vectors and is no character-level attack. The paper stops below a similarity of 0.8
+    by the Universal Sentence Encoder, which is not available offline: here at most a fifth of the characters are edited.
     """
     words = Words(text)
     if not words.words:
@@ -191,22 +191,22 @@ def text_bugger(victim: Victim, text: str, label: int, draw: random.Random, most
 
 
 def _important_sentences(victim: Victim, words: Words, label: int) -> list[list[int]]:
-    """Places of the words of each sentence that has the right label by itself, the most confident first."""
+    """Return the word places of each sentence that has the true label by itself, most confident first."""
     sentences: list[list[int]] = [[]]
     for place, word in enumerate(words.words):
         sentences[-1].append(place)
         if word[-1] in ".!?" and place + 1 < len(words.words):
             sentences.append([])
     if len(sentences) == 1:
-        return sentences  # nothing to choose from, so nothing to ask
+        return sentences  # nothing to choose, so no query
     found = victim.ask([" ".join(words.words[place] for place in sentence) for sentence in sentences])
     order = np.argsort(-found[:, label], kind="stable").tolist()
-    # When no sentence alone has the label, all of them together do: none can be left out.
+    # If no sentence has the label alone, all of them together do: keep all.
     return [sentences[at] for at in order if found[at].argmax() == label] or [sentences[at] for at in order]
 
 
 def _bugs(word: str, draw: random.Random) -> Iterator[tuple[str, int]]:
-    """TextBugger's character-level bugs of a word with their edit distance."""
+    """Yield TextBugger's character-level bugs of a word with their edit distance."""
     if len(word) < 2:
         return
     if len(word) < 6:
@@ -230,10 +230,10 @@ def _bugs(word: str, draw: random.Random) -> Iterator[tuple[str, int]]:
 def pruthi(victim: Victim, text: str, label: int, draw: random.Random, most_words: int = 1) -> Found:
     """The attack of "Combating Adversarial Misspellings" (Pruthi et al., ACL 2019, arXiv:1905.11268).
 
-    Of words of four letters or more that are no stop words, inner characters are swapped with their neighbour, dropped,
-    replaced by a neighbouring key, or a letter is added before them; first and last character stay. Every such change of
-    every word is tried, and the one after which the right label is least probable is kept (the worst case of one change;
-    greedily for more). An added letter is one random one for each place, as not all 26 are to be tried.
+    In words of four letters or more that are no stop words, an inner character is swapped with its neighbour, dropped,
+    replaced by a neighbouring key, or a letter is added before it; first and last character stay. Every such change of
+    every word is tried, and the one that lowers the true label's probability most is kept (greedily for more than one).
+    For an added letter, one random letter for each place is tried instead of all 26.
     """
     words = Words(text)
     replaced: dict[int, str] = {}
@@ -255,7 +255,7 @@ def pruthi(victim: Victim, text: str, label: int, draw: random.Random, most_word
 
 
 def _inner_changes(word: str, draw: random.Random) -> Iterator[str]:
-    """Every swap, drop and neighbouring key, and one added letter a place, that leave first and last character alone."""
+    """Yield every swap, drop, neighbouring key, and one added letter for each place, inside the word."""
     for at in range(1, len(word) - 1):
         if at + 1 < len(word) - 1 and word[at] != word[at + 1]:
             yield _swapped(word, at)
@@ -270,7 +270,7 @@ def _swapped(word: str, at: int) -> str:
 
 
 def neighbour_keys(letter: str) -> str:
-    """The keys left and right of a letter in its row, and those above and below it, its case kept; none for other characters."""
+    """Return the keys left, right, above and below a letter, in its case; an empty string for other characters."""
     small = letter.lower()
     for number, row in enumerate(_KEYS):
         at = row.find(small) if len(small) == 1 else -1
@@ -294,15 +294,15 @@ ATTACKS: Final = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """An attack on many texts.
+    """The result of an attack on many texts.
 
     Attributes:
-        texts: how many were tried.
-        original_accuracy: share of them that was classified rightly before.
+        texts: number of texts.
+        original_accuracy: share that was classified correctly before.
         accuracy_under_attack: share that still is afterwards.
-        success_rate: share of the rightly classified ones that was misclassified afterwards.
-        mean_queries: texts asked about, per attacked text.
-        mean_changed: share of the words changed, over successful attacks; 0 without any.
+        success_rate: share of the correctly classified texts whose label changed.
+        mean_queries: mean number of queries for an attacked text.
+        mean_changed: mean share of changed words in successful attacks; 0 without any.
     """
 
     texts: int
@@ -319,17 +319,17 @@ def attack_many(
     texts: Sequence[str],
     labels: Sequence[int],
     seed: int,
-    tell: Callable[[int, int], None] = lambda done, total: None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Outcome:
-    """Attack every text that is classified rightly; one that is not counts against the original accuracy alone.
+    """Attack every correctly classified text. The others only lower the original accuracy.
 
     Args:
         attack: one of `ATTACKS`.
         probabilities: the classifier.
-        texts: one or more.
-        labels: the column of the right label of each.
-        seed: each text gets random numbers of its own from it, whatever happened to the others.
-        tell: receives (done, of how many).
+        texts: one or more texts.
+        labels: the column of each text's true label.
+        seed: gives each text its own random numbers, independent of the other texts.
+        report: receives (done, total).
     """
     right = np.asarray(probabilities(texts)).argmax(axis=1) == np.asarray(labels)
     queries, changed = [], []
@@ -342,7 +342,7 @@ def attack_many(
             if found.success:
                 successes += 1
                 changed.append(found.changed / max(1, len(text.split())))
-        tell(number + 1, len(texts))
+        report(number + 1, len(texts))
     attacked = int(right.sum())
     return Outcome(
         len(texts),

@@ -1,17 +1,17 @@
-"""How many words a second one core mistypes: `python benchmarks/augmentation.py [--quick]`.
+"""How many words one core mistypes in a second: `python benchmarks/augmentation.py [--quick]`.
 
-Batches as pre-training makes them, with all 22 kinds of typos alike and with the shares that pre-training draws; processor time, so that
-other work on the machine does not count. Copying the same rows stands beside them as the ratio that carries over to other machines.
+Batches as pre-training makes them, with all 22 kinds of typos equally often and with pre-training's own shares. Processor
+time, so that other work on the machine does not count. Copying the same rows is measured too: the ratio carries over to
+other machines.
 """
 
-import argparse
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
-from common import RESULTS, markdown_table, write_results
+from common import command_parser, markdown_table, result_path, write_results
 
 from retvec_lite.pretraining.augment import augment
 from retvec_lite.pretraining.batches import CHUNK, KIND_WEIGHTS
@@ -22,7 +22,7 @@ LANGUAGES: Final = ("en", "de", "ru", "ar", "hi", "ko", "zh")
 
 
 def words_a_second(work: Callable[[], object], rows: int, repeats: int) -> int:
-    """Rows by processor seconds, the median of some repeats after one that is not counted."""
+    """Return rows per processor second: the median of the repeats, after a warm-up."""
     work()
     seconds = []
     for _ in range(repeats):
@@ -32,11 +32,9 @@ def words_a_second(work: Callable[[], object], rows: int, repeats: int) -> int:
     return round(rows / statistics.median(seconds))
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="5 repeats, not 30")
-    args = parser.parse_args(None if arguments is None else list(arguments))
+    args = command_parser(__doc__, quick="5 repeats instead of 30").parse_args(arguments)
     rng = np.random.default_rng(0)
     listed = np.concatenate([wordfreq_words(language)[0] for language in LANGUAGES])
     rows = listed[rng.integers(0, len(listed), CHUNK * PretrainSettings().batch_size)]
@@ -48,7 +46,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         ),
         "copying the rows": words_a_second(lambda: [rows.copy() for _ in range(100)], 100 * len(rows), repeats),
     }
-    path = RESULTS / ("augmentation_quick" if args.quick else "augmentation")
+    path = result_path("augmentation", quick=args.quick)
     table = [[name, f"{speed:,}"] for name, speed in measured.items()]
     write_results(
         path,

@@ -1,18 +1,15 @@
-"""The vectorizers that RETVec is compared with: texts -> rows of a table, and the bytes that a device needs for that.
+"""The vectorizers that RETVec is compared with: texts -> rows of a table, and the bytes a device needs for that.
 
-Their packages are no part of the project's lock; they go on top of it in an environment of their own:
+Their packages are not in the project's lock. Install them on top of it in a separate environment:
 
     python3.11 -m venv .venv-bench
     .venv-bench/bin/pip install -r requirements.lock
     .venv-bench/bin/pip install -r benchmarks/requirements-baselines.txt
     .venv-bench/bin/pip install --no-deps --no-build-isolation -e .
 
-TensorFlow has to be beside them, because the same heads are trained by the same code on every vectorizer. One environment
-more keeps the product's lock what users get, and costs no second way of training or measuring, as workers in other
-environments would.
-
-Row 0 of every table is the empty slot. The paper's vectorizers are vocabularies for whole texts (RETVec, NeurIPS 2023,
-section 4); what they ship beside the network is counted here to the byte.
+They share the environment with TensorFlow, because the same code trains the same heads on every vectorizer. Row 0 of
+every table is the empty slot. The paper's vectorizers are vocabularies (RETVec, NeurIPS 2023, section 4); the files they
+need beside the network are counted to the byte.
 """
 
 import importlib
@@ -36,12 +33,12 @@ _PUNCTUATION: Final = re.compile(r"[^\w\s]+")
 
 @dataclass(frozen=True)
 class TableSize:
-    """How large a vectorizer's table may be.
+    """The size of a vectorizer's table.
 
     Attributes:
-        rows: tokens; for fastText vectors words and n-gram buckets, half of them each.
-        dimension: numbers per token.
-        lean: leave out what costs bytes and is not needed: the normalization table of SentencePiece, 240 kB.
+        rows: most tokens; for fastText vectors half words, half n-gram buckets.
+        dimension: numbers for each token.
+        lean: leave out SentencePiece's normalization table (240 kB).
     """
 
     rows: int
@@ -50,35 +47,35 @@ class TableSize:
 
 
 FREE: Final = TableSize(20_000, 256, lean=False)
-"""A usual table: accuracy first."""
+"""A table of the usual size."""
 SMALL: Final = TableSize(3_000, 128, lean=True)
-"""The largest that leaves a head's file below 1 MB as int8."""
+"""The largest table with which a head's int8 file stays below 1 MB."""
 
 
 class Vectorizer(Protocol):
-    """Texts as rows of numbers into a table that is trained with the head."""
+    """Maps texts to rows of a table that is trained with the head."""
 
     @property
     def rows(self) -> int:
-        """Rows of the table, the empty slot among them."""
+        """The number of rows of the table, with the empty slot."""
         ...
 
     def tokens(self, texts: Sequence[str]) -> list[Ids]:
-        """The rows of each text's tokens, in order; never 0."""
+        """Return the rows of each text's tokens, in order; never 0."""
         ...
 
     def vocabulary(self) -> bytes:
-        """The file that a device needs to do the same."""
+        """Return the file that a device needs to do the same."""
         ...
 
 
 def words_of(text: str) -> list[str]:
-    """Lower-case words without punctuation: what vectorizers of whole words usually see."""
+    """Return lower-case words without punctuation, the usual input of word vectorizers."""
     return _PUNCTUATION.sub(" ", text.lower()).split()
 
 
 class Whitespace:
-    """One row for each of the most frequent words, row 1 for all others."""
+    """One row for each of the most frequent words, and row 1 for all others."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = tuple(words)
@@ -86,14 +83,14 @@ class Whitespace:
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: TableSize) -> "Whitespace":
-        """The most frequent words of the texts; of equally frequent ones the first in the alphabet."""
+        """Learn the most frequent words of the texts; alphabetical order breaks ties."""
         counts = Counter(word for text in texts for word in words_of(text))
         ordered = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(ordered[: size.rows - 2])
 
     @classmethod
     def read(cls, data: bytes) -> "Whitespace":
-        """What `vocabulary` wrote."""
+        """Read what `vocabulary` returned."""
         return cls(data.decode().splitlines())
 
     @property
@@ -106,15 +103,15 @@ class Whitespace:
         return [[self._row.get(word, 1) for word in words_of(text)] for text in texts]
 
     def vocabulary(self) -> bytes:
-        """One word a line."""
+        """Return one word a line."""
         return "".join(f"{word}\n" for word in self._words).encode()
 
 
 def coverage(texts: Iterable[str], characters: int) -> float:
-    """Which share of all characters of the texts the most frequent ones are: 1.0 when there are no others.
+    """Return the share of all characters that the most frequent `characters` cover, 0..1.
 
-    SentencePiece gives each character that it must cover a piece of its own and refuses when these alone are more than it may
-    have: 52 languages in 3,000 pieces, at the usual coverage of .9995.
+    SentencePiece needs one piece for each covered character and fails if these exceed its vocabulary, as 52 languages do
+    with 3,000 pieces at the usual coverage of .9995.
     """
     counts = Counter("".join(texts))
     return sum(count for _, count in counts.most_common(characters)) / max(counts.total(), 1)
@@ -129,7 +126,7 @@ class SentencePiece:
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: TableSize) -> "SentencePiece":
-        """Learn the pieces; fewer than asked for where the texts do not hold as many."""
+        """Learn the pieces; fewer than `size.rows` if the texts do not contain enough."""
         texts = list(texts)
         model = io.BytesIO()
         require("sentencepiece").SentencePieceTrainer.train(
@@ -138,7 +135,7 @@ class SentencePiece:
             vocab_size=size.rows - 1,
             hard_vocab_limit=False,
             normalization_rule_name="identity" if size.lean else "nmt_nfkc",
-            # The package takes shares from .98 on.
+            # The package accepts shares from .98.
             character_coverage=min(0.9995, max(0.98, coverage(texts, size.rows // 2))),
             num_threads=1,
             minloglevel=2,
@@ -147,7 +144,7 @@ class SentencePiece:
 
     @classmethod
     def read(cls, data: bytes) -> "SentencePiece":
-        """What `vocabulary` wrote."""
+        """Read what `vocabulary` returned."""
         return cls(data)
 
     @property
@@ -160,7 +157,7 @@ class SentencePiece:
         return [[piece + 1 for piece in pieces] for pieces in self._processor.encode(list(texts))]
 
     def vocabulary(self) -> bytes:
-        """The package's own model file."""
+        """Return the package's own model file."""
         return self._model
 
 
@@ -173,7 +170,7 @@ class Bpe:
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: TableSize) -> "Bpe":
-        """Learn the merges; there are no unknown tokens, because bytes are always there."""
+        """Learn the merges. There are no unknown tokens, since every text is made of bytes."""
         package = require("tokenizers")
         tokenizer = package.Tokenizer(package.models.BPE())
         tokenizer.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=True)
@@ -187,7 +184,7 @@ class Bpe:
 
     @classmethod
     def read(cls, data: bytes) -> "Bpe":
-        """What `vocabulary` wrote."""
+        """Read what `vocabulary` returned."""
         return cls(data.decode())
 
     @property
@@ -200,15 +197,15 @@ class Bpe:
         return [[token + 1 for token in found.ids] for found in self._tokenizer.encode_batch(list(texts))]
 
     def vocabulary(self) -> bytes:
-        """The package's own JSON: tokens and merges."""
+        """Return the package's own JSON: tokens and merges."""
         return self._description.encode()
 
 
 class FastTextVectors:
     """Skip-gram vectors of words and their character n-grams (Bojanowski et al. 2017, arXiv:1607.04606).
 
-    The table keeps the rows of the words seen and of the n-gram buckets, in 8 bits with a scale for each; the vector of
-    any word is the mean of its rows. It is not trained further: the head gets the vectors.
+    The table has rows for known words and n-gram buckets, in 8 bits with a scale for each row. The vector of a word is the
+    mean of its rows. The table stays frozen: the head gets the vectors.
     """
 
     def __init__(self, model: Any) -> None:
@@ -217,7 +214,7 @@ class FastTextVectors:
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: TableSize, epochs: int = 5) -> "FastTextVectors":
-        """Train the vectors on the texts, one thread, so that the same texts give the same vectors."""
+        """Train the vectors on the texts, with one thread, so that the result is reproducible."""
         package = require("fasttext")
         texts = list(texts)
         counts = Counter(word for text in texts for word in words_of(text))
@@ -230,7 +227,7 @@ class FastTextVectors:
                 str(file),
                 model="skipgram",
                 dim=size.dimension,
-                # fastText chooses words by their count alone: the lowest count that keeps at most `limit` of them.
+                # fastText selects words by count only: take the lowest count that keeps at most `limit` words.
                 minCount=frequent[limit] + 1 if len(frequent) > limit else 1,
                 bucket=limit,
                 epoch=epochs,
@@ -241,16 +238,16 @@ class FastTextVectors:
 
     @classmethod
     def load(cls, path: Path) -> "FastTextVectors":
-        """What `save` wrote."""
+        """Load what `save` wrote."""
         return cls(require("fasttext").load_model(str(path)))
 
     def save(self, path: Path) -> None:
-        """Keep the model for later runs (not what a device would get)."""
+        """Save the model for later runs. This is not the file of a device."""
         self._model.save_model(str(path))
 
     @property
     def dimension(self) -> int:
-        """Numbers per word."""
+        """Numbers for each word."""
         return int(self._table.shape[1])
 
     @property
@@ -259,12 +256,12 @@ class FastTextVectors:
         return int(self._table.size)
 
     def vector(self, word: str) -> Table:
-        """float32 `[dimension]` of one word, out of the rounded table."""
+        """Return the vector of one word from the rounded table, float32 `[dimension]`."""
         _, rows = self._model.get_subwords(word)
         return self._table[rows].mean(axis=0) if len(rows) else np.zeros(self.dimension, np.float32)
 
     def device_bytes(self) -> int:
-        """Words, one a line, and the rounded table with a float32 scale for each row."""
+        """Return the size of the words, one a line, and of the 8-bit table with a float32 scale for each row."""
         words = sum(len(word.encode()) + 1 for word in self._model.get_words())
         return words + self._integers.size + 4 * len(self._integers)
 
@@ -277,14 +274,14 @@ VECTORIZERS: Final[Mapping[str, type[Whitespace] | type[SentencePiece] | type[Bp
 
 
 def eight_bit_rows(table: Table) -> tuple[Table, npt.NDArray[np.int8]]:
-    """A table rounded to -127..127 of a scale for each row, as floats and as the integers that a file stores."""
+    """Round each row of a table to -127..127 steps; return it as floats and as the integers of a file."""
     scales = row_scales(table)
     integers = np.rint(table / scales).astype(np.int8)
     return integers.astype(np.float32) * scales, integers
 
 
 def row_scales(table: Table) -> Table:
-    """float32 `[rows, 1]`: the step of each row's grid; a row of zeros has one, too."""
+    """Return the step of each row's grid, float32 `[rows, 1]`, positive even for a row of zeros."""
     largest = np.abs(table).max(axis=1, keepdims=True).astype(np.float32)
     scales: Table = np.maximum(largest / np.float32(127), np.float32(2.0**-20))
     return scales
@@ -294,12 +291,12 @@ def require(package: str) -> Any:
     """Import a baseline's package.
 
     Raises:
-        SystemExit: with how to install it.
+        SystemExit: it is not installed.
     """
     try:
         return importlib.import_module(package)
     except ModuleNotFoundError as error:
         raise SystemExit(
-            f"Expected the package {package} for this baseline, but it is not installed: "
-            "see the head of benchmarks/baselines.py, or choose other systems with --only."
+            f"The package {package} is not installed. Install it as described in benchmarks/baselines.py, "
+            "or choose other systems with --only."
         ) from error

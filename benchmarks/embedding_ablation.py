@@ -1,23 +1,22 @@
-"""What in pre-training is worth what: short runs that differ in one thing, judged by the classifiers they carry.
+"""What each part of pre-training is worth: short runs that differ in one thing, judged by classifiers on them.
 
     python benchmarks/embedding_ablation.py [--data DIR] [--steps N] [--only NAME] [--quick]
 
-Each variant is pre-trained for the same number of steps; then `pool` heads are trained on the frozen embedding, as it would be
-exported, and judged on rows set aside from training (never on a test split): Banking77, AG News (a part of its rows) and one
-classifier for twelve languages of MASSIVE.
+Each variant is pre-trained for the same number of steps. Then `pool` heads are trained on the frozen embedding, as it
+would be exported, and judged on rows set aside from training, never on a test split: Banking77, AG News (a part of its
+rows) and one classifier for twelve languages of MASSIVE.
 """
 
-import argparse
 import csv
 import dataclasses
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from common import DATA, RESULTS, markdown_table, read_results, write_results
+from common import command_parser, markdown_table, read_results, result_path, write_results
 from rich.console import Console
 
 from retvec_lite.contract import EncoderConfig
@@ -28,8 +27,8 @@ from retvec_lite.pretraining.model import NetworkSettings
 from retvec_lite.pretraining.pretrain import PretrainSettings, pretrain
 from retvec_lite.pretraining.retrieval import retrieval_task
 from retvec_lite.pretraining.words import WordList, load_wordfreq, wordfreq_words
-from retvec_lite.training.fit import fit
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.examples import prepare
+from retvec_lite.training.fit import FitSettings, fit
 
 RATES: Final = (0.0, 0.2, 0.5)
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
@@ -70,7 +69,7 @@ VARIANTS: Final = {
 
 
 def tasks_of(data: Path, quick: bool) -> dict[str, tuple[Dataset, EncoderConfig, FitSettings]]:
-    """The three classification tasks: rows, contract parameters, settings."""
+    """Return the three classification tasks: rows, contract parameters, settings."""
     banking = read_dataset(data / "banking77" / "train.csv")
     tasks = {"Banking77": (banking, EncoderConfig(max_chars=256, max_words=32), FitSettings(epochs=4 if quick else 12))}
     if quick:
@@ -84,7 +83,7 @@ def tasks_of(data: Path, quick: bool) -> dict[str, tuple[Dataset, EncoderConfig,
 
 
 def _massive(path: Path) -> Dataset:
-    """The same number of rows of each locale."""
+    """Read the same number of rows of each locale."""
     texts: list[str] = []
     labels: list[str] = []
     taken = dict.fromkeys(LOCALES, 0)
@@ -100,16 +99,14 @@ def _massive(path: Path) -> Dataset:
 
 
 def accuracy(embedding: Embedding, dataset: Dataset, config: EncoderConfig, settings: FitSettings) -> dict[str, float]:
-    """Validation accuracy by share of mistyped words."""
+    """Return validation accuracy by share of mistyped words."""
     training, validation = split(dataset, 0.2, 0)
-    labels = training.classes
     config = dataclasses.replace(config, word_length=embedding.word_length)
-    result = fit(
-        training, validation, labels, config, PoolHead(), embedding.weights, fine_tune=False, settings=settings
-    )
-    truth = np.array([labels.index(label) for label in validation.labels])
+    typos = {name: getattr(settings, name) for name in ("copies", "typo_rate", "seed")}
+    data = prepare(training, validation, config=config, **typos)
+    result = fit(data, PoolHead(), embedding.weights, fine_tune=False, settings=settings)
     return {
-        f"{rate:g}": round(float((logits.argmax(1) == truth).mean()), 4)
+        f"{rate:g}": round(float((logits.argmax(1) == data.held_out.truth).mean()), 4)
         for rate, logits in result.validation_logits.items()
     }
 
@@ -117,7 +114,7 @@ def accuracy(embedding: Embedding, dataset: Dataset, config: EncoderConfig, sett
 def measure_variant(
     name: str, steps: int, words: WordList, tasks: dict[str, tuple[Dataset, EncoderConfig, FitSettings]]
 ) -> dict[str, Any]:
-    """Pre-train one variant and judge it."""
+    """Pre-train one variant and return a row of its results."""
     settings = dataclasses.replace(VARIANTS[name], steps=steps)
     length = settings.network.word_length
     retrieval = [retrieval_task(language, wordfreq_words(language, length)[0], seed=0) for language in LANGUAGES]
@@ -141,15 +138,13 @@ def measure_variant(
     return row
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Measure the chosen variants and write the table of all that have been measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--only", choices=tuple(VARIANTS), action="append", help="a variant (default: all)")
-    parser.add_argument("--quick", action="store_true", help="300 steps, Banking77 alone, two variants")
-    args = parser.parse_args(None if arguments is None else list(arguments))
-    path = RESULTS / ("embedding_ablation_quick" if args.quick else "embedding_ablation")
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the chosen variants; write the table of everything measured so far."""
+    parser = command_parser(__doc__, quick="300 steps, Banking77 only, two variants", data=True)
+    parser.add_argument("--steps", type=int, default=1000, help="steps of pre-training (default: 1,000)")
+    parser.add_argument("--only", choices=tuple(VARIANTS), action="append", help="a variant; repeatable (default: all)")
+    args = parser.parse_args(arguments)
+    path = result_path("embedding_ablation", quick=args.quick)
     steps = 300 if args.quick else args.steps
     chosen = args.only or (list(VARIANTS)[:2] if args.quick else list(VARIANTS))
     tasks = tasks_of(args.data, args.quick)
@@ -158,7 +153,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     for name in sorted(chosen, key=lambda variant: VARIANTS[variant].network.word_length):
         length = VARIANTS[name].network.word_length
         if length not in words:
-            words = {length: load_wordfreq(length)}  # one at a time: a list takes 0.7 GB
+            words = {length: load_wordfreq(length)}  # only one at a time: a list takes 0.7 GB
         known[name] = measure_variant(name, steps, words[length], tasks)
         rows = [known[variant] for variant in VARIANTS if variant in known]
         header = ["variant", "right word found", *(f"{task} 0 / 20 / 50 %" for task in tasks)]

@@ -1,39 +1,36 @@
-"""Classifiers on frozen embeddings: the same `pool` head, data and training on each, so that only the embedding differs.
+"""Classifiers on frozen embeddings: the same `pool` head, data and training, so that only the embedding differs.
 
     python benchmarks/embedding_classifiers.py FILE [FILE ...] [--data DIR] [--only NAME] [--quick]
 
-A FILE is an embedding (`retvec-lite pretrain`, or `retvec-lite import-embedding` for the released RETVec v1 weights), or `default`.
-Accuracy of the exported int8 file on the official test splits, with 0 / 20 / 50 / 100 % of the words mistyped, and of the
-float32 file on clean texts.
+A FILE is an embedding (from `retvec-lite pretrain`, or from `retvec-lite import-embedding` for the released RETVec v1
+weights), or `default`. Measures the accuracy of the exported int8 file on the official test splits, with 0 / 20 / 50 / 100 %
+of the words mistyped, and of the float32 file on clean texts.
 """
 
-import argparse
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from classification import RATES, TASKS, Task, measure
-from common import DATA, RESULTS, markdown_table, read_results, write_results
+from common import command_parser, markdown_table, read_results, result_path, write_results
 
 HEAD: Final = ("--head", "pool")
 
 
 def frozen(task: Task) -> Task:
-    """The same data with the `pool` head on the frozen embedding."""
+    """Return the task with the `pool` head on the frozen embedding."""
     validation = task.arguments[-2:] if "--validation" in task.arguments else ()
     return task._replace(arguments=(*HEAD, *validation))
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Measure the chosen data sets and write the table of all that have been measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--only", choices=tuple(TASKS), action="append", help="a data set (default: all)")
-    parser.add_argument("--quick", action="store_true", help="SMS alone, 4 epochs")
-    args = parser.parse_args(None if arguments is None else list(arguments))
-    path = RESULTS / ("embedding_classifiers_quick" if args.quick else "embedding_classifiers")
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the chosen data sets; write the table of everything measured so far."""
+    parser = command_parser(__doc__, quick="SMS spam only, 4 epochs", data=True)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="an embedding, or `default`")
+    parser.add_argument("--only", choices=tuple(TASKS), action="append", help="a data set; repeatable (default: all)")
+    args = parser.parse_args(arguments)
+    path = result_path("embedding_classifiers", quick=args.quick)
     extra = ("--epochs", "4") if args.quick else ()
     known = {(row["data"], row["embedding"]): row for row in read_results(path)}
     for name in args.only or (["SMS spam"] if args.quick else TASKS):

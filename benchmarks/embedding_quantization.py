@@ -1,20 +1,19 @@
-"""Which grid should the embedding be trained on? Short 4-bit (and 3, 2 bit) trainings that begin with the same float weights.
+"""Which grid should the embedding be trained on? Short trainings at 4, 3 and 2 bits from the same float weights.
 
     python benchmarks/embedding_quantization.py FLOAT_EMBEDDING [--steps N] [--only NAME] [--quick]
 
-FLOAT_EMBEDDING is what `retvec-lite pretrain --export-at STEP` wrote before 4-bit training began. Every row trains the same
-number of steps more, on the same batches with the same learning rate; "rounded only" rows do not train.
+FLOAT_EMBEDDING is what `retvec-lite pretrain --export-at STEP` wrote before 4-bit training began. Every row continues for
+the same number of steps, on the same batches with the same learning rate; "rounded only" rows do not train.
 """
 
-import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from common import RESULTS, markdown_table, read_results, write_results
+from common import command_parser, markdown_table, read_results, result_path, write_results
 from rich.console import Console
 
 from retvec_lite.contract import Floats, Ints
@@ -26,7 +25,7 @@ from retvec_lite.pretraining.retrieval import RetrievalTask, wordfreq_tasks
 from retvec_lite.pretraining.words import WordList, load_wordfreq
 
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
-RATE: Final = 1e-3  # about that of the shipped run when its 4-bit part began
+RATE: Final = 1e-3  # about the learning rate of the shipped run when its 4-bit part began
 
 ROUNDED: Final[Mapping[str, int]] = {"8 bits, rounded only": 127, "4 bits, rounded only": 7}
 TRAINED: Final[Mapping[str, NetworkSettings | None]] = {
@@ -44,14 +43,14 @@ ALL: Final = ("float, as given", *ROUNDED, *TRAINED)
 
 
 def embedder(embedding: Embedding) -> Callable[[Ints], Floats]:
-    """A fast function from words to their embeddings."""
+    """Return a fast function from words to their embeddings."""
     model = build_model(Schedule(1, 0, 1e-3, 1e-3, muon=False), 0, NetworkSettings(learned_clipping=False))
     model.load(embedding)
     return model.embed_words
 
 
 def rounded(embedding: Embedding, levels: int) -> Embedding:
-    """The embedding with its kernels rounded to a grid, without training."""
+    """Return the embedding with its kernels rounded to a grid, without training."""
     weights = {
         name: snap(value, levels) if name.endswith("kernel") else value for name, value in embedding.weights.items()
     }
@@ -59,7 +58,7 @@ def rounded(embedding: Embedding, levels: int) -> Embedding:
 
 
 def trained(embedding: Embedding, network: NetworkSettings | None, steps: int, words: WordList) -> Embedding:
-    """The embedding after more steps on a grid, or as floats."""
+    """Return the embedding after more steps on a grid, or with float weights for None."""
     settings = PretrainSettings(
         steps=steps,
         warmup=min(100, steps // 10),
@@ -76,7 +75,7 @@ def trained(embedding: Embedding, network: NetworkSettings | None, steps: int, w
 
 
 def judge(embedding: Embedding, given: Callable[[Ints], Floats], tasks: Iterable[RetrievalTask]) -> dict[str, float]:
-    """Right word found, and the mean cosine to the embedding that was given."""
+    """Return the share of words found, and the mean cosine to the given embedding."""
     tasks = list(tasks)
     embed = embedder(embedding)
     found = measure(embed, tasks)
@@ -86,15 +85,14 @@ def judge(embedding: Embedding, given: Callable[[Ints], Floats], tasks: Iterable
     return {"found": float(np.mean(list(found.values()))), "cosine": float(cosines.mean())}
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the chosen grids and write the table of all that have been measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser(__doc__, quick="60 steps")
     parser.add_argument("embedding", type=Path)
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--only", choices=ALL, action="append", help="a grid (default: all)")
-    parser.add_argument("--quick", action="store_true", help="60 steps")
-    args = parser.parse_args(None if arguments is None else list(arguments))
-    path = RESULTS / ("embedding_quantization_quick" if args.quick else "embedding_quantization")
+    parser.add_argument("--steps", type=int, default=1000, help="steps of training (default: 1,000)")
+    parser.add_argument("--only", choices=ALL, action="append", help="a grid; repeatable (default: all)")
+    args = parser.parse_args(arguments)
+    path = result_path("embedding_quantization", quick=args.quick)
     steps = 60 if args.quick else args.steps
     embedding = load_embedding(args.embedding)
     tasks = wordfreq_tasks(LANGUAGES, seed=0)

@@ -2,13 +2,12 @@
 
     python benchmarks/encoder_profile.py FILE [--runtime NAME] [--out RESULT]
 
-The runtimes' Python packages give no way to their profilers, so every operator of the encoder is timed alone: in a graph of its
-own, on the values it sees when the whole graph answers a text of 60 words, one thread, all taking turns. The cheapest one's
-time, which is that of a call, is taken off. The sum comes out within a tenth of what the encoder costs in the whole graph,
-where XNNPACK computes neighbouring operators in one go.
+The runtimes' Python packages do not expose their profilers. So every operator of the encoder is timed in a graph of its
+own, on the values it sees when the whole graph answers a text of 60 words, with one thread, all taking turns. The time of
+the cheapest one, which is the cost of a call, is subtracted. The sum is within a tenth of the encoder's cost in the whole
+graph, where XNNPACK computes neighbouring operators together.
 """
 
-import argparse
 import importlib
 import json
 import statistics
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import markdown_table, write_results
+from common import command_parser, markdown_table, write_results
 from latency_measure import text_of
 
 from retvec_lite import contract
@@ -33,7 +32,7 @@ _ROUNDS, _CALLS = 12, 40
 
 
 def profile(model: bytes, codepoints: np.ndarray, runtime: str) -> list[Row]:
-    """A row for each operator in front of `bits`: its kind, shapes and microseconds."""
+    """Return a row for each operator before `bits`: its kind, shapes and microseconds."""
     graph = read_model(model).graphs[0]
     values = _values(model, codepoints, runtime)
     encoder = sorted(graph.before(graph.index("bits")))
@@ -66,7 +65,7 @@ def profile(model: bytes, codepoints: np.ndarray, runtime: str) -> list[Row]:
 
 
 def by_kind(rows: Iterable[Row]) -> list[tuple[str, int, float]]:
-    """Operator, how many, their microseconds together: the dearest first."""
+    """Return (operator, count, total microseconds), the most expensive first."""
     found: dict[str, list[float]] = {}
     for row in rows:
         found.setdefault(row["operator"], []).append(row["microseconds"])
@@ -74,7 +73,7 @@ def by_kind(rows: Iterable[Row]) -> list[tuple[str, int, float]]:
 
 
 def _values(model: bytes, codepoints: np.ndarray, runtime: str) -> dict[int, np.ndarray]:
-    """Every tensor of the graph, by index. Without XNNPACK, which would not show what is inside its part."""
+    """Return every tensor of the graph by index. Runs without XNNPACK, which hides its inner tensors."""
     package = importlib.import_module(f"{RUNTIMES[runtime]}.interpreter")
     interpreter = package.Interpreter(
         model_content=_first_graph(model),
@@ -88,13 +87,13 @@ def _values(model: bytes, codepoints: np.ndarray, runtime: str) -> dict[int, np.
     for detail in interpreter.get_tensor_details():
         try:
             found[detail["index"]] = interpreter.get_tensor(detail["index"]).copy()
-        except ValueError:  # an operator's scratch space, which is no tensor of the file
+        except ValueError:  # scratch space of an operator, not a tensor of the file
             continue
     return found
 
 
 def _first_graph(model: bytes) -> bytes:
-    """The graph of `classify` alone: the indices of its tensors stay, those of others would follow them."""
+    """Return the model with the graph of `classify` only. The indices of its tensors stay."""
     edited = unpack(model)
     edited.subgraphs, edited.signatureDefs = edited.subgraphs[:1], []
     find_tensor(edited.subgraphs[0], "bits")
@@ -102,7 +101,7 @@ def _first_graph(model: bytes) -> bytes:
 
 
 def _only(model: bytes, position: int) -> tuple[bytes, list[int]]:
-    """A model of one operator, and which tensors of the whole one are its inputs."""
+    """Return a model of one operator, and the indices of its inputs in the whole model."""
     parsed = read_model(model)
     tensors = parsed.graphs[0].tensors
     edited = unpack(model)
@@ -115,11 +114,11 @@ def _only(model: bytes, position: int) -> tuple[bytes, list[int]]:
 
 
 def main() -> None:
-    """Measure and print, or write, the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Measure, then print or write the table."""
+    parser = command_parser(__doc__)
     parser.add_argument("file", type=Path, help="an exported .tflite")
     parser.add_argument("--runtime", choices=RUNTIMES, default="ai-edge-litert")
-    parser.add_argument("--out", type=Path, help="where to write RESULT.json and RESULT.md")
+    parser.add_argument("--out", type=Path, metavar="RESULT", help="write RESULT.json and RESULT.md")
     args = parser.parse_args()
     artifact = read_artifact(args.file)
     rows = profile(artifact.model, contract.codepoints(text_of(60), artifact.config.max_chars)[None], args.runtime)

@@ -1,7 +1,7 @@
 """fastText as a whole product: supervised, tuned by itself on the validation texts, quantized below 1 MB.
 
-Joulin et al. 2016 (arXiv:1607.01759, arXiv:1612.03651); the package `fasttext-wheel`. It is given what our own training
-is given: the same texts, mistyped copies among them (or not, for comparison), the same validation texts.
+Joulin et al. 2016 (arXiv:1607.01759, arXiv:1612.03651), in the package `fasttext-wheel`. It gets the same as our own
+training: the same texts, with mistyped copies (or without, for comparison), and the same validation texts.
 """
 
 import re
@@ -16,22 +16,21 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from baselines import require
+from common import SIZE_LIMIT
 
 from retvec_lite.data.typos import mistype_many
 
-LIMIT: Final = 1_000_000
-"""Bytes that the file must stay below."""
 _TRIES: Final = 3
 SUBWORDS: Final = (3, 6)
-"""Shortest and longest n-grams of letters, fastText's own for vectors, wherever typos are trained on: left to itself, tuning may spend its seconds
-on models without any, which are lost once words are mistyped."""
+"""Shortest and longest n-grams of letters (fastText's default for vectors), fixed where training texts have typos. Tuning
+alone may spend its time on models without n-grams, which fail on mistyped words."""
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 _PUNCTUATION: Final = re.compile(r"([.!?,'/()\"])")
 _LABEL: Final = "__label__"
 
 
 def prepared(text: str) -> str:
-    """Lower case, punctuation as words of its own, one line: what fastText's tutorial does to a text."""
+    """Return the text in lower case on one line, punctuation as separate words, as in fastText's tutorial."""
     return " ".join(_PUNCTUATION.sub(r" \1 ", text.lower()).split())
 
 
@@ -42,7 +41,7 @@ class FastTextClassifier:
     Attributes:
         labels: class names in the order of the columns.
         model: the package's model.
-        bytes: of its file, vocabulary included.
+        bytes: size of its file, vocabulary included.
     """
 
     labels: tuple[str, ...]
@@ -50,7 +49,7 @@ class FastTextClassifier:
     bytes: int
 
     def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """float32 `[texts, classes]`; a class that fastText does not name has 0."""
+        """Return probabilities, float32 `[texts, classes]`; 0 for a class that fastText does not list."""
         table = np.zeros((len(texts), len(self.labels)), np.float32)
         if not texts:
             return table
@@ -73,21 +72,20 @@ def train_fasttext(
 ) -> FastTextClassifier:
     """Tune, train, quantize and write `path`.
 
-    How far tuning comes in its seconds depends on the machine: two runs differ, also with one seed. With several copies it does
-    not choose whether to look inside words: see `SUBWORDS`.
+    Tuning stops after some seconds, so two runs differ even with one seed. With several copies the n-grams are fixed to
+    `SUBWORDS`.
 
     Args:
-        copies: the training texts, as often as there are differently mistyped copies.
-        training_labels: of the texts of one copy.
-        validation: texts to tune on; mistyped copies at `VALIDATION_RATES` are judged together when `copies` has any,
-            as our early stopping does.
+        copies: the mistyped copies of the training texts; one copy: the clean texts.
+        training_labels: labels of the texts of one copy.
+        validation: texts to tune on, with several copies mistyped at `VALIDATION_RATES`, as for our early stopping.
         validation_labels: their labels.
-        seconds: that tuning may take.
-        seed: of typos and training.
+        seconds: time for tuning.
+        seed: seed of typos and training.
         path: the .ftz file to write.
 
     Raises:
-        SystemExit: when fastText fails, with its last words.
+        SystemExit: fastText fails; the message has its last line.
     """
     require("fasttext")
     labels = tuple(sorted(set(training_labels)))
@@ -100,7 +98,7 @@ def train_fasttext(
         _write(validation_file, held_out, [number[label] for label in validation_labels])
         path.parent.mkdir(parents=True, exist_ok=True)
         print(f"fastText tunes itself for {seconds} s", file=sys.stderr, flush=True)
-        # In a process of its own: what goes wrong in fastText's tuning thread (fewer than 256 rows to quantize, say) ends it.
+        # In a separate process: an error in fastText's tuning thread (too few rows to quantize, say) kills the process.
         command = [
             sys.executable,
             __file__,
@@ -114,13 +112,13 @@ def train_fasttext(
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-            raise SystemExit(f"Expected fastText to train on {len(copies[0])} texts, received: {last[0]}")
+            raise SystemExit(f"fastText failed to train on {len(copies[0])} texts: {last[0]}")
     return load_fasttext(path, labels)
 
 
 def _tune(training: str, validation: str, seconds: int, seed: int, path: str, *subwords: int) -> None:
-    """Tune, train and quantize until the file is below `LIMIT`: fastText takes words for shorter than they may be."""
-    size = LIMIT
+    """Tune, train and quantize, with smaller sizes until the file is below `SIZE_LIMIT`: fastText underestimates it."""
+    size = SIZE_LIMIT
     fixed = dict(zip(("minn", "maxn"), subwords, strict=False))
     for _ in range(_TRIES):
         model = require("fasttext").train_supervised(
@@ -134,20 +132,20 @@ def _tune(training: str, validation: str, seconds: int, seed: int, path: str, *s
         )
         model.save_model(path)
         used = Path(path).stat().st_size
-        if used < LIMIT:
+        if used < SIZE_LIMIT:
             return
-        size = int(size * 0.98 * LIMIT / used)
+        size = int(size * 0.98 * SIZE_LIMIT / used)
     Path(path).unlink()
-    raise SystemExit(f"a file of {used:,} bytes, {LIMIT:,} or more, even when {size:,} were asked for")
+    raise SystemExit(f"The file has {used:,} bytes instead of less than {SIZE_LIMIT:,}, even with a size of {size:,}.")
 
 
 def load_fasttext(path: Path, labels: Sequence[str]) -> FastTextClassifier:
-    """What `train_fasttext` wrote."""
+    """Load what `train_fasttext` wrote."""
     return FastTextClassifier(tuple(labels), require("fasttext").load_model(str(path)), path.stat().st_size)
 
 
 def _write(path: Path, copies: Sequence[Sequence[str]], labels: Sequence[int]) -> None:
-    """fastText's format, a text a line; texts of which nothing is left are no examples."""
+    """Write fastText's format, one text a line, without empty texts."""
     lines = [
         f"{_LABEL}{label} {text}\n"
         for copy in copies

@@ -1,16 +1,17 @@
-"""A narrower embedding out of a wider one, for the width's place among bytes and time (`pareto.py --embeddings`).
+"""Cut a narrower embedding out of a wider one, to compare widths with `pareto.py --embeddings`.
 
     python benchmarks/narrow_embedding.py OUT [--embedding FILE] [--dimension 128]
 
-It keeps the first outputs of the last layer and nothing else of it, so that each number is exactly the wide one's. An embedding
-pre-trained at that width may be better: `embedding_ablation.py` compares such after few steps.
+Keeps the first outputs of the last layer, so that each number is exactly that of the wide embedding. An embedding
+pre-trained at that width may be better; `embedding_ablation.py` compares such embeddings after few steps.
 """
 
-import argparse
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+
+from common import command_parser
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
@@ -20,13 +21,15 @@ LAST: Final = "embedding/dense_2"
 
 
 def narrowed(embedding: Embedding, dimension: int) -> Embedding:
-    """The embedding with the first `dimension` of its outputs.
+    """Return the embedding with the first `dimension` of its outputs.
 
     Raises:
-        RetvecLiteError: when it has not more than these, or they are none.
+        RetvecLiteError: `dimension` is not smaller than the embedding's, or below 1.
     """
     if not 0 < dimension < embedding.dimension:
-        raise RetvecLiteError(f"Expected a dimension from 1 to {embedding.dimension - 1}, received {dimension}.")
+        raise RetvecLiteError(
+            f"Cannot cut {dimension} of {embedding.dimension} outputs: choose 1 to {embedding.dimension - 1}."
+        )
     kernel, bias = (embedding.weights[f"{LAST}/{part}"] for part in ("kernel", "bias"))
     weights = {f"{LAST}/kernel": kernel[:, :dimension].copy(), f"{LAST}/bias": bias[:dimension].copy()}
     card = {**embedding.card, "narrowed": f"the first {dimension} of {embedding.dimension} outputs of {embedding.name}"}
@@ -35,13 +38,15 @@ def narrowed(embedding: Embedding, dimension: int) -> Embedding:
     )
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Write the narrow embedding."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--embedding", type=Path, metavar="FILE", help="the wide one (default: the one in the package)")
-    parser.add_argument("--dimension", type=int, default=128)
-    args = parser.parse_args(None if arguments is None else list(arguments))
+    parser = command_parser(__doc__)
+    parser.add_argument("out", type=Path, metavar="OUT", help="the file to write")
+    parser.add_argument(
+        "--embedding", type=Path, metavar="FILE", help="the wide embedding (default: the one in the package)"
+    )
+    parser.add_argument("--dimension", type=int, default=128, help="outputs to keep (default: 128)")
+    args = parser.parse_args(arguments)
     try:
         wide = load_embedding(args.embedding) if args.embedding else load_default_embedding()
         atomic_write(args.out, narrowed(wide, args.dimension).to_bytes())

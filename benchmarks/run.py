@@ -1,4 +1,4 @@
-"""Every benchmark, one after another: `python benchmarks/run.py [--quick] [--data DIR] [--v1 FILE]`."""
+"""Run every benchmark, one after another: `python benchmarks/run.py [--quick] [--data DIR] [--v1 FILE]`."""
 
 import argparse
 import subprocess
@@ -11,7 +11,7 @@ SHIPPED: Final = FOLDER.parent / "retvec_lite" / "weights" / "default_embedding.
 
 
 class Script(NamedTuple):
-    """A command: its file, what it cannot do without, and which of the shared options it knows."""
+    """A command: its file, the arguments it needs, and which of the shared options it has."""
 
     name: str
     needed: tuple[str, ...] = ()
@@ -31,17 +31,17 @@ SCRIPTS: Final = (
     Script("pareto.py", v1=True),
     Script("embedding_classifiers.py", ("default",)),
     Script("embedding_ablation.py"),
-    # Its tables are about float weights before 4-bit training; the shipped ones show that it works.
+    # Its tables are about float weights before 4-bit training; here the shipped weights show that it works.
     Script("embedding_quantization.py", (str(SHIPPED),), data=False),
 )
 
 
 def main() -> None:
-    """Run them all; the first that fails stops the run."""
+    """Run all; stop at the first that fails."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="forms of a few minutes")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of data sets (see docs/benchmarks.md)")
-    parser.add_argument("--v1", type=Path, metavar="FILE", help="the released RETVec v1 weights, imported")
+    parser.add_argument("--quick", action="store_true", help="quick forms, a few minutes each")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the data sets")
+    parser.add_argument("--v1", type=Path, metavar="FILE", help="RETVec v1, as `retvec-lite import-embedding` wrote it")
     args = parser.parse_args()
     for script in SCRIPTS:
         command = [sys.executable, str(FOLDER / script.name), *script.needed]

@@ -1,7 +1,7 @@
-"""What spam does to words so that people read them and filters do not: no queries, just disguise.
+"""The disguises of spam: words that people can read and filters cannot. They need no queries.
 
-Each disguise changes a word and leaves it readable; `disguise` applies one to a share of a text's words. They are written
-for this measurement, apart from what pre-training and training mistype with, so that nothing is measured on its own recipe.
+Each disguise changes a word and leaves it readable; `disguise` applies one to a share of a text's words. They share no code
+with the typos of training and pre-training, so that nothing is measured on the data it was trained for.
 """
 
 import random
@@ -55,7 +55,7 @@ _HOMOGLYPHS: Final = {
     "Y": "ΥＹ",
     "Z": "ΖＺ",
 }
-"""Latin letters -> what looks the same: Cyrillic, Greek and Armenian letters that UTS 39 calls confusable, full-width ones."""
+"""Latin letter -> lookalikes: Cyrillic, Greek and Armenian letters that UTS 39 calls confusable, and full-width ones."""
 
 _LEET: Final = {
     "a": "4@",
@@ -78,42 +78,42 @@ Draw = Callable[[], float]
 
 
 def homoglyphs(word: str, draw: Draw) -> str:
-    """Half of the letters that have a double in another alphabet, at least one, replaced by it."""
+    """Replace half of the letters that have a lookalike, at least one."""
     return _replaced(word, _HOMOGLYPHS, 0.5, draw)
 
 
 def leet(word: str, draw: Draw) -> str:
-    """Every letter that has a digit or sign for it replaced: "fr33 m0n3y"."""
+    """Replace every letter that has a lookalike digit or sign: "fr33 m0n3y"."""
     return _replaced(word, _LEET, 1.0, draw)
 
 
 def zero_width(word: str, draw: Draw) -> str:
-    """Zero-width spaces, joiners and soft hyphens between the letters: one in two gaps, at least one."""
+    """Insert zero-width spaces, joiners and soft hyphens into half of the gaps between letters, at least one."""
     return _between(word, _ZERO_WIDTH, 0.5, draw)
 
 
 def bidi_marks(word: str, draw: Draw) -> str:
-    """Invisible direction marks between the letters: one in two gaps, at least one."""
+    """Insert invisible direction marks into half of the gaps between letters, at least one."""
     return _between(word, _BIDI_MARKS, 0.5, draw)
 
 
 def bidi_reversal(word: str, draw: Draw) -> str:
-    """The letters backwards under a right-to-left override, which shows them forwards. Draws nothing."""
+    """Reverse the letters under a right-to-left override, which displays them forwards. Not random."""
     return f"{_RIGHT_TO_LEFT}{word[::-1]}{_END_OF_OVERRIDE}" if len(word) > 1 else word
 
 
 def spaced_out(word: str, draw: Draw) -> str:
-    """A space between all letters: "f r e e". Draws nothing."""
+    """Insert a space between all letters: "f r e e". Not random."""
     return " ".join(word)
 
 
 def dotted(word: str, draw: Draw) -> str:
-    """One sign between all letters: "f.r.e.e", "f-r-e-e"."""
+    """Insert the same sign between all letters: "f.r.e.e", "f-r-e-e"."""
     return _pick(".-_*", draw).join(word)
 
 
 def emoji_inside(word: str, draw: Draw) -> str:
-    """One emoji between two letters of the word."""
+    """Insert one emoji between two letters."""
     if len(word) < 2:
         return word
     at = 1 + int(draw() * (len(word) - 1))
@@ -140,11 +140,11 @@ def disguise(text: str, name: str, rate: float, draw: random.Random) -> str:
     Args:
         text: any text.
         name: one of `NAMES`; the mixed one draws a disguise for each word.
-        rate: the share of the words, 0 to 1; the fraction of a word that is left over is drawn for.
-        draw: only its `random` is used.
+        rate: share of the words, 0 to 1; a fraction of a word is rounded at random.
+        draw: random numbers; only `random()` is used.
 
     Returns:
-        The text; a word that the disguise cannot change (no letter of it has a double) stays as it is.
+        The disguised text. A word that the disguise cannot change stays as it is.
     """
     words = list(_WORD.finditer(text))
     wanted = int(rate * len(words) + draw.random())

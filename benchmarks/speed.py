@@ -1,10 +1,10 @@
-"""What it takes to vectorize MASSIVE: seconds, core-seconds and memory, preparation included, each system in its own process.
+"""What vectorizing MASSIVE costs: seconds, core-seconds and memory, with preparation, each system in its own process.
 
     python benchmarks/speed.py [--v1 V1.safetensors] [--only SYSTEM] [--texts N] [--embedding FILE] [--quick]
 
-After the RETVec paper's table of vectorizing speed (NeurIPS 2023, section 4). Vocabularies are learned (preparation) and
-turn texts into rows of a table; RETVec has nothing to learn: its preparation is loading, and it gives the words' vectors
-themselves. Texts are the training file of MASSIVE, spread evenly over its 52 locales.
+Follows the RETVec paper's table of vectorizing speed (NeurIPS 2023, section 4). Vocabularies are learned first and turn
+texts into rows of a table. RETVec has nothing to learn: its preparation is loading, and it returns the words' vectors. The
+texts are the training file of MASSIVE, spread evenly over its 52 locales.
 """
 
 import argparse
@@ -16,12 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from common import DATA, RESULTS, Row, Rows, markdown_table
+from common import Row, Rows, command_parser, markdown_table, require_data, result_path
 from systems import available
 
 TENSORFLOW: Final = "ours, TensorFlow"
@@ -36,7 +36,7 @@ Vectorize = Callable[[Sequence[str]], Any]
 
 
 def prepare(system: str, texts: Sequence[str], embedding: str, file: Path) -> Vectorize:
-    """Everything before the first text: learning a vocabulary, or loading."""
+    """Do everything that comes before the first text: learn a vocabulary, or load."""
     if system == FILE:
         from retvec_lite import TextClassifier
 
@@ -60,7 +60,7 @@ def _tensorflow(embedding: str) -> Vectorize:
     from retvec_lite.contract import EncoderConfig
     from retvec_lite.model.encoder_graph import encode_words, word_bits
     from retvec_lite.model.network_graph import embed_bits
-    from retvec_lite.training.texts import codepoint_rows
+    from retvec_lite.training.examples import codepoint_rows
     from retvec_lite.training.trainer import choose_embedding
 
     chosen = choose_embedding(embedding)
@@ -72,12 +72,12 @@ def _tensorflow(embedding: str) -> Vectorize:
         input_signature=[tf.TensorSpec([None, CHARS], tf.int32)],
         autograph=False,
     )
-    graph(codepoint_rows(["hello"], CHARS))  # tracing is preparation, too
+    graph(codepoint_rows(["hello"], CHARS))  # tracing is a part of preparation
     return lambda chunk: graph(codepoint_rows(chunk, CHARS)).numpy()
 
 
 def build_file(path: Path, embedding: str) -> None:
-    """An exported file with an untrained `pool` head: time does not depend on its values."""
+    """Export a file with an untrained `pool` head: time does not depend on the weights."""
     from retvec_lite.contract import EncoderConfig
     from retvec_lite.converters.export import convert, package
     from retvec_lite.converters.recipes import find_recipe
@@ -100,7 +100,7 @@ def build_file(path: Path, embedding: str) -> None:
 
 
 def measure(system: str, texts: Sequence[str], embedding: str, file: Path) -> dict[str, float]:
-    """Prepare and vectorize; to be run in a process of its own."""
+    """Prepare and vectorize. Run this in a separate process."""
     before = peak_megabytes()
     wall, core = time.perf_counter(), time.process_time()
     vectorize = prepare(system, texts, embedding, file)
@@ -119,38 +119,35 @@ def measure(system: str, texts: Sequence[str], embedding: str, file: Path) -> di
 
 
 def peak_megabytes() -> float:
-    """Peak resident memory of this process so far."""
+    """Return this process's peak resident memory so far."""
     status = Path("/proc/self/status")
     if status.is_file():
-        # Not getrusage, where a process begins with the peak of the one that started it.
+        # Not getrusage: there, a process inherits the peak of the one that started it.
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def read_texts(data: Path, count: int) -> list[str]:
-    """Texts of MASSIVE's training file, spread evenly; all of them for `count` 0."""
+    """Return texts of MASSIVE's training file, spread evenly; all for `count` 0."""
     path = data / "massive" / "train.csv"
-    if not path.is_file():
-        raise SystemExit(f"Expected the data set at {path}: pass --data DIR (see docs/benchmarks.md).")
+    require_data(path)
     with path.open(encoding="utf-8", newline="") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
     return texts[:: max(1, len(texts) // count)][:count] if count else texts
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Start a process for each system that is not measured yet, and write the table of all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
-    parser.add_argument("--only", choices=SYSTEMS, action="append", help="a system (default: all)")
-    parser.add_argument("--texts", type=int, default=0, metavar="N", help="of MASSIVE (default: all 598,728)")
-    parser.add_argument("--embedding", default="default", metavar="FILE")
-    parser.add_argument("--v1", metavar="FILE", help="the released weights as import-embedding wrote them")
-    parser.add_argument("--quick", action="store_true", help="5,200 texts, without fastText vectors")
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure each missing system in a process of its own; write the table of everything."""
+    parser = command_parser(__doc__, quick="5,200 texts, without fastText vectors", data=True)
+    parser.add_argument("--only", choices=SYSTEMS, action="append", help="a system; repeatable (default: all)")
+    parser.add_argument("--texts", type=int, default=0, metavar="N", help="number of texts (default: all 598,728)")
+    parser.add_argument("--embedding", default="default", metavar="FILE", help="(default: the one in the package)")
+    parser.add_argument("--v1", metavar="FILE", help="RETVec v1, as `retvec-lite import-embedding` wrote it")
     parser.add_argument("--worker", choices=SYSTEMS, help=argparse.SUPPRESS)
     parser.add_argument("--build", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
-    args = parser.parse_args(None if arguments is None else list(arguments))
+    args = parser.parse_args(arguments)
     if args.build:
         build_file(args.file, args.embedding)
         return
@@ -161,8 +158,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
     systems = args.only or [system for system in SYSTEMS if not (args.quick and system == "fastText vectors")]
     chosen = available(systems, args.v1, asked_for=bool(args.only))
     if args.v1 is None and V1_TENSORFLOW in chosen:
-        parser.error(f"{V1_TENSORFLOW} needs --v1 FILE")
-    rows = Rows(RESULTS / ("speed-quick" if args.quick else "speed"), ["system"], table)
+        parser.error(f"{V1_TENSORFLOW} needs --v1 FILE.")
+    rows = Rows(result_path("speed", quick=args.quick), ["system"], table)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "classifier.tflite"
         for system in chosen:
@@ -180,7 +177,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
 
 
 def table(rows: list[Row]) -> str:
-    """One line for each system."""
+    """Return a table with one line for each system."""
     header = [
         "system",
         "preparation",

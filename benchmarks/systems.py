@@ -219,9 +219,9 @@ def _train(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict
 def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
     copies: Sequence[Sequence[str]] = [task.training.texts]
     if system == FASTTEXT:
-        from retvec_lite.training.copies import augmented_copies
+        from retvec_lite.training.examples import augmented_copies
 
-        copies = augmented_copies(task.training.texts, _settings(task, plan))
+        copies = augmented_copies(task.training.texts, **_typos(_settings(task, plan)))
     trained = train_fasttext(
         copies,
         task.training.labels,
@@ -238,24 +238,24 @@ def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) ->
     from retvec_lite.progress import watched
     from retvec_lite.training.trainer import choose_embedding, train
 
-    fine_tune = system == TUNED
-    with watched(True) as report:
+    with watched(True) as progress:
         trained = train(
             task.training,
             task.validation,
             head=head,
             embedding=choose_embedding(_embedding_name(system, plan)),
-            fine_tune=fine_tune,
-            settings=_settings(task, plan, fine_tune=fine_tune),
-            report=report,
+            fine_tune_embedding=system == TUNED,
+            epochs=plan.epochs or None,
+            seed=plan.seed,
+            progress=progress,
         )
-    atomic_write(folder / "classifier.safetensors", trained.classifier.to_bytes())
+    atomic_write(folder / "classifier.safetensors", trained.model.to_bytes())
     file = export_files(folder, [RECIPE])[RECIPE]
     return {
-        "labels": trained.classifier.labels,
+        "labels": trained.model.labels,
         "bytes": file.stat().st_size,
-        "parameters": sum(value.size for value in trained.classifier.weights.values()),
-        "epochs": trained.classifier.training["epochs"],
+        "parameters": sum(value.size for value in trained.model.weights.values()),
+        "epochs": trained.model.training["epochs"],
         "validation": {f"{rate:g}": found.accuracy for rate, found in trained.validation.items()},
     }
 
@@ -264,18 +264,18 @@ def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -
     from table_network import same_label_in_file, train_table
 
     from retvec_lite.progress import watched
-    from retvec_lite.training.copies import augmented_copies
+    from retvec_lite.training.examples import augmented_copies
 
     kind, size = TABLES[system]
     settings = _settings(task, plan)
     if kind == VECTORS:
         # The same texts that the head sees, typos included.
-        texts = [text for copy in augmented_copies(task.training.texts, settings) for text in copy]
+        texts = [text for copy in augmented_copies(task.training.texts, **_typos(settings)) for text in copy]
         vectorizer: Any = FastTextVectors.learn(texts, size)
     else:
         vectorizer = VECTORIZERS[kind].learn(task.training.texts, size)
-    with watched(True) as report:
-        classifier = train_table(task, kind, vectorizer, head, size.dimension, settings, report)
+    with watched(True) as progress:
+        classifier = train_table(task, kind, vectorizer, head, size.dimension, settings, progress)
     used = classifier.save(folder, kind)
     agreement = same_label_in_file(classifier, folder, task.validation.texts[:100])
     if agreement < 0.99:
@@ -298,12 +298,17 @@ def _load(system: str, folder: Path, facts: dict[str, Any], plan: Plan) -> Produ
     return Product(labels, probabilities, facts["bytes"], facts["parameters"], folder, facts)
 
 
-def _settings(task: Task, plan: Plan, *, fine_tune: bool = False) -> Any:
+def _settings(task: Task, plan: Plan) -> Any:
     """Return the product's own settings for so many texts."""
-    from retvec_lite.training.settings import recommended
+    from retvec_lite.training.fit import recommended
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
-    return recommended(len(task.training), fine_tune=fine_tune, **chosen)
+    return recommended(len(task.training), fine_tune=False, **chosen)
+
+
+def _typos(settings: Any) -> dict[str, Any]:
+    """Return what decides the augmented copies."""
+    return {name: getattr(settings, name) for name in ("copies", "typo_rate", "seed")}
 
 
 def _embedding_name(system: str, plan: Plan) -> str:

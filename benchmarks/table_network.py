@@ -21,7 +21,7 @@ from data_sets import Task
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters.tflite.convert import Entry, to_tflite
-from retvec_lite.converters.tflite.fused_lstm import fused_lstm
+from retvec_lite.converters.tflite.convert import fused_lstm
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.files import atomic_write
@@ -30,19 +30,18 @@ from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
 from retvec_lite.model.network_graph import head_logits, scan_lstm
 from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_error
-from retvec_lite.training.copies import augmented_copies
-from retvec_lite.training.epochs import Examples, HeldOut, Report, run_epochs, schedule_for
-from retvec_lite.training.fit import VALIDATION_RATES
-from retvec_lite.training.network import Network, class_weights
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.progress import Progress
+from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
+from retvec_lite.training.fit import FitSettings, run_epochs, schedule_for
+from retvec_lite.training.network import TrainableNetwork, class_weights
 
 TABLE: Final = "embedding/table"
 _BATCH: Final = 256
 _MOST_SLOTS: Final = 256
 
 
-class TableNetwork(Network):
-    """`Network` with a trained table in the place of the word embedding."""
+class TableNetwork(TrainableNetwork):
+    """`TrainableNetwork` with a trained table in the place of the word embedding."""
 
     def __init__(self, head: HeadSpec, weights: Mapping[str, Floats], *arguments: Any, **settings: Any) -> None:
         rows = np.arange(len(weights[TABLE]), dtype=np.int32)[:, None]
@@ -200,12 +199,14 @@ def train_table(
     head: str,
     dimension: int,
     settings: FitSettings,
-    report: Report,
+    progress: Progress,
 ) -> TableClassifier:
     """Train a head, and the vectorizer's table unless it is of fastText vectors."""
     labels = task.training.classes
     index = {label: place for place, label in enumerate(labels)}
-    copies = augmented_copies(task.training.texts, settings)
+    copies = augmented_copies(
+        task.training.texts, copies=settings.copies, typo_rate=settings.typo_rate, seed=settings.seed
+    )
     held_out = [mistype_many(task.validation.texts, rate, settings.seed + 1) for rate in VALIDATION_RATES]
     groups = [*copies, *held_out]
     frozen: npt.NDArray[np.float16] | None = None
@@ -241,12 +242,12 @@ def train_table(
     importance = class_weights(examples.targets, len(labels))
     if frozen is not None:
         empty = np.zeros((len(frozen), 1), np.int32)
-        network: Network = Network(spec, weights, frozen, empty, importance, schedule, **options)
+        network = TrainableNetwork(spec, weights, frozen, empty, importance, schedule, **options)
     else:
         table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
         network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, **options)
     held = HeldOut(dict(zip(VALIDATION_RATES, ids[len(copies) :], strict=True)), truth)
-    best = dict(run_epochs(network, examples, held, settings, rng, report).weights)
+    best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     if TABLE in best:
         best[TABLE] = eight_bit_rows(best[TABLE])[0]
     return TableClassifier(labels, spec, max_words, best, vectorizer)

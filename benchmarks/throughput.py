@@ -1,18 +1,17 @@
 """Texts a second of an exported file: `python benchmarks/throughput.py FILE [--quick]`.
 
-Texts of ten words through `TextClassifier.predict_many` and `probabilities`, with one worker and with one for each core: the ratio
-of the two is what more cores bring.
+Texts of ten words through `TextClassifier.predict_many` and `probabilities`, with one worker and with one for each core.
+The ratio shows the gain of more cores.
 """
 
-import argparse
 import os
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from common import RESULTS, markdown_table, write_results
+from common import command_parser, markdown_table, result_path, write_results
 
 from retvec_lite.runtime.text_classifier import TextClassifier
 
@@ -41,18 +40,17 @@ WORDS: Final = [
 ]
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--quick", action="store_true", help="5,000 texts, not 100,000")
-    args = parser.parse_args(None if arguments is None else list(arguments))
+    parser = command_parser(__doc__, quick="5,000 texts instead of 100,000")
+    parser.add_argument("file", type=Path, help="an exported .tflite")
+    args = parser.parse_args(arguments)
     rng = random.Random(0)
     texts = [" ".join(rng.choices(WORDS, k=10)) for _ in range(5_000 if args.quick else 100_000)]
     rows = []
     for workers in sorted({1, len(os.sched_getaffinity(0))}):
         classifier = TextClassifier.load(args.file, workers=workers)
-        classifier.probabilities(texts[:1000])  # makes every interpreter
+        classifier.probabilities(texts[:1000])  # creates every interpreter
         began = time.perf_counter()
         answered = sum(1 for _ in classifier.predict_many(texts, top=1))
         middle = time.perf_counter()
@@ -66,7 +64,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
             }
         )
     table = [[str(row["workers"]), f"{row['predict_many']:,}", f"{row['probabilities']:,}"] for row in rows]
-    path = RESULTS / ("throughput-quick" if args.quick else "throughput")
+    path = result_path("throughput", quick=args.quick)
     write_results(path, rows, markdown_table(["workers", "predict_many, texts/s", "probabilities, texts/s"], table))
 
 

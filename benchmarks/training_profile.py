@@ -22,7 +22,7 @@ from common import RESULTS, markdown_table, write_results
 from retvec_lite.runtime.interpreters import silent_standard_error
 
 if TYPE_CHECKING:
-    from retvec_lite.training.network import Network
+    from retvec_lite.training.network import TrainableNetwork
 
 Row = dict[str, Any]
 _FIRST_STEP: Final = "first step (XLA compiles)"
@@ -82,11 +82,11 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def timed_network(phases: Phases) -> "type[Network]":
-    """A `Network` whose steps, validation and rows of a batch are phases."""
-    from retvec_lite.training.network import Network
+def timed_network(phases: Phases) -> "type[TrainableNetwork]":
+    """A `TrainableNetwork` whose steps, validation and rows of a batch are phases."""
+    from retvec_lite.training.network import TrainableNetwork
 
-    class TimedNetwork(Network):
+    class TimedNetwork(TrainableNetwork):
         def train(self, *arguments: Any) -> float:
             with phases.phase(_STEPS if phases.calls[_FIRST_STEP] else _FIRST_STEP):
                 return super().train(*arguments)
@@ -105,21 +105,19 @@ def timed_network(phases: Phases) -> "type[Network]":
 @contextlib.contextmanager
 def watched_training(phases: Phases) -> Iterator[None]:
     """Have a training's parts counted while the context lasts."""
-    from retvec_lite.training import fit
-    from retvec_lite.training import trainer as train
+    from retvec_lite.training import examples, fit
 
     watched = (
-        (train, "fitting_config", "slots that fit the texts"),
-        (train, "_share_cut", "share of cut texts"),
-        (fit, "augmented_copies", "typos"),
-        (fit, "mistype_many", "typos"),
-        (fit, "_encode", "texts through the encoder"),
-        (fit, "_embed", "distinct words through the embedding"),
+        (examples, "augmented_copies", "typos"),
+        (examples, "mistype_many", "typos"),
+        (examples.TextEncoder, "count_words", "texts through the encoder"),
+        (examples.TextEncoder, "encode", "texts through the encoder"),
+        (fit, "embed_words", "distinct words through the embedding"),
     )
     with contextlib.ExitStack() as watching:
         for owner, attribute, name in watched:
             watching.enter_context(phases.watch(owner, attribute, name))
-        watching.enter_context(patch.object(fit, "Network", timed_network(phases)))
+        watching.enter_context(patch.object(fit, "TrainableNetwork", timed_network(phases)))
         yield
 
 
@@ -127,18 +125,16 @@ def profile_train(epochs: int) -> list[Row]:
     """Rows of a whole training on the starter data with the default embedding; XLA's compiling is the first step's."""
     from retvec_lite.data.dataset import load_starter
     from retvec_lite.model.weight_files import load_default_embedding
-    from retvec_lite.training import trainer as train
-    from retvec_lite.training.settings import recommended
+    from retvec_lite.training.fit import FitSettings
+    from retvec_lite.training.trainer import train
 
     phases = Phases()
     data = load_starter("train")
     with watched_training(phases), phases.phase("the rest"):
-        settings = recommended(len(data), fine_tune=False, epochs=epochs)
-        made = train.train(data, 0.1, embedding=load_default_embedding(), settings=settings)
-    classifier = made.classifier
+        classifier = train(data, 0.1, embedding=load_default_embedding(), epochs=epochs).model
     words, width = classifier.encoder.max_words, classifier.weights["head/word/kernel"].shape
     # Forward, and the gradient of the kernel; the embedding is frozen, so that nothing flows further back.
-    products = 2 * settings.batch_size * (words * width[0] * width[1] + classifier.weights["head/logits/kernel"].size)
+    products = 2 * FitSettings.batch_size * (words * width[0] * width[1] + classifier.weights["head/logits/kernel"].size)
     floor = products / best_rate()
     total = sum(phases.seconds.values())
     rows = [{"phase": name, "seconds": spent, "share": spent / total} for name, spent in phases.seconds.most_common()]

@@ -2,26 +2,23 @@
 
     python benchmarks/unspaced.py [--data DIR] [--quick]
 
-Every variant trains the `pool` head on the same frozen embedding and is judged on a validation split of the training rows
-(never on the test split), so that the winner can be pinned in the contract.
+Every variant trains the `pool` head on the same frozen embedding and is judged on rows set aside from training, never on
+the test split, so that the contract can adopt the winner.
 """
 
-import argparse
 import dataclasses
 import json
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from common import DATA, RESULTS, markdown_table, read_language, read_results, write_results
+from common import command_parser, markdown_table, read_language, read_results, result_path, write_results
 
 from retvec_lite.contract import EncoderConfig, Piece
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.model.heads import PoolHead
-from retvec_lite.training.fit import fit
-from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.texts import count_words
+from retvec_lite.training.examples import TextEncoder, prepare
+from retvec_lite.training.fit import FitSettings, fit
 from retvec_lite.training.trainer import choose_embedding
 
 Rules = dict[str, Piece | None]
@@ -49,32 +46,31 @@ SLOTS: Final = 64
 
 
 def measure(dataset: Dataset, rules: Rules, settings: FitSettings, embedding: str) -> dict[str, Any]:
-    """Validation accuracy without typos and with half of the words mistyped, and the mean number of pieces."""
+    """Return validation accuracy, clean and with half of the words mistyped, and the mean number of pieces."""
     config = dataclasses.replace(EncoderConfig(max_chars=256, max_words=SLOTS), **rules)
     training, validation = split(dataset, 0.2, 0)
     chosen = choose_embedding(embedding)
     weights = chosen.weights if chosen else {}
-    labels = training.classes
-    result = fit(training, validation, labels, config, PoolHead(), weights, fine_tune=False, settings=settings)
-    truth = np.array([labels.index(label) for label in validation.labels])
+    typos = {name: getattr(settings, name) for name in ("copies", "typo_rate", "seed")}
+    data = prepare(training, validation, config=config, **typos)
+    result = fit(data, PoolHead(), weights, fine_tune=False, settings=settings)
+    truth = data.held_out.truth
     accuracy = {rate: float((logits.argmax(1) == truth).mean()) for rate, logits in result.validation_logits.items()}
     return {
         "accuracy": accuracy[0.0],
         "accuracy at 50 %": accuracy[0.5],
-        "pieces": float(count_words(dataset.texts, config).mean()),
+        "pieces": float(TextEncoder(dataset.texts, config).count_words(dataset.texts).mean()),
     }
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Run all variants and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--embedding", default="default")
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure all variants and write the table."""
+    parser = command_parser(__doc__, quick="one locale of each group, few epochs", data=True)
+    parser.add_argument("--embedding", default="default", metavar="FILE", help="(default: the one in the package)")
     parser.add_argument("--only", choices=tuple(LOCALES), help="one group of scripts (default: both)")
-    parser.add_argument("--quick", action="store_true", help="one locale of each group, few epochs")
-    args = parser.parse_args(None if arguments is None else list(arguments))
+    args = parser.parse_args(arguments)
     settings = FitSettings(epochs=3 if args.quick else 12, copies=2, batch_size=128, learning_rate=3e-3, patience=12)
-    path = RESULTS / ("unspaced-quick" if args.quick else "unspaced")
+    path = result_path("unspaced", quick=args.quick)
     rows = [row for row in read_results(path) if args.only and row["group"] != args.only]
     for group in [args.only] if args.only else LOCALES:
         for locale in LOCALES[group][: 1 if args.quick else None]:
@@ -105,7 +101,7 @@ def _table(rows: list[dict[str, Any]], group: str) -> str:
 
 
 def _cell(rows: list[dict[str, Any]]) -> str:
-    """Mean accuracy without typos / with half of the words mistyped (mean number of pieces)."""
+    """Format mean accuracy, clean / half of the words mistyped (mean number of pieces)."""
     if not rows:
         return "-"
     clean, typos, pieces = (
