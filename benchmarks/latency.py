@@ -1,20 +1,24 @@
-"""What a text costs: our files beside the archived project's, fastText and the arithmetic's floor, in one run.
+"""What a text costs: our files beside the archived project's, fastText, and the floor of the arithmetic, in one run.
 
     python benchmarks/latency.py [--archived PYTHON] [--quick] [--only STEP,...] [--files FOLDER] [--v1 FILE]
 
-Every table's rows are measured in one process, taking turns, medians; its first row a second time as the control. Texts have 10,
-30, 60 and 120 words, in 64 slots of 512 code points (120 words: in 128 of 1,024). *plain* is the graph of `classify` alone,
-*short* that of the smallest signature for the text; *signature* is the latter through Python's signature runner; *classifier* is `TextClassifier`: from a Python string to probabilities, by the signature that the text fits into; *network* is the
-plain graph with its encoder cut off, fed with ready words and bits: what is less is what the encoder costs. In the browser (the
-step `web`, see latency_web.py) *plain* is the signature `classify`, code points in and probabilities out, *signature* the shorter one.
+The rows of a table take turns in one process. Times are medians, and the first row is measured twice, as a control. Texts
+have 10, 30, 60 and 120 words, in 64 slots of 512 code points (120 words: 128 slots of 1,024). The kinds of rows:
 
---archived names the Python of an environment with tensorflow-text and fasttext-wheel (see latency_archived.py). A step that lacks
-what it needs (`archived` that environment, `web` a browser) is skipped by name: its rows stay as the results have them, and where
-they have none they say so. --files keeps the built files in a folder, and takes those it finds there. --only runs some of the steps
-again and keeps the other results.
+- *plain*: the graph of `classify` alone
+- *short*: the graph of the smallest signature that the text fits into
+- *signature*: the same through Python's signature runner
+- *classifier*: `TextClassifier`, from a Python string to probabilities
+- *network*: the plain graph without its encoder, fed with words and bits; the difference is the cost of the encoder
+
+In the browser (the step `web`, see latency_web.py) *plain* is the signature `classify`, from code points to probabilities,
+and *signature* the shorter one.
+
+--archived names the Python of an environment with tensorflow-text and fasttext-wheel (see latency_archived.py). A step
+without what it needs (`archived` that environment, `web` a browser) is skipped, and its old results stay. --files keeps the
+built files in a folder and reuses those it finds there. --only runs some of the steps and keeps the other results.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -26,7 +30,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from common import RESULTS, ROOT, read_results, write_results
+from common import ROOT, command_parser, picture_path, read_results, result_path, write_results
 from latency_tables import curve_plot, tables
 from latency_web import measure_web, missing
 
@@ -37,7 +41,7 @@ Row = dict[str, Any]
 
 HERE: Final = Path(__file__).resolve().parent
 STEPS: Final = ("ai-edge-litert", "tflite-runtime", "archived", "web", "start", "peak", "curve")
-"""The first two: all of ours on one runtime."""
+"""The first two steps measure all our files on one runtime."""
 SLOTS: Final = (64, 128)
 WORDS: Final = {64: (10, 30, 60), 128: (120,)}
 LABELS: Final = 77
@@ -45,9 +49,9 @@ CHARS_PER_SLOT: Final = 8
 RUNTIMES: Final = ("ai-edge-litert", "tflite-runtime")
 RECIPES: Final = ("float32", "int8", "int8-dynamic", "int4")
 OLD_RUNTIME: Final = ("float32", "int8")
-"""The recipes that tflite-runtime 2.14 takes."""
+"""The recipes that tflite-runtime 2.14 supports."""
 CURVE: Final = tuple(range(4, 65, 4))
-"""Words of the texts whose cost is drawn, and described by a line."""
+"""Lengths in words of the texts in the plot of cost against length."""
 V1: Final = ROOT.parent / "shared" / "upstream" / "retvec_v1_weights.npz"
 
 
@@ -59,7 +63,7 @@ class Bench:
         self.rounds = 40 if quick else 60
 
     def build(self) -> None:
-        """Our files, and the archived project's."""
+        """Build our files, and the archived project's."""
         quick = ["--quick"] if self.quick else []
         _run([sys.executable, HERE / "latency_build.py", self.folder, *quick])
         if self.archived and not (self.folder / "fasttext.ftz").exists():
@@ -71,7 +75,7 @@ class Bench:
             _run([self.archived, *command, "--train", train, "--size", size, *v1])
 
     def ours(self, kinds: Sequence[str], recipes: Sequence[str], heads: Sequence[str] = ("pool",)) -> list[Row]:
-        """Contestants of ours, those whose file is there."""
+        """Return our contestants whose file exists."""
         found = []
         for head in heads:
             for slots in SLOTS:
@@ -84,7 +88,7 @@ class Bench:
     def order(
         self, runtime: str, contestants: list[Row], python: Path = Path(sys.executable), **more: Any
     ) -> list[Row]:
-        """Have contestants measured, in a process of their own."""
+        """Measure contestants in a process of their own."""
         words = (10, 60) if self.quick else tuple(word for group in WORDS.values() for word in group)
         order = {
             "runtime": runtime,
@@ -101,14 +105,14 @@ class Bench:
         return found
 
     def times(self, runtime: str) -> list[Row]:
-        """Every recipe of ours, and of the other heads, with 60 words, those with fewer bits."""
+        """Measure every recipe of `pool`; of the other heads, with 60 words, those with fewer bits."""
         recipes = RECIPES if runtime == RUNTIMES[0] else OLD_RUNTIME
         contestants = self.ours(("plain", "classifier", "network"), recipes)
         others = self.ours(("plain", "network"), recipes[1:], ("cnn", "rnn", "bert"))
         return self.order(runtime, contestants + [{**row, "words": (60,)} for row in others])
 
     def against_archived(self) -> list[Row]:
-        """The archived project's files, fastText and ours on the runtime that TensorFlow Text brings, one process."""
+        """Measure the archived project's files, fastText and ours in one process, on TensorFlow Text's runtime."""
         assert self.archived is not None
         contestants: list[Row] = []
         for slots in SLOTS:
@@ -123,7 +127,7 @@ class Bench:
         return self.order("tensorflow-text", [*contestants, fasttext], self.archived)
 
     def web(self) -> list[Row]:
-        """Ours on LiteRT.js in Chromium: every recipe, and its start in fresh pages; one thread, as the playground has."""
+        """Measure our recipes on LiteRT.js in Chromium, and the start of fresh pages; one thread, as in the playground."""
         files = {f"pool {recipe}": str(self.folder / f"pool-{SLOTS[0]}-{recipe}.tflite") for recipe in RECIPES}
         starts = [{"name": name, "file": file} for name, file in files.items()]
         words = (10, 60) if self.quick else tuple(word for group in WORDS.values() for word in group)
@@ -131,7 +135,7 @@ class Bench:
         return measure_web(self.ours(("plain", "signature"), RECIPES), starts, words, self.rounds, runs)
 
     def start(self) -> list[Row]:
-        """Load, first answer and memory, each in seven fresh processes, medians."""
+        """Measure loading, first answer and memory: medians of seven fresh processes."""
         rows = []
         for runtime in RUNTIMES:
             for recipe in RECIPES if runtime == RUNTIMES[0] else OLD_RUNTIME:
@@ -142,7 +146,7 @@ class Bench:
         return [*rows, _measure(Path(sys.executable), "command", self.folder / "pool-64-int8.tflite")]
 
     def peak(self) -> list[Row]:
-        """The machine's best multiply-accumulates a microsecond, and how many our files take."""
+        """Measure the machine's best rate of multiply-accumulates, and count those of our files."""
         from latency_build import HEADS, multiply_accumulates
 
         found = _measure(Path(sys.executable), "peak", self.folder, RUNTIMES[0])
@@ -154,7 +158,7 @@ class Bench:
         ]
 
     def curve(self) -> list[Row]:
-        """What texts of 4 to 64 words cost: plain, through `TextClassifier`, and there with other short graphs; their bytes."""
+        """Measure texts of 4 to 64 words: plain, and through `TextClassifier` with our and with other short graphs."""
         from latency_build import LADDER_RECIPES, LADDERS, ladder_file
 
         contestants = [
@@ -172,7 +176,7 @@ class Bench:
 
 
 def _contestants(file: Path, name: str, kind: str, slots: int) -> list[Row]:
-    """One for a file and a way to run it; of the short graphs one for each, with the texts that it is the smallest for."""
+    """Return a contestant for a file and a kind; one for each short graph, with the texts it is the smallest for."""
     row = {"name": f"{name}, {kind}", "kind": kind, "words": WORDS[slots]}
     if kind not in ("short", "signature"):
         path = file.with_name(f"network-{file.name}") if kind == "network" else file
@@ -188,7 +192,7 @@ def _contestants(file: Path, name: str, kind: str, slots: int) -> list[Row]:
 
 
 def _unable(archived: Path | None) -> dict[str, str]:
-    """The steps that cannot run here: what each measures, and in brackets what it lacks."""
+    """Return the steps that cannot run here: what each measures, and in brackets what is missing."""
     lacking = {} if archived else {"archived": "the archived project and fastText (no --archived PYTHON)"}
     return lacking | ({"web": f"LiteRT.js ({reason})"} if (reason := missing()) else {})
 
@@ -203,19 +207,18 @@ def _measure(python: Path, *arguments: object) -> Any:
     return json.loads(_run([python, HERE / "latency_measure.py", *arguments]).splitlines()[-1])
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Build, measure, write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--archived", type=Path, metavar="PYTHON", help="of an environment with tensorflow-text")
-    parser.add_argument("--quick", action="store_true", help="one head, one thread, two lengths: a few minutes")
-    parser.add_argument("--only", default=",".join(STEPS), help=f"out of {', '.join(STEPS)}")
-    parser.add_argument("--files", type=Path, metavar="FOLDER", help="keep the built files here")
-    parser.add_argument("--v1", type=Path, default=V1, help="the released v1 weights as .npz")
-    args = parser.parse_args(None if arguments is None else list(arguments))
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Build the files, measure, and write the tables."""
+    parser = command_parser(__doc__, quick="one head, one thread, two lengths: a few minutes")
+    parser.add_argument("--archived", type=Path, metavar="PYTHON", help="Python of an environment with tensorflow-text")
+    parser.add_argument("--only", default=",".join(STEPS), metavar="STEP,...", help=f"some of {', '.join(STEPS)}")
+    parser.add_argument("--files", type=Path, metavar="FOLDER", help="folder that keeps the built files")
+    parser.add_argument("--v1", type=Path, default=V1, metavar="FILE", help="the released v1 weights as .npz")
+    args = parser.parse_args(arguments)
     chosen = args.only.split(",")
     if unknown := set(chosen) - set(STEPS):
-        parser.error(f"Expected steps out of {', '.join(STEPS)}, received {', '.join(sorted(unknown))}.")
-    result = RESULTS / ("latency-quick" if args.quick else "latency")
+        parser.error(f"Unknown steps: {', '.join(sorted(unknown))}. Choose from {', '.join(STEPS)}.")
+    result = result_path("latency", quick=args.quick)
     before = {part["step"]: part["rows"] for part in read_results(result) if "step" in part}
     found: dict[str, list[Row]] = {step: before.get(step, []) for step in STEPS}
     unable = _unable(args.archived)
@@ -236,13 +239,13 @@ def main(arguments: Iterable[str] | None = None) -> None:
         for step in steps:
             print(f"{step} ...", file=sys.stderr, flush=True)
             found[step] = measures[step]()
-            # At once: what a later step may fail at costs nothing of this one.
+            # After each step, so that a failure of a later one loses nothing.
             write_results(
                 result, [{"step": each, "rows": rows} for each, rows in found.items()], tables(found), show=False
             )
     print(tables(found))
     if found["curve"] and not args.quick:
-        curve_plot(found["curve"], ROOT / "docs" / "speed-words.png")
+        curve_plot(found["curve"], picture_path("speed-words", quick=False))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""The archived project's way to a .tflite, rebuilt, and fastText: what `latency.py --archived PYTHON` compares with.
+"""The archived project's .tflite, rebuilt, and fastText: the other side of `latency.py --archived PYTHON`.
 
     PYTHON benchmarks/latency_archived.py FOLDER --labels N --slots 64,128 [--weights v1.npz] [--train train.csv --size BYTES]
 
-Runs in an environment of its own with tensorflow-text (and fasttext-wheel), because TensorFlow Text brings custom operators:
+Needs a separate environment with tensorflow-text (and fasttext-wheel), because TensorFlow Text brings custom operators:
 
     python -m venv archived && archived/bin/pip install tensorflow-text fasttext-wheel "numpy<2"
 
-The graph is what google-research/retvec exports on its way for TFLite: TensorFlow Text's whitespace tokenizer, its op
-`utf8_binarize` with 16 characters of 24 bits, three dense layers of 256; behind it the same `pool` head as ours. Weights are
-random unless the released ones are given: time does not depend on them. Converted by the TensorFlow of that environment as its
-users would: float32 as it comes, int8-dynamic by `Optimize.DEFAULT`.
+The graph is what google-research/retvec exports for TFLite: TensorFlow Text's whitespace tokenizer, its op `utf8_binarize`
+with 16 characters of 24 bits, three dense layers of 256, and then the same `pool` head as ours. Weights are random unless
+the released ones are given: time does not depend on them. TensorFlow converts it as its users would: float32 without
+options, int8-dynamic with `Optimize.DEFAULT`.
 """
 
 import argparse
@@ -25,7 +25,7 @@ WIDTH: Final = 16
 
 
 def released_weights(file: Path | None) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Kernel and bias of the three dense layers, in their order."""
+    """Return kernel and bias of the three dense layers, in order."""
     if file is None:
         rng = np.random.default_rng(0)
         sizes = [(WIDTH * BITS, 256), (256, 256), (256, 256)]
@@ -36,7 +36,7 @@ def released_weights(file: Path | None) -> list[tuple[np.ndarray, np.ndarray]]:
     kernels.sort(key=lambda array: array.shape[0] != WIDTH * BITS)
     biases = [array for array in arrays if array.shape == (256,)][:3]
     if [kernel.shape[0] for kernel in kernels] != [WIDTH * BITS, 256, 256] or len(biases) != 3:
-        raise SystemExit(f"Expected three dense layers 384 -> 256 -> 256 -> 256 in {file}, received other shapes.")
+        raise SystemExit(f"{file} does not hold three dense layers 384 -> 256 -> 256 -> 256.")
     return list(zip(kernels, biases, strict=True))
 
 
@@ -56,7 +56,7 @@ def build_graph(folder: Path, labels: int, slots: int, weights: list[tuple[np.nd
 
     def classify(text: Any) -> dict[str, Any]:
         tokens = tokenizer.tokenize(text)
-        # The operator that pads ragged tensors takes numbers only, so bits come before slots.
+        # The operator that pads ragged tensors only takes numbers, so bits come before slots.
         bits = tf_text.utf8_binarize(tokens.flat_values, word_length=WIDTH, bits_per_char=BITS, replacement_char=65533)
         bits = tokens.with_flat_values(bits).to_tensor(default_value=0.0, shape=[1, slots, WIDTH * BITS])
         used = tf.reduce_max(bits[:, :, :BITS], axis=-1, keepdims=True)
@@ -96,27 +96,25 @@ def train_fasttext(folder: Path, train: Path, size: int) -> None:
         lines.write_text("\n".join(texts) + "\n", encoding="utf-8")
         options = {"minn": 2, "maxn": 4, "dim": 50, "bucket": 50_000, "epoch": 5, "lr": 0.5, "thread": 1, "verbose": 0}
         fasttext.train_supervised(str(lines), **options).save_model(str(whole))
-        # How many n-grams are kept decides the size; pruning is for good, so that each try starts from the whole model.
+        # The number of n-grams decides the size. Pruning is final, so each try starts from the whole model.
         for cutoff in (20_000, 14_000, 10_000, 7_000, 5_000, 3_500):
             model = fasttext.load_model(str(whole))
             model.quantize(cutoff=cutoff, qnorm=True)
             model.save_model(str(made))
             if made.stat().st_size <= size:
                 return
-    raise SystemExit(
-        f"Expected a fastText model of at most {size} bytes, received {made.stat().st_size} at the smallest."
-    )
+    raise SystemExit(f"The smallest fastText model has {made.stat().st_size} bytes, more than --size {size}.")
 
 
 def main() -> None:
-    """Build what is asked for."""
+    """Build the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--labels", type=int, required=True)
-    parser.add_argument("--slots", required=True, help="comma-separated")
+    parser.add_argument("--slots", required=True, help="slots of the graphs, comma-separated")
     parser.add_argument("--weights", type=Path, help="the released v1 weights as .npz")
     parser.add_argument("--train", type=Path, help="a CSV with text and label for fastText")
-    parser.add_argument("--size", type=int, default=350_000, help="bytes that fastText's file may have")
+    parser.add_argument("--size", type=int, default=350_000, help="most bytes of fastText's file (default: 350,000)")
     args = parser.parse_args()
     weights = released_weights(args.weights)
     for slots in map(int, args.slots.split(",")):

@@ -1,9 +1,12 @@
-"""Our files for `latency.py`: `latency_build.py FOLDER [--quick]`. Needs TensorFlow, so it runs in a process of its own.
+"""Our files for `latency.py`: `latency_build.py FOLDER [--quick]`. Needs TensorFlow, so it runs in a separate process.
 
-Classifiers of untrained weights, since time does not depend on their values: `HEAD-SLOTS-RECIPE.tflite` as `export` writes it
-(all signatures, metadata); cut out of it `network-...`, which is `classify` without its encoder, and `short16-...`, the graph of
-`classify_16` alone; `slots-8-16-32-RECIPE.tflite`, of 64 slots with other short graphs than `export` gives; and
-`peak-RECIPE.tflite`, one large matrix product.
+The classifiers have untrained weights, since time does not depend on their values:
+
+- `HEAD-SLOTS-RECIPE.tflite`: as `export` writes it, with all signatures and metadata
+- `network-...`: its graph of `classify` without the encoder
+- `short16-...`: its graph of `classify_16` alone
+- `slots-8-16-32-RECIPE.tflite`: 64 slots with other short graphs than `export` writes
+- `peak-RECIPE.tflite`: one large matrix product
 """
 
 import sys
@@ -31,14 +34,14 @@ CHARS_PER_SLOT: Final = 8
 HEADS: Final[dict[str, HeadSpec]] = {"pool": PoolHead(), "cnn": CnnHead(), "rnn": RnnHead(), "bert": BertHead()}
 SLOTS: Final = {"pool": (64, 128), "cnn": (64,), "rnn": (64,), "bert": (64,)}
 TIMED_RECIPES: Final = {"pool": ("float32", "int8", "int8-dynamic", "int4")}
-"""The other heads: the default recipe and the fastest."""
+"""The other heads have the default recipe and the fastest."""
 LADDERS: Final = ((8, 16, 32), (16, 32, 48), (8, 16, 24, 32, 48), tuple(range(8, 64, 8)))
-"""Slots of short graphs that `export` could write instead of its own, for what they cost and save."""
+"""Slots of other short graphs that `export` could write, to measure what they cost and save."""
 LADDER_RECIPES: Final = ("float32", "int8-dynamic")
 
 
 def build(folder: Path, quick: bool) -> None:
-    """Write all files that are not there yet."""
+    """Write all missing files."""
     for name, head in HEADS.items():
         if quick and name != "pool":
             continue
@@ -52,7 +55,7 @@ def build(folder: Path, quick: bool) -> None:
                 for short in artifact.signatures[:-1]:
                     cuts[f"short{short.max_words}-{file.name}"] = short_graph(artifact.model, short.name)
                 for cut, model in cuts.items():
-                    # Not over a file that another run may have mapped.
+                    # Never overwrite: another run may have mapped the file.
                     if not file.with_name(cut).exists():
                         file.with_name(cut).write_bytes(model)
     for slots in LADDERS[: 1 if quick else None]:
@@ -62,7 +65,7 @@ def build(folder: Path, quick: bool) -> None:
 
 
 def write_missing(files: Mapping[str, Path], head: HeadSpec, slots: int) -> None:
-    """Write the files, recipe -> path, unless all are there."""
+    """Write the files, recipe -> path, unless all exist."""
     if all(file.exists() for file in files.values()):
         return
     classifier = untrained(head, slots)
@@ -73,14 +76,14 @@ def write_missing(files: Mapping[str, Path], head: HeadSpec, slots: int) -> None
 
 
 def build_ladder(folder: Path, slots: Sequence[int]) -> None:
-    """The `pool` classifier of 64 slots with short graphs of these slots: eight code points for each, 384 at most."""
-    # The product has one set of short graphs and no option for it; here are others, to know what they would do.
+    """Write the `pool` classifier of 64 slots with short graphs of these slots, eight code points each, at most 384."""
+    # The product has one fixed set of short graphs and no option for others.
     with patch.object(artifacts, "SHORT", tuple((count, count * CHARS_PER_SLOT) for count in slots)):
         write_missing({recipe: ladder_file(folder, slots, recipe) for recipe in LADDER_RECIPES}, PoolHead(), 64)
 
 
 def ladder_file(folder: Path, slots: Sequence[int], recipe: str) -> Path:
-    """Where `build_ladder` puts a file."""
+    """Return the path of a file of `build_ladder`."""
     return folder / f"{'-'.join(map(str, ('slots', *slots)))}-{recipe}.tflite"
 
 
@@ -95,7 +98,7 @@ def untrained(head: HeadSpec, slots: int) -> TrainedModel:
 
 
 def without_encoder(model: bytes) -> bytes:
-    """The graph of `classify` alone, with `words` and `bits` as inputs and without the operators that compute them."""
+    """Return the graph of `classify` with `words` and `bits` as inputs, without the operators that compute them."""
     edited = unpack(model)
     graph = edited.subgraphs[0]
     edited.subgraphs = [graph]
@@ -119,7 +122,7 @@ def without_encoder(model: bytes) -> bytes:
 
 
 def short_graph(model: bytes, signature: str) -> bytes:
-    """The graph of one signature alone, as the plain interface."""
+    """Return the graph of one signature alone, without signatures."""
     edited = unpack(model)
     graph = find_signature(edited, signature).subgraphIndex
     edited.subgraphs, edited.signatureDefs = [edited.subgraphs[graph]], []
@@ -127,7 +130,7 @@ def short_graph(model: bytes, signature: str) -> bytes:
 
 
 def build_peak(folder: Path) -> None:
-    """The product that stands for the machine's peak, in float32 and with 8-bit integers."""
+    """Write the matrix product that measures the machine's peak, in float32 and with 8-bit integers."""
     import tensorflow as tf
 
     rows, inputs, outputs = PEAK
@@ -141,7 +144,7 @@ def build_peak(folder: Path) -> None:
 
 
 def multiply_accumulates(file: Path) -> int:
-    """How many a call takes, from the shapes of its matrix products and convolutions; the graph of `classify` alone."""
+    """Count the multiply-accumulates of a call of `classify`, from the shapes of its products and convolutions."""
     from retvec_lite.converters.tflite.ops import operator_name
     from retvec_lite.converters.tflite.reading import read_model
 

@@ -1,12 +1,12 @@
-"""The stopwatch of `latency.py`: contestants that take turns in one process, on one runtime.
+"""The stopwatch of `latency.py`: contestants take turns in one process, on one runtime.
 
-    PYTHON latency_measure.py times ORDER.json        medians of every contestant, and of the first a second time
-    PYTHON latency_measure.py start FILE RUNTIME      load, first answer and resident memory of a process that only classifies
+    PYTHON latency_measure.py times ORDER.json        median time of every contestant, the first one twice
+    PYTHON latency_measure.py start FILE RUNTIME      loading, first answer and memory of a process that only classifies
     PYTHON latency_measure.py command FILE            wall time and peak memory of `retvec-lite classify`
     PYTHON latency_measure.py peak FOLDER RUNTIME     multiply-accumulates a second of a large matrix product, by recipe
 
-Needs NumPy and the runtime, so that it also runs in the environment of `latency_archived.py`; there the runtime is
-`tensorflow-text`, which is TensorFlow's own build of LiteRT with the custom operators.
+Needs only NumPy and the runtime, so that it also runs in the environment of `latency_archived.py`. The runtime there is
+`tensorflow-text`: TensorFlow's own build of LiteRT with the custom operators.
 """
 
 import functools
@@ -29,23 +29,23 @@ from retvec_lite.contract import EncoderConfig
 
 SENTENCE: Final = "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now "
 PEAK: Final = (256, 512, 256)
-"""Rows, inputs and outputs of the product that stands for the machine's peak: large enough that nothing but arithmetic counts, and
-over before another process has its turn."""
+"""Rows, inputs and outputs of the product that measures the machine's peak: so large that only arithmetic counts, so small
+that it ends before another process gets its turn."""
 TURNS_BEFORE: Final = 20
-"""Turns that every contestant has before any counts."""
+"""Turns for warming up, which do not count."""
 
 Call = Callable[[], object]
 Timed = tuple[str, int]
-"""A contestant's name and the words of its text."""
+"""A contestant's name and the number of words of its text."""
 
 
 def text_of(words: int) -> str:
-    """A text of so many words."""
+    """Return a text of so many words."""
     return " ".join((SENTENCE * 10).split()[:words])
 
 
 def make_interpreter(runtime: str, file: str, threads: int) -> Any:
-    """An allocated interpreter."""
+    """Return an allocated interpreter."""
     if runtime != "tensorflow-text":
         from retvec_lite.runtime.interpreters import load_interpreter
 
@@ -61,23 +61,23 @@ def make_interpreter(runtime: str, file: str, threads: int) -> Any:
 
 
 @functools.cache
-def load_trained_model(file: str, threads: int, runtime: str) -> Any:
-    """A `TextClassifier` with one worker, the same for texts of every length."""
+def load_text_classifier(file: str, threads: int, runtime: str) -> Any:
+    """Load a `TextClassifier` with one worker, once for texts of every length."""
     from retvec_lite.runtime.text_classifier import TextClassifier
 
     return TextClassifier.load(file, threads, runtime, workers=1)
 
 
 def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int) -> Call:
-    """What is timed.
+    """Return the call to time.
 
     Args:
-        contestant: `file` and `kind`: `plain` and `short` (a graph, invoke alone), `signature` (through its runner), `network`
-            (fed with words and bits), `strings` (the archived project's), `classifier` (`TextClassifier`, from text to
-            probabilities) or `fasttext` (from text to labels).
-        runtime: of this process.
-        words: of the text.
-        threads: of the runtime.
+        contestant: `file` and `kind`: `plain` and `short` (a graph, only `invoke`), `signature` (through its runner),
+            `network` (fed with words and bits), `strings` (the archived project's), `classifier` (`TextClassifier`, from
+            text to probabilities) or `fasttext` (from text to labels).
+        runtime: the runtime of this process.
+        words: number of words of the text.
+        threads: threads of the runtime.
     """
     file, kind, text = contestant["file"], contestant["kind"], text_of(words)
     if kind == "fasttext":
@@ -86,7 +86,7 @@ def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int
         model = fasttext.load_model(file)
         return lambda: model.predict(text)
     if kind == "classifier":
-        classifier = load_trained_model(file, threads, runtime)
+        classifier = load_text_classifier(file, threads, runtime)
         return lambda: classifier.probabilities(text)
     interpreter = make_interpreter(runtime, file, threads)
     if kind == "signature":
@@ -107,9 +107,9 @@ def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int
 
 
 def take_turns(calls: dict[Timed, Call], rounds: int) -> dict[Timed, float]:
-    """Median microseconds of each call, by name and number of words.
+    """Return the median microseconds of each call, by name and number of words.
 
-    In every round each has its turn: one call to warm its caches, three that count. What else the machine does then falls on
+    Each has its turn in every round: one call to warm the caches, then three that count. So other work on the machine slows
     all of them alike.
     """
     times: dict[Timed, list[int]] = {timed: [] for timed in calls}
@@ -125,9 +125,9 @@ def take_turns(calls: dict[Timed, Call], rounds: int) -> dict[Timed, float]:
 
 
 def measure_times(order: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each number of threads, number of words and contestant that has slots for them.
+    """Return a row for each number of threads, number of words and contestant with enough slots.
 
-    Contestants take turns on texts of one length, with `together` on those of every length. The first is there once more.
+    Contestants take turns on texts of one length; with `together`, on all lengths. The first one is measured twice.
     """
     rows = []
     groups = [order["words"]] if order.get("together") else [[words] for words in order["words"]]
@@ -145,9 +145,9 @@ def measure_times(order: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def measure_start(file: str, runtime: str) -> dict[str, float]:
-    """Milliseconds to import the runtime, to load and to answer for the first time, and megabytes of memory thereafter.
+    """Return milliseconds to import the runtime, to load and for the first answer, and megabytes of memory afterwards.
 
-    Processor time: what a waiting user sees on a machine that has nothing else to do, with the file in its cache.
+    Processor time: what a user waits for on an idle machine with the file in its cache.
     """
     from retvec_lite.runtime.interpreters import import_runtime
     from retvec_lite.runtime.text_classifier import TextClassifier
@@ -175,7 +175,7 @@ def measure_start(file: str, runtime: str) -> dict[str, float]:
 
 
 def measure_command(file: str) -> dict[str, float]:
-    """`retvec-lite classify` with one text, the whole process: median of five runs after one for the file cache."""
+    """Run `retvec-lite classify` on one text: median wall time of five runs after a warm-up, and peak memory."""
     walls = []
     for _ in range(6):
         start = time.perf_counter()
@@ -187,7 +187,7 @@ def measure_command(file: str) -> dict[str, float]:
 
 
 def measure_peak(folder: str, runtime: str, seconds: float = 1.0) -> dict[str, float]:
-    """Multiply-accumulates per microsecond, one thread: the best of many runs of `peak-RECIPE.tflite`."""
+    """Return multiply-accumulates a microsecond, one thread: the best of many runs of `peak-RECIPE.tflite`."""
     found = {}
     rng = np.random.default_rng(0)
     for file in sorted(Path(folder).glob("peak-*.tflite")):
@@ -204,7 +204,7 @@ def measure_peak(folder: str, runtime: str, seconds: float = 1.0) -> dict[str, f
 
 
 def main() -> None:
-    """Print what was measured as one line of JSON."""
+    """Print the measurements as one line of JSON."""
     match sys.argv[1:]:
         case ["times", order]:
             found: object = measure_times(json.loads(Path(order).read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""The tables and the plot of `latency.py`, made of its rows."""
+"""The tables and the plot of `latency.py`."""
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ _COLOURS: Final = {"float32": "#2a6fbb", "int8-dynamic": "#d98032"}
 
 
 def tables(found: Mapping[str, Sequence[Row]]) -> str:
-    """Everything as Markdown, a heading for each table."""
+    """Return all tables as Markdown."""
     ours = [*found["ai-edge-litert"], *found["tflite-runtime"]]
     parts = [
         _ratio_table(found["archived"]) if found["archived"] else "The archived project and fastText: skipped.\n",
@@ -31,7 +31,7 @@ def tables(found: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _time_tables(rows: Sequence[Row]) -> Iterable[str]:
-    """Names down, words across: a table for each runtime and number of threads."""
+    """Yield a table for each runtime and number of threads: names down, words across."""
     for runtime, threads in dict.fromkeys((row["runtime"], row["threads"]) for row in rows):
         chosen = [row for row in rows if (row["runtime"], row["threads"]) == (runtime, threads)]
         words = list(dict.fromkeys(row["words"] for row in chosen))
@@ -45,7 +45,7 @@ def _time_tables(rows: Sequence[Row]) -> Iterable[str]:
 
 
 def _ratio_table(rows: Sequence[Row]) -> str:
-    """The archived project's time over ours: the short graph where the text fits, else the plain one."""
+    """Return the archived project's time over ours: the short graph if the text fits, else the plain one."""
     times = _by_name([row for row in rows if row["threads"] == 1])
     lines = []
     for recipe in ("float32", "int8-dynamic"):
@@ -62,7 +62,7 @@ def _ratio_table(rows: Sequence[Row]) -> str:
 
 
 def _share_table(rows: Sequence[Row]) -> str:
-    """What the encoder takes of the whole: 1 - network / plain."""
+    """Return the encoder's share of the time: 1 - network / plain."""
     lines = []
     for runtime in dict.fromkeys(row["runtime"] for row in rows):
         times = _by_name([row for row in rows if row["threads"] == 1 and row["runtime"] == runtime])
@@ -102,7 +102,7 @@ def _start_table(rows: Sequence[Row]) -> str:
 
 
 def _peak_table(rows: Sequence[Row], times: Sequence[Row]) -> str:
-    """The least time that the arithmetic takes at the machine's measured peak, beside what was measured."""
+    """Return the least time for the arithmetic at the machine's measured peak, beside the measured time."""
     peaks = {row["recipe"]: row["per_microsecond"] for row in rows if "recipe" in row}
     measured = _by_name(
         [row for row in times if row["threads"] == 1 and row["runtime"] == "ai-edge-litert" and row["words"] == 60]
@@ -131,7 +131,7 @@ def _peak_table(rows: Sequence[Row], times: Sequence[Row]) -> str:
 
 
 def _web_tables(rows: Sequence[Row]) -> Iterable[str]:
-    """Times in the browser, and what a page does until its first answer."""
+    """Yield the times in the browser, and the start of a page up to its first answer."""
     yield from _time_tables([row for row in rows if "microseconds" in row])
     lines = [
         [
@@ -150,12 +150,12 @@ def _web_tables(rows: Sequence[Row]) -> Iterable[str]:
 
 
 class Line(NamedTuple):
-    """The straight line of least squares through cost against words.
+    """The least-squares line through cost against words.
 
     Attributes:
-        at_none: microseconds at no words.
-        a_word: microseconds that each word adds.
-        determination: the share of the variance that the line explains (R squared), 0..1.
+        at_none: microseconds for no words.
+        a_word: microseconds for each word.
+        determination: R squared, 0..1.
         farthest: the largest distance of a point from the line, in microseconds.
     """
 
@@ -166,7 +166,7 @@ class Line(NamedTuple):
 
 
 def fitted_line(points: Sequence[tuple[int, float]]) -> Line:
-    """The line through (words, microseconds) at three lengths or more, not all of one cost."""
+    """Fit the line to three or more points (words, microseconds), not all of one cost."""
     words, times = np.array(points, np.float64).T
     a_word, at_none = np.polyfit(words, times, 1)
     distances = times - (at_none + a_word * words)
@@ -175,7 +175,7 @@ def fitted_line(points: Sequence[tuple[int, float]]) -> Line:
 
 
 def _line_table(rows: Sequence[Row]) -> str:
-    """How close `TextClassifier`'s cost is to a line, with the short graphs that `export` gives and with others."""
+    """Return how close `TextClassifier`'s cost is to a line, with `export`'s short graphs and with others."""
     lines = []
     for row in rows:
         if "bytes" not in row:
@@ -212,7 +212,7 @@ def _microseconds(value: float | None) -> str:
 
 
 def curve_plot(rows: Sequence[Row], file: Path) -> None:
-    """Cost of a text against its words, a PNG: `TextClassifier` with the line through its points, and the full graph alone."""
+    """Plot cost against words as PNG: `TextClassifier` with its fitted line, and the full graph alone."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

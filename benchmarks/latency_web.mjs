@@ -1,6 +1,6 @@
-// latency_web.mjs ORDER.json: opens Chromium on latency_web_page.mjs and prints what it measured as one line of JSON.
+// latency_web.mjs ORDER.json: open Chromium on latency_web_page.mjs and print its measurements as one line of JSON.
 //
-// The order names the browser, files by address, and what to measure; see latency_web.py, which writes it.
+// latency_web.py writes the order: the browser, files by address, and what to measure.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -20,7 +20,7 @@ const server = createServer(({ url }, response) => {
   const file = order.files[url];
   response.writeHead(file || url === "/" ? 200 : 404, {
     "Content-Type": url === "/" ? "text/html; charset=utf-8" : (TYPES[extname(url)] ?? "application/octet-stream"),
-    // Only an isolated page may read the time in steps of 5 microseconds; others get 100.
+    // Only an isolated page can read the time in steps of 5 microseconds; others get 100.
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
   });
@@ -30,16 +30,16 @@ await new Promise((done) => server.listen(0, "127.0.0.1", done));
 
 const browser = await chromium.launch({ executablePath: order.chromium, args: FLAGS });
 
-/** Have `job` work with a fresh page, which runs what it is given with the exports of latency_web_page.mjs. */
+/** Call `job` with a fresh page that runs code with the exports of latency_web_page.mjs. */
 async function withPage(job) {
   const context = await browser.newContext();
   const page = await context.newPage();
   try {
-    // What fails behind the back of an await would otherwise be waited for without end.
+    // Without this, an error outside an awaited call would wait forever.
     const failure = new Promise((_, reject) => page.on("pageerror", reject));
     failure.catch(() => undefined);
     await page.goto(`http://127.0.0.1:${server.address().port}/`);
-    if (!(await page.evaluate(() => crossOriginIsolated))) throw new Error("Expected a page isolated from others, whose clock is fine, received one that is not.");
+    if (!(await page.evaluate(() => crossOriginIsolated))) throw new Error("The page is not cross-origin isolated, so its clock is too coarse.");
     await page.evaluate(async () => Object.assign(globalThis, { measured: await import("/page.mjs") }));
     const run = (code, argument) => Promise.race([page.evaluate(code, argument), failure]);
     return await job(run, await context.newCDPSession(page));
@@ -49,10 +49,10 @@ async function withPage(job) {
 }
 
 /**
- * Milliseconds of processor time and bytes of WebAssembly memory of a fresh page that takes a file into use.
+ * Measure how a fresh page starts with a file: milliseconds of processor time and bytes of WebAssembly memory.
  *
- * The runtime is compiled in many threads, so that its time is that of the process, which comes in steps of 10 ms; the rest
- * is that of the main thread, which alone works then.
+ * The runtime is compiled on many threads, so its time is that of the process, in steps of 10 ms. After that only the main
+ * thread works, and its time counts.
  */
 async function measureStart(file) {
   return withPage(async (run, session) => {

@@ -1,12 +1,11 @@
-"""The rows of `latency.py` in a browser: our files on LiteRT.js, the playground's runtime, in Chromium without a window.
+"""The rows of `latency.py` in a browser: our files on LiteRT.js, the playground's runtime, in headless Chromium.
 
-Node.js drives Chromium by way of playwright-core, as the playground's own tests do: `npm ci` in web_demo brings it, and LiteRT.js's
-script. The WebAssembly is the one in the package. `latency_web_page.mjs` measures inside the page; a call copies the code points
-in and the probabilities out, and deletes its tensors, as the page's `TextClassifier` does.
+Node.js drives Chromium with playwright-core, as the playground's own tests do. `npm ci` in web_demo installs it and
+LiteRT.js's script; the WebAssembly is the one in the package. `latency_web_page.mjs` measures inside the page. A call copies
+the code points in and the probabilities out, and deletes its tensors, as the page's `TextClassifier` does.
 """
 
 import json
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from browser import chromium, no_chromium
+from browser import MODULES, chromium, no_chromium, no_node
 from latency_measure import TURNS_BEFORE, text_of
 
 from retvec_lite.playground import page_files
@@ -23,39 +22,34 @@ from retvec_lite.runtime.artifact import classify_signatures, read_artifact
 Row = dict[str, Any]
 
 HERE: Final = Path(__file__).resolve().parent
-MODULES: Final = HERE.parent / "web_demo" / "node_modules"
 START_WORDS: Final = (10, 60)
-"""Words of the texts that a fresh page answers: the first is the one whose time counts."""
+"""Words of the texts that a fresh page answers. The time of the first one counts."""
 _SECONDS: Final = 1800
-"""That the browser may take for everything."""
+"""Time limit of the browser for everything."""
 _STARTED: Final = ("runtime_ms", "load_ms", "first_ms", "empty_bytes", "wasm_bytes")
 
 
 def missing() -> str | None:
-    """What keeps a browser from being measured, as the end of a sentence; None when all is there."""
-    if shutil.which("node") is None:
-        return "Node.js is not installed"
-    if not all((MODULES / name).is_dir() for name in ("playwright-core", "@litertjs/core")):
-        return "web_demo/node_modules is missing: `npm ci` in web_demo"
-    return no_chromium() if chromium() is None else None
+    """Return why no browser can be measured here, as a clause; None if one can."""
+    return no_node("playwright-core", "@litertjs/core") or (no_chromium() if chromium() is None else None)
 
 
 def measure_web(
     contestants: Sequence[Row], starts: Sequence[Row], words: Sequence[int], rounds: int, runs: int
 ) -> list[Row]:
-    """Rows as `latency_measure.measure_times` makes them, and for each file of `starts` one with its start and memory.
+    """Measure contestants as `latency_measure.measure_times` does, and the start and memory of each file of `starts`.
 
     Args:
-        contestants: `name`, `file`, `words` and `max_chars`; `signature` where it is not `classify`.
-        starts: `name` and `file`.
-        words: of the texts.
+        contestants: rows with `name`, `file`, `words` and `max_chars`, and `signature` if it is not `classify`.
+        starts: rows with `name` and `file`.
+        words: numbers of words of the texts.
         rounds: turns that count.
         runs: fresh pages for each of `starts`.
 
     Returns:
-        `microseconds` a call, medians; of the starts milliseconds of processor time (`runtime_ms` from the bytes of the
-        WebAssembly, `load_ms` from those of the file, `first_ms`) and bytes of WebAssembly memory, before the file is loaded
-        (`empty_bytes`) and after 100 texts (`wasm_bytes`), medians.
+        Rows with the median `microseconds` of a call. For each start a row of medians: milliseconds of processor time to
+        compile the WebAssembly (`runtime_ms`), to load the file (`load_ms`) and for the first answer (`first_ms`), and
+        bytes of WebAssembly memory before the file is loaded (`empty_bytes`) and after 100 texts (`wasm_bytes`).
     """
     litert = json.loads((MODULES / "@litertjs" / "core" / "package.json").read_text(encoding="utf-8"))["version"]
     addresses = {str(row["file"]): f"/{number}.tflite" for number, row in enumerate([*contestants, *starts])}
@@ -101,7 +95,7 @@ def measure_web(
 
 
 def _calls(file: str) -> list[Row]:
-    """The signature that answers each text of START_WORDS: the one with the fewest slots that it fits into."""
+    """Return the smallest signature that fits each text of START_WORDS."""
     signatures = classify_signatures(read_artifact(file).signatures)
     calls = []
     for words in START_WORDS:

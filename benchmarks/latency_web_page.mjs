@@ -1,12 +1,12 @@
 // The stopwatch of latency_web.py inside the browser: LiteRT.js as the playground runs it, on the CPU with one thread.
 import { loadAndCompile, loadLiteRt, Tensor } from "@litertjs/core";
 
-/** The runtime's memory, there once it runs. */
+/** The runtime's memory, set when it starts. */
 let memory;
 
 /** Start LiteRT from its bytes. */
 async function startRuntime(wasm) {
-  // LiteRT asks for a WebGPU device whatever the accelerator.
+  // LiteRT requests a WebGPU device even for the CPU.
   Object.defineProperty(navigator, "gpu", { value: undefined });
   globalThis.Module = {
     instantiateWasm(imports, done) {
@@ -25,7 +25,7 @@ const compile = (bytes) => loadAndCompile(bytes, { accelerator: "wasm", cpuOptio
 /**
  * One call of a signature: code points in, probabilities out, every tensor deleted.
  *
- * `check` looks at an answer: a text that was cut or not read would be no slower, and measured in vain.
+ * `check` tests an answer: the time of a text that was cut or not read would mean nothing.
  */
 function makeCall(model, { signature, max_chars: limit }, { text, words }) {
   const padded = new Int32Array(limit);
@@ -42,13 +42,13 @@ function makeCall(model, { signature, max_chars: limit }, { text, words }) {
     const [probabilities, slots] = await run(["probabilities", "slots"]);
     const sum = probabilities.reduce((all, value) => all + value, 0);
     if (!(Math.abs(sum - 1) < 1e-3))
-      throw new Error(`Expected probabilities of ${signature} that sum to 1, received ${sum}.`);
-    if (slots && slots[0] !== words) throw new Error(`Expected ${words} words in ${signature}, received ${slots[0]}.`);
+      throw new Error(`The probabilities of ${signature} sum to ${sum} instead of 1.`);
+    if (slots && slots[0] !== words) throw new Error(`${signature} read ${slots[0]} words of ${words}.`);
   };
   return { check, call: () => run(["probabilities"]) };
 }
 
-/** Medians in microseconds: for each text the contestants that take it, and the first once more, in turns. */
+/** Return medians in microseconds: for each text the contestants that fit it, and the first one twice, in turns. */
 export async function times({ contestants, texts, rounds, before }) {
   await startRuntime(await fileBytes("/litert.wasm"));
   const models = new Map();
@@ -75,7 +75,7 @@ export async function times({ contestants, texts, rounds, before }) {
   return rows;
 }
 
-/** As in latency_measure.py: in every turn one call of each that does not count, then three that do. */
+/** As in latency_measure.py: in every turn each has one call that does not count, then three that do. */
 async function takeTurns(entered, rounds, before) {
   const found = new Map(entered.map(([name]) => [name, []]));
   for (let turn = -before; turn < rounds; turn++) {
@@ -96,9 +96,9 @@ function median(values) {
   return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
-/** What a fresh page does with a file, step by step, so that each can be measured from outside. */
+/** The start of a fresh page with a file, in steps that can be measured from outside. */
 export const start = {
-  /** Downloads, which are not measured. */
+  /** Download, not measured. */
   async fetch({ url, calls }) {
     Object.assign(this, { wasm: await fileBytes("/litert.wasm"), bytes: await fileBytes(url), calls });
   },
@@ -112,7 +112,7 @@ export const start = {
     this.made = [makeCall(this.model, this.calls[0], this.calls[0])];
     await this.made[0].call();
   },
-  /** One checked answer of each, then 100 texts more. */
+  /** One checked answer of each, then 100 more texts. */
   async rest() {
     for (const call of this.calls.slice(1)) this.made.push(makeCall(this.model, call, call));
     for (const { check } of this.made) await check();

@@ -1,8 +1,8 @@
-"""Heads on tables: what the compared vectorizers are trained with, measured with and stored as.
+"""Heads on tables: how the compared vectorizers are trained, measured and stored.
 
-Everything but the table is the product's own: heads, dropout, grid of the matrices, optimizer, schedule, early stopping on
-the same mistyped validation texts. A table takes the place of the embedding and trains at the head's full rate, because
-it starts from nothing.
+Everything except the table is the product's own: heads, dropout, grid of the matrices, optimizer, schedule, early stopping
+on the same mistyped validation texts. A table replaces the embedding and trains at the head's full learning rate, because
+it starts from random numbers.
 """
 
 import functools
@@ -20,8 +20,7 @@ from baselines import VECTORIZERS, FastTextVectors, Vectorizer, eight_bit_rows, 
 from data_sets import Task
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.converters.tflite.convert import Entry, to_tflite
-from retvec_lite.converters.tflite.convert import fused_lstm
+from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.files import atomic_write
@@ -29,8 +28,8 @@ from retvec_lite.model.grid import EIGHT_BITS
 from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
 from retvec_lite.model.network_graph import head_logits, scan_lstm
 from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
-from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_error
 from retvec_lite.progress import Progress
+from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_error
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
 from retvec_lite.training.fit import FitSettings, run_epochs, schedule_for
 from retvec_lite.training.network import TrainableNetwork, class_weights
@@ -49,21 +48,21 @@ class TableNetwork(TrainableNetwork):
 
     def _embeddings(self, table: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         mask = tf.cast(tf.gather(table[:, 0] != 0, ids), tf.float32)
-        # Times one: the gradient of a bare gather is sparse, which the global clipping norm does not take.
+        # Times one: the gradient of a gather alone is sparse, which global norm clipping does not support.
         trained = tf.convert_to_tensor(self._variables[TABLE]) * 1.0
         return tf.gather(tf.gather(trained, table[:, 0]), ids), mask
 
 
 @dataclass(frozen=True)
 class TableClassifier:
-    """A head on a vectorizer, as a device would run it: table in 8 bits, matrices on the 8-bit grid.
+    """A head on a vectorizer, as on a device: table in 8 bits, matrices on the 8-bit grid.
 
     Attributes:
         labels: class names in the order of the columns.
-        head: which head.
+        head: the head.
         max_words: token slots.
         weights: `head/...` and, for a trained table, `embedding/table`.
-        vectorizer: of a trained table, or fastText vectors.
+        vectorizer: the vectorizer of the table, or fastText vectors.
     """
 
     labels: tuple[str, ...]
@@ -74,7 +73,7 @@ class TableClassifier:
 
     @functools.cached_property
     def _answer(self) -> Any:
-        """Embeddings `[batch, slots, dimension]` and their mask -> probabilities, compiled once."""
+        """The compiled function from embeddings `[batch, slots, dimension]` and their mask to probabilities."""
         head_weights = {name: value for name, value in self.weights.items() if name != TABLE}
 
         def answer(embeddings: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
@@ -83,11 +82,11 @@ class TableClassifier:
         return tf.function(answer, jit_compile=True, autograph=False)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """float32 `[texts, classes]`."""
+        """Return probabilities, float32 `[texts, classes]`."""
         found = np.zeros((len(texts), len(self.labels)), np.float32)
         for start in range(0, len(texts), _BATCH):
             chunk = texts[start : start + _BATCH]
-            # The last chunk and single texts are filled up to few shapes: XLA compiles one graph for each.
+            # Only two shapes, one text or a full batch: XLA compiles a graph for each shape.
             size = 1 if len(chunk) == 1 else _BATCH
             embeddings, mask = self._embed(chunk, size)
             found[start : start + len(chunk)] = self._answer(embeddings, mask).numpy()[: len(chunk)]
@@ -108,14 +107,14 @@ class TableClassifier:
 
     @property
     def parameters(self) -> int:
-        """Numbers in table and head."""
+        """The number of weights in table and head."""
         table = self.vectorizer.parameters if isinstance(self.vectorizer, FastTextVectors) else 0
         return table + sum(value.size for value in self.weights.values())
 
     def to_tflite(self) -> bytes:
-        """The network that a device runs, int8: token rows int32 `[1, max_words]` -> probabilities.
+        """Return the int8 network of a device: token rows int32 `[1, max_words]` -> probabilities.
 
-        Of fastText vectors the table is not inside (an app would compute the means itself): `device_bytes` counts it.
+        The table of fastText vectors is not inside (an app would compute the means); `device_bytes` counts it.
         """
         if isinstance(self.vectorizer, FastTextVectors):
             table = np.zeros((1, self.vectorizer.dimension), np.float32)
@@ -126,7 +125,7 @@ class TableClassifier:
 
         def answer(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
             mask = tf.cast(tf.not_equal(codepoints, 0), tf.float32)
-            # The converter's name for where the network begins, which alone is quantized: the table already is.
+            # `bits` marks where the network begins. Only the network is quantized: the table already is.
             bits = tf.cast(tf.gather(integers, codepoints), tf.float32) * tf.gather(scales, codepoints)
             logits = head_logits(bits, mask, self.head, head_weights, fused_lstm)
             return {"bits": bits, "probabilities": tf.nn.softmax(logits)}
@@ -137,13 +136,13 @@ class TableClassifier:
         return quantize(model, "int8")
 
     def device_bytes(self, model: bytes) -> int:
-        """What a device needs: the network, and the vocabulary or the table of vectors."""
+        """Return the bytes on a device: the network, and the vocabulary or the table of vectors."""
         if isinstance(self.vectorizer, FastTextVectors):
             return len(model) + self.vectorizer.device_bytes()
         return len(model) + len(self.vectorizer.vocabulary())
 
     def save(self, folder: Path, kind: str) -> int:
-        """Write the files of a device and what `load_table_classifier` needs; returns the bytes of the former."""
+        """Write the files of a device and those of `load_table_classifier`; return the bytes of the former."""
         model = self.to_tflite()
         folder.mkdir(parents=True, exist_ok=True)
         about = {
@@ -162,7 +161,7 @@ class TableClassifier:
 
 
 def load_table_classifier(folder: Path) -> TableClassifier:
-    """What `TableClassifier.save` wrote."""
+    """Load what `TableClassifier.save` wrote."""
     weights, metadata = read_safetensors(folder / "weights.safetensors")
     about = json.loads(metadata["about"])
     vectorizer: Vectorizer | FastTextVectors
@@ -176,9 +175,9 @@ def load_table_classifier(folder: Path) -> TableClassifier:
 
 
 def same_label_in_file(classifier: TableClassifier, folder: Path, texts: Sequence[str]) -> float:
-    """Share of the texts that the file `network.tflite` gives the same label as `probabilities`.
+    """Return the share of the texts to which `network.tflite` gives the same label as `probabilities`.
 
-    Of fastText vectors the file holds no table, so that there is nothing to compare: 1.
+    Always 1 for fastText vectors, whose table is not in the file.
     """
     if isinstance(classifier.vectorizer, FastTextVectors):
         return 1.0
@@ -201,7 +200,7 @@ def train_table(
     settings: FitSettings,
     progress: Progress,
 ) -> TableClassifier:
-    """Train a head, and the vectorizer's table unless it is of fastText vectors."""
+    """Train a head, and the vectorizer's table; fastText vectors stay frozen."""
     labels = task.training.classes
     index = {label: place for place, label in enumerate(labels)}
     copies = augmented_copies(
@@ -254,13 +253,13 @@ def train_table(
 
 
 def slots_for(tokens: Sequence[Sequence[int]]) -> int:
-    """Token slots: the 99th percentile of the training texts, rounded up to a multiple of 8, as the product does it."""
+    """Return the token slots: the 99th percentile of the training texts, rounded up to a multiple of 8, as in the product."""
     longest = float(np.percentile([len(row) for row in tokens], 99, method="lower"))
     return min(max(8, -(-int(longest) // 8) * 8), _MOST_SLOTS)
 
 
 def padded(tokens: Sequence[Sequence[int]], slots: int) -> Ints:
-    """int32 `[texts, slots]`: cut, or filled up with 0, the empty slot."""
+    """Cut each text's tokens or pad them with 0, the empty slot: int32 `[texts, slots]`."""
     ids = np.zeros((len(tokens), slots), np.int32)
     for row, found in zip(ids, tokens, strict=True):
         used = found[:slots]

@@ -1,13 +1,12 @@
-"""Where training and pre-training spend their time, and what of it is arithmetic.
+"""Where training and pre-training spend their time, and how much of it is arithmetic.
 
     python benchmarks/training_profile.py train [--epochs N]      `retvec-lite train starter --head pool`, phase by phase
     python benchmarks/training_profile.py pretrain [--steps N]    a step of `retvec-lite pretrain`: batches, Muon, the rest
 
-The floor is the number of multiply-accumulates of the matrix products over this machine's best rate of them, measured by a
-product of 512 x 512 x 512 on all threads.
+The floor is the number of multiply-accumulates in the matrix products, divided by this machine's best rate, measured with
+a product of 512 x 512 x 512 on all threads.
 """
 
-import argparse
 import contextlib
 import os
 import time
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 import numpy as np
-from common import RESULTS, markdown_table, write_results
+from common import command_parser, markdown_table, result_path, write_results
 
 from retvec_lite.runtime.interpreters import silent_standard_error
 
@@ -33,7 +32,7 @@ _NEWTON_SCHULZ: Final = 5
 
 
 class Phases:
-    """Seconds and calls by phase; what a phase calls that is a phase itself counts there."""
+    """Seconds and calls by phase. Time in a nested phase counts for the nested phase only."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
@@ -42,7 +41,7 @@ class Phases:
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Count what happens inside."""
+        """Count the time until the context ends."""
         self._inner.append(0.0)
         start = time.perf_counter()
         try:
@@ -55,7 +54,7 @@ class Phases:
 
     @contextlib.contextmanager
     def watch(self, owner: Any, attribute: str, name: str) -> Iterator[None]:
-        """Count every call of `owner.attribute`, until the context ends."""
+        """Count every call of `owner.attribute` until the context ends."""
         original = getattr(owner, attribute)
 
         def watched(*arguments: Any, **options: Any) -> Any:
@@ -67,7 +66,7 @@ class Phases:
 
 
 def best_rate(seconds: float = 3.0) -> float:
-    """Multiply-accumulates a second of NumPy's matrix product in float32, all threads: the best of so many seconds."""
+    """Return the best rate of NumPy's float32 matrix product: multiply-accumulates a second, all threads."""
     values = np.random.default_rng(0).normal(size=(_PRODUCT, _PRODUCT)).astype(np.float32)
     end = time.perf_counter() + seconds
     best = _seconds(lambda: values @ values)
@@ -104,7 +103,7 @@ def timed_network(phases: Phases) -> "type[TrainableNetwork]":
 
 @contextlib.contextmanager
 def watched_training(phases: Phases) -> Iterator[None]:
-    """Have a training's parts counted while the context lasts."""
+    """Count the parts of a training until the context ends."""
     from retvec_lite.training import examples, fit
 
     watched = (
@@ -122,7 +121,7 @@ def watched_training(phases: Phases) -> Iterator[None]:
 
 
 def profile_train(epochs: int) -> list[Row]:
-    """Rows of a whole training on the starter data with the default embedding; XLA's compiling is the first step's."""
+    """Profile a training on the starter data with the default embedding. The first step includes XLA's compilation."""
     from retvec_lite.data.dataset import load_starter
     from retvec_lite.model.weight_files import load_default_embedding
     from retvec_lite.training.fit import FitSettings
@@ -133,8 +132,10 @@ def profile_train(epochs: int) -> list[Row]:
     with watched_training(phases), phases.phase("the rest"):
         classifier = train(data, 0.1, embedding=load_default_embedding(), epochs=epochs).model
     words, width = classifier.encoder.max_words, classifier.weights["head/word/kernel"].shape
-    # Forward, and the gradient of the kernel; the embedding is frozen, so that nothing flows further back.
-    products = 2 * FitSettings.batch_size * (words * width[0] * width[1] + classifier.weights["head/logits/kernel"].size)
+    # Forward, and the gradient of the kernel. The embedding is frozen: no gradient goes further back.
+    products = (
+        2 * FitSettings.batch_size * (words * width[0] * width[1] + classifier.weights["head/logits/kernel"].size)
+    )
     floor = products / best_rate()
     total = sum(phases.seconds.values())
     rows = [{"phase": name, "seconds": spent, "share": spent / total} for name, spent in phases.seconds.most_common()]
@@ -152,14 +153,14 @@ def profile_train(epochs: int) -> list[Row]:
 
 
 def profile_pretrain(steps: int) -> list[Row]:
-    """Rows of a step: making its batch (another thread's work), the step with Muon and with Adam, and their floors."""
+    """Profile a step: making its batch (in another thread), the step with Muon and with Adam, and their floors."""
     from retvec_lite.data.dataset import load_starter
     from retvec_lite.pretraining import words as lists
     from retvec_lite.pretraining.batches import CHUNK, KIND_WEIGHTS, make_chunk
     from retvec_lite.pretraining.model import Schedule, build_model
     from retvec_lite.pretraining.pretrain import PretrainSettings
 
-    # The list of words decides nothing here: what a step costs does not depend on them.
+    # Any list of words will do: the cost of a step does not depend on it.
     words = sorted({word for text in load_starter("train").texts for word in text.split()})
     rows = lists.encode_words(words)
     word_list = lists.build_word_list([("starter", rows, np.ones(len(rows)), 1.0)], "starter")
@@ -176,7 +177,7 @@ def profile_pretrain(steps: int) -> list[Row]:
     size, width, bits = settings.batch_size, settings.network.embedding_dim, settings.network.word_length * 21
     kernels = [(bits, width), (width, width), (width, width)]
     layers = sum(size * rows_in * columns for rows_in, columns in kernels)
-    # Gradients of every kernel, and of every input but the bits.
+    # Gradients of every kernel, and of every input except the bits.
     network = 2 * layers + (layers - size * bits * width)
     loss = 3 * (size // 2) ** 2 * width
     # Muon: X X', its square and its product with X, for the shorter side of each matrix.
@@ -243,17 +244,17 @@ def _pretrain_table(rows: list[Row]) -> str:
 
 
 def main() -> None:
-    """Measure one of the two and write its tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Profile one of the two and write its tables."""
+    parser = command_parser(__doc__)
     parser.add_argument("what", choices=("train", "pretrain"))
-    parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=8, help="epochs of `train` (default: 8)")
+    parser.add_argument("--steps", type=int, default=40, help="steps of `pretrain` (default: 40)")
     args = parser.parse_args()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with silent_standard_error():
         rows = profile_train(args.epochs) if args.what == "train" else profile_pretrain(args.steps)
     table = _train_table(rows) if args.what == "train" else _pretrain_table(rows)
-    write_results(RESULTS / f"latency-{args.what}", rows, table)
+    write_results(result_path(f"latency-{args.what}", quick=False), rows, table)
 
 
 if __name__ == "__main__":
