@@ -1,1 +1,359 @@
-"""Core ML packages run in NumPy: what proves them on machines without Core ML."""
+"""Run a saved Core ML package in NumPy, op by op, with every declared type and shape checked.
+
+This evaluator is our own because nothing on Linux runs Core ML, and coremltools' value inference evaluates only a graph under
+construction, not a saved file with its weights. It knows the file format and the meaning of the ops, and nothing of the code
+that builds our graphs. What it does not know is an error, never skipped.
+"""
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from retvec_lite.converters.evaluator.ops import OPS
+from retvec_lite.converters.evaluator.package import (
+    NUMPY_TYPES,
+    Array,
+    Package,
+    proto,
+    read_package,
+    unpack_values,
+)
+from retvec_lite.errors import RetvecLiteError
+
+_TARGETS: Final[Mapping[str, tuple[str, int]]] = {
+    "CoreML6": ("iOS16", 7),
+    "CoreML7": ("iOS17", 8),
+    "CoreML8": ("iOS18", 9),
+}
+"""Opset -> the oldest system that knows it, and the version of the model description."""
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "fp32": "floats",
+    "int16": "ints",
+    "uint16": "ints",
+    "int32": "ints",
+    "bool": "bools",
+    "str": "strings",
+} | dict.fromkeys(("fp16", "int8", "uint8", "uint32", "int4", "uint4"), "bytes")
+"""MIL data type -> field of the model description that holds its values."""
+
+_INPUT_TYPES: Final[Mapping[str, str]] = {"INT32": "int32", "FLOAT32": "fp32", "FLOAT16": "fp16"}
+
+
+@dataclass(frozen=True)
+class Type:
+    """A declared type: `kind` is tensor, list or dict; `dtype` is that of the elements; `shape` is that of a tensor."""
+
+    kind: str
+    dtype: str
+    shape: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.dtype} {list(self.shape)}"
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A value stored in the file, with its declared type."""
+
+    value: Any
+    type: Type
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One op. An operand is the name of an earlier value or a literal; an op that takes a list has several."""
+
+    kind: str
+    name: str
+    inputs: Mapping[str, tuple[str | Literal, ...]]
+    outputs: tuple[tuple[str, Type], ...]
+
+    @property
+    def sources(self) -> Iterable[str]:
+        """The names of the values that the op reads."""
+        return (item for items in self.inputs.values() for item in items if isinstance(item, str))
+
+
+def load_package(path: str | Path) -> "Program":
+    """Read an `.mlpackage` and check all that it declares.
+
+    Raises:
+        RetvecLiteError: when it is none or damaged, has an unknown op, or is for another system than iOS 16 to 18.
+    """
+    return Program(read_package(path))
+
+
+class Program:
+    """The main function of a package.
+
+    Attributes:
+        package: where it comes from.
+        target: the oldest system that runs it, `iOS16` to `iOS18`.
+        inputs: name -> declared type.
+        outputs: names of what `run` returns.
+        operations: every op, in order.
+    """
+
+    def __init__(self, package: Package) -> None:
+        """Parse; see `load_package`."""
+        self.package = package
+        spec = package.spec
+        if spec.WhichOneof("Type") != "mlProgram" or list(spec.mlProgram.functions) != ["main"]:
+            raise RetvecLiteError(f"{package.path} is no ML program with one function ({spec.WhichOneof('Type')}).")
+        function = spec.mlProgram.functions["main"]
+        if list(function.block_specializations) != [function.opset] or function.opset not in _TARGETS:
+            blocks = ", ".join(function.block_specializations)
+            raise RetvecLiteError(
+                f"{package.path} is for {function.opset!r} with blocks for {blocks}; "
+                f"known are {', '.join(_TARGETS)} with one block."
+            )
+        self.target, version = _TARGETS[function.opset]
+        if spec.specificationVersion != version:
+            raise RetvecLiteError(
+                f"{package.path} has specification version {spec.specificationVersion}; {function.opset} needs {version}."
+            )
+        block = function.block_specializations[function.opset]
+        self.inputs = {item.name: _type(item.type) for item in function.inputs}
+        self.outputs = list(block.outputs)
+        self.operations = [self._operation(item) for item in block.operations]
+        for file in package.weights.values():
+            file.check_all_read()
+        self._producers: dict[str, Operation] = {}
+        self._constants: dict[str, Any] = {}
+        self._check_order()
+        self._check_description()
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes of a classifier, in the order of its probabilities; empty for other programs."""
+        return [
+            str(label)
+            for operation in self.operations
+            if operation.kind == "classify"
+            for part in operation.inputs["classes"]
+            if isinstance(part, Literal)
+            for label in part.value
+        ]
+
+    def run(self, inputs: Mapping[str, Array], wanted: Sequence[str] | None = None) -> dict[str, Any]:
+        """Compute values by name, and only what they need.
+
+        Args:
+            inputs: every input by name, of its declared type and shape.
+            wanted: names of outputs or inner values; by default the outputs.
+
+        Returns:
+            Arrays; the label of a classifier is a `str`, its probabilities are a `dict[str, float]`.
+
+        Raises:
+            RetvecLiteError: for other inputs or an unknown name, or when an op does not give what it declares or
+                cannot be computed.
+        """
+        names = self.outputs if wanted is None else list(wanted)
+        if set(inputs) != set(self.inputs):
+            raise RetvecLiteError(f"The program takes the inputs {sorted(self.inputs)}, not {sorted(inputs)}.")
+        for name, value in inputs.items():
+            _check(f"The input {name!r}", self.inputs[name], value)
+        values: dict[str, Any] = dict(inputs)
+        # Infinity is a valid fp16 result; the caller judges what comes of it.
+        with np.errstate(all="ignore"):
+            for operation in self._needed(names):
+                if operation.outputs[0][0] in self._constants:
+                    continue
+                constant = all(source in self._constants for source in operation.sources)
+                found = self._compute(operation, values)
+                (self._constants if constant else values).update(found)
+        return {name: self._constants[name] if name in self._constants else values[name] for name in names}
+
+    def constant(self, name: str) -> Any:
+        """Return a value that depends on no input."""
+        zeros = {key: np.zeros(kind.shape, NUMPY_TYPES[kind.dtype]) for key, kind in self.inputs.items()}
+        return self.run(zeros, [name])[name]
+
+    def _needed(self, names: Iterable[str]) -> list[Operation]:
+        """Return the ops behind some values, in order."""
+        reached, waiting = set(), list(names)
+        while waiting:
+            name = waiting.pop()
+            if name in self.inputs:
+                continue
+            if name not in self._producers:
+                raise RetvecLiteError(f"{self.package.path.name} has no value named {name!r}.")
+            operation = self._producers[name]
+            if id(operation) not in reached:
+                reached.add(id(operation))
+                waiting.extend(operation.sources)
+        return [operation for operation in self.operations if id(operation) in reached]
+
+    def _compute(self, operation: Operation, values: Mapping[str, Any]) -> dict[str, Any]:
+        arguments = {}
+        for key, items in operation.inputs.items():
+            found = [
+                item.value
+                if isinstance(item, Literal)
+                else (self._constants[item] if item in self._constants else values[item])
+                for item in items
+            ]
+            arguments[key] = found[0] if len(found) == 1 else found
+        place = f"the op {operation.name!r} ({operation.kind})"
+        if operation.kind == "const":
+            results = (arguments["val"],)
+        else:
+            try:
+                computed = OPS[operation.kind](**arguments)
+            except RetvecLiteError as error:
+                raise RetvecLiteError(f"{str(error).removesuffix('.')} (in {place}).") from error
+            except (ValueError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
+                raise RetvecLiteError(f"Cannot compute {place}: {error}") from error
+            results = computed if isinstance(computed, tuple) else (computed,)
+        if len(results) != len(operation.outputs):
+            raise RetvecLiteError(f"Cannot compute {place}: it declares {len(operation.outputs)} outputs.")
+        for (name, kind), value in zip(operation.outputs, results, strict=True):
+            _check(f"The output {name!r} of {place}", kind, value)
+        return {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
+
+    def _operation(self, item: Any) -> Operation:
+        """Parse one op and check its inputs against the op's parameters."""
+        outputs = tuple((output.name, _type(output.type)) for output in item.outputs)
+        attributes = {key: self._literal(value) for key, value in item.attributes.items()}
+        label = attributes.pop("name", None)
+        name = str(label.value) if label is not None else outputs[0][0]
+        inputs: dict[str, tuple[str | Literal, ...]] = {
+            key: tuple(
+                binding.name if binding.WhichOneof("binding") == "name" else self._literal(binding.value)
+                for binding in argument.arguments
+            )
+            for key, argument in item.inputs.items()
+        }
+        place = f"The op {name!r} ({item.type})"
+        if item.type != "const" and item.type not in OPS:
+            raise RetvecLiteError(f"{place} is unknown.")
+        if item.blocks:
+            raise RetvecLiteError(f"{place} has nested blocks, which no op of ours has.")
+        # In the oldest opset, weights are attributes of the ops that unpack them.
+        if item.type == "const" or item.type.startswith("constexpr_"):
+            inputs |= {key: (value,) for key, value in attributes.items()}
+        elif attributes:
+            raise RetvecLiteError(f"{place} has unknown attributes: {', '.join(attributes)}.")
+        known, required = _parameters(item.type)
+        if not required <= set(inputs) <= known:
+            raise RetvecLiteError(
+                f"{place} has the inputs {', '.join(sorted(inputs))}; known are {', '.join(sorted(known))}, "
+                f"needed are {', '.join(sorted(required))}."
+            )
+        return Operation(item.type, name, inputs, outputs)
+
+    def _literal(self, value: Any) -> Literal:
+        kind = _type(value.type)
+        if kind.kind == "list" and value.immediateValue.WhichOneof("value") == "list":
+            items = [self._literal(item).value for item in value.immediateValue.list.values]
+            if len(items) != kind.shape[0]:
+                raise RetvecLiteError(f"A {kind} holds {len(items)} items.")
+            return Literal(items, kind)
+        if kind.kind != "tensor":
+            raise RetvecLiteError(f"A {kind} is no constant tensor or list.")
+        if value.WhichOneof("value") == "blobFileValue":
+            reference = value.blobFileValue
+            if reference.fileName not in self.package.weights:
+                raise RetvecLiteError(f"The package has no weight file {reference.fileName!r}.")
+            weights = self.package.weights[reference.fileName]
+            return Literal(weights.read(reference.offset, kind.dtype, kind.shape), kind)
+        return Literal(_immediate(value.immediateValue.tensor, kind), kind)
+
+    def _check_order(self) -> None:
+        """Check that every value is computed once and before it is read, and that every output is computed."""
+        known = set(self.inputs)
+        for operation in self.operations:
+            for source in operation.sources:
+                if source not in known:
+                    raise RetvecLiteError(f"The op {operation.name!r} reads {source!r} before it is computed.")
+            for name, _ in operation.outputs:
+                if name in known:
+                    raise RetvecLiteError(f"Two values are named {name!r}.")
+                known.add(name)
+                self._producers[name] = operation
+        for name in self.outputs:
+            if name not in known:
+                raise RetvecLiteError(f"No op computes the output {name!r}.")
+
+    def _check_description(self) -> None:
+        """Check that the description for apps has the program's inputs and outputs."""
+        description = self.package.spec.description
+        arrays = {item.name: item.type.multiArrayType for item in description.input}
+        data_type = proto().Model_pb2.FeatureTypes__pb2.ArrayFeatureType.ArrayDataType.Name
+        told = {
+            name: Type("tensor", _INPUT_TYPES.get(data_type(array.dataType), "?"), tuple(array.shape))
+            for name, array in arrays.items()
+        }
+        if told != self.inputs:
+            raise RetvecLiteError(f"The description names the inputs {told}, the program {self.inputs}.")
+        outputs = [item.name for item in description.output]
+        if sorted(outputs) != sorted(self.outputs):
+            raise RetvecLiteError(f"The description names the outputs {outputs}, the program {self.outputs}.")
+
+
+def _parameters(kind: str) -> tuple[set[str], set[str]]:
+    """Return the inputs that an op may have, and those that it must have."""
+    if kind == "const":
+        return {"val"}, {"val"}
+    parameters = inspect.signature(OPS[kind]).parameters.values()
+    required = {item.name for item in parameters if item.default is inspect.Parameter.empty}
+    return {item.name for item in parameters}, required
+
+
+def _type(declared: Any) -> Type:
+    kind = declared.WhichOneof("type")
+    if kind == "tensorType":
+        tensor = declared.tensorType
+        shape = tuple(int(item.constant.size) for item in tensor.dimensions)
+        if len(shape) != tensor.rank or any(item.WhichOneof("dimension") != "constant" for item in tensor.dimensions):
+            raise RetvecLiteError(f"A tensor of rank {tensor.rank} has no fixed shape ({list(shape)}).")
+        return Type("tensor", _dtype(tensor.dataType), shape)
+    if kind == "listType":
+        return Type("list", _type(declared.listType.type).dtype, (int(declared.listType.length.constant.size),))
+    if kind == "dictionaryType":
+        return Type("dict", _type(declared.dictionaryType.keyType).dtype)
+    raise RetvecLiteError(f"A value is a {kind}; only tensors, lists and dictionaries are known.")
+
+
+def _dtype(number: int) -> str:
+    """Return the MIL name of a numbered data type."""
+    name = str(proto().MIL_pb2.DataType.Name(number))
+    short = {"STRING": "str", "BOOL": "bool"}.get(name) or name.lower().replace("float", "fp")
+    if short != "str" and short not in NUMPY_TYPES:
+        raise RetvecLiteError(f"The data type {name} is unknown.")
+    return short
+
+
+def _immediate(tensor: Any, kind: Type) -> Any:
+    """Return a value that is stored in the model description."""
+    field = tensor.WhichOneof("value")
+    if field != _FIELDS[kind.dtype]:
+        raise RetvecLiteError(f"A {kind} is stored as {field}, not as {_FIELDS[kind.dtype]}.")
+    values = getattr(tensor, field).values
+    count = int(np.prod(kind.shape, dtype=np.int64))
+    if field == "bytes":
+        return unpack_values(values, kind.dtype, count).reshape(kind.shape)
+    if len(values) != count:
+        raise RetvecLiteError(f"A {kind} holds {len(values)} values.")
+    if kind.dtype != "str":
+        return np.array(values, NUMPY_TYPES[kind.dtype]).reshape(kind.shape)
+    if kind.shape:
+        raise RetvecLiteError(f"A {kind} is no single string.")
+    return str(values[0])
+
+
+def _check(what: str, kind: Type, value: Any) -> None:
+    """Raise RetvecLiteError when a value does not have its declared type and shape."""
+    if kind.kind == "tensor" and kind.dtype != "str":
+        if isinstance(value, np.ndarray) and value.dtype == NUMPY_TYPES[kind.dtype] and value.shape == kind.shape:
+            return
+    elif isinstance(value, {"tensor": str, "list": list, "dict": dict}[kind.kind]):
+        return
+    found = f"{value.dtype.name} {list(value.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
+    raise RetvecLiteError(f"{what} is declared as a {kind} but is {found}.")

@@ -1,11 +1,11 @@
-"""What the ops of Core ML's MIL compute, in NumPy: elementwise, reductions and shapes; the table of all ops.
+"""The ops of Core ML's MIL that our graphs use, in NumPy.
 
-Meanings are those of the op reference (https://apple.github.io/coremltools/source/coremltools.converters.mil.mil.ops.defs.html).
-Each op is one function whose parameters bear the names of the op's inputs; the evaluator calls it with those that a program
-gives, and refuses others. Values are arrays; a constant string is a `str`, several values in one input are a list.
+Meanings are those of https://apple.github.io/coremltools/source/coremltools.converters.mil.mil.ops.defs.html. Each op is one
+function; its parameters have the names of the op's inputs. Values are arrays; a constant string is a `str`, several values
+in one input are a list. Inputs, and values of inputs, that no graph of ours has are errors.
 
-Numbers of 16 bits are added and multiplied one rounding at a time; sums over many of them (reductions, matrix products) are
-accumulated in 32 bits and rounded once, and functions like the exponential are computed in 32 bits and rounded once.
+fp16: elementwise arithmetic rounds each result to fp16. Sums over many values (reductions, matrix products) accumulate in
+fp32 and round once; functions like tanh compute in fp32 and round once.
 """
 
 import math
@@ -13,63 +13,62 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from retvec_lite.converters.evaluator.package import NUMPY_TYPES
+from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, unpack_values
 from retvec_lite.errors import RetvecLiteError
 
-Array = npt.NDArray[Any]
 Op = Callable[..., Any]
 
+_INDEX_TYPES: Final = ("int32", "int16", "uint16", "int8", "uint8")
 _ERF: Final = np.frompyfunc(math.erf, 1, 1)
 
 
-def in_float32(function: Callable[[Array], Array]) -> Op:
-    """An op of one float input `x` that is computed in float32 and rounded to the input's type."""
-
-    def op(*, x: Array) -> Array:
-        require_float(x)
-        return np.asarray(function(x.astype(np.float32)), dtype=x.dtype)
-
-    return op
-
-
-def require_float(values: Array) -> None:
-    """Raise RetvecLiteError for anything but fp16 and fp32."""
+def _require_float(values: Array) -> None:
     if values.dtype not in (np.float16, np.float32):
-        raise RetvecLiteError(f"Expected floating-point values, received {values.dtype.name}.")
+        raise RetvecLiteError(f"Floating-point values are needed, not {values.dtype.name}.")
 
 
-def require_same_type(*values: Array) -> None:
-    """Raise RetvecLiteError when values that an op combines have different types; Core ML casts nothing by itself."""
+def _require_same_type(*values: Array) -> None:
+    """Core ML never casts implicitly."""
     if len({value.dtype for value in values}) != 1:
-        received = " and ".join(value.dtype.name for value in values)
-        raise RetvecLiteError(f"Expected values of one type, received {received}.")
+        raise RetvecLiteError(f"Values of different types: {' and '.join(value.dtype.name for value in values)}.")
 
 
-def axis_of(axis: Any, rank: int) -> int:
-    """An axis counted from the front; raises RetvecLiteError when there is no such axis."""
+def _require_booleans(*values: Array) -> None:
+    if any(value.dtype != np.bool_ for value in values):
+        raise RetvecLiteError(f"Booleans are needed, not {', '.join(value.dtype.name for value in values)}.")
+
+
+def _require_default(**flags: Any) -> None:
+    """Flags that are always given, and always off, in our graphs."""
+    given = [name for name, value in flags.items() if value]
+    if given:
+        raise RetvecLiteError(f"The evaluator does not support {', '.join(given)}.")
+
+
+def _axis(axis: Any, rank: int) -> int:
+    """Return an axis counted from the front."""
     place = int(axis)
     if not -rank <= place < rank:
-        raise RetvecLiteError(f"Expected an axis of {rank} dimensions, received {place}.")
+        raise RetvecLiteError(f"There is no axis {place} of {rank} dimensions.")
     return place % rank
 
 
-def axes_of(axes: Array | None, rank: int) -> tuple[int, ...]:
-    """Axes counted from the front; None means all of them."""
-    return tuple(range(rank)) if axes is None else tuple(axis_of(axis, rank) for axis in np.atleast_1d(axes))
+def _axes(axes: Array | None, rank: int) -> tuple[int, ...]:
+    """Return axes counted from the front; None means all."""
+    return tuple(range(rank)) if axes is None else tuple(_axis(axis, rank) for axis in np.atleast_1d(axes))
 
 
-def erf(values: Array) -> Array:
-    """The error function of float values, computed in float64."""
-    return np.asarray(_ERF(values.astype(np.float64)), np.float64)
+def _wide(values: Array) -> Array:
+    """Return fp16 values as float32, so that their sums accumulate in float32."""
+    return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
 def _binary(function: Callable[[Array, Array], Any], *, floats_only: bool = False) -> Op:
     def op(*, x: Array, y: Array) -> Array:
-        require_same_type(x, y)
+        _require_same_type(x, y)
         if floats_only:
-            require_float(x)
+            _require_float(x)
         return np.asarray(function(x, y), dtype=x.dtype)
 
     return op
@@ -77,7 +76,7 @@ def _binary(function: Callable[[Array, Array], Any], *, floats_only: bool = Fals
 
 def _comparison(function: Callable[[Array, Array], Any]) -> Op:
     def op(*, x: Array, y: Array) -> Array:
-        require_same_type(x, y)
+        _require_same_type(x, y)
         return np.asarray(function(x, y))
 
     return op
@@ -91,235 +90,231 @@ def _logical(function: Callable[[Array, Array], Any]) -> Op:
     return op
 
 
-def _logical_not(*, x: Array) -> Array:
-    _require_booleans(x)
-    return np.asarray(np.logical_not(x))
+def _floor(*, x: Array) -> Array:
+    _require_float(x)
+    return np.asarray(np.floor(x))
 
 
-def _require_booleans(*values: Array) -> None:
-    if any(value.dtype != np.bool_ for value in values):
-        raise RetvecLiteError(f"Expected booleans, received {', '.join(value.dtype.name for value in values)}.")
+def _tanh(*, x: Array) -> Array:
+    _require_float(x)
+    return np.tanh(x.astype(np.float32)).astype(x.dtype)
 
 
-def _unary(function: Callable[[Array], Any]) -> Op:
-    def op(*, x: Array) -> Array:
-        return np.asarray(function(x), dtype=x.dtype)
-
-    return op
-
-
-def _gelu(*, x: Array, mode: str = "EXACT") -> Array:
-    require_float(x)
+def _gelu(*, x: Array, mode: str) -> Array:
+    _require_float(x)
+    if mode != "EXACT":
+        raise RetvecLiteError(f"The evaluator does not support the mode {mode!r} of gelu.")
     values = x.astype(np.float32)
-    if mode == "EXACT":
-        found = 0.5 * values * (1 + erf(values / math.sqrt(2.0)))
-    elif mode == "TANH_APPROXIMATION":
-        found = 0.5 * values * (1 + np.tanh(math.sqrt(2 / math.pi) * (values + 0.044715 * values**3)))
-    elif mode == "SIGMOID_APPROXIMATION":
-        found = values * sigmoid(1.702 * values)
-    else:
-        raise RetvecLiteError(f"Expected a mode of gelu, received {mode!r}.")
-    return found.astype(x.dtype)
+    erf = np.asarray(_ERF((values / math.sqrt(2.0)).astype(np.float64)), np.float64)
+    return np.asarray(0.5 * values * (1 + erf)).astype(x.dtype)
 
 
-def sigmoid(values: Array) -> Array:
-    """The logistic function, without overflow."""
+def _sigmoid(values: Array) -> Array:
+    """The logistic function, by tanh so that nothing overflows."""
     found: Array = 0.5 * (1 + np.tanh(0.5 * values))
     return found
 
 
 def _softmax(*, x: Array, axis: Any = -1) -> Array:
-    require_float(x)
-    values = x.astype(np.float32)
-    powers = np.exp(values - values.max(axis=int(axis), keepdims=True))
-    return np.asarray(powers / powers.sum(axis=int(axis), keepdims=True), dtype=x.dtype)
+    _require_float(x)
+    values, place = x.astype(np.float32), _axis(axis, x.ndim)
+    powers = np.exp(values - values.max(axis=place, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=place, keepdims=True), dtype=x.dtype)
 
 
-def _clip(*, x: Array, alpha: Array, beta: Array) -> Array:
-    require_same_type(x, alpha, beta)
-    return np.minimum(np.maximum(x, alpha), beta)
-
-
-def _threshold(*, x: Array, alpha: Array) -> Array:
-    require_same_type(x, alpha)
-    return np.maximum(x, alpha)
-
-
-def _with_epsilon(function: Callable[[Array], Array], default: float) -> Op:
-    def op(*, x: Array, epsilon: Array | None = None) -> Array:
-        require_float(x)
-        small = np.float32(default if epsilon is None else epsilon)
-        return np.asarray(function(x.astype(np.float32) + small), dtype=x.dtype)
-
-    return op
-
-
-def cast(*, x: Array, dtype: str) -> Array:
-    """Integers of 8 and 16 bits keep the low bits of what does not fit; 32 bits that do not fit are an error.
-
-    Raises:
-        RetvecLiteError: for an unknown type, or a number whose 32-bit integer is undefined.
-    """
+def _cast(*, x: Array, dtype: str) -> Array:
+    """Integers of 8 and 16 bits keep the low bits of a larger number; a float outside of int32 is an error."""
     if dtype not in NUMPY_TYPES:
-        raise RetvecLiteError(f"Expected a data type, received {dtype!r}.")
+        raise RetvecLiteError(f"{dtype!r} is no data type.")
     target = NUMPY_TYPES[dtype]
     if x.dtype.kind == "f" and np.issubdtype(target, np.integer):
         whole = np.trunc(x.astype(np.float64))
-        if not (np.abs(whole) <= 2**31).all() or (target is np.int32 and (whole == 2**31).any()):
-            raise RetvecLiteError(f"Expected numbers that fit {dtype}, received {x.min()} to {x.max()}.")
+        if not ((whole >= -(2**31)) & (whole < 2**31)).all():
+            raise RetvecLiteError(f"Numbers from {x.min()} to {x.max()} do not fit {dtype}.")
         return whole.astype(np.int64).astype(target)
     return x.astype(target)
 
 
 def _select(*, cond: Array, a: Array, b: Array) -> Array:
-    require_same_type(a, b)
-    if cond.dtype != np.bool_:
-        raise RetvecLiteError(f"Expected a boolean condition, received {cond.dtype.name}.")
+    _require_same_type(a, b)
+    _require_booleans(cond)
     return np.where(cond, a, b)
 
 
 def _reduction(function: Callable[..., Any]) -> Op:
-    """Sums of 16-bit floats are accumulated in float32; integers stay what they are."""
-
     def op(*, x: Array, axes: Array | None = None, keep_dims: Any = False) -> Array:
-        values = x.astype(np.float32) if x.dtype == np.float16 else x
-        found = function(values, axis=axes_of(axes, x.ndim), keepdims=bool(keep_dims))
+        found = function(_wide(x), axis=_axes(axes, x.ndim), keepdims=bool(keep_dims))
         return np.asarray(found).astype(x.dtype)
 
     return op
 
 
-def _mean(values: Array, **how: Any) -> Array:
-    require_float(values)
-    return np.asarray(np.mean(values, **how))
-
-
-def _reduce_arg(function: Callable[..., Any]) -> Op:
-    def op(*, x: Array, axis: Any = -1, keep_dims: Any = False, output_dtype: str = "int32") -> Array:
-        found = function(x, axis=axis_of(axis, x.ndim), keepdims=bool(keep_dims))
-        return cast(x=np.asarray(found), dtype=output_dtype)
-
-    return op
-
-
 def _cumsum(*, x: Array, axis: Any = 0, exclusive: Any = False, reverse: Any = False) -> Array:
-    place = axis_of(axis, x.ndim)
-    values = np.flip(x, place) if reverse else x
-    wide = values.astype(np.float32) if x.dtype == np.float16 else values
-    found = np.cumsum(wide, axis=place, dtype=wide.dtype)
-    if exclusive:
-        found = found - wide
-    return np.asarray(np.flip(found, place) if reverse else found).astype(x.dtype)
+    _require_default(exclusive=exclusive, reverse=reverse)
+    wide = _wide(x)
+    return np.cumsum(wide, axis=_axis(axis, x.ndim), dtype=wide.dtype).astype(x.dtype)
+
+
+def _gather(*, x: Array, indices: Array, axis: Any = 0, batch_dims: Any = 0, validate_indices: Any = False) -> Array:
+    """An index outside of the axis is an error: what it reads is undefined, so no input may make a graph use one.
+
+    That includes negative indices, which only the oldest opset counts from the end.
+    """
+    _require_default(batch_dims=batch_dims)
+    place = _axis(axis, x.ndim)
+    if indices.dtype.name not in _INDEX_TYPES:
+        raise RetvecLiteError(f"Indices must be integers, not {indices.dtype.name}.")
+    if indices.size and not (indices.min() >= 0 and indices.max() < x.shape[place]):
+        raise RetvecLiteError(
+            f"Indices from {indices.min()} to {indices.max()} are outside of {x.shape[place]} elements."
+        )
+    return np.asarray(np.take(x, indices.astype(np.int64), axis=place))
+
+
+def _slice_by_index(*, x: Array, begin: Array, end: Array) -> Array:
+    if len(begin) != x.ndim or len(end) != x.ndim:
+        raise RetvecLiteError(f"A slice of {len(begin)} dimensions does not fit a value of {x.ndim}.")
+    return np.asarray(x[tuple(slice(int(first), int(last)) for first, last in zip(begin, end, strict=True))])
 
 
 def _reshape(*, x: Array, shape: Array) -> Array:
-    sizes = [int(size) for size in np.atleast_1d(shape)]
-    if 0 in sizes and len(sizes) == x.ndim:
-        sizes = [size or x.shape[axis] for axis, size in enumerate(sizes)]
-    return x.reshape(sizes)
+    return x.reshape([int(size) for size in np.atleast_1d(shape)])
 
 
 def _transpose(*, x: Array, perm: Array) -> Array:
-    return np.transpose(x, [axis_of(axis, x.ndim) for axis in perm])
+    return np.transpose(x, [_axis(axis, x.ndim) for axis in perm])
 
 
 def _expand_dims(*, x: Array, axes: Array) -> Array:
     rank = x.ndim + len(np.atleast_1d(axes))
-    return np.expand_dims(x, tuple(axis_of(axis, rank) for axis in np.atleast_1d(axes)))
-
-
-def _squeeze(*, x: Array, axes: Array | None = None) -> Array:
-    """Axes of more than one element stay, as the op reference has it."""
-    chosen = axes_of(axes, x.ndim)
-    return np.squeeze(x, tuple(axis for axis in chosen if x.shape[axis] == 1))
-
-
-def _as_list(values: Any) -> list[Array]:
-    return list(values) if isinstance(values, list) else [values]
+    return np.expand_dims(x, tuple(_axis(axis, rank) for axis in np.atleast_1d(axes)))
 
 
 def _concat(*, values: Any, axis: Any, interleave: Any = False) -> Array:
-    arrays = _as_list(values)
-    require_same_type(*arrays)
-    if interleave:
-        raise RetvecLiteError("Expected a concat without interleave, received one with it.")
-    return np.concatenate(arrays, axis=axis_of(axis, arrays[0].ndim))
+    _require_default(interleave=interleave)
+    arrays = values if isinstance(values, list) else [values]
+    _require_same_type(*arrays)
+    return np.concatenate(arrays, axis=_axis(axis, arrays[0].ndim))
 
 
-def _stack(*, values: Any, axis: Any) -> Array:
-    arrays = _as_list(values)
-    require_same_type(*arrays)
-    return np.stack(arrays, axis=axis_of(axis, arrays[0].ndim + 1))
+def _linear(*, x: Array, weight: Array, bias: Array | None = None) -> Array:
+    _require_same_type(x, weight, *([] if bias is None else [bias]))
+    product = _wide(x) @ _wide(weight).T
+    return np.asarray(product if bias is None else product + _wide(bias)).astype(x.dtype)
 
 
-def _split(*, x: Array, axis: Any, num_splits: Any = None, split_sizes: Array | None = None) -> tuple[Array, ...]:
-    place = axis_of(axis, x.ndim)
-    if split_sizes is None:
-        return tuple(np.split(x, int(num_splits), axis=place))
-    if int(split_sizes.sum()) != x.shape[place] or (num_splits is not None and int(num_splits) != len(split_sizes)):
+def _matmul(*, x: Array, y: Array, transpose_x: Any = False, transpose_y: Any = False) -> Array:
+    _require_default(transpose_x=transpose_x)
+    _require_same_type(x, y)
+    right = np.swapaxes(y, -1, -2) if transpose_y else y
+    return np.asarray(_wide(x) @ _wide(right)).astype(x.dtype)
+
+
+def _layer_norm(
+    *, x: Array, axes: Array | None = None, gamma: Array | None = None, beta: Array | None = None, epsilon: Any = 1e-5
+) -> Array:
+    _require_float(x)
+    chosen, values = _axes(axes, x.ndim), x.astype(np.float32)
+    centred = values - values.mean(axis=chosen, keepdims=True)
+    found = centred / np.sqrt((centred**2).mean(axis=chosen, keepdims=True) + np.float32(epsilon))
+    shape = [size if axis in chosen else 1 for axis, size in enumerate(x.shape)]
+    if gamma is not None:
+        found = found * _wide(gamma).reshape(shape)
+    if beta is not None:
+        found = found + _wide(beta).reshape(shape)
+    return np.asarray(found).astype(x.dtype)
+
+
+def _lstm(
+    *,
+    x: Array,
+    initial_h: Array,
+    initial_c: Array,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias: Array,
+    direction: str = "forward",
+    output_sequence: Any = False,
+    recurrent_activation: str = "sigmoid",
+    cell_activation: str = "tanh",
+    activation: str = "tanh",
+) -> tuple[Array, Array, Array]:
+    """Return all outputs `[steps, batch, units]`, the last state and the last cell; gates: input, forget, output, cell."""
+    kind = (direction, recurrent_activation, cell_activation, activation)
+    if kind != ("forward", "sigmoid", "tanh", "tanh") or not output_sequence:
+        raise RetvecLiteError(f"The evaluator does not support an LSTM of the kind {', '.join(kind)}.")
+    _require_same_type(x, initial_h, initial_c, weight_ih, weight_hh, bias)
+    state, cell, recurrent = _wide(initial_h), _wide(initial_c), _wide(weight_hh).T
+    outputs = []
+    for entry in _wide(x) @ _wide(weight_ih).T + _wide(bias):
+        let_in, forget, let_out, candidate = np.split(entry + state @ recurrent, 4, axis=-1)
+        cell = _sigmoid(forget) * cell + _sigmoid(let_in) * np.tanh(candidate)
+        state = _sigmoid(let_out) * np.tanh(cell)
+        outputs.append(state)
+    return np.stack(outputs).astype(x.dtype), state.astype(x.dtype), cell.astype(x.dtype)
+
+
+def _affine_dequantize(*, quantized_data: Array, zero_point: Array, scale: Array, axis: Any) -> Array:
+    place, rank = _axis(axis, quantized_data.ndim), quantized_data.ndim
+    size = quantized_data.shape[place]
+
+    def along(values: Array) -> Array:
+        if values.ndim > 1 or (values.ndim == 1 and len(values) != size):
+            raise RetvecLiteError(f"One number or {size} are needed for axis {place}, not {list(values.shape)}.")
+        shape = [-1 if number == place else 1 for number in range(rank)] if values.ndim else []
+        return values.reshape(shape).astype(np.float32)
+
+    return np.asarray((quantized_data.astype(np.float32) - along(zero_point)) * along(scale)).astype(scale.dtype)
+
+
+def _lut_to_dense(*, indices: Array, lut: Array, shape: Array | None = None) -> Array:
+    """A palette of 16 or 256 numbers for the whole tensor; iOS 16 has `shape` and packed indices, iOS 18 neither."""
+    levels = lut.reshape(-1)
+    wanted = (*[1] * indices.ndim, len(levels), 1) if shape is None else levels.shape
+    if len(levels) not in (16, 256) or lut.shape != wanted:
+        raise RetvecLiteError(f"A palette of 16 or 256 numbers is needed, not one of the shape {list(lut.shape)}.")
+    if shape is None:
+        return np.asarray(levels[indices.astype(np.int64)])
+    sizes = tuple(int(size) for size in shape)
+    unpacked = unpack_values(indices.tobytes(), "uint4" if len(levels) == 16 else "uint8", int(np.prod(sizes)))
+    return np.asarray(levels[unpacked].reshape(sizes))
+
+
+def _blockwise_shift_scale(*, data: Array, scale: Array) -> Array:
+    if scale.ndim != data.ndim:
+        raise RetvecLiteError(f"Scales {list(scale.shape)} do not fit data {list(data.shape)}.")
+    scales = scale
+    for axis, size in enumerate(data.shape):
+        if size % scale.shape[axis]:
+            raise RetvecLiteError(f"Blocks of the scales {list(scale.shape)} do not divide {list(data.shape)}.")
+        scales = np.repeat(scales, size // scale.shape[axis], axis=axis)
+    return np.asarray(data.astype(np.float32) * scales.astype(np.float32)).astype(scale.dtype)
+
+
+def _constexpr_cast(*, source_val: Array, output_dtype: str) -> Array:
+    if source_val.dtype != np.float16 or output_dtype != "fp32":
         raise RetvecLiteError(
-            f"Expected sizes that add up to {x.shape[place]}, received {split_sizes.tolist()} for {num_splits} parts."
+            f"Stored weights can go from fp16 to fp32, not from {source_val.dtype.name} to {output_dtype}."
         )
-    return tuple(np.split(x, np.cumsum(split_sizes)[:-1].tolist(), axis=place))
-
-
-def _pad(*, x: Array, pad: Array, mode: str = "constant", constant_val: Any = 0.0) -> Array:
-    """`pad` holds the amounts before and after for the last axes."""
-    amounts = pad.reshape(-1, 2).tolist()
-    widths = [[0, 0]] * (x.ndim - len(amounts)) + amounts
-    if mode == "constant":
-        return np.pad(x, widths, constant_values=np.asarray(constant_val, x.dtype))
-    if mode == "reflect":
-        return np.pad(x, widths, mode="reflect")
-    if mode == "replicate":
-        return np.pad(x, widths, mode="edge")
-    raise RetvecLiteError(f"Expected a mode of pad, received {mode!r}.")
-
-
-def _tile(*, x: Array, reps: Array) -> Array:
-    if len(reps) != x.ndim:
-        raise RetvecLiteError(f"Expected {x.ndim} repetitions, received {reps.tolist()}.")
-    return np.tile(x, reps.tolist())
-
-
-def _fill(*, shape: Array, value: Any = 0.0) -> Array:
-    filled = np.asarray(value, np.float32) if isinstance(value, float) else np.asarray(value)
-    return np.full(tuple(shape.tolist()), filled, dtype=filled.dtype)
-
-
-def _range_1d(*, start: Array, end: Array, step: Array) -> Array:
-    require_same_type(start, end, step)
-    return np.arange(start, end, step).astype(start.dtype)
-
-
-def _shape(*, x: Array) -> Array:
-    return np.array(x.shape, np.int32)
-
-
-def _reverse(*, x: Array, axes: Array | None = None) -> Array:
-    return np.flip(x, axes_of(axes, x.ndim))
+    return source_val.astype(np.float32)
 
 
 def _classify(*, probabilities: Array, classes: Sequence[str]) -> tuple[str, dict[str, float]]:
-    """The label of the largest probability (the first of equal ones), and the probability of each."""
+    """Return the label of the largest probability (the first of equal ones), and the probability of each label."""
     values = probabilities.reshape(-1)
     if probabilities.dtype != np.float32 or len(classes) != values.size or len(set(classes)) != len(classes):
         raise RetvecLiteError(
-            f"Expected fp32 probabilities of {len(classes)} different classes, "
-            f"received {values.size} of {values.dtype.name}."
+            f"{len(classes)} different classes need one fp32 probability each, not {values.size} of {values.dtype.name}."
         )
     return classes[int(values.argmax())], dict(zip(classes, values.tolist(), strict=True))
 
 
-ELEMENTWISE: Final[Mapping[str, Op]] = {
+OPS: Final[Mapping[str, Op]] = {
     "add": _binary(np.add),
     "sub": _binary(np.subtract),
     "mul": _binary(np.multiply),
-    # What integers give is not documented (truncated, floored or a float); no graph should depend on it.
+    # Core ML's documentation leaves the quotient of integers open.
     "real_div": _binary(np.true_divide, floats_only=True),
-    "floor_div": _binary(np.floor_divide),
-    "mod": _binary(np.mod),
-    "pow": _binary(np.power),
     "maximum": _binary(np.maximum),
     "minimum": _binary(np.minimum),
     "equal": _comparison(np.equal),
@@ -330,52 +325,29 @@ ELEMENTWISE: Final[Mapping[str, Op]] = {
     "greater_equal": _comparison(np.greater_equal),
     "logical_and": _logical(np.logical_and),
     "logical_or": _logical(np.logical_or),
-    "logical_xor": _logical(np.logical_xor),
-    "logical_not": _logical_not,
-    "identity": _unary(np.copy),
-    "abs": _unary(np.abs),
-    "sign": _unary(np.sign),
-    "relu": _unary(lambda x: np.maximum(x, np.zeros((), x.dtype))),
-    "square": _unary(np.square),
-    "floor": _unary(np.floor),
-    "ceil": _unary(np.ceil),
-    "round": _unary(np.rint),
-    "sqrt": in_float32(np.sqrt),
-    "exp": in_float32(np.exp),
-    "exp2": in_float32(np.exp2),
-    "tanh": in_float32(np.tanh),
-    "sigmoid": in_float32(sigmoid),
-    "erf": in_float32(erf),
-    "rsqrt": _with_epsilon(lambda x: 1 / np.sqrt(x), 1e-12),
-    "inverse": _with_epsilon(lambda x: 1 / x, 1e-4),
-    "log": _with_epsilon(np.log, 1e-45),
+    "floor": _floor,
+    "tanh": _tanh,
     "gelu": _gelu,
     "softmax": _softmax,
-    "clip": _clip,
-    "threshold": _threshold,
-    "cast": cast,
+    "cast": _cast,
     "select": _select,
     "reduce_sum": _reduction(np.sum),
-    "reduce_mean": _reduction(_mean),
     "reduce_max": _reduction(np.max),
-    "reduce_min": _reduction(np.min),
-    "reduce_prod": _reduction(np.prod),
-    "reduce_argmax": _reduce_arg(np.argmax),
-    "reduce_argmin": _reduce_arg(np.argmin),
     "cumsum": _cumsum,
+    "gather": _gather,
+    "slice_by_index": _slice_by_index,
     "reshape": _reshape,
     "transpose": _transpose,
     "expand_dims": _expand_dims,
-    "squeeze": _squeeze,
     "concat": _concat,
-    "stack": _stack,
-    "split": _split,
-    "pad": _pad,
-    "tile": _tile,
-    "fill": _fill,
-    "range_1d": _range_1d,
-    "shape": _shape,
-    "reverse": _reverse,
+    "linear": _linear,
+    "matmul": _matmul,
+    "layer_norm": _layer_norm,
+    "lstm": _lstm,
+    "constexpr_affine_dequantize": _affine_dequantize,
+    "constexpr_lut_to_dense": _lut_to_dense,
+    "constexpr_blockwise_shift_scale": _blockwise_shift_scale,
+    "constexpr_cast": _constexpr_cast,
     "classify": _classify,
 }
-"""The ops of this module by their MIL names."""
+"""MIL name -> function; constants are the program's own."""

@@ -1,8 +1,10 @@
-"""Reading a saved Core ML package: its manifest, its model description and its weight file, all checked byte by byte.
+"""Read a saved Core ML package: manifest, model description and weight file, with every byte checked.
 
-Of coremltools only the generated protobuf classes are used, so that what this module reads owes nothing to the code that
-wrote it. The weight file is Core ML's "MIL blob storage", version 2 (the format is described by `StorageFormat.hpp` of
-https://github.com/apple/coremltools): a header, then for each array 64 bytes about it and, aligned, its data.
+Only the generated protobuf classes come from coremltools. The weight file is read here and not by coremltools' reader: a
+proof must not depend on the code that wrote the file, and that reader neither checks the bytes between the arrays nor
+notices arrays that nothing uses. The weight file is Core ML's "MIL blob storage", version 2, described by
+`mlmodel/src/MILBlob/Blob/StorageFormat.hpp` of https://github.com/apple/coremltools: a header, then for each array 64 bytes
+about it and its data, aligned to 64 bytes.
 """
 
 import functools
@@ -24,7 +26,7 @@ from retvec_lite.errors import RetvecLiteError
 Array = npt.NDArray[Any]
 
 MODEL_PATH: Final = "@model_path/"
-"""What the names of weight files in a model start with: the folder that the model file lies in."""
+"""Prefix of weight file names in a model: the folder of the model file."""
 
 _PROTO_PACKAGE: Final = "_retvec_lite_coreml_proto"
 _ALIGNMENT: Final = 64
@@ -33,81 +35,65 @@ _HEADER: Final = struct.Struct("<II56s")
 """Number of arrays, version, reserved zeros."""
 
 _ENTRY: Final = struct.Struct("<IIQQQ32s")
-"""Sentinel, data type, size in bytes, offset of the data, unused bits in its last byte, reserved zeros."""
+"""Sentinel, data type, size in bytes, offset of the data, unused bits in the last byte, reserved zeros."""
 
 _BLOB_TYPES: Final[Mapping[int, str]] = {
     1: "fp16",
     2: "fp32",
     3: "uint8",
     4: "int8",
-    6: "int16",
-    7: "uint16",
     8: "int4",
-    9: "uint1",
-    10: "uint2",
     11: "uint4",
-    12: "uint3",
-    13: "uint6",
     14: "int32",
-    15: "uint32",
 }
-"""The storage's own numbering of data types; bfloat16 (5) and 8-bit floats (16, 17) are in no program of ours."""
+"""The storage's own numbers of data types; our programs use no others."""
 
 NUMPY_TYPES: Final[Mapping[str, type[np.generic]]] = {
     "fp16": np.float16,
     "fp32": np.float32,
-    "fp64": np.float64,
     "int8": np.int8,
     "int16": np.int16,
     "int32": np.int32,
-    "int64": np.int64,
     "uint8": np.uint8,
     "uint16": np.uint16,
     "uint32": np.uint32,
-    "uint64": np.uint64,
     "bool": np.bool_,
     "int4": np.int8,
-    "uint1": np.uint8,
-    "uint2": np.uint8,
-    "uint3": np.uint8,
     "uint4": np.uint8,
-    "uint6": np.uint8,
 }
-"""How values of a MIL data type are held; those of less than eight bits one to a byte."""
-
-_SMALL: Final[Mapping[str, int]] = {"int4": 4, "uint1": 1, "uint2": 2, "uint3": 3, "uint4": 4, "uint6": 6}
+"""MIL data type -> NumPy type of its values; 4-bit values take one byte each."""
 
 
 def bits_of(dtype: str) -> int:
-    """Bits that a value of a MIL data type takes in a file."""
-    return _SMALL.get(dtype) or 8 * np.dtype(NUMPY_TYPES[dtype]).itemsize
+    """Return the bits that one value of a MIL data type takes in a file."""
+    return 4 if dtype in ("int4", "uint4") else 8 * np.dtype(NUMPY_TYPES[dtype]).itemsize
 
 
 def unpack_values(data: bytes, dtype: str, count: int) -> Array:
-    """Values from their packed bytes, least significant bit first.
+    """Unpack values; of two 4-bit values in a byte, the first is in the low half.
 
     Args:
-        data: as many bytes as `count` values need.
+        data: exactly the bytes of `count` values.
         dtype: a MIL data type.
         count: number of values.
 
     Returns:
-        `[count]` of the type in `NUMPY_TYPES`.
+        `[count]`, of the type in `NUMPY_TYPES`.
 
     Raises:
-        RetvecLiteError: when there are more or fewer bytes, or a bit that no value uses is set.
+        RetvecLiteError: for more or fewer bytes, or a set bit that belongs to no value.
     """
     width = bits_of(dtype)
     size = -(-count * width // 8)
     if len(data) != size:
-        raise RetvecLiteError(f"Expected {size} bytes for {count} values of {dtype}, received {len(data)}.")
-    if dtype not in _SMALL:
+        raise RetvecLiteError(f"{count} values of {dtype} take {size} bytes, but {len(data)} are stored.")
+    if width >= 8:
         return np.frombuffer(data, np.dtype(NUMPY_TYPES[dtype]).newbyteorder("<")).astype(NUMPY_TYPES[dtype])
-    digits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
-    if digits[count * width :].any():
-        raise RetvecLiteError(f"Expected the bits behind {count} values of {dtype} to be zero, received others.")
-    places = digits[: count * width].reshape(count, width)
-    values = (places.astype(np.int16) << np.arange(width)).sum(axis=1)
+    packed = np.frombuffer(data, np.uint8)
+    values = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1).astype(np.int16)
+    if values[count:].any():
+        raise RetvecLiteError(f"The unused bits after {count} values of {dtype} are not zero.")
+    values = values[:count]
     if dtype == "int4":
         values -= 16 * (values > 7)
     return np.asarray(values, NUMPY_TYPES[dtype])
@@ -115,7 +101,7 @@ def unpack_values(data: bytes, dtype: str, count: int) -> Array:
 
 @dataclass(frozen=True)
 class Blob:
-    """One array of a weight file: MIL data type, place and length of its bytes, unused bits in the last of them."""
+    """One array of a weight file: MIL data type, first byte, number of bytes, unused bits in the last byte."""
 
     dtype: str
     start: int
@@ -124,112 +110,106 @@ class Blob:
 
 
 class WeightFile:
-    """A weight file: every array by the offset of its description, which is how models refer to it."""
+    """A weight file. Models refer to an array by the offset of its description.
+
+    Attributes:
+        name: the file's name, for error messages.
+        blobs: offset of the description -> array.
+    """
 
     def __init__(self, name: str, data: bytes) -> None:
-        """Walk the whole file.
+        """Check the whole file.
 
         Args:
             name: for error messages.
-            data: its bytes.
+            data: the file's bytes.
 
         Raises:
             RetvecLiteError: for another version, a damaged description, or bytes that belong to no array.
         """
         self.name = name
-        self._data = data
-        self._unread: set[int] = set()
         self.blobs: dict[int, Blob] = {}
+        self._data = data
         if len(data) < _HEADER.size:
-            raise RetvecLiteError(f"Expected {name} to be a weight file, received {len(data)} bytes.")
+            raise RetvecLiteError(f"{name} is no weight file: it has only {len(data)} bytes.")
         count, version, reserved = _HEADER.unpack_from(data)
         if version != 2 or any(reserved):
-            raise RetvecLiteError(f"Expected {name} to be a weight file of version 2, received version {version}.")
+            raise RetvecLiteError(f"{name} is no weight file of version 2 (its header says {version}).")
         end = _HEADER.size
         for _ in range(count):
             place = end + -end % _ALIGNMENT
-            self._expect_zeros(end, place)
+            self._check_zeros(end, place)
             blob = self._describe(place)
-            self._expect_zeros(place + _ENTRY.size, blob.start)
+            self._check_zeros(place + _ENTRY.size, blob.start)
             self.blobs[place] = blob
             end = blob.start + blob.size
-        self._expect_zeros(end, len(data))
+        self._check_zeros(end, len(data))
         if len(data) - end >= _ALIGNMENT:
-            raise RetvecLiteError(f"Expected {name} to end at byte {end}, received {len(data)} bytes.")
+            raise RetvecLiteError(f"{name} goes on after its last array, which ends at byte {end}.")
         self._unread = set(self.blobs)
 
     def read(self, offset: int, dtype: str, shape: tuple[int, ...]) -> Array:
-        """One array.
+        """Read one array.
 
         Args:
             offset: of its description.
             dtype: the MIL data type that the model declares.
-            shape: the shape that it declares.
+            shape: the shape that the model declares.
 
         Raises:
             RetvecLiteError: when the file holds something else there.
         """
         if offset not in self.blobs:
-            raise RetvecLiteError(f"Expected an array at offset {offset} of {self.name}, received none.")
+            raise RetvecLiteError(f"{self.name} has no array at offset {offset}.")
         blob = self.blobs[offset]
         count = int(np.prod(shape, dtype=np.int64))
         if blob.dtype != dtype or count * bits_of(dtype) + blob.unused_bits != 8 * blob.size:
             raise RetvecLiteError(
-                f"Expected {count} values of {dtype} at offset {offset} of {self.name}, "
-                f"received {blob.size} bytes of {blob.dtype}."
+                f"The model declares {count} values of {dtype} at offset {offset} of {self.name}, "
+                f"where {blob.size} bytes of {blob.dtype} are stored."
             )
         self._unread.discard(offset)
         return unpack_values(self._data[blob.start : blob.start + blob.size], dtype, count).reshape(shape)
 
-    def expect_all_read(self) -> None:
-        """Raise RetvecLiteError when some array was never read: what a model does not use was not proven."""
+    def check_all_read(self) -> None:
+        """Raise RetvecLiteError when some array was never read: running the model proves nothing about it."""
         if self._unread:
-            raise RetvecLiteError(
-                f"Expected the model to use every array of {self.name}, "
-                f"received none that reads those at {', '.join(map(str, sorted(self._unread)))}."
-            )
+            offsets = ", ".join(map(str, sorted(self._unread)))
+            raise RetvecLiteError(f"The model does not use the arrays of {self.name} at offset {offsets}.")
 
     def _describe(self, place: int) -> Blob:
+        what = f"the array at byte {place} of {self.name}"
         if place + _ENTRY.size > len(self._data):
-            raise RetvecLiteError(f"Expected an array at byte {place} of {self.name}, received the end of the file.")
+            raise RetvecLiteError(f"{self.name} ends before the array at byte {place}.")
         sentinel, number, size, start, unused, reserved = _ENTRY.unpack_from(self._data, place)
         if sentinel != _SENTINEL or any(reserved):
-            raise RetvecLiteError(
-                f"Expected the description of an array at byte {place} of {self.name}, received others."
-            )
+            raise RetvecLiteError(f"The description of {what} is damaged.")
         if number not in _BLOB_TYPES:
-            raise RetvecLiteError(
-                f"Expected a known data type at byte {place} of {self.name}, received number {number}."
-            )
+            raise RetvecLiteError(f"The data type of {what} is unknown: number {number}.")
         if start % _ALIGNMENT or start < place + _ENTRY.size or start + size > len(self._data):
             raise RetvecLiteError(
-                f"Expected the array at byte {place} of {self.name} inside the file of {len(self._data)} bytes, "
-                f"received {size} bytes from {start}."
+                f"The data of {what} ({size} bytes from {start}) are outside of the file of {len(self._data)} bytes."
             )
         if start - place - _ENTRY.size >= _ALIGNMENT or unused > 7:
-            raise RetvecLiteError(
-                f"Expected the array at byte {place} of {self.name} right behind its description, received {start}."
-            )
+            raise RetvecLiteError(f"The data of {what} do not follow their description but start at {start}.")
         return Blob(_BLOB_TYPES[number], start, size, unused)
 
-    def _expect_zeros(self, start: int, end: int) -> None:
+    def _check_zeros(self, start: int, end: int) -> None:
         if any(self._data[start:end]):
-            raise RetvecLiteError(f"Expected zeros between byte {start} and {end} of {self.name}, received others.")
+            raise RetvecLiteError(f"The padding of {self.name} from byte {start} to {end} is not zero.")
 
 
 @dataclass(frozen=True)
 class Package:
-    """A package that was read.
+    """A package as read from disk.
 
     Attributes:
         path: the folder.
-        size: bytes of all its files.
         spec: the model description, a `Model_pb2.Model`.
-        weights: weight files by the name under which models refer to them.
+        weights: weight files by the name that models use for them.
     """
 
     path: Path
-    size: int
     spec: Any
     weights: Mapping[str, WeightFile]
 
@@ -247,25 +227,22 @@ def read_package(path: str | Path) -> Package:
     """
     path = Path(path)
     try:
-        manifest = _manifest(path)
-        model, folders = _items(path, manifest)
+        model, folders = _items(path, _manifest(path))
         spec = parse_model(model.read_bytes(), str(model.relative_to(path)))
-        weights = {}
-        for folder in folders:
-            for file in sorted(folder.rglob("*")):
-                if file.is_file():
-                    weights[MODEL_PATH + file.relative_to(model.parent).as_posix()] = WeightFile(
-                        file.name, file.read_bytes()
-                    )
-        size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        weights = {
+            MODEL_PATH + file.relative_to(model.parent).as_posix(): WeightFile(file.name, file.read_bytes())
+            for folder in folders
+            for file in sorted(folder.rglob("*"))
+            if file.is_file()
+        }
     except OSError as error:
-        raise RetvecLiteError(f"Expected {error.filename} to be readable, received: {error.strerror}.") from error
-    return Package(path, size, spec, weights)
+        raise RetvecLiteError(f"Cannot read {error.filename}: {error.strerror}.") from error
+    return Package(path, spec, weights)
 
 
 @functools.cache
 def proto() -> SimpleNamespace:
-    """coremltools' generated protobuf modules: `Model_pb2` and `MIL_pb2`.
+    """Load coremltools' generated protobuf modules, `Model_pb2` and `MIL_pb2`.
 
     They are loaded without the package around them, whose import loads TensorFlow and takes ten seconds.
 
@@ -274,10 +251,7 @@ def proto() -> SimpleNamespace:
     """
     package = importlib.util.find_spec("coremltools")
     if package is None or not package.submodule_search_locations:
-        raise RetvecLiteError(
-            "Expected coremltools, which describes Core ML's file format, but it is not installed: "
-            "run `pip install 'retvec-lite[coreml]'`."
-        )
+        raise RetvecLiteError("Reading an .mlpackage needs coremltools. Run `pip install 'retvec-lite[coreml]'`.")
     folder = Path(package.submodule_search_locations[0]) / "proto"
     spec = importlib.util.spec_from_file_location(
         _PROTO_PACKAGE, folder / "__init__.py", submodule_search_locations=[str(folder)]
@@ -293,56 +267,50 @@ def proto() -> SimpleNamespace:
 
 
 def parse_model(data: bytes, name: str) -> Any:
-    """A `Model_pb2.Model` from its bytes; `name` is for the RetvecLiteError that is raised for other bytes."""
+    """Parse a `Model_pb2.Model`; for other bytes, raise a RetvecLiteError about the file `name`."""
     from google.protobuf.message import DecodeError
 
     spec = proto().Model_pb2.Model()
     try:
         spec.ParseFromString(data)
     except DecodeError as error:
-        raise RetvecLiteError(f"Expected {name} to be a Core ML model, received other bytes ({error}).") from error
+        raise RetvecLiteError(f"{name} is no Core ML model ({error}).") from error
     return spec
 
 
 def _manifest(path: Path) -> dict[str, Any]:
     if not path.is_dir():
-        raise RetvecLiteError(f"Expected {path} to be an .mlpackage, a folder, received no folder.")
+        raise RetvecLiteError(f"{path} is no .mlpackage: there is no such folder.")
     try:
         manifest = json.loads((path / "Manifest.json").read_bytes())
         entries, root = manifest["itemInfoEntries"], manifest["rootModelIdentifier"]
         if manifest["fileFormatVersion"] != "1.0.0":
-            raise RetvecLiteError(
-                f"Expected {path} to have file format 1.0.0, received {manifest['fileFormatVersion']!r}."
-            )
+            raise RetvecLiteError(f"{path} has file format {manifest['fileFormatVersion']!r}; only 1.0.0 is known.")
         if root not in entries or not all(isinstance(entry["path"], str) for entry in entries.values()):
             raise KeyError(root)
     except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError) as error:
-        raise RetvecLiteError(
-            f"Expected {path} to have a Manifest.json with the items of an .mlpackage, received {error!r}."
-        ) from error
+        raise RetvecLiteError(f"{path} has no Manifest.json of an .mlpackage ({error!r}).") from error
     return dict(manifest)
 
 
 def _items(path: Path, manifest: Mapping[str, Any]) -> tuple[Path, list[Path]]:
-    """The model file and the folders of weights; raises RetvecLiteError for a path that leads elsewhere or nowhere."""
+    """Return the model file and the folders of weights; a path that leads elsewhere or nowhere is an error."""
     model, folders = None, []
     for identifier, entry in manifest["itemInfoEntries"].items():
         relative = PurePosixPath(entry["path"])
         if relative.is_absolute() or ".." in relative.parts:
-            raise RetvecLiteError(f"Expected an item inside {path}, received the path {entry['path']!r}.")
+            raise RetvecLiteError(f"The Manifest.json of {path} points outside of the package: {entry['path']!r}.")
         item = path / "Data" / relative
         if identifier == manifest["rootModelIdentifier"]:
             model = item
         elif item.is_dir():
             folders.append(item)
         else:
-            raise RetvecLiteError(f"Expected the item {entry['path']!r} in {path}, received no such folder.")
+            raise RetvecLiteError(f"{path} has no folder {entry['path']!r}, which its Manifest.json lists.")
     if model is None or not model.is_file():
-        raise RetvecLiteError(f"Expected a model file in {path}, received none.")
+        raise RetvecLiteError(f"{path} has no model file.")
     known = {path / "Manifest.json", model, *(file for folder in folders for file in folder.rglob("*"))}
     for file in path.rglob("*"):
         if file.is_file() and file not in known:
-            raise RetvecLiteError(
-                f"Expected {path} to hold what its Manifest.json lists, received {file.relative_to(path)} as well."
-            )
+            raise RetvecLiteError(f"{path} holds {file.relative_to(path)}, which its Manifest.json does not list.")
     return model, folders

@@ -14,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints
-from retvec_lite.converters.evaluator.ops import Array
-from retvec_lite.converters.evaluator.program import Program, Type, load_package
-from retvec_lite.converters.parity.checks import Check, Difference, RuntimeResult, bounded
+from retvec_lite.converters.evaluator.package import Array
+from retvec_lite.converters.evaluator import Program, Type, load_package
+from retvec_lite.converters.parity.checks import ArtifactResult, Check, Difference, RuntimeResult, bounded, require_same
 from retvec_lite.converters.parity.coreml_matching import Match, match_constants, program_constants
 from retvec_lite.converters.parity.oracle import Oracle
-from retvec_lite.converters.parity.stages import STAGES
-from retvec_lite.converters.parity.tflite import WEIGHT_BOUNDS, Examiner, magnitude
-from retvec_lite.converters.parity.verify import SIZE_LIMIT, ArtifactResult, require_same
-from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.parity.examiner import STAGES, Examiner
+from retvec_lite.converters.parity.matching import magnitude
+from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import silent_standard_error
@@ -81,8 +80,8 @@ def examine_package(examiner: Examiner, path: Path) -> tuple[ArtifactResult, Flo
     except RetvecLiteError as error:
         return ArtifactResult(path.name, recipe.name if recipe else None, size, problem=str(error)), None
     checks = [_weights(matches, examiner.classifier.weights, recipe)]
-    if recipe.weights.startswith("int"):
-        checks.append(Check("size", "file", size, SIZE_LIMIT))
+    if recipe.size_limit is not None:
+        checks.append(Check("size", "file", size, recipe.size_limit))
     oracle = Oracle(examiner.classifier, {name: match.values for name, match in matches.items()})
     bounds = dataclasses.replace(recipe, parity_tolerance=TOLERANCES[recipe.weights])
     runs = [_examine_evaluated(examiner, program, bounds, oracle)]
@@ -204,14 +203,14 @@ def _weights(matches: Mapping[str, Match], reference: Mapping[str, Floats], reci
     for name, weights in reference.items():
         match = matches[name]
         off = np.abs(match.values - weights) / magnitude(weights)
-        bound = WEIGHT_BOUNDS[next(kind for bits, kind in _KINDS if match.bits >= bits)]
+        bound = RECIPES[next(kind for bits, kind in _KINDS if match.bits >= bits)].weight_bound
         broken = off > (np.where(_clipped(match.values, weights), bound, _FOUR_BITS) if match.bits < 8 else bound)
         if match.bits < _LEAST_BITS[recipe.weights] or broken.any():
             # In the check's one figure, out of bounds by one's own bound is out of the recipe's.
             off = np.where(broken | (match.bits < _LEAST_BITS[recipe.weights]), np.maximum(off, 1.0), off)
         place = ", ".join(map(str, np.unravel_index(int(off.argmax()), off.shape)))
         differences.append(Difference(name, float(off.max()), f"at {place}, stored in {match.bits} bits"))
-    return bounded("weights", "file", differences, WEIGHT_BOUNDS[recipe.weights])
+    return bounded("weights", "file", differences, recipe.weight_bound)
 
 
 def _clipped(found: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
@@ -238,8 +237,6 @@ def _in_order(label: Any, probabilities: Any, labels: Sequence[str]) -> Floats:
 def _check_origin(program: Program, recipe: Recipe, classifier: TrainedModel) -> None:
     """Make sure that a package claims to be this classifier, under the name of its recipe, as apps will call it."""
     path = program.package.path
-    if path.name != f"classifier-{recipe.name}.mlpackage":
-        raise RetvecLiteError(f"Expected the recipe {recipe.name} as classifier-{recipe.name}.mlpackage.")
     description, metadata = program.package.spec.description, program.package.metadata
     answers = [description.predictedFeatureName, description.predictedProbabilitiesName]
     require_same(

@@ -13,7 +13,7 @@ import numpy as np
 
 from retvec_lite.contract import Floats
 from retvec_lite.converters.evaluator.package import bits_of
-from retvec_lite.converters.evaluator.program import Literal, Operation, Program
+from retvec_lite.converters.evaluator import Literal, Operation, Program
 from retvec_lite.converters.parity.matching import SMALLEST, match_all
 
 _BOUNDS: Final = ((32, 1e-6), (16, 1e-3), (8, 0.05), (6, 0.2), (0, 0.4))

@@ -1,4 +1,7 @@
-"""Exported Core ML packages of stand-ins, built once for all test files that ask, in a process of their own."""
+"""Core ML packages for tests, built once a process by scripts in processes of their own.
+
+coremltools and the runtimes of .tflite files disturb each other in one process.
+"""
 
 import atexit
 import functools
@@ -8,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +26,20 @@ ORDERS = (
     "raw=float32,int8",
     "pool/17=float16",
     "pool/18=int8,int4",
-    "pool+tflite=int8",
 )
-"""Head, the oldest iOS if it is not 16, and whether the .tflite is wanted as well; then the recipes."""
+"""Head, the oldest iOS if it is not 16, `+tflite` for both formats; then the recipes."""
+
+_WITHOUT_TENSORFLOW = (
+    # coremltools imports both where it can, which takes ten seconds, and needs neither to build a graph.
+    "import runpy, sys; sys.modules.update(tensorflow=None, sklearn=None); "
+    "sys.path.insert(0, sys.argv[1]); sys.argv = sys.argv[2:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+)
 
 
 def run_script(name: str, *arguments: str) -> None:
-    """Run a script of this folder in a process of its own."""
-    _run(str(Path(__file__).with_name(name)), *arguments)
+    """Run a script of this folder, without TensorFlow."""
+    folder = Path(__file__).parent
+    _run("-c", _WITHOUT_TENSORFLOW, str(folder), str(folder / name), *arguments)
 
 
 def run_command(*arguments: str) -> None:
@@ -50,26 +60,38 @@ def _run(*arguments: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@functools.cache
-def packages() -> Path:
-    """A folder with what export wrote for each of `ORDERS` (`/` and `+` become `-`), and `<folder>.safetensors`."""
-    for name in ("coremltools", "tensorflow"):
-        if importlib.util.find_spec(name) is None:
-            pytest.skip(f"{name} is not installed: nothing can be exported")
-    folder = Path(tempfile.mkdtemp(prefix="retvec-lite-packages-"))
+def _folder(name: str, *needed: str) -> Path:
+    """A temporary folder; skips the test where a needed package is missing."""
+    for package in needed:
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: nothing can be exported")
+    folder = Path(tempfile.mkdtemp(prefix=f"retvec-lite-{name}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    texts_csv(folder)
-    run_script("build_packages.py", str(folder), *ORDERS)
     return folder
 
 
 @functools.cache
+def packages(orders: Sequence[str] = ORDERS) -> Path:
+    """A folder with what export wrote for each order (`/` becomes `-`), `<folder>.safetensors` and texts.csv."""
+    folder = _folder("packages", "coremltools")
+    texts_csv(folder)
+    run_script("build_packages.py", str(folder), *orders)
+    return folder
+
+
+@functools.cache
+def both_formats() -> Path:
+    """What export wrote for `pool` as int8, in both formats."""
+    folder = _folder("formats", "coremltools", "tensorflow")
+    texts_csv(folder)
+    _run(str(Path(__file__).with_name("build_packages.py")), str(folder), "pool+tflite=int8")
+    return folder / "pool-tflite"
+
+
+@functools.cache
 def mil_programs() -> Path:
-    """A folder with what `mil_programs.py` saves: tiny programs that the converter has no part in."""
-    if importlib.util.find_spec("coremltools") is None:
-        pytest.skip("coremltools is not installed: no package can be built")
-    folder = Path(tempfile.mkdtemp(prefix="retvec-lite-mil-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    """A folder with what `mil_programs.py` saves: tiny programs that owe nothing to our converter."""
+    folder = _folder("mil", "coremltools")
     run_script("mil_programs.py", str(folder))
     return folder
 

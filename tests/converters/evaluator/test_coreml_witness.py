@@ -5,7 +5,7 @@ import pytest
 import standin
 from packages import packages, run_script
 
-from retvec_lite.converters.evaluator.program import load_package
+from retvec_lite.converters.evaluator import load_package
 from retvec_lite.converters.parity.coreml import evaluate
 
 PACKAGES = (

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from packages import packages, run_command
+from packages import both_formats, run_command
 
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
-from retvec_lite.converters.evaluator.program import load_package
+from retvec_lite.converters.evaluator import load_package
 from retvec_lite.converters.parity.coreml import INPUT, evaluate
 from retvec_lite.converters.tflite.editing import promote_outputs
 from retvec_lite.data.dataset import read_dataset, starter_file
@@ -104,7 +104,7 @@ def _needs_a_runtime() -> None:
 
 
 def test_both_formats_cut_generated_strings_alike() -> None:
-    compare_texts(packages() / "pool-tflite", list(generated(400, seed=1)), next(iter(installed_runtimes())))
+    compare_texts(both_formats(), list(generated(400, seed=1)), next(iter(installed_runtimes())))
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def answers_by_format(dist: Path, recipe: str, texts: Sequence[str]) -> tuple[np
 @functools.cache
 def trained() -> Path:
     """A classifier of the starter data, exported in both formats."""
-    packages()  # skips where nothing can be exported
+    both_formats()  # skips where nothing can be exported
     folder = Path(tempfile.mkdtemp(prefix="retvec-lite-trained-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     run_command("train", "starter", "--head", "pool", "--epochs", "3", "--out", str(folder / "pool"))

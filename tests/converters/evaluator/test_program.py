@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from packages import MODEL, mil_programs
 
+from retvec_lite.converters.evaluator import Program, load_package
 from retvec_lite.converters.evaluator.package import parse_model, proto
-from retvec_lite.converters.evaluator.program import Program, load_package
 from retvec_lite.errors import RetvecLiteError
 
 CODES = np.array([[0, 0x41, 0xFFFF, 0x10000, 0x1F600, 0x10FFFF, 7, 8]], np.int32)
@@ -64,12 +64,16 @@ def test_only_what_is_wanted_is_computed(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("inputs", "wanted", "sentence"),
     [
-        ({"text": CODES}, None, r"the inputs \['codepoints'\], received \['text'\]"),
-        ({"codepoints": CODES[:, :7]}, None, "to be a tensor of int32 .1, 8., received int32 .1, 7."),
-        ({"codepoints": CODES.astype(np.int64)}, None, "received int64"),
-        ({"codepoints": CODES + 1}, None, "indices from 0 to 1114111, received 1 to 1114112 .in the op 'gather_0'"),
-        ({"codepoints": CODES - 1}, None, "indices from 0 to 1114111, received -1"),
-        ({"codepoints": CODES}, ["nothing"], "a value named 'nothing' in classifier-iOS16.mlpackage, received none"),
+        ({"text": CODES}, None, r"takes the inputs \['codepoints'\], not \['text'\]"),
+        ({"codepoints": CODES[:, :7]}, None, "declared as a tensor of int32 .1, 8. but is int32 .1, 7."),
+        ({"codepoints": CODES.astype(np.int64)}, None, "but is int64"),
+        (
+            {"codepoints": CODES + 1},
+            None,
+            "Indices from 1 to 1114112 are outside of 1114112 elements .in the op 'gather_0'",
+        ),
+        ({"codepoints": CODES - 1}, None, "Indices from -1 to .* are outside of 1114112 elements"),
+        ({"codepoints": CODES}, ["nothing"], "classifier-iOS16.mlpackage has no value named 'nothing'"),
     ],
 )
 def test_other_inputs_and_names_are_refused(inputs: dict[str, Any], wanted: list[str] | None, sentence: str) -> None:
@@ -141,23 +145,23 @@ def other_description(spec: Any, block: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda spec, block: setattr(first(block, "gelu"), "type", "gelu2"), "an op that is known here, received .*gelu2"),
-        (lambda spec, block: first(block, "gelu").blocks.add(), "no nested blocks"),
-        (copy_an_op, "values of different names, received 'embedding' twice"),
-        (turn_around, "to be computed before"),
-        (more_input, "to have inputs out of mode, x, received mode, x, y"),
-        (less_input, "to have inputs out of bias, weight, x, received"),
-        (more_attribute, "no attributes but a name, received fast"),
-        (other_offset, "an array at offset"),
-        (other_file, "a weight file of the package, received '/etc/passwd'"),
-        (variable_shape, "a tensor of fixed shape"),
-        (other_description, "a description of the inputs"),
-        (lambda spec, block: spec.description.output.pop(), "a description of the outputs"),
-        (lambda spec, block: block.outputs.append("more"), "to compute its output 'more'"),
-        (lambda spec, block: setattr(spec, "specificationVersion", 8), "specification version 7 for CoreML6, received 8"),
-        (lambda spec, block: setattr(spec.mlProgram.functions["main"], "opset", "CoreML9"), "received 'CoreML9'"),
-        (lambda spec, block: spec.mlProgram.functions["other"].SetInParent(), "an ML program with one function"),
-        (lambda spec, block: spec.identity.SetInParent(), "an ML program with one function, received identity"),
+        (lambda spec, block: setattr(first(block, "gelu"), "type", "gelu2"), "gelu2. is unknown"),
+        (lambda spec, block: first(block, "gelu").blocks.add(), "has nested blocks"),
+        (copy_an_op, "Two values are named 'embedding'"),
+        (turn_around, "before it is computed"),
+        (more_input, "has the inputs mode, x, y; known are mode, x"),
+        (less_input, "known are bias, weight, x, needed are weight, x"),
+        (more_attribute, "unknown attributes: fast"),
+        (other_offset, "no array at offset"),
+        (other_file, "no weight file '/etc/passwd'"),
+        (variable_shape, "no fixed shape"),
+        (other_description, "description names the inputs"),
+        (lambda spec, block: spec.description.output.pop(), "description names the outputs"),
+        (lambda spec, block: block.outputs.append("more"), "No op computes the output 'more'"),
+        (lambda spec, block: setattr(spec, "specificationVersion", 8), "specification version 8; CoreML6 needs 7"),
+        (lambda spec, block: setattr(spec.mlProgram.functions["main"], "opset", "CoreML9"), "is for 'CoreML9'"),
+        (lambda spec, block: spec.mlProgram.functions["other"].SetInParent(), "no ML program with one function"),
+        (lambda spec, block: spec.identity.SetInParent(), "no ML program with one function .identity"),
     ],
 )  # fmt: skip
 def test_what_a_program_must_not_hold_is_refused(package: Path, change: Change, sentence: str) -> None:
@@ -171,9 +175,9 @@ def test_what_a_program_must_not_hold_is_refused(package: Path, change: Change, 
     [
         (
             other_shape,
-            r"'embedding', an output of .*gelu.*, to be a tensor of fp16 \[1, 63\], received float16 \[1, 64\]",
+            r"The output 'embedding' of .*gelu.* is declared as a tensor of fp16 \[1, 63\] but is float16 \[1, 64\]",
         ),
-        (other_type, r"to be a tensor of fp32 \[1, 64\], received float16 \[1, 64\]"),
+        (other_type, r"declared as a tensor of fp32 \[1, 64\] but is float16 \[1, 64\]"),
     ],
 )
 def test_every_declared_type_and_shape_is_checked(package: Path, change: Change, sentence: str) -> None:

@@ -1,0 +1,85 @@
+import functools
+
+import numpy as np
+import pytest
+from mil_cases import CASES
+from packages import mil_programs
+
+from retvec_lite.converters.evaluator import Program, load_package
+from retvec_lite.converters.evaluator.ops import OPS
+from retvec_lite.converters.evaluator.package import NUMPY_TYPES
+from retvec_lite.errors import RetvecLiteError
+
+TARGETS = ("iOS16", "iOS17", "iOS18")
+
+
+@functools.cache
+def program(target: str) -> Program:
+    return load_package(mil_programs() / f"cases-{target}.mlpackage")
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [(name, target) for name, case in CASES.items() for target in case.targets]
+)
+def test_an_op_gives_what_its_formula_gives(name: str, target: str) -> None:
+    case = CASES[name]
+    loaded = program(target)
+    inputs = {key: np.zeros(kind.shape, NUMPY_TYPES[kind.dtype]) for key, kind in loaded.inputs.items()}
+    inputs |= {f"{name}__{key}": value for key, value in case.inputs.items()}
+    names = [f"{name}__{number}" for number in range(len(case.expected))]
+    found = loaded.run(inputs, names)
+    for key, expected in zip(names, case.expected, strict=True):
+        assert found[key].dtype == expected.dtype
+        assert found[key].shape == expected.shape
+        np.testing.assert_allclose(
+            found[key].astype(np.float64), expected.astype(np.float64), rtol=1e-6, atol=case.atol
+        )
+
+
+def test_every_op_has_a_case() -> None:
+    used = {kind for target in TARGETS for kind in (operation.kind for operation in program(target).operations)}
+    assert used - {"const"} == set(OPS) - {"classify"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "sentence"),
+    [
+        ("add", {"x": np.float32([1]), "y": np.float16([1])}, "different types: float32 and float16"),
+        ("real_div", {"x": np.int32([1]), "y": np.int32([2])}, "Floating-point values are needed, not int32"),
+        ("gather", {"x": np.arange(3), "indices": np.int32([3])}, "Indices from 3 to 3 are outside of 3 elements"),
+        ("gather", {"x": np.arange(3), "indices": np.int32([-1])}, "Indices from -1 to -1 are outside of 3 elements"),
+        ("gather", {"x": np.arange(3), "indices": np.float32([1])}, "must be integers, not float32"),
+        ("gather", {"x": np.eye(3), "indices": np.int32([1]), "batch_dims": 1}, "does not support batch_dims"),
+        ("cumsum", {"x": np.arange(3), "exclusive": True}, "does not support exclusive"),
+        ("concat", {"values": [np.eye(2)] * 2, "axis": 0, "interleave": True}, "does not support interleave"),
+        ("matmul", {"x": np.eye(2), "y": np.eye(2), "transpose_x": True}, "does not support transpose_x"),
+        ("cast", {"x": np.float32([2**31]), "dtype": "int32"}, "do not fit int32"),
+        ("cast", {"x": np.float32([np.nan]), "dtype": "int32"}, "do not fit int32"),
+        ("cast", {"x": np.float32([1]), "dtype": "complex"}, "'complex' is no data type"),
+        ("logical_and", {"x": np.int32([1]), "y": np.int32([1])}, "Booleans are needed, not int32, int32"),
+        ("select", {"cond": np.int32([1]), "a": np.int32([1]), "b": np.int32([1])}, "Booleans are needed, not int32"),
+        ("gelu", {"x": np.float32([1]), "mode": "TANH_APPROXIMATION"}, "does not support the mode 'TANH_APPROXIMATION'"),
+        ("transpose", {"x": np.zeros((2, 2)), "perm": np.int32([0, 2])}, "no axis 2 of 2 dimensions"),
+        ("slice_by_index", {"x": np.eye(2), "begin": np.int32([0]), "end": np.int32([1])}, "does not fit a value of 2"),
+        ("lstm", {"direction": "reverse", **dict.fromkeys(
+            ("x", "initial_h", "initial_c", "weight_ih", "weight_hh", "bias"), np.eye(4))}, "an LSTM of the kind reverse"),
+        ("constexpr_affine_dequantize", {"quantized_data": np.int8([[1, 2]]), "zero_point": np.int8([0]),
+         "scale": np.float32([1, 2, 3]), "axis": 0}, "One number or 1 are needed for axis 0"),
+        ("constexpr_blockwise_shift_scale", {"data": np.int8([[1, 2, 3]]), "scale": np.float32([[1, 2]])},
+         "do not divide"),
+        ("constexpr_lut_to_dense", {"indices": np.uint8([[1]]), "lut": np.zeros((2, 1, 16, 1))}, "A palette of 16 or 256"),
+        ("constexpr_cast", {"source_val": np.float32([1]), "output_dtype": "fp32"}, "not from float32 to fp32"),
+        ("classify", {"probabilities": np.float32([0.5, 0.5]), "classes": ["a", "a"]}, "different classes"),
+    ],
+)  # fmt: skip
+def test_what_is_undefined_or_unknown_is_refused(kind: str, arguments: dict[str, object], sentence: str) -> None:
+    with pytest.raises(RetvecLiteError, match=sentence):
+        OPS[kind](**arguments)
+
+
+def test_sixteen_bit_sums_round_once_and_additions_every_time() -> None:
+    ones = np.ones(4097, np.float16)
+    assert OPS["reduce_sum"](x=ones) == np.float16(4096)
+    assert OPS["add"](x=np.float16(2048), y=np.float16(1)) == 2048
+    assert OPS["reduce_sum"](x=np.float16([2048, 1, 1])) == 2050
+    assert OPS["cumsum"](x=np.float16([2048, 1, 1])).tolist() == [2048, 2048, 2050]
