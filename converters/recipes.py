@@ -13,6 +13,11 @@ Weights = Literal["float32", "float16", "int8", "int4"]
 
 DEFAULT_RECIPE: Final = "int8"
 
+IOS_VERSIONS: Final = (16, 17, 18)
+"""Oldest iOS versions that an .mlpackage can be made for; macOS 13, 14 and 15 belong to them."""
+
+DEFAULT_IOS: Final = 16
+
 SIZE_LIMIT: Final = 999_999
 """Bytes of an artifact with integer weights: less than 1 MB."""
 
