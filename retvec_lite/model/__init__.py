@@ -1,10 +1,10 @@
-"""What is trained: heads, weight files, the network in NumPy and in TensorFlow."""
+"""The model: heads, weight files, and the network in NumPy and in TensorFlow."""
 
 import os
 
 
 def load_tensorflow() -> None:
-    """Import TensorFlow without its notes about CUDA and oneDNN.
+    """Import TensorFlow and discard its startup messages about CUDA and oneDNN.
 
     Raises:
         ModuleNotFoundError: when TensorFlow is not installed.
@@ -15,7 +15,7 @@ def load_tensorflow() -> None:
     with silent_standard_error():
         import tensorflow as tf
 
-        # Training compiles a step for each of a few lengths on purpose; TensorFlow's logger would warn of retracing.
+        # Training deliberately compiles one step per text length; the logger would warn of retracing.
         tf.get_logger().setLevel("ERROR")
-        # The first operation starts the device layer, which prints notes about missing GPUs.
+        # The first operation starts the device layer, which prints messages about missing GPUs.
         tf.constant(0)

@@ -1,15 +1,15 @@
-"""The encoder as a TensorFlow graph: the contract's rules 1 to 6 in ops that become TFLite builtins.
+"""The encoder as a TensorFlow graph: rules 1 to 6 of the contract in ops that become TFLite builtins.
 
-One implementation serves training (any batch) and export (batch 1). All index arithmetic is bounded by construction: no
-int32 input can make a gather or scatter leave its tensor.
+Training (any batch) and export (batch 1) share this implementation. No int32 input can make a gather or scatter leave its
+tensor: every index is bounded by construction.
 
-The plan, per text: look every code point's class up in a two-stage table; close the gaps of dropped characters; find
-where runs of one class start; find where pieces start inside runs; gather each piece's code points.
+Steps per text: look up the class of each code point in a two-stage table; close the gaps of dropped characters; find where
+runs of one class start; find where pieces start inside runs; gather the code points of each piece.
 
-What is not an index is float32, because TFLite's runtimes compute elementwise float32 several times faster than int32 or
-bool (XNNPACK takes the one and not the other; docs/speed.md). It loses nothing: every number is an integer below 2**24, or
-such a number over a power of two, but for the share of a step in `_starts_piece`, which says why it cannot err. No matrix
-product sees a code point: graphics processors may round its factors to 11 bits.
+Everything but indices is float32, which TFLite runtimes compute several times faster than int32 or bool, because XNNPACK
+supports it (docs/speed.md). The arithmetic is exact: every value is an integer below 2**24, possibly divided by a power
+of two. The one exception is explained in `_starts_piece`. No matrix product has code points as factors, because GPUs may
+round factors to 11 bits (TensorFloat-32).
 """
 
 import functools
@@ -33,18 +33,23 @@ from retvec_lite.contract import (
 )
 
 _INVISIBLE, _SEPARATOR, _SPACED = range(3)
-"""The table's classes; one for each unspaced script with a rule follows. Behind the table they are one less: 0 separates."""
+"""The classes in the table; then one for each unspaced script with a rule. After the lookup, 1 is subtracted, so that
+separators are 0 and spaced text is 1."""
+
 _PAGE: Final = 256
+"""Code points per page of the table."""
+
 _CLASS: Final = float(2**BITS)
-"""Code point and class travel as one number, `class * _CLASS + code point`; separators are 0."""
+"""Code point and class are packed into one number, `class * _CLASS + code point`; separators are 0."""
+
 _STEEP: Final = 1024.0
-"""Makes 1 or more of anything from a 128th on, for a minimum with 1 to follow."""
+"""Factor that lifts values of at least 1/128 to above 1, where a minimum with 1 cuts them."""
 
 
 class _ClassTable(NamedTuple):
-    """Two-stage lookup: `classes[pages[code // 256 + 1] * 256 + code % 256]`, for codes from -1 to 0x110000.
+    """A two-stage table: `classes[pages[code // 256 + 1] * 256 + code % 256]`, for codes from -1 to 0x110000.
 
-    Values that are no Unicode scalar value fill whole pages; for these `pages` is 0, and the class is that of U+FFFD.
+    Values that are not Unicode scalar values fill whole pages, whose entry in `pages` is 0. Their class is that of U+FFFD.
     """
 
     pages: npt.NDArray[np.uint8]
@@ -56,10 +61,10 @@ def encode_words(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
 
     Args:
         codepoints: int32 `[batch, config.max_chars]`, zero-padded code points; any int32 value is allowed.
-        config: the contract's parameters.
+        config: the parameters of the contract.
 
     Returns:
-        int32 `[batch, max_words, word_length]`; a slot is empty exactly when its first code point is 0.
+        int32 `[batch, max_words, word_length]`. A slot is empty exactly when its first code point is 0.
     """
     length, slots, width = config.max_chars, config.max_words, config.word_length
     rules = _rules(config)
@@ -67,8 +72,8 @@ def encode_words(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     classes = tf.floor(text * (1.0 / _CLASS))
     start = _starts_piece(classes, rules)
 
-    # A start goes to its slot, as a distance from the text's end: empty slots then point at the zeros behind the text.
-    # All else adds zero, each at a place of its own, since many additions to one place wait for each other.
+    # Scatter each start to its slot, as the distance from the end of the text, so that empty slots (0) point at the zeros
+    # behind it. All other positions add zero, each to a different place: additions to one place would be serialized.
     index = np.arange(length, dtype=np.float32)
     slot = _float(tf.cumsum(_int(start), axis=1, exclusive=True))
     ends = _scatter(_int(index + start * (slot - index)), start * (index - length))
@@ -81,18 +86,18 @@ def encode_words(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     foreign = tf.abs(window_classes - own)
     if any(rule.length < width for rule in rules):
         foreign += tf.nn.relu((columns + 1.0) - _by_class(own, [rule.length for rule in rules]))
-    # How much there is that does not belong to the piece, up to each column: a cumulative sum as a product, which XNNPACK
-    # has. Its factors are small integers.
+    # A cumulative sum of what does not belong to the piece: 0 up to its last column. Written as a matrix product, which
+    # XNNPACK supports; its factors are small integers.
     behind = tf.matmul(tf.reshape(foreign, [-1, width]), np.triu(np.ones((width, width), np.float32)))
     inside = tf.nn.relu(1.0 - tf.reshape(behind, [-1, slots, width]))
     return _int((window - window_classes * _CLASS) * inside)
 
 
 def word_bits(words: tf.Tensor) -> tf.Tensor:
-    """Every code point as its 21 binary digits, most significant first.
+    """Write every code point as its 21 binary digits, most significant first.
 
-    Float32 arithmetic, exact because code points stay below 2**24: digit k of c says whether c / 2**(k+1) is half or more
-    above the next integer below.
+    Digit k of c is 1 exactly when the fraction of c / 2**(k+1) is at least 1/2. This is exact in float32, because code
+    points are below 2**24.
 
     Args:
         words: int32 `[batch, words, word_length]`, Unicode scalar values.
@@ -108,9 +113,9 @@ def word_bits(words: tf.Tensor) -> tf.Tensor:
 
 
 def _sanitized(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
-    """Rules 1 to 3, float32 `[batch, max_chars]`: `class * _CLASS + code point`, zeros for separators and behind the text."""
+    """Apply rules 1 to 3. Returns `class * _CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`."""
     table = _class_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
-    # Shifted by a page, so that the page of negative values has number 0.
+    # Shift by one page, so that negative values lie on page 0.
     shifted = tf.minimum(tf.maximum(_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + _PAGE
     page = tf.floor(shifted * (1.0 / _PAGE))
     class_page = _float(tf.gather(table.pages, _int(page)))
@@ -122,28 +127,32 @@ def _sanitized(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     text = chars * tf.minimum(word_classes, 1.0) + word_classes * _CLASS
     if not config.drop_invisible:
         return text
-    # What is dropped is zero already, and adds nothing to the character that comes to its place.
+    # Dropped characters are zero already, so they add nothing to the character that takes their place.
     kept = _int(tf.minimum(classes, 1.0))
     return _scatter(tf.cumsum(kept, axis=1, exclusive=True), text)
 
 
 def _starts_piece(classes: tf.Tensor, rules: Sequence[Piece]) -> tf.Tensor:
-    """Rules 4 and 5: float32 like `classes`, 1 where a piece starts.
+    """Apply rules 4 and 5: mark where pieces start.
 
     Args:
         classes: float32 `[batch, max_chars]`, 0 for separators.
         rules: how runs of class 1, 2, ... are cut.
+
+    Returns:
+        float32 `[batch, max_chars]`, 1 where a piece starts, else 0.
     """
     is_first = tf.minimum(tf.abs(classes - _later(classes, 1)), 1.0)
-    # One more than the index where the run starts, by doubling: every pass looks twice as far back.
+    # One more than the index where the run starts: a running maximum that looks back twice as far in every pass.
     count = np.arange(1, classes.shape[1] + 1, dtype=np.float32)
     first = is_first * count
     distance = 1
     while distance < classes.shape[1]:
         first = tf.maximum(first, _later(first, distance))
         distance *= 2
-    # The position in the run, plus a half, in steps. At the start of a step its share is half of a step's inverse, and at
-    # least one and a half of it elsewhere; with up to 65,536 code points and steps up to 64 it is off by less than a tenth.
+    # `steps` is the position in the run plus 1/2, divided by the step. Its fraction is 0.5 / step at the start of a step and
+    # at least 1.5 / step elsewhere, so comparing it with 1 / step is safe: for up to 65,536 code points and steps up to 64,
+    # rounding changes it by less than 0.1 / step.
     inverse = _by_class(classes, [1.0 / rule.step for rule in rules])
     steps = ((count + 0.5) - first) * inverse
     on_step = (inverse - (steps - tf.floor(steps))) * _STEEP
@@ -151,21 +160,21 @@ def _starts_piece(classes: tf.Tensor, rules: Sequence[Piece]) -> tf.Tensor:
     for key, rule in enumerate(rules, start=1):
         overlap = rule.length - rule.step
         if overlap > 0:
-            # Later pieces of overlapping rules must show a code point that the piece before has not shown.
+            # A later piece of an overlapping rule must show a code point that the piece before it has not shown.
             other_run = tf.abs(_earlier(first, overlap) - first)
             may_start -= tf.minimum(_is_class(classes, key, len(rules)), other_run)
     return tf.minimum(tf.maximum(tf.minimum(on_step, may_start), is_first), tf.minimum(classes, 1.0))
 
 
 def _rules(config: EncoderConfig) -> list[Piece]:
-    """How runs of each class of characters are cut, from class 1 on."""
+    """Return how runs of each class are cut, from class 1 on."""
     never = 1 << 30
     spaced = Piece(config.word_length, never if config.overflow == "truncate" else config.word_length)
     return [spaced, *(getattr(config, name) for name in UNSPACED if getattr(config, name))]
 
 
 def _by_class(classes: tf.Tensor, values: Sequence[float]) -> tf.Tensor | float:
-    """The value of each class, from class 1 on; meaningless for class 0. A table would need a gather, the dearest op."""
+    """Look up a value per class, from class 1 on; undefined for class 0. Avoids a gather, the slowest op."""
     usual = np.float32(Counter(values).most_common(1)[0][0])
     result: tf.Tensor | float = float(usual)
     for key, value in enumerate(values, start=1):
@@ -175,7 +184,7 @@ def _by_class(classes: tf.Tensor, values: Sequence[float]) -> tf.Tensor | float:
 
 
 def _is_class(classes: tf.Tensor, key: int, last: int) -> tf.Tensor:
-    """1 where the class is `key`, else 0; meaningless for class 0."""
+    """Return 1 where the class is `key`, else 0; undefined for class 0."""
     if key == last:
         return tf.nn.relu(classes - (key - 1.0))
     if key == 1:
@@ -211,17 +220,17 @@ def _float(values: tf.Tensor) -> tf.Tensor:
 
 
 def _later(values: tf.Tensor, distance: int) -> tf.Tensor:
-    """Everything `distance` places further to the end, zeros before it."""
+    """Shift values `distance` places towards the end and fill with zeros."""
     return tf.pad(values, [[0, 0], [distance, 0]])[:, : values.shape[1]]
 
 
 def _earlier(values: tf.Tensor, distance: int) -> tf.Tensor:
-    """Everything `distance` places nearer to the start, zeros behind it."""
+    """Shift values `distance` places towards the start and fill with zeros."""
     return tf.pad(values, [[0, 0], [0, distance]])[:, distance:]
 
 
 def _rows(batch: tf.Tensor | int, size: int, rank: int) -> tf.Tensor | None:
-    """Where each text's row starts in a flattened `[batch, size]`; None for a single text, whose graph needs no offset."""
+    """Return where each row of `[batch, size]` starts when flattened; None for a single text, which needs no offset."""
     if isinstance(batch, int) and batch == 1:
         return None
     return tf.reshape(tf.range(batch, dtype=tf.int32) * size, [-1] + [1] * (rank - 1))
@@ -233,13 +242,13 @@ def _batch(tensor: tf.Tensor) -> tf.Tensor | int:
 
 
 def _gather(values: tf.Tensor, indices: tf.Tensor, size: int) -> tf.Tensor:
-    """`values[row, indices[row, ...]]` for `values` `[batch, size]`, as one flat gather."""
+    """Compute `values[row, indices[row, ...]]` for `values` `[batch, size]` as one flat gather."""
     rows = _rows(_batch(values), size, indices.shape.rank)
     return tf.gather(tf.reshape(values, [-1]), indices if rows is None else indices + rows)
 
 
 def _scatter(indices: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """Zeros `[batch, size]` with `values`, of the same shape, added at `indices` of each row."""
+    """Add `values` to zeros at `indices` of each row; all are `[batch, size]`."""
     batch, size = _batch(indices), indices.shape[1]
     rows = _rows(batch, size, 2)
     flat = tf.reshape(indices if rows is None else indices + rows, [-1, 1])

@@ -1,4 +1,4 @@
-"""The grid that quantized files store, for training: rounding that gradients pass, and the final snap onto it."""
+"""The integer grid of quantized files, for training: rounding that passes gradients, and the final snap onto the grid."""
 
 from __future__ import annotations
 
@@ -13,28 +13,32 @@ FOUR_BITS: Final = 7
 EIGHT_BITS: Final = 127
 """The largest integers of symmetric grids: -7..7 and -127..127."""
 
-Tensor = Any  # a tensor of whichever Keras backend is in use
+Tensor = Any  # of the active Keras backend
 
-_SMALLEST_SCALE: Final = 2.0**-20  # a channel of zeros stays zero
+_SMALLEST_SCALE: Final = 2.0**-20
+"""Avoids division by zero for a channel of zeros."""
 
 
 def channel_scale(kernel: Tensor, levels: int, *, per_tensor: bool = False) -> Tensor:
-    """The step of a symmetric grid that the largest weight just fits: float32 [1, out], or [1, 1] per tensor."""
+    """Return the step of the symmetric grid that ends at the largest weight: float32 [1, out], or [1, 1] per tensor."""
     largest = ops.max(ops.abs(kernel), axis=None if per_tensor else 0, keepdims=True)
     return ops.maximum(largest / levels, _SMALLEST_SCALE)
 
 
 def fake_quantize(kernel: Tensor, levels: int = FOUR_BITS, scale: Tensor = None) -> Tensor:
-    """The nearest kernel on a symmetric grid: float32 [in, out] -> float32 [in, out], gradients as of the identity.
+    """Round a kernel to a symmetric grid, with the gradient of the identity.
 
-    The straight-through estimator (Bengio et al. 2013, arXiv:1308.3432) with the largest weight of a channel as its
-    limit; with a `scale` of its own, which may be trained, the one of LSQ (Esser et al. 2020, arXiv:1902.08153): weights
-    beyond the limit get no gradient, and the scale gets the rounding error's.
+    Without `scale`, this is the straight-through estimator (Bengio et al. 2013, arXiv:1308.3432), limited by the largest
+    weight of each channel. With a trained `scale`, it is LSQ (Esser et al. 2020, arXiv:1902.08153): weights beyond the
+    limit get no gradient, and the scale gets the gradient of the rounding error.
 
     Args:
         kernel: float32 [in, out].
-        levels: the grid's largest integer, 7 for 4 bits, 127 for 8.
-        scale: float32 [1, out] or [1, 1], the grid's step; None for `channel_scale`.
+        levels: the largest integer of the grid, 7 for 4 bits, 127 for 8.
+        scale: the step of the grid, float32 [1, out] or [1, 1]; None for `channel_scale`.
+
+    Returns:
+        float32 [in, out].
     """
     if scale is None:
         scale = channel_scale(kernel, levels)
@@ -45,16 +49,16 @@ def fake_quantize(kernel: Tensor, levels: int = FOUR_BITS, scale: Tensor = None)
 
 
 def snap(kernel: Floats, levels: int = FOUR_BITS, scale: Floats | None = None) -> Floats:
-    """Put a kernel on its grid such that every later quantizer finds the same grid again.
+    """Move a kernel onto its grid, so that every later quantizer finds the same grid again.
 
-    The scale of a channel is rounded up to 8 significant binary digits, 10 for 8-bit grids. Then all multiples are exact in
-    float32 (those of 4 bits in float16 too), the channel's largest weight is exactly `levels` scales, and dividing it by
-    `levels` gives back the scale.
+    The scale of a channel is rounded up to 8 significant binary digits (10 for 8-bit grids). Then all its multiples are
+    exact in float32 (those of 4 bits also in float16), the largest weight of the channel is exactly `levels` scales, and
+    dividing it by `levels` restores the scale.
 
     Args:
         kernel: float32 [in, out].
-        levels: the grid's largest integer, 7 for 4 bits, 127 for 8.
-        scale: float32 [1, out] or [1, 1], the grid's step, at most max / levels; None for max / levels of each channel.
+        levels: the largest integer of the grid, 7 for 4 bits, 127 for 8.
+        scale: the step of the grid, float32 [1, out] or [1, 1], at most max / levels; None for max / levels per channel.
 
     Returns:
         float32 [in, out].

@@ -1,8 +1,8 @@
-"""The classifier heads by name and size: what is built on top of the word embeddings. NumPy only.
+"""The classifier heads, from word vectors to logits: names, sizes, weight shapes and starting values. NumPy only.
 
-`modeling/heads.py` computes them in TensorFlow, `reference_heads.py` in NumPy; both read sizes and weight names from here.
-The families are the paper's three (RETVec, NeurIPS 2023, section 4: RNN, CNN, BERT-Mini, here scaled down to a phone) and
-`pool`, the fast one. With an int8 embedding of 218 kB each of them leaves the exported file below 1 MB.
+`network_graph.py` computes them in TensorFlow and `reference_network.py` in NumPy. The families are the three of the paper
+(RETVec, NeurIPS 2023, section 4: RNN, CNN, BERT-Mini), scaled down to a phone, and `pool`, the fastest. With an int8
+embedding of 218 kB, an exported file with any of them stays below 1 MB.
 """
 
 import dataclasses
@@ -12,21 +12,23 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from retvec_lite.contract import BITS
+from retvec_lite.contract import BITS, Floats
 from retvec_lite.errors import RetvecLiteError
 
-WeightDict = dict[str, npt.NDArray[np.float32]]
+WeightDict = dict[str, Floats]
 Shapes = dict[str, tuple[int, ...]]
+
+NORM_EPSILON: Final = 1e-5
+"""Added to the variance in layer normalization."""
 
 
 @dataclasses.dataclass(frozen=True)
 class HeadSpec:
-    """A head's name and sizes. Subclasses are the heads; `shapes` lists every weight that one has.
+    """The name and sizes of a head; each subclass is one head.
 
     Raises:
-        RetvecLiteError: on construction, for a size that is no positive integer.
+        RetvecLiteError: on construction, for a size that is not a positive integer.
     """
 
     name: ClassVar[str]
@@ -34,26 +36,24 @@ class HeadSpec:
     def __post_init__(self) -> None:
         for field, size in dataclasses.asdict(self).items():
             if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-                raise RetvecLiteError(
-                    f"Expected the head {self.name} to have a positive integer as {field}, received {size!r}."
-                )
+                raise RetvecLiteError(f"The {field} of the head {self.name} must be a positive integer, not {size!r}.")
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
-        """Weight names and shapes for word embeddings of `inputs` numbers and `classes` labels."""
+        """Return name -> shape of every weight, for word vectors of `inputs` numbers and `classes` labels."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; `head_from_dict` gives back an equal object."""
+        """Return JSON-ready fields, which `head_from_dict` turns into an equal object."""
         return {"name": self.name, **dataclasses.asdict(self)}
 
     def initial_weights(self, rng: np.random.Generator, inputs: int, classes: int, max_words: int) -> WeightDict:
-        """Random starting weights: Glorot uniform kernels (Glorot and Bengio 2010), zero biases, unit gains."""
+        """Return random starting weights, see `initial`."""
         return {name: initial(name, shape, rng) for name, shape in self.shapes(inputs, classes, max_words).items()}
 
 
 @dataclasses.dataclass(frozen=True)
 class PoolHead(HeadSpec):
-    """One dense layer per word, then masked mean and max over the words: order-free, the fastest."""
+    """One dense layer per word, then mean and max over the words. Ignores word order; the fastest head."""
 
     name: ClassVar[str] = "pool"
     hidden: int = 256
@@ -65,7 +65,7 @@ class PoolHead(HeadSpec):
 
 @dataclasses.dataclass(frozen=True)
 class CnnHead(HeadSpec):
-    """Two dense layers, of a word and of a region of words, then residual separable convolutions between halvings of the text.
+    """Dense layers for a word and for a region of words, then residual separable convolutions and pooling by two.
 
     After DPCNN (Johnson and Zhang, ACL 2017): region embedding, convolution blocks with shortcuts, pooling by two.
     """
@@ -79,7 +79,7 @@ class CnnHead(HeadSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.region % 2 == 0:
-            raise RetvecLiteError(f"Expected the region of cnn to be an odd number of words, received {self.region}.")
+            raise RetvecLiteError(f"The region of the head cnn must be an odd number of words, not {self.region}.")
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """See `HeadSpec.shapes`."""
@@ -93,7 +93,7 @@ class CnnHead(HeadSpec):
 
 @dataclasses.dataclass(frozen=True)
 class RnnHead(HeadSpec):
-    """A dense layer per word, a projection, one LSTM over the words (Hochreiter and Schmidhuber 1997), masked mean and max."""
+    """A dense layer per word, a projection, one LSTM (Hochreiter and Schmidhuber 1997), then mean and max over the words."""
 
     name: ClassVar[str] = "rnn"
     hidden: int = 512
@@ -113,10 +113,10 @@ class RnnHead(HeadSpec):
 
 @dataclasses.dataclass(frozen=True)
 class BertHead(HeadSpec):
-    """A dense layer per word, a small Transformer encoder (Vaswani et al. 2017, norm before each part), masked mean and max.
+    """A dense layer per word, a small pre-norm Transformer encoder (Vaswani et al. 2017), then mean and max over the words.
 
-    The norms inside the layers have no gain and bias: the dense layers behind them hold both, and a converter that folds
-    them there would take the kernels off their quantization grid.
+    The norms inside the layers have no gain and bias: the converter would fold them into the next kernel and so move it
+    off its quantization grid. The dense layer after each norm can express both.
     """
 
     name: ClassVar[str] = "bert"
@@ -130,8 +130,8 @@ class BertHead(HeadSpec):
         super().__post_init__()
         if self.width % self.attention_heads:
             raise RetvecLiteError(
-                f"Expected the head {self.name} to have a width that its {self.attention_heads} attention heads divide, "
-                f"received {self.width}."
+                f"The width of the head {self.name} must be a multiple of its {self.attention_heads} attention heads, "
+                f"not {self.width}."
             )
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
@@ -148,22 +148,23 @@ class BertHead(HeadSpec):
 
 
 HEADS: Final[Mapping[str, type[HeadSpec]]] = {head.name: head for head in (PoolHead, CnnHead, RnnHead, BertHead)}
-NORM_EPSILON: Final = 1e-5
 
 
 def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
-    """Rebuild a head from `HeadSpec.to_dict`'s values.
+    """Rebuild a head from the values of `HeadSpec.to_dict`.
 
     Raises:
-        RetvecLiteError: for an unknown name or field, or a size that is no positive integer.
+        RetvecLiteError: for an unknown name, a missing or unknown size, or a bad value.
     """
     sizes = dict(fields)
     name = sizes.pop("name", None)
     if not isinstance(name, str) or name not in HEADS:
-        raise RetvecLiteError(f"Expected the head to be one of {', '.join(HEADS)}, received {name!r}.")
-    expected = {field.name for field in dataclasses.fields(HEADS[name])}
-    if set(sizes) != expected:
-        raise RetvecLiteError(f"Expected the head {name} to have {sorted(expected)}, received {sorted(sizes)}.")
+        raise RetvecLiteError(f"Unknown head {name!r}. Choose one of {', '.join(HEADS)}.")
+    expected = [field.name for field in dataclasses.fields(HEADS[name])]
+    if set(sizes) != set(expected):
+        raise RetvecLiteError(
+            f"The head {name} needs the sizes {', '.join(expected)}, not {', '.join(sizes) or 'none'}."
+        )
     return HEADS[name](**sizes)
 
 
@@ -172,10 +173,10 @@ def _dense(name: str, inputs: int, outputs: int) -> Shapes:
 
 
 def _word_and_projection(inputs: int, hidden: int, outputs: int) -> Shapes:
-    """What reads a word before words read each other.
+    """Return the shapes of the layers that read each word by itself, for the heads that then combine words.
 
-    A word embedding tells how a word is written; what it means to the labels is no linear function of that, so a
-    projection alone costs `rnn` four points (docs/benchmarks.md).
+    A word embedding reflects spelling. Meaning is not a linear function of it: with a projection alone, `rnn` loses four
+    points (docs/benchmarks.md).
     """
     return {**_dense("head/word", inputs, hidden), **_dense("head/projection", hidden, outputs)}
 
@@ -184,10 +185,14 @@ def _norm(name: str, width: int) -> Shapes:
     return {f"{name}/gain": (width,), f"{name}/bias": (width,)}
 
 
-def initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> npt.NDArray[np.float32]:
-    """Starting values of a weight, by the kind that its name tells: see `HeadSpec.initial_weights`."""
+def initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Return the starting values of a weight; its name tells its kind.
+
+    Kernels are Glorot uniform (Glorot and Bengio 2010, formula 16), depthwise kernels uniform within 1 / sqrt(width),
+    biases zero, gains one, and positions normal with a standard deviation of 0.02, as in BERT.
+    """
     if name == "head/lstm/bias":
-        # The forget gate starts open (Jozefowicz et al. 2015), so that early words are not lost before anything is learned.
+        # The forget gate starts open (Jozefowicz et al. 2015), or the LSTM would forget early words before it learns.
         bias = np.zeros(shape, np.float32)
         bias[shape[0] // 4 : shape[0] // 2] = 1.0
         return bias
@@ -201,33 +206,34 @@ def initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> npt.
     return rng.uniform(-limit, limit, shape).astype(np.float32)
 
 
-WINDOW: Final = 3
-"""Neighbouring characters that a new classifier's filters see at once."""
+CHARACTER_WINDOW: Final = 3
+"""Neighbouring characters that each character filter of a new classifier sees."""
 
 _CHARACTER_KERNEL: Final = "characters/kernel"
 
 
-def character_shapes(filters: int, window: int = WINDOW) -> Shapes:
-    """Weight names and shapes of so many filters; nothing for none."""
+def character_shapes(filters: int, window: int = CHARACTER_WINDOW) -> Shapes:
+    """Return name -> shape of the weights of `filters` character filters; empty for 0."""
     return {_CHARACTER_KERNEL: (window * BITS, filters), "characters/bias": (filters,)} if filters else {}
 
 
-def filters_in(weights: Mapping[str, npt.NDArray[np.float32]]) -> int:
-    """How many features a classifier's weights give, 0 for none."""
+def filters_in(weights: Mapping[str, Floats]) -> int:
+    """Return the number of character filters among the weights of a classifier."""
     return weights[_CHARACTER_KERNEL].shape[1] if _CHARACTER_KERNEL in weights else 0
 
 
-def shapes_in(weights: Mapping[str, npt.NDArray[np.float32]], file: Path) -> Shapes:
-    """What `character_shapes` says of the filters that `weights` hold.
+def character_shapes_in(weights: Mapping[str, Floats], file: Path) -> Shapes:
+    """Return `character_shapes` for the filters among the weights read from `file`.
 
     Raises:
-        RetvecLiteError: when the windows of `characters/kernel` are not an odd number of whole characters.
+        RetvecLiteError: when the window of `characters/kernel` is not an odd number of whole characters.
     """
     if _CHARACTER_KERNEL not in weights:
         return {}
     shape = weights[_CHARACTER_KERNEL].shape
     if len(shape) != 2 or shape[0] % (2 * BITS) != BITS or not shape[1]:
         raise RetvecLiteError(
-            f"Expected {file}: {_CHARACTER_KERNEL} of {BITS} rows for each of an odd number of characters, received shape {list(shape)}."
+            f"{file}: {_CHARACTER_KERNEL} needs {BITS} rows for each of an odd number of characters, "
+            f"but has the shape {list(shape)}."
         )
     return character_shapes(shape[1], shape[0] // BITS)

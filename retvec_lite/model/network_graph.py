@@ -1,4 +1,4 @@
-"""The heads as TensorFlow graphs: word embeddings and their mask -> logits, for training and export alike."""
+"""The network as a TensorFlow graph, for training and export: code points -> words -> bits -> embedding -> head -> logits."""
 
 import dataclasses
 import math
@@ -16,12 +16,155 @@ Tensors = Mapping[str, tf.Tensor]
 Dropout = Callable[[tf.Tensor], tf.Tensor]
 Lstm = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
 
+_SMALLEST_SQUARE: Final = 1e-12
+"""Smallest squared length of a text vector that is scaled to 1. Real ones are about 100; zeros must stay zeros."""
+
 _FAR: Final = 1e4
-"""Pushes unused words out of a maximum or softmax. Small enough for float16, far above any activation."""
+"""Keeps unused words out of a maximum or softmax. Fits into float16 and is far above any activation."""
+
+
+class Stages(NamedTuple):
+    """The stages of classifying a batch; `verify` reads the first three from exported files.
+
+    Attributes:
+        words: int32 `[batch, max_words, word_length]`.
+        bits: float32 `[batch, max_words, word_length * 21]`.
+        embedding: float32 `[batch, max_words, dimension]`.
+        probabilities: float32 `[batch, classes]`.
+    """
+
+    words: tf.Tensor
+    bits: tf.Tensor
+    embedding: tf.Tensor
+    probabilities: tf.Tensor
+
+
+class Embedded(NamedTuple):
+    """The stages of embedding a batch, as in the signature `embed`.
+
+    Attributes:
+        words: see `Stages`.
+        bits: see `Stages`.
+        embedding: see `Stages`.
+        embeddings: float32 `[batch, max_words, dimension]`, with zeros for empty slots.
+        text: float32 `[batch, dimension]`, the mean over the used slots, scaled to length 1; zeros for an empty text.
+    """
+
+    words: tf.Tensor
+    bits: tf.Tensor
+    embedding: tf.Tensor
+    embeddings: tf.Tensor
+    text: tf.Tensor
+
+
+def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:
+    """Classify a batch of texts.
+
+    Args:
+        codepoints: int32 `[batch, max_chars]`.
+        classifier: the parameters of the contract and the head.
+        weights: all weights as tensors, variables or arrays.
+        lstm: see `head_logits`.
+    """
+    return _classify_words(encode_words(codepoints, classifier.encoder), classifier, weights, lstm)
+
+
+def classify_short(
+    codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm, max_words: int
+) -> tuple[Stages, tf.Tensor]:
+    """Classify short texts with fewer slots. Texts that fit get the same answer as from `classify`.
+
+    Args:
+        codepoints: int32 `[batch, chars]`, fewer code points than `max_chars` of the classifier.
+        classifier: see `classify`.
+        weights: see `classify`.
+        lstm: see `head_logits`.
+        max_words: word slots, fewer than those of the classifier.
+
+    Returns:
+        The stages, and how many slots each text needs, int32 `[batch]`; `max_words + 1` means more than `max_words`.
+    """
+    # Encode one slot more than is classified: when it is in use, the text does not fit.
+    config = dataclasses.replace(classifier.encoder, max_chars=codepoints.shape[1], max_words=max_words + 1)
+    words = encode_words(codepoints, config)
+    slots = tf.reduce_sum(tf.cast(tf.greater(words[:, :, 0], 0), tf.int32), axis=1)
+    return _classify_words(words[:, :max_words], classifier, weights, lstm), slots
+
+
+def _classify_words(words: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:
+    bits = word_bits(words)
+    embedding = embed_bits(bits, weights)
+    logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)
+    return Stages(words, bits, embedding, tf.nn.softmax(logits))
+
+
+def embed(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> Embedded:
+    """Embed a batch of texts and their words, for search and deduplication.
+
+    Args:
+        codepoints: int32 `[batch, max_chars]`.
+        classifier: the parameters of the contract.
+        weights: see `classify`; those of the head are not used.
+    """
+    words = encode_words(codepoints, classifier.encoder)
+    bits = word_bits(words)
+    embedding = embed_bits(bits, weights)
+    embeddings = embedding * _mask(words)[:, :, None]
+    # Sum and mean have the same direction, and the length is set to 1 anyway.
+    total = tf.reduce_sum(embeddings, axis=1)
+    square = tf.reduce_sum(tf.square(total), axis=1, keepdims=True)
+    text = total * tf.math.rsqrt(tf.maximum(square, _SMALLEST_SQUARE))
+    return Embedded(words, bits, embedding, embeddings, text)
+
+
+def _mask(words: tf.Tensor) -> tf.Tensor:
+    """Return float32 `[batch, max_words]`, 1 where a slot is in use."""
+    return tf.cast(tf.greater(words[:, :, 0], 0), tf.float32)
+
+
+def embed_bits(bits: tf.Tensor, weights: Tensors) -> tf.Tensor:
+    """Compute the word embedding (RETVec, NeurIPS 2023, section 3.2): dense GELU, dense GELU, dense tanh.
+
+    Args:
+        bits: float32 `[..., word_length * 21]`.
+        weights: `embedding/dense_{0,1,2}/{kernel,bias}`; without them, the embedding is the bits themselves (RETVec-raw).
+
+    Returns:
+        float32 `[..., dimension]`.
+    """
+    if "embedding/dense_0/kernel" not in weights:
+        return bits
+    hidden = gelu(dense(bits, weights, "embedding/dense_0"))
+    hidden = gelu(dense(hidden, weights, "embedding/dense_1"))
+    return tf.tanh(dense(hidden, weights, "embedding/dense_2"))
+
+
+def word_vectors(bits: tf.Tensor, embedding: tf.Tensor, weights: Tensors) -> tf.Tensor:
+    """Append the character features of a classifier that has them to the word embedding.
+
+    The features are a convolution over the characters of a word and its maximum over all positions,
+    `tanh(max_i(window_i @ kernel + bias))` (Kim et al. 2016, https://arxiv.org/abs/1508.06615, section 2.2). They tell
+    what the word contains anywhere; the embedding describes the word as a whole. Positions outside the slot count as code
+    point 0, so that a window can see where a word starts and ends.
+
+    Args:
+        bits: float32 `[..., word_length * 21]`.
+        embedding: float32 `[..., dimension]`, of these bits.
+        weights: `characters/kernel` `[window * 21, filters]` and `characters/bias`; without them, return the embedding.
+
+    Returns:
+        float32 `[..., dimension + filters]`.
+    """
+    if "characters/kernel" not in weights:
+        return embedding
+    characters = tf.reshape(bits, [-1, bits.shape[-1] // BITS, BITS])
+    windows = tf.concat(neighbours(characters, weights["characters/kernel"].shape[0] // BITS), axis=-1)
+    found = tf.tanh(tf.reduce_max(dense(windows, weights, "characters"), axis=1))
+    return tf.concat([embedding, tf.reshape(found, [-1, *embedding.shape[1:-1], found.shape[-1]])], axis=-1)
 
 
 def no_dropout(values: tf.Tensor) -> tf.Tensor:
-    """The dropout of an exported graph."""
+    """Return the values unchanged: the dropout of an exported graph."""
     return values
 
 
@@ -33,16 +176,16 @@ def head_logits(
     lstm: Lstm,
     dropout: Dropout = no_dropout,
 ) -> tf.Tensor:
-    """Logits of a batch of texts.
+    """Compute the logits of a batch of texts.
 
     Args:
-        embeddings: float32 `[batch, words, dimension]`.
+        embeddings: word vectors, float32 `[batch, words, dimension]`.
         mask: float32 `[batch, words]`, 1 where a slot is in use.
-        head: which head, with its sizes.
-        weights: tensors or variables named as in `HeadSpec.shapes`.
-        lstm: how `(inputs, kernel, recurrent_kernel, bias)` becomes the outputs of every step, for `rnn`: training scans,
-            export uses a layer that the converter knows as one fused op.
-        dropout: applied to the head's input and to the pooled text.
+        head: the head and its sizes.
+        weights: tensors or variables, named as in `HeadSpec.shapes`.
+        lstm: computes the output of every step from `(inputs, kernel, recurrent_kernel, bias)`, for `rnn`. Training scans;
+            export uses a layer that the converter turns into one fused op.
+        dropout: applied to the input of the head and to the pooled text.
 
     Returns:
         float32 `[batch, classes]`.
@@ -65,57 +208,21 @@ def head_logits(
         case BertHead():
             hidden = _bert(present, mask, head, weights)
         case _:
-            raise TypeError(f"Expected one of the heads of retvec_lite.heads, received {head!r}.")
+            raise TypeError(f"Unknown head: {head!r}.")
     return dense(dropout(_mean_and_max(hidden, used)), weights, "head/logits")
 
 
-def dense(values: tf.Tensor, weights: Tensors, name: str) -> tf.Tensor:
-    """`values @ kernel + bias` over the last axis, as one matrix product that becomes FULLY_CONNECTED."""
-    kernel = weights[f"{name}/kernel"]
-    flat = tf.reshape(values, [-1, kernel.shape[0]])
-    product = tf.nn.bias_add(tf.matmul(flat, kernel), weights[f"{name}/bias"])
-    return tf.reshape(product, [-1, *values.shape[1:-1], kernel.shape[1]])
-
-
 def _word(values: tf.Tensor, weights: Tensors) -> tf.Tensor:
-    """The layer that reads each word by itself."""
+    """Apply the layer that reads each word by itself."""
     return gelu(dense(values, weights, "head/word"))
 
 
-def gelu(values: tf.Tensor) -> tf.Tensor:
-    """Exact (erf) GELU, the builtin op."""
-    return tf.nn.gelu(values, approximate=False)
-
-
-def scan_lstm(inputs: tf.Tensor, kernel: tf.Tensor, recurrent_kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-    """LSTM outputs `[batch, words, units]` by a loop over the words; gates in the order input, forget, cell, output."""
-    units = recurrent_kernel.shape[0]
-    gates = tf.transpose(tf.matmul(inputs, kernel) + bias, [1, 0, 2])
-    zeros = tf.zeros_like(gates[0, :, :units])
-
-    def step(state: tuple[tf.Tensor, tf.Tensor], gate: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        output, cell = state
-        entry, forget, candidate, leave = tf.split(gate + tf.matmul(output, recurrent_kernel), 4, axis=-1)
-        cell = tf.sigmoid(forget) * cell + tf.sigmoid(entry) * tf.tanh(candidate)
-        return tf.sigmoid(leave) * tf.tanh(cell), cell
-
-    outputs, _ = tf.scan(step, gates, initializer=(zeros, zeros))
-    return tf.transpose(outputs, [1, 0, 2])
-
-
 def _mean_and_max(values: tf.Tensor, used: tf.Tensor) -> tf.Tensor:
-    """`[batch, 2 * width]`; zeros for a text without words."""
+    """Pool the words in use, `[batch, 2 * width]`; zeros for a text without words."""
     count = tf.reduce_sum(used, axis=1)
     mean = tf.reduce_sum(values * used, axis=1) / tf.maximum(count, 1.0)
     highest = tf.reduce_max(values * used + (used - 1.0) * _FAR, axis=1) * tf.minimum(count, 1.0)
     return tf.concat([mean, highest], axis=-1)
-
-
-def neighbours(values: tf.Tensor, width: int = 3) -> list[tf.Tensor]:
-    """The `width` places around each place of axis 1, itself in the middle; zeros beyond the ends."""
-    places, side = values.shape[1], width // 2
-    padded = tf.pad(values, [[0, 0], [side, side], [0, 0]])
-    return [values if start == side else padded[:, start : start + places] for start in range(width)]
 
 
 def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
@@ -131,8 +238,15 @@ def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) ->
     return hidden, used
 
 
+def neighbours(values: tf.Tensor, width: int = 3) -> list[tf.Tensor]:
+    """Return the `width` neighbours of each position of axis 1, itself in the middle; zeros beyond the ends."""
+    places, side = values.shape[1], width // 2
+    padded = tf.pad(values, [[0, 0], [side, side], [0, 0]])
+    return [values if start == side else padded[:, start : start + places] for start in range(width)]
+
+
 def _halve(values: tf.Tensor, used: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Maximum of each two neighbouring words in use; an odd last word stands alone."""
+    """Take the maximum of each pair of neighbouring words in use; an odd last word forms a pair alone."""
     words, width = values.shape[1:]
     odd = [[0, 0], [0, words % 2], [0, 0]]
     pairs = (words + 1) // 2
@@ -140,6 +254,22 @@ def _halve(values: tf.Tensor, used: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     highest = tf.reduce_max(tf.reshape(far, [-1, pairs, 2, width]), axis=2)
     used = tf.reduce_max(tf.reshape(tf.pad(used, odd), [-1, pairs, 2, 1]), axis=2)
     return highest * used, used
+
+
+def scan_lstm(inputs: tf.Tensor, kernel: tf.Tensor, recurrent_kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+    """Compute LSTM outputs `[batch, words, units]` by a loop over the words. Gates: input, forget, cell, output."""
+    units = recurrent_kernel.shape[0]
+    gates = tf.transpose(tf.matmul(inputs, kernel) + bias, [1, 0, 2])
+    zeros = tf.zeros_like(gates[0, :, :units])
+
+    def step(state: tuple[tf.Tensor, tf.Tensor], gate: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        output, cell = state
+        entry, forget, candidate, leave = tf.split(gate + tf.matmul(output, recurrent_kernel), 4, axis=-1)
+        cell = tf.sigmoid(forget) * cell + tf.sigmoid(entry) * tf.tanh(candidate)
+        return tf.sigmoid(leave) * tf.tanh(cell), cell
+
+    outputs, _ = tf.scan(step, gates, initializer=(zeros, zeros))
+    return tf.transpose(outputs, [1, 0, 2])
 
 
 def _bert(values: tf.Tensor, mask: tf.Tensor, head: BertHead, weights: Tensors) -> tf.Tensor:
@@ -156,6 +286,7 @@ def _bert(values: tf.Tensor, mask: tf.Tensor, head: BertHead, weights: Tensors) 
 
 
 def _attention(values: tf.Tensor, unused: tf.Tensor, head: BertHead, weights: Tensors, name: str) -> tf.Tensor:
+    """Apply scaled dot-product attention (Vaswani et al. 2017, section 3.2); `unused` is -1e4 at unused words, else 0."""
     words, size = values.shape[1], head.width // head.attention_heads
     query, key, value = (
         tf.transpose(
@@ -169,144 +300,20 @@ def _attention(values: tf.Tensor, unused: tf.Tensor, head: BertHead, weights: Te
 
 
 def _normalize(values: tf.Tensor) -> tf.Tensor:
-    """Layer normalization over the width, without gain and bias."""
+    """Apply layer normalization over the width, without gain and bias."""
     mean = tf.reduce_mean(values, axis=-1, keepdims=True)
     variance = tf.reduce_mean(tf.math.squared_difference(values, mean), axis=-1, keepdims=True)
     return (values - mean) * tf.math.rsqrt(variance + NORM_EPSILON)
 
 
-class Stages(NamedTuple):
-    """What the graph computes on the way; `verify` reads the first three out of exported files.
-
-    words: int32 `[batch, max_words, word_length]`; bits: float32 `[batch, max_words, word_length * 21]`;
-    embedding: float32 `[batch, max_words, dimension]`; probabilities: float32 `[batch, classes]`.
-    """
-
-    words: tf.Tensor
-    bits: tf.Tensor
-    embedding: tf.Tensor
-    probabilities: tf.Tensor
+def dense(values: tf.Tensor, weights: Tensors, name: str) -> tf.Tensor:
+    """Compute `values @ kernel + bias` over the last axis, as one matrix product that becomes FULLY_CONNECTED."""
+    kernel = weights[f"{name}/kernel"]
+    flat = tf.reshape(values, [-1, kernel.shape[0]])
+    product = tf.nn.bias_add(tf.matmul(flat, kernel), weights[f"{name}/bias"])
+    return tf.reshape(product, [-1, *values.shape[1:-1], kernel.shape[1]])
 
 
-class Embedded(NamedTuple):
-    """What the graph of the signature `embed` computes.
-
-    words, bits, embedding: as in `Stages`; embeddings: float32 `[batch, max_words, dimension]`, zeros for empty slots;
-    text: float32 `[batch, dimension]`, the mean over the slots in use, of length 1; zeros for an empty text.
-    """
-
-    words: tf.Tensor
-    bits: tf.Tensor
-    embedding: tf.Tensor
-    embeddings: tf.Tensor
-    text: tf.Tensor
-
-
-SMALLEST_SQUARE: Final = 1e-12
-"""Squared length from which on a text's vector is scaled to length 1. Real ones are about 1e2; zeros must stay zeros."""
-
-
-def embed_bits(bits: tf.Tensor, weights: Tensors) -> tf.Tensor:
-    """The word embedding (design, section 1.2).
-
-    Args:
-        bits: float32 `[..., word_length * 21]`.
-        weights: `embedding/dense_{0,1,2}/{kernel,bias}`; without them the bits are passed on (RETVec-raw).
-
-    Returns:
-        float32 `[..., dimension]`.
-    """
-    if "embedding/dense_0/kernel" not in weights:
-        return bits
-    hidden = gelu(dense(bits, weights, "embedding/dense_0"))
-    hidden = gelu(dense(hidden, weights, "embedding/dense_1"))
-    return tf.tanh(dense(hidden, weights, "embedding/dense_2"))
-
-
-def word_vectors(bits: tf.Tensor, embedding: tf.Tensor, weights: Tensors) -> tf.Tensor:
-    """What the head reads of each word: its embedding and, in a classifier that has them, its character features.
-
-    These are a convolution over the word's characters and its maximum over their places, `tanh(max_i(window_i @ kernel + bias))`
-    (Kim et al. 2016, https://arxiv.org/abs/1508.06615, section 2.2): what the word contains, wherever in it, where the embedding
-    tells what it looks like as a whole. Places beyond the ends count as code point 0, so that a window sees where a word
-    starts and ends.
-
-    Args:
-        bits: float32 `[..., word_length * 21]`.
-        embedding: float32 `[..., dimension]`, of these bits.
-        weights: `characters/kernel` `[window * 21, filters]` and `characters/bias`; without them the embedding is passed on.
-
-    Returns:
-        float32 `[..., dimension + filters]`.
-    """
-    if "characters/kernel" not in weights:
-        return embedding
-    characters = tf.reshape(bits, [-1, bits.shape[-1] // BITS, BITS])
-    windows = tf.concat(neighbours(characters, weights["characters/kernel"].shape[0] // BITS), axis=-1)
-    found = tf.tanh(tf.reduce_max(dense(windows, weights, "characters"), axis=1))
-    return tf.concat([embedding, tf.reshape(found, [-1, *embedding.shape[1:-1], found.shape[-1]])], axis=-1)
-
-
-def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:
-    """Every stage of classifying a batch of texts.
-
-    Args:
-        codepoints: int32 `[batch, max_chars]`.
-        classifier: contract parameters and head.
-        weights: all weights as tensors, variables or arrays.
-        lstm: see `head_logits`.
-    """
-    return _classify_words(encode_words(codepoints, classifier.encoder), classifier, weights, lstm)
-
-
-def classify_short(
-    codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm, max_words: int
-) -> tuple[Stages, tf.Tensor]:
-    """Classify short texts in fewer slots: the same answer as `classify` for every text that fits.
-
-    Args:
-        codepoints: int32 `[batch, chars]`, fewer code points than the classifier's `max_chars`.
-        classifier: contract parameters and head.
-        weights: see `classify`.
-        lstm: see `head_logits`.
-        max_words: fewer slots than the classifier's.
-
-    Returns:
-        The stages, and int32 `[batch]`: how many slots each text asks for, `max_words + 1` standing for all that are more.
-    """
-    # One slot more than is computed with: what lies in it tells whether the text fits.
-    config = dataclasses.replace(classifier.encoder, max_chars=codepoints.shape[1], max_words=max_words + 1)
-    words = encode_words(codepoints, config)
-    slots = tf.reduce_sum(tf.cast(tf.greater(words[:, :, 0], 0), tf.int32), axis=1)
-    return _classify_words(words[:, :max_words], classifier, weights, lstm), slots
-
-
-def embed(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> Embedded:
-    """The embeddings of a batch of texts and their words, for search and deduplication.
-
-    Args:
-        codepoints: int32 `[batch, max_chars]`.
-        classifier: contract parameters.
-        weights: see `classify`; those of the head are not used.
-    """
-    words = encode_words(codepoints, classifier.encoder)
-    bits = word_bits(words)
-    embedding = embed_bits(bits, weights)
-    embeddings = embedding * _mask(words)[:, :, None]
-    # The mean differs from the sum by its length alone.
-    total = tf.reduce_sum(embeddings, axis=1)
-    square = tf.reduce_sum(tf.square(total), axis=1, keepdims=True)
-    text = total * tf.math.rsqrt(tf.maximum(square, SMALLEST_SQUARE))
-    return Embedded(words, bits, embedding, embeddings, text)
-
-
-def _classify_words(words: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:
-    bits = word_bits(words)
-    embedding = embed_bits(bits, weights)
-    logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)
-    return Stages(words, bits, embedding, tf.nn.softmax(logits))
-
-
-def _mask(words: tf.Tensor) -> tf.Tensor:
-    """float32 `[batch, max_words]`, 1 where a slot is in use."""
-    return tf.cast(tf.greater(words[:, :, 0], 0), tf.float32)
+def gelu(values: tf.Tensor) -> tf.Tensor:
+    """Apply the exact (erf) GELU, which becomes the builtin op."""
+    return tf.nn.gelu(values, approximate=False)

@@ -1,4 +1,4 @@
-"""The network in plain NumPy: bits -> word embedding -> head -> probabilities. What every artifact is compared with."""
+"""The network in plain NumPy: bits -> word embedding -> head -> probabilities. Every artifact is compared with it."""
 
 import math
 from collections.abc import Mapping
@@ -10,14 +10,15 @@ from retvec_lite.contract import BITS, Floats, Ints, bits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
 
 Weights = Mapping[str, Floats]
+Mask = npt.NDArray[np.bool_]
 
 
 def embed(word_bits: Floats, weights: Weights) -> Floats:
-    """The word embedding of section 1.2 (RETVec, NeurIPS 2023, section 3.2): dense GELU, dense GELU, dense tanh.
+    """Compute the word embedding (RETVec, NeurIPS 2023, section 3.2): dense GELU, dense GELU, dense tanh.
 
     Args:
         word_bits: float32 `[words, word_length * 21]`.
-        weights: `embedding/dense_{0,1,2}/{kernel,bias}`; without them the embedding is RETVec-raw, the bits themselves.
+        weights: `embedding/dense_{0,1,2}/{kernel,bias}`; without them, the embedding is the bits themselves (RETVec-raw).
 
     Returns:
         float32 `[words, dimension]`.
@@ -30,15 +31,15 @@ def embed(word_bits: Floats, weights: Weights) -> Floats:
 
 
 def word_vectors(word_bits: Floats, embedding: Floats, weights: Weights) -> Floats:
-    """What the head reads of each word: the embedding, and character features where a classifier has them.
+    """Append the character features of a classifier that has them to the word embedding.
 
-    A feature is the largest response of a filter to any window of neighbouring characters, through tanh (Kim et al. 2016,
-    https://arxiv.org/abs/1508.06615, section 2.2). Beyond the ends of the slot are zeros.
+    A feature is the tanh of the largest response of a filter to any window of neighbouring characters (Kim et al. 2016,
+    https://arxiv.org/abs/1508.06615, section 2.2). Positions outside the slot are zeros.
 
     Args:
         word_bits: float32 `[words, word_length * 21]`.
-        embedding: float32 `[words, dimension]`, what `embed` gave for them.
-        weights: `characters/kernel` `[window * 21, filters]` and `characters/bias`; without them there are no such features.
+        embedding: float32 `[words, dimension]`, from `embed`.
+        weights: `characters/kernel` `[window * 21, filters]` and `characters/bias`; without them, return the embedding.
 
     Returns:
         float32 `[words, dimension + filters]`.
@@ -55,28 +56,25 @@ def word_vectors(word_bits: Floats, embedding: Floats, weights: Weights) -> Floa
 
 
 def dense(inputs: Floats, weights: Weights, name: str) -> Floats:
-    """`inputs @ kernel + bias`, computed in float64 so that the oracle's own rounding does not blur a bound of 1e-5."""
+    """Compute `inputs @ kernel + bias` in float64, so that rounding in the reference stays far below the bound of 1e-5."""
     product = inputs.astype(np.float64) @ weights[f"{name}/kernel"].astype(np.float64)
     return (product + weights[f"{name}/bias"]).astype(np.float32)
 
 
 def gelu(inputs: Floats) -> Floats:
-    """Exact GELU, x * (1 + erf(x / sqrt 2)) / 2 (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415)."""
+    """Apply exact GELU, x * (1 + erf(x / sqrt 2)) / 2 (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415)."""
     erf = np.frompyfunc(math.erf, 1, 1)(inputs.astype(np.float64) / math.sqrt(2.0)).astype(np.float64)
     activated: Floats = (0.5 * inputs * (1.0 + erf)).astype(np.float32)
     return activated
 
 
-Mask = npt.NDArray[np.bool_]
-
-
 def probabilities(slots: Ints, head: HeadSpec, weights: Weights) -> Floats:
-    """Label probabilities of one text.
+    """Compute the label probabilities of one text.
 
     Args:
-        slots: int32 `[max_words, word_length]` from `reference.words`.
-        head: which head, with its sizes.
-        weights: the classifier's weights, `embedding/...`, `characters/...` where there are any, and `head/...`.
+        slots: int32 `[max_words, word_length]`, from `contract.words`.
+        head: the head and its sizes.
+        weights: the weights of the classifier: `embedding/...`, `characters/...` if any, and `head/...`.
 
     Returns:
         float32 `[classes]`, summing to 1.
@@ -90,7 +88,7 @@ def probabilities(slots: Ints, head: HeadSpec, weights: Weights) -> Floats:
 
 
 def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights) -> Floats:
-    """float32 `[classes]` from word embeddings `[words, dimension]` and the mask of the slots in use `[words]`."""
+    """Compute the logits, float32 `[classes]`, from word vectors `[words, dimension]` and the mask of used slots `[words]`."""
     present = (embeddings * mask[:, None]).astype(np.float32)
     match head:
         case PoolHead():
@@ -102,18 +100,18 @@ def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights
         case BertHead():
             hidden = _bert(present, mask, head, weights)
         case _:
-            raise TypeError(f"Expected one of the heads of retvec_lite.heads, received {head!r}.")
+            raise TypeError(f"Unknown head: {head!r}.")
     logits: Floats = dense(_mean_and_max(hidden, mask)[None], weights, "head/logits")[0]
     return logits
 
 
 def _word(values: Floats, weights: Weights) -> Floats:
-    """float32 `[words, hidden]`: each word by itself."""
+    """Apply the layer that reads each word by itself: float32 `[words, hidden]`."""
     return gelu(dense(values, weights, "head/word"))
 
 
 def _mean_and_max(values: Floats, mask: Mask) -> Floats:
-    """float32 `[2 * width]`; zeros for a text without words."""
+    """Pool the words in use: float32 `[2 * width]`, zeros for a text without words."""
     if not mask.any():
         return np.zeros(2 * values.shape[1], np.float32)
     used = values[mask]
@@ -122,7 +120,7 @@ def _mean_and_max(values: Floats, mask: Mask) -> Floats:
 
 
 def _neighbours(values: Floats, count: int = 3) -> Floats:
-    """float32 `[count, words, width]`: the words around each word, itself in the middle; zeros beyond the ends."""
+    """Return the neighbours of each word, itself in the middle: float32 `[count, words, width]`, zeros beyond the ends."""
     padded = np.pad(values, ((count // 2, count // 2), (0, 0)))
     return np.stack([padded[start : start + len(values)] for start in range(count)])
 
@@ -140,7 +138,7 @@ def _cnn(values: Floats, mask: Mask, head: CnnHead, weights: Weights) -> tuple[F
 
 
 def _halve(values: Floats, mask: Mask) -> tuple[Floats, Mask]:
-    """Maximum of each two neighbouring words in use; an odd last word stands alone."""
+    """Take the maximum of each pair of neighbouring words in use; an odd last word forms a pair alone."""
     odd = len(values) % 2
     values = np.pad(np.where(mask[:, None], values, -np.inf), ((0, odd), (0, 0)), constant_values=-np.inf)
     used = np.pad(mask, (0, odd)).reshape(-1, 2).any(axis=1)
@@ -180,7 +178,7 @@ def _bert(values: Floats, mask: Mask, head: BertHead, weights: Weights) -> Float
 
 
 def _attention(values: Floats, mask: Mask, head: BertHead, weights: Weights, name: str) -> Floats:
-    """Scaled dot-product attention over the words in use (Vaswani et al. 2017, section 3.2)."""
+    """Apply scaled dot-product attention over the words in use (Vaswani et al. 2017, section 3.2)."""
     size = head.width // head.attention_heads
     query, key, value = (
         dense(values, weights, f"{name}/{part}").reshape(len(values), head.attention_heads, size)
@@ -196,7 +194,7 @@ def _attention(values: Floats, mask: Mask, head: BertHead, weights: Weights, nam
 
 
 def _normalize(values: Floats) -> Floats:
-    """Layer normalization over the width (Ba et al. 2016, https://arxiv.org/abs/1607.06450), without gain and bias."""
+    """Apply layer normalization over the width (Ba et al. 2016, https://arxiv.org/abs/1607.06450), without gain and bias."""
     centred = values - values.mean(axis=-1, keepdims=True, dtype=np.float64)
     deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)
     normed: Floats = (centred / deviation).astype(np.float32)

@@ -1,80 +1,45 @@
-"""The two safetensors formats: a word embedding, and a trained classifier."""
+"""The two safetensors files of the project: a word embedding (`Embedding`) and a trained classifier (`TrainedModel`)."""
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from retvec_lite.contract import BITS, EncoderConfig
+from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import HeadSpec, filters_in, head_from_dict, shapes_in
-
-
-def read_safetensors(path: str | Path) -> tuple[dict[str, npt.NDArray[np.float32]], dict[str, str]]:
-    """Tensors as float32 and the string metadata of a safetensors file.
-
-    Raises:
-        RetvecLiteError: when the file is missing, unreadable or no safetensors file, or the package is not installed.
-    """
-    try:
-        from safetensors import SafetensorError, safe_open
-    except ImportError as error:
-        raise RetvecLiteError('Reading weights needs safetensors: pip install "retvec-lite[train]".') from error
-    try:
-        with safe_open(str(path), framework="numpy") as file:
-            tensors = {name: np.asarray(file.get_tensor(name), np.float32) for name in sorted(file.keys())}
-            return tensors, dict(file.metadata() or {})
-    except FileNotFoundError as error:
-        raise RetvecLiteError(f"Expected a safetensors file at {path}, received nothing: no such file.") from error
-    except (SafetensorError, OSError, TypeError) as error:  # TypeError: a dtype that NumPy lacks (bfloat16)
-        raise RetvecLiteError(
-            f"Expected a safetensors file at {path}, received one that cannot be read: {error}."
-        ) from error
-
-
-def safetensors_bytes(tensors: Mapping[str, npt.NDArray[np.float32]], metadata: Mapping[str, str]) -> bytes:
-    """A safetensors file's bytes, the same for equal contents.
-
-    The library writes the header's metadata in the random order of a hash map, so its header is written again, sorted
-    (format: https://huggingface.co/docs/safetensors/index#format: 8 bytes of header length, JSON header, data).
-    """
-    from safetensors.numpy import save
-
-    data = save(
-        {name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}, metadata=dict(metadata)
-    )
-    length = int.from_bytes(data[:8], "little")
-    header = json.dumps(
-        json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    ).encode()
-    header += b" " * (-len(header) % 8)
-    rewritten: bytes = len(header).to_bytes(8, "little") + header + data[8 + length :]
-    return rewritten
-
+from retvec_lite.model.heads import HeadSpec, character_shapes_in, filters_in, head_from_dict
 
 EMBEDDING_FORMAT: Final = "retvec-lite-embedding"
 EMBEDDING_VERSION: Final = "1"
-LAYERS: Final = ("dense_0", "dense_1", "dense_2")
 DEFAULT_FILE: Final = "default_embedding.safetensors"
+LAYERS: Final = ("dense_0", "dense_1", "dense_2")
+"""The dense layers of a word embedding, in order."""
+
+CLASSIFIER_FORMAT: Final = "retvec-lite-classifier"
+CLASSIFIER_VERSION: Final = 1
+CLASSIFIER_FILE: Final = "classifier.safetensors"
+"""The name of the file inside a trained folder."""
+
+_PARTS: Final = {"encoder": dict, "head": dict, "labels": list, "embedding": dict, "training": dict}
+"""The parts of a classifier's description and their JSON types."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Embedding:
-    """A pre-trained word embedding: `word_length * 21` bits -> GELU -> GELU -> tanh (design, section 1.2).
+    """A pre-trained word embedding: `word_length * 21` bits -> dense GELU -> dense GELU -> dense tanh.
 
     Attributes:
-        name: how reports call it.
-        weights: float32 arrays named `embedding/dense_{0,1,2}/{kernel,bias}`, kernels `[in, out]`.
-        card: what it was trained on, how long, its licence, its metrics.
+        name: its name in reports.
+        weights: float32 arrays `embedding/dense_{0,1,2}/{kernel,bias}`, kernels `[in, out]`.
+        card: its training data, training length, licence and metrics.
     """
 
     name: str
-    weights: Mapping[str, npt.NDArray[np.float32]]
+    weights: Mapping[str, Floats]
     card: Mapping[str, Any]
 
     @property
@@ -88,7 +53,7 @@ class Embedding:
         return self.weights["embedding/dense_2/kernel"].shape[1]
 
     def to_bytes(self) -> bytes:
-        """The file's bytes, the same for equal embeddings."""
+        """Return the content of the file: the same bytes for equal embeddings."""
         tensors = {name.removeprefix("embedding/"): value for name, value in self.weights.items()}
         metadata = {
             "format": EMBEDDING_FORMAT,
@@ -103,77 +68,60 @@ class Embedding:
         return safetensors_bytes(tensors, metadata)
 
 
-def load_embedding(path: str | Path) -> Embedding:
-    """Read an embedding file.
-
-    Raises:
-        RetvecLiteError: when the file is missing, truncated, of another format, or its tensors do not fit together.
-    """
-    tensors, metadata = read_safetensors(path)
-    if metadata.get("format") != EMBEDDING_FORMAT or metadata.get("version") != EMBEDDING_VERSION:
-        raise RetvecLiteError(
-            f"Expected {path} to be a {EMBEDDING_FORMAT} file of version {EMBEDDING_VERSION}, "
-            f"received format {metadata.get('format')!r}, version {metadata.get('version')!r}."
-        )
-    check_layers(path, tensors)
-    try:
-        card = json.loads(metadata.get("card", "{}"))
-    except (ValueError, RecursionError) as error:
-        raise RetvecLiteError(f"Expected {path} to carry its card as JSON, received: {error}.") from error
-    weights = {f"embedding/{name}": tensors[name] for name in sorted(tensors)}
-    return Embedding(metadata.get("name", Path(path).stem), weights, card)
-
-
 def load_default_embedding() -> Embedding:
-    """The embedding that ships inside the package."""
+    """Read the embedding that ships with the package."""
     with resources.as_file(resources.files("retvec_lite") / "weights" / DEFAULT_FILE) as path:
         return load_embedding(path)
 
 
-def check_layers(path: str | Path, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
-    """Make sure that `dense_{0,1,2}/{kernel,bias}` are there, fit together and hold numbers.
+def load_embedding(path: str | Path) -> Embedding:
+    """Read an embedding file.
 
     Raises:
-        RetvecLiteError: naming the file and the layer that does not fit.
+        RetvecLiteError: when the file is missing, truncated or of another format, or its tensors do not fit together.
     """
-    expected = {f"{layer}/{part}" for layer in LAYERS for part in ("kernel", "bias")}
-    if set(tensors) != expected:
-        raise RetvecLiteError(
-            f"Expected {path} to hold the tensors {', '.join(sorted(expected))}, received {', '.join(sorted(tensors))}."
-        )
+    tensors, metadata = read_safetensors(path)
+    _check_format(path, metadata, EMBEDDING_FORMAT, EMBEDDING_VERSION)
+    check_layers(path, tensors)
+    try:
+        card = json.loads(metadata.get("card", "{}"))
+    except (ValueError, RecursionError) as error:
+        raise RetvecLiteError(f"{path}: the card of the embedding is not valid JSON: {error}.") from error
+    weights = {f"embedding/{name}": tensors[name] for name in sorted(tensors)}
+    return Embedding(metadata.get("name", Path(path).stem), weights, card)
+
+
+def check_layers(path: str | Path, tensors: Mapping[str, Floats]) -> None:
+    """Check that `dense_{0,1,2}/{kernel,bias}` exist, fit together and are finite.
+
+    Raises:
+        RetvecLiteError: naming the file and the first layer that does not fit.
+    """
+    _check_names(path, tensors, {f"{layer}/{part}" for layer in LAYERS for part in ("kernel", "bias")})
     shape = tensors["dense_0/kernel"].shape
     inputs = shape[0] if shape else 0
     if inputs == 0 or inputs % BITS:
-        raise RetvecLiteError(f"Expected {path}: dense_0/kernel to have {BITS} rows per character, received {inputs}.")
+        raise RetvecLiteError(f"{path}: dense_0/kernel needs {BITS} rows per character, but has {inputs} rows.")
     for layer in LAYERS:
         kernel, bias = tensors[f"{layer}/kernel"], tensors[f"{layer}/bias"]
         if kernel.ndim != 2 or kernel.shape[0] != inputs or bias.shape != (kernel.shape[1],):
             raise RetvecLiteError(
-                f"Expected {path}: {layer} to take {inputs} numbers, received kernel {kernel.shape} and bias {bias.shape}."
+                f"{path}: {layer} has {inputs} inputs, which its kernel {kernel.shape} and bias {bias.shape} do not fit."
             )
-        if not (np.isfinite(kernel).all() and np.isfinite(bias).all()):
-            raise RetvecLiteError(f"Expected {path}: {layer} to hold finite numbers, received NaN or infinity.")
+        _check_finite(path, layer, kernel, bias)
         inputs = kernel.shape[1]
-
-
-CLASSIFIER_FORMAT: Final = "retvec-lite-classifier"
-CLASSIFIER_VERSION: Final = 1
-CLASSIFIER_FILE: Final = "classifier.safetensors"
-
-_PARTS: Final = {"encoder": dict, "head": dict, "labels": list, "embedding": dict, "training": dict}
-"""What the file's description must hold, and of which JSON type."""
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainedModel:
-    """Everything that turns code points into label probabilities.
+    """The weights and the configuration of a classifier: all that turns code points into label probabilities.
 
     Attributes:
-        encoder: the contract's parameters.
-        head: which head, with its sizes.
-        labels: class names in the order of the probabilities.
-        weights: float32 arrays `embedding/...` (absent for RETVec-raw), `characters/...` (where character features were trained)
-            and `head/...`.
+        encoder: the parameters of the contract.
+        head: the head and its sizes.
+        labels: the classes, in the order of the probabilities.
+        weights: float32 arrays `embedding/...` (none for RETVec-raw), `characters/...` (when character features were
+            trained) and `head/...`.
         embedding: name and card of the embedding.
         training: how it was trained: data, settings, measured accuracy.
     """
@@ -181,13 +129,13 @@ class TrainedModel:
     encoder: EncoderConfig
     head: HeadSpec
     labels: tuple[str, ...]
-    weights: Mapping[str, npt.NDArray[np.float32]]
+    weights: Mapping[str, Floats]
     embedding: Mapping[str, Any]
     training: Mapping[str, Any]
 
     def to_bytes(self) -> bytes:
-        """The file's bytes, the same for equal classifiers."""
-        about = {
+        """Return the content of the file: the same bytes for equal models."""
+        description = {
             "format": CLASSIFIER_FORMAT,
             "version": CLASSIFIER_VERSION,
             "encoder": self.encoder.to_dict(),
@@ -196,65 +144,56 @@ class TrainedModel:
             "embedding": dict(self.embedding),
             "training": dict(self.training),
         }
-        return safetensors_bytes(self.weights, {"classifier": json.dumps(about, sort_keys=True, ensure_ascii=False)})
+        content = json.dumps(description, sort_keys=True, ensure_ascii=False)
+        return safetensors_bytes(self.weights, {"classifier": content})
 
 
 def load_trained_model(path: str | Path) -> TrainedModel:
-    """Read a classifier from its file, or from the folder that `retvec-lite train` wrote.
+    """Read a trained model from its file or from a trained folder.
 
     Raises:
-        RetvecLiteError: when there is none, it cannot be read, was written under another contract version, or its weights
-            do not fit its description.
+        RetvecLiteError: when it is missing, unreadable or of another contract version, or when the weights do not fit the
+            description.
     """
     path = Path(path)
     file = path / CLASSIFIER_FILE if path.is_dir() else path
     if not file.is_file():
         raise RetvecLiteError(
-            f"Expected a trained classifier at {path} (a folder written by 'retvec-lite train'), received no {CLASSIFIER_FILE} there."
+            f"No trained classifier at {path}: there is no {CLASSIFIER_FILE}. Create one with `retvec-lite train`."
         )
     weights, metadata = read_safetensors(file)
-    about = _classifier_description(metadata)
-    if about.get("format") != CLASSIFIER_FORMAT or about.get("version") != CLASSIFIER_VERSION:
-        raise RetvecLiteError(
-            f"Expected {file} to be a {CLASSIFIER_FORMAT} file of version {CLASSIFIER_VERSION}, "
-            f"received format {about.get('format')!r}, version {about.get('version')!r}."
-        )
-    missing = [part for part, kind in _PARTS.items() if not isinstance(about.get(part), kind)]
-    if missing:
-        raise RetvecLiteError(f"Expected {file} to describe its {', '.join(_PARTS)}, received no {missing[0]}.")
+    description = _description(metadata)
+    _check_format(file, description, CLASSIFIER_FORMAT, CLASSIFIER_VERSION)
+    for part, kind in _PARTS.items():
+        if not isinstance(description.get(part), kind):
+            raise RetvecLiteError(f"{file}: the description has no valid {part}.")
     try:
-        encoder = EncoderConfig.from_dict(about["encoder"])
+        encoder, head = EncoderConfig.from_dict(description["encoder"]), head_from_dict(description["head"])
     except RetvecLiteError as error:
-        raise RetvecLiteError(f"{error} (in {file})") from error
-    classifier = TrainedModel(
-        encoder=encoder,
-        head=head_from_dict(about["head"]),
-        labels=tuple(about["labels"]),
-        weights=weights,
-        embedding=about["embedding"],
-        training=about["training"],
+        raise RetvecLiteError(f"{file}: {error}") from error
+    model = TrainedModel(
+        encoder, head, tuple(description["labels"]), weights, description["embedding"], description["training"]
     )
-    _check_classifier(file, classifier)
-    return classifier
+    _check_model(file, model)
+    return model
 
 
-def _classifier_description(metadata: Mapping[str, str]) -> dict[str, Any]:
-    """The JSON object about the file; empty when there is none, as in a file of another kind."""
+def _description(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the JSON object that describes a classifier; empty when there is none, as in other safetensors files."""
     try:
-        about = json.loads(metadata.get("classifier", "{}"))
+        description = json.loads(metadata.get("classifier", "{}"))
     except (ValueError, RecursionError):
         return {}
-    return about if isinstance(about, dict) else {}
+    return description if isinstance(description, dict) else {}
 
 
-def _check_classifier(file: Path, classifier: TrainedModel) -> None:
-    labels, encoder = classifier.labels, classifier.encoder
+def _check_model(file: Path, model: TrainedModel) -> None:
+    """Check that labels, encoder, head and weights fit together."""
+    labels, encoder = model.labels, model.encoder
     if not all(isinstance(label, str) for label in labels) or len(set(labels)) != len(labels) or len(labels) < 2:
-        raise RetvecLiteError(f"Expected {file} to have at least 2 different labels, received {list(labels)}.")
+        raise RetvecLiteError(f"{file}: a classifier needs at least 2 different labels, not {list(labels)}.")
     layers = {
-        name.removeprefix("embedding/"): value
-        for name, value in classifier.weights.items()
-        if name.startswith("embedding/")
+        name.removeprefix("embedding/"): value for name, value in model.weights.items() if name.startswith("embedding/")
     }
     inputs = encoder.word_length * BITS
     if layers:
@@ -262,18 +201,74 @@ def _check_classifier(file: Path, classifier: TrainedModel) -> None:
         rows, inputs = layers["dense_0/kernel"].shape[0], layers["dense_2/kernel"].shape[1]
         if rows != encoder.word_length * BITS:
             raise RetvecLiteError(
-                f"Expected {file}: an embedding of {encoder.word_length} characters a word, received {rows // BITS}."
+                f"{file}: the encoder writes {encoder.word_length} characters per word, but the embedding reads {rows // BITS}."
             )
-    expected = shapes_in(classifier.weights, file) if layers else {}
-    inputs += filters_in(classifier.weights) if expected else 0
-    expected |= classifier.head.shapes(inputs, len(labels), encoder.max_words)
-    received = {name: value for name, value in classifier.weights.items() if not name.startswith("embedding/")}
-    if set(received) != set(expected):
-        raise RetvecLiteError(
-            f"Expected {file} to hold the weights {', '.join(sorted(expected))}, received {', '.join(sorted(received))}."
-        )
-    for name, value in received.items():
+    expected = character_shapes_in(model.weights, file) if layers else {}
+    inputs += filters_in(model.weights) if expected else 0
+    expected |= model.head.shapes(inputs, len(labels), encoder.max_words)
+    found = {name: value for name, value in model.weights.items() if not name.startswith("embedding/")}
+    _check_names(file, found, expected)
+    for name, value in found.items():
         if value.shape != expected[name]:
-            raise RetvecLiteError(f"Expected {file}: {name} of shape {expected[name]}, received {value.shape}.")
-        if not np.isfinite(value).all():
-            raise RetvecLiteError(f"Expected {file}: {name} to hold finite numbers, received NaN or infinity.")
+            raise RetvecLiteError(f"{file}: {name} needs the shape {expected[name]}, but has {value.shape}.")
+        _check_finite(file, name, value)
+
+
+def _check_format(path: str | Path, found: Mapping[str, Any], name: str, version: str | int) -> None:
+    if found.get("format") != name or found.get("version") != version:
+        raise RetvecLiteError(
+            f"{path} is not a {name} file of version {version}: "
+            f"its format is {found.get('format')!r}, its version {found.get('version')!r}."
+        )
+
+
+def _check_names(path: str | Path, found: Iterable[str], expected: Iterable[str]) -> None:
+    if missing := sorted(set(expected) - set(found)):
+        raise RetvecLiteError(f"{path} lacks the weights {', '.join(missing)}.")
+    if unknown := sorted(set(found) - set(expected)):
+        raise RetvecLiteError(f"{path} contains the unknown weights {', '.join(unknown)}.")
+
+
+def _check_finite(path: str | Path, name: str, *values: Floats) -> None:
+    if not all(np.isfinite(value).all() for value in values):
+        raise RetvecLiteError(f"{path}: {name} contains NaN or infinity.")
+
+
+def read_safetensors(path: str | Path) -> tuple[dict[str, Floats], dict[str, str]]:
+    """Read the tensors, as float32, and the string metadata of a safetensors file.
+
+    Raises:
+        RetvecLiteError: when the file is missing or unreadable, or the package safetensors is not installed.
+    """
+    try:
+        from safetensors import SafetensorError, safe_open
+    except ImportError as error:
+        raise RetvecLiteError('Reading weights needs safetensors. Run `pip install "retvec-lite[train]"`.') from error
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            tensors = {name: np.asarray(file.get_tensor(name), np.float32) for name in sorted(file.keys())}
+            return tensors, dict(file.metadata() or {})
+    except FileNotFoundError as error:
+        raise RetvecLiteError(f"{path} does not exist.") from error
+    except (SafetensorError, OSError, TypeError) as error:  # TypeError: a type that NumPy lacks, such as bfloat16
+        raise RetvecLiteError(f"{path} is not a readable safetensors file: {error}.") from error
+
+
+def safetensors_bytes(tensors: Mapping[str, Floats], metadata: Mapping[str, str]) -> bytes:
+    """Return the content of a safetensors file: the same bytes for equal tensors and metadata.
+
+    The library writes the metadata in the random order of a hash map, so the header is written again with sorted keys.
+    Format: 8 bytes of header length, JSON header, data (https://huggingface.co/docs/safetensors/index#format).
+    """
+    from safetensors.numpy import save
+
+    data = save(
+        {name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}, metadata=dict(metadata)
+    )
+    length = int.from_bytes(data[:8], "little")
+    header = json.dumps(
+        json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    ).encode()
+    header += b" " * (-len(header) % 8)
+    rewritten: bytes = len(header).to_bytes(8, "little") + header + data[8 + length :]
+    return rewritten

@@ -278,7 +278,7 @@ def test_without_a_runtime_nothing_is_exported(source: Path, monkeypatch: pytest
             "Expected --embed only with --format tflite or all, received --format coreml",
         ),
         (["--data", "nowhere.csv"], "nowhere.csv does not exist"),
-        ([], "Expected a trained classifier at"),
+        ([], "No trained classifier at"),
     ],
 )
 def test_bad_input_is_one_sentence(

@@ -30,9 +30,7 @@ def assert_same(rows: Rows, words: Any, config: EncoderConfig) -> None:
         assert found.tolist() == right.tolist(), f"{[hex(value) for value in row]} under {config}"
 
 
-@given(st.data())
-@settings(max_examples=60)
-def test_any_input_under_any_config(data: st.DataObject) -> None:
+def check_any_input(data: st.DataObject) -> None:
     config = data.draw(configs())
     rows = np.stack([padded(data.draw(code_points(config.max_chars)), config.max_chars) for _ in range(3)])
     together = encode_words(tf.constant(rows), config)
@@ -42,6 +40,19 @@ def test_any_input_under_any_config(data: st.DataObject) -> None:
     digits = word_bits(together).numpy()
     assert digits.dtype == np.float32
     np.testing.assert_array_equal(digits, np.stack([contract.bits(words) for words in together.numpy()]))
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_any_input_under_any_config(data: st.DataObject) -> None:
+    check_any_input(data)
+
+
+@pytest.mark.exhaustive
+@given(st.data())
+@settings(max_examples=300)
+def test_any_input_under_any_config_many_times(data: st.DataObject) -> None:
+    check_any_input(data)
 
 
 CONFIGS = [
@@ -106,8 +117,7 @@ def test_a_text_of_one_value_alone(fill: int) -> None:
         assert_same(rows, encode_words(tf.constant(rows), config), config)
 
 
-@given(st.lists(st.integers(*INT32), min_size=16, max_size=16), st.booleans())
-def test_no_index_ever_leaves_its_tensor(values: list[int], drop: bool) -> None:
+def check_indices(values: list[int], drop: bool) -> None:
     """What `tf.gather` and `tf.scatter_nd` are asked for, whatever the input: TFLite would not check it."""
     config = EncoderConfig(max_chars=16, max_words=3, word_length=5, sea_piece=None, drop_invisible=drop)
     asked: list[tuple[int, int, int]] = []
@@ -129,6 +139,22 @@ def test_no_index_ever_leaves_its_tensor(values: list[int], drop: bool) -> None:
         encode_words(tf.constant([values, values[::-1]], tf.int32), config)
     assert len(asked) >= 4
     assert all(0 <= low <= high < size for low, high, size in asked), asked
+
+
+any_values = st.lists(st.integers(*INT32) | st.sampled_from(HOSTILE), min_size=16, max_size=16)
+
+
+@given(any_values, st.booleans())
+@settings(max_examples=30)
+def test_no_index_ever_leaves_its_tensor(values: list[int], drop: bool) -> None:
+    check_indices(values, drop)
+
+
+@pytest.mark.exhaustive
+@given(any_values, st.booleans())
+@settings(max_examples=400)
+def test_no_index_ever_leaves_its_tensor_many_times(values: list[int], drop: bool) -> None:
+    check_indices(values, drop)
 
 
 @given(st.lists(st.integers(0, 0x10FFFF), min_size=12, max_size=12))

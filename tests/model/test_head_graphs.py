@@ -120,5 +120,5 @@ def test_gelu_is_the_exact_one_and_dense_keeps_leading_axes() -> None:
 
 
 def test_an_unknown_head_is_a_programming_error() -> None:
-    with pytest.raises(TypeError, match="heads"):
+    with pytest.raises(TypeError, match="Unknown head"):
         head_logits(tf.zeros((1, 1, 1)), tf.ones((1, 1)), HeadSpec(), {}, scan_lstm)

@@ -1,6 +1,7 @@
 """The heads by name and size: what they weigh, what they start from, how they are written down."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -91,7 +92,7 @@ def test_json_round_trip_is_exact(head: HeadSpec) -> None:
         ({}, "None"),
         ({"name": "gru", "units": 3}, "'gru'"),
         ({"name": ["pool"], "hidden": 3}, "pool"),
-        ({"name": "pool"}, "[]"),
+        ({"name": "pool"}, "none"),
         ({"name": "pool", "hidden": 3, "depth": 1}, "depth"),
         ({"name": "rnn", "units": 3}, "units"),
         ({"name": "pool", "hidden": "3"}, "'3'"),
@@ -101,6 +102,5 @@ def test_json_round_trip_is_exact(head: HeadSpec) -> None:
     ],
 )
 def test_an_unknown_head_is_refused(fields: dict[str, object], received: str) -> None:
-    with pytest.raises(RetvecLiteError, match="Expected the head") as caught:
+    with pytest.raises(RetvecLiteError, match=f"(^Unknown head|^The head|of the head) .*{re.escape(received)}"):
         head_from_dict(fields)
-    assert received in str(caught.value).partition("received")[2]

@@ -177,5 +177,5 @@ def test_probabilities_are_a_softmax_of_all_of_it(head: HeadSpec) -> None:
 
 
 def test_an_unknown_head_is_a_programming_error() -> None:
-    with pytest.raises(TypeError, match="heads"):
+    with pytest.raises(TypeError, match="Unknown head"):
         head_logits(np.zeros((1, 1), np.float32), np.ones(1, bool), HeadSpec(), {})
