@@ -1,10 +1,12 @@
 """The encoder as a Core ML graph: the contract's rules 1 to 6, from code points to bits.
 
-It is another plan than that of `modeling/encoder.py`, for Core ML's reasons (design, section 3). There is no scatter: the place
-of the k-th character, run or piece is the number of characters that come before it, counted by comparing a running total with
-k; every such count lies between 0 and the text's length, so that no input can make a gather leave its tensor. There is no
-division of integers, whose rounding differs between compute units. Everything is int32 or float32, because float16 loses code
-points above 2048.
+It computes the same as `model/encoder_graph.py` in another way:
+
+- No scatter, which coremltools' value inference (the tests' second opinion) cannot compute. The place of the k-th character, run
+  or piece is the number of characters before it, counted by comparing a running total with k. Every such count lies between 0
+  and the text's length, so no input can make a gather leave its tensor.
+- No integer division, whose rounding differs between compute units.
+- Only int32 and float32, because float16 loses code points above 2048.
 """
 
 from collections.abc import Sequence
@@ -28,21 +30,21 @@ from retvec_lite.errors import RetvecLiteError
 Var = Any  # a value of a MIL program
 
 MAX_CHARS: Final = 4096
-"""Counting compares every character with every place, so its cost grows with the square of the text's length."""
+"""Counting compares every character with every place, so the cost grows with the square of the text's length."""
 
 _INVALID, _INVISIBLE, _SEPARATOR, _SPACED = -2, -1, 0, 1
 _FIRST_UNSPACED: Final = 2
 
 
 def check_length(config: EncoderConfig) -> None:
-    """Refuse an input that is too long for this graph.
+    """Check that texts are not too long for this graph.
 
     Raises:
         RetvecLiteError: for more than `MAX_CHARS` code points.
     """
     if config.max_chars > MAX_CHARS:
         raise RetvecLiteError(
-            f"Expected a classifier of at most {MAX_CHARS} code points a text for Core ML, received {config.max_chars}."
+            f"Core ML takes at most {MAX_CHARS} code points a text, this classifier {config.max_chars}. Train it with fewer."
         )
 
 
@@ -54,7 +56,7 @@ def encode_words(codepoints: Var, config: EncoderConfig) -> Var:
         config: the contract's parameters.
 
     Returns:
-        int32 `[1, max_words, word_length]`, called `words`; a slot is empty exactly when its first code point is 0.
+        int32 `[1, max_words, word_length]`, named `words`; a slot is empty exactly when its first code point is 0.
     """
     length, slots, width = config.max_chars, config.max_words, config.word_length
     rules = _rules(config)
@@ -67,7 +69,7 @@ def encode_words(codepoints: Var, config: EncoderConfig) -> Var:
     starts_run = mb.logical_and(x=is_word, y=mb.not_equal(x=classes, y=before), name="starts_run")
     run = mb.cumsum(x=_flags(starts_run), axis=1, name="run")
     index = np.arange(length, dtype=np.int32)[None]
-    # The first character of a run comes behind all characters of the runs before it.
+    # The first character of a run follows all characters of the runs before it.
     earlier = mb.less(x=run, y=mb.reshape(x=run, shape=[length, 1]), name="in_earlier_run")
     position = mb.sub(x=index, y=_counts(earlier, [1, length]), name="position_in_run")
     run = mb.select(cond=is_word, a=run, b=_int(0), name="run_of_word")
@@ -94,7 +96,7 @@ def encode_words(codepoints: Var, config: EncoderConfig) -> Var:
 
 
 def word_bits(words: Var) -> Var:
-    """Every code point as its 21 binary digits, most significant first.
+    """Turn every code point into its 21 binary digits, most significant first.
 
     Exact in float32: digit k of c is floor(c / 2**k) - 2 floor(c / 2**(k+1)), and code points stay below 2**24.
 
@@ -102,7 +104,7 @@ def word_bits(words: Var) -> Var:
         words: int32 `[1, words, word_length]`, Unicode scalar values.
 
     Returns:
-        float32 `[1, words, word_length * 21]` of zeros and ones, called `bits`.
+        float32 `[1, words, word_length * 21]` of zeros and ones, named `bits`.
     """
     _, slots, width = words.shape
     powers = np.arange(BITS - 1, -1, -1, dtype=np.float32)
@@ -114,16 +116,16 @@ def word_bits(words: Var) -> Var:
 
 
 def word_mask(words: Var) -> Var:
-    """float32 `[1, words, 1]`: 1 where a slot is in use."""
+    """Return float32 `[1, words, 1]`: 1 where a slot is in use."""
     slots = words.shape[1]
     first = mb.slice_by_index(x=words, begin=[0, 0, 0], end=[1, slots, 1], name="first_char")
     return mb.cast(x=mb.greater(x=first, y=_int(0)), dtype="fp32", name="mask")
 
 
 def class_borders(config: EncoderConfig) -> tuple[list[int], list[int]]:
-    """Where the class of code points changes: the first code point of each stretch, and by how much the class changes there.
+    """Return where the class of code points changes: the first code point of each stretch, and the change of the class there.
 
-    Values below the first border, and from the last one on, are no Unicode scalar values.
+    Values below the first border and from the last one on are no Unicode scalar values.
     """
     unspaced = [name for name in UNSPACED if getattr(config, name)]
     stretches = [
@@ -151,7 +153,7 @@ def class_borders(config: EncoderConfig) -> tuple[list[int], list[int]]:
 
 
 def _classify(codepoints: Var, config: EncoderConfig) -> tuple[Var, Var]:
-    """Sanitized code points and their classes, both int32 `[1, max_chars]`."""
+    """Return sanitized code points and their classes, both int32 `[1, max_chars]`."""
     starts, steps = class_borders(config)
     column = mb.reshape(x=codepoints, shape=[config.max_chars, 1], name="codepoint")
     passed = mb.greater_equal(x=column, y=np.array(starts, np.int32)[None], name="passed_borders")
@@ -175,9 +177,9 @@ def _drop_invisible(chars: Var, classes: Var, length: int) -> tuple[Var, Var]:
 
 
 def _on_step(position: Var, classes: Var, runs: Var, rules: Sequence[Piece], length: int) -> Var:
-    """Where a piece may start, given each character's position in its run; meaningless on separators.
+    """Return where a piece may start, given each character's position in its run; meaningless on separators.
 
-    Whether the step divides the position is asked in float32 with half a unit of room on either side, so that it does not
+    Whether the step divides the position is computed in float32 with half a unit of room on either side, so that it does not
     depend on how a compute unit rounds a quotient.
     """
     steps = [rule.step for rule in rules]
@@ -189,7 +191,7 @@ def _on_step(position: Var, classes: Var, runs: Var, rules: Sequence[Piece], len
     for kind, rule in enumerate(rules, start=_SPACED):
         overlap = rule.length - rule.step
         if overlap > 0 and kind > _SPACED:
-            # Later pieces of overlapping rules must show a code point that the piece before has not shown.
+            # A later piece of an overlapping rule must hold a code point that the piece before does not.
             ahead = mb.slice_by_index(x=runs, begin=[0, overlap], end=[1, overlap + length])
             here = mb.slice_by_index(x=runs, begin=[0, 0], end=[1, length])
             first = mb.equal(x=position, y=_int(0))
@@ -200,30 +202,30 @@ def _on_step(position: Var, classes: Var, runs: Var, rules: Sequence[Piece], len
 
 
 def _rules(config: EncoderConfig) -> list[Piece]:
-    """How each class of words is cut, from `_SPACED` on."""
+    """Return how each class of words is cut, from `_SPACED` on."""
     never = 1 << 30
     spaced = Piece(config.word_length, never if config.overflow == "truncate" else config.word_length)
     return [spaced, *(piece for piece in (getattr(config, name) for name in UNSPACED) if piece)]
 
 
 def _per_class(classes: Var, values: Sequence[int] | Sequence[np.float32]) -> Var:
-    """The value of each class: a table over all classes, of which separators get the first value."""
+    """Look up the value of each class; separators get the first value."""
     table = np.array([values[0], *values])
     return mb.gather(x=table.astype(np.float32 if table.dtype.kind == "f" else np.int32), indices=classes, axis=0)
 
 
 def _gather(row: Var, indices: Var, name: str) -> Var:
-    """`row[0, indices]` for a `row` `[1, size]`."""
+    """Return `row[0, indices]` for a `row` `[1, size]`."""
     return mb.gather(x=mb.reshape(x=row, shape=[row.shape[1]]), indices=indices, axis=0, name=name)
 
 
 def _counts(flags: Var, shape: list[int]) -> Var:
-    """How many flags of each row are set: bool `[rows, columns]` -> int32 of as many elements as rows, in a given shape."""
+    """Count the set flags of each row: bool `[rows, columns]` -> int32, one element a row, in a given shape."""
     return mb.reshape(x=mb.reduce_sum(x=_flags(flags), axes=[1], keep_dims=False), shape=shape)
 
 
 def _padded(row: Var, count: int, front: bool = False) -> Var:
-    """int32 `[1, size + count]`: a row with zeros behind it, or in front."""
+    """Pad a row with zeros behind it or in front: int32 `[1, size + count]`."""
     zeros = np.zeros((1, count), np.int32)
     return mb.concat(values=[zeros, row] if front else [row, zeros], axis=1)
 

@@ -1,7 +1,7 @@
 """The network as a Core ML graph: bits and mask -> embedding -> probabilities, for every head.
 
-Everything between `bits` and the softmax runs in the precision of the recipe; a LSTM runs in float32, which is all that its
-operator knows before iOS 17.
+Everything between `bits` and the softmax runs in the recipe's precision. An LSTM runs in float32, the only type of its operator
+before iOS 17.
 """
 
 import math
@@ -9,36 +9,40 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from coremltools.converters.mil import Builder as mb
+from coremltools.converters.mil.mil import types
 
 from retvec_lite.contract import BITS, Floats
-from retvec_lite.converters.coreml.storage import Storage
-from retvec_lite.converters.coreml.weights import WeightStore, called
+from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Storage
+from retvec_lite.converters.coreml.rounding import Grid, Palette, compressed
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
 
 Var = Any  # a value of a MIL program
 
 _FAR: Final = 1e4
-"""Pushes unused words out of a maximum or softmax. Small enough for float16, far above any activation."""
+"""Pushes unused words out of a maximum or softmax: small enough for float16, far above any activation."""
+
+_NIBBLES: Final = np.arange(-8, 8)
 
 
-class Network:
-    """Builds the network's part of a program, with the weights in the form that the recipe stores."""
+class CoreMLNetwork:
+    """Builds the network's part of a program, with the weights as the recipe stores them."""
 
     def __init__(self, weights: Mapping[str, Floats], storage: Storage) -> None:
-        """Prepare.
+        """Keep the weights.
 
         Args:
             weights: named and shaped as in `HeadSpec.shapes`, with or without an embedding and character features.
             storage: how matrices are stored.
         """
         self._weights = weights
-        self._store = WeightStore(weights, storage)
+        self._store = _WeightStore(weights, storage)
         self._type = np.dtype(storage.computes).type
 
     def embed(self, bits: Var) -> Var:
-        """Word embeddings (design, section 1.2).
+        """Compute word embeddings.
 
         Args:
             bits: float32 `[1, words, word_length * 21]`.
@@ -54,7 +58,7 @@ class Network:
         return mb.tanh(x=self._dense(hidden, "embedding/dense_2"), name="embedding")
 
     def word_vectors(self, bits: Var, embedding: Var) -> Var:
-        """What the head reads of each word (`modeling.classifier.word_vectors`).
+        """Compute what the head reads of each word: its embedding and its character features.
 
         Args:
             bits: float32 `[1, words, word_length * 21]`.
@@ -73,7 +77,7 @@ class Network:
         return mb.concat(values=[embedding, mb.expand_dims(x=found, axes=[0])], axis=-1, name="word_vectors")
 
     def classify(self, vectors: Var, mask: Var, head: HeadSpec) -> Var:
-        """Label probabilities.
+        """Compute label probabilities.
 
         Args:
             vectors: `[1, words, dimension]` in the recipe's precision, what the head reads of each word.
@@ -98,7 +102,7 @@ class Network:
             case BertHead():
                 hidden = self._bert(present, used, head)
             case _:
-                raise RetvecLiteError(f"Expected the head pool, cnn, rnn or bert for Core ML, received {head.name!r}.")
+                raise RetvecLiteError(f"There is no head {head.name!r} for Core ML. Choose from pool, cnn, rnn, bert.")
         logits = self._dense(self._mean_and_max(hidden, used), "head/logits")
         return mb.softmax(x=mb.cast(x=logits, dtype="fp32", name="logits"), axis=-1, name="probability_values")
 
@@ -109,19 +113,19 @@ class Network:
         return self._type(value)
 
     def _dense(self, values: Var, name: str) -> Var:
-        """`values @ kernel + bias` over the last axis."""
+        """Compute `values @ kernel + bias` over the last axis."""
         weight, bias = self._store.matrix(f"{name}/kernel"), self._store.vector(f"{name}/bias")
         if weight.op.op_type == "mul":
-            # `linear` takes no weights that come out of more than one operator.
-            return mb.add(x=mb.matmul(x=values, y=weight, transpose_y=True), y=bias, name=called(name))
-        return mb.linear(x=values, weight=weight, bias=bias, name=called(name))
+            # `linear` takes only weights that one operator makes.
+            return mb.add(x=mb.matmul(x=values, y=weight, transpose_y=True), y=bias, name=_called(name))
+        return mb.linear(x=values, weight=weight, bias=bias, name=_called(name))
 
     def _word(self, values: Var) -> Var:
-        """The layer that reads each word by itself."""
+        """Apply the layer that reads each word by itself."""
         return _gelu(self._dense(values, "head/word"))
 
     def _mean_and_max(self, values: Var, used: Var) -> Var:
-        """`[1, 2 * width]`; zeros for a text without words."""
+        """Return mean and maximum over the words, `[1, 2 * width]`; zeros for a text without words."""
         count = mb.reduce_sum(x=used, axes=[1], keep_dims=False)
         one = self._number(1)
         total = mb.reduce_sum(x=mb.mul(x=values, y=used), axes=[1], keep_dims=False)
@@ -130,15 +134,15 @@ class Network:
         return mb.concat(values=[mean, mb.mul(x=highest, y=mb.minimum(x=count, y=one))], axis=-1, name="pooled")
 
     def _far_unused(self, values: Var, used: Var) -> Var:
-        """The values, with those of unused words far below all others."""
+        """Return the values, those of unused words far below all others."""
         return mb.add(x=mb.mul(x=values, y=used), y=self._unused(used))
 
     def _unused(self, used: Var) -> Var:
-        """0 for words in use, far below for the others; in the shape of `used`."""
+        """Return 0 for words in use and a large negative number for others, in the shape of `used`."""
         return mb.mul(x=mb.sub(x=used, y=self._number(1)), y=self._number(_FAR))
 
     def _neighbours(self, values: Var, width: int = 3) -> list[Var]:
-        """The `width` places around each place of axis 1, itself in the middle; zeros beyond the ends."""
+        """Return the `width` places around each place of axis 1; zeros beyond the ends."""
         rows, places, size = values.shape
         side = width // 2
         if side == 0:
@@ -167,7 +171,7 @@ class Network:
         return hidden, used
 
     def _halve(self, values: Var, used: Var) -> tuple[Var, Var]:
-        """Maximum of each two neighbouring words in use; an odd last word stands alone."""
+        """Return the maximum of each pair of words; an odd last word stays alone."""
         _, words, width = values.shape
         pairs = (words + 1) // 2
         far = self._far_unused(values, used)
@@ -230,3 +234,94 @@ class Network:
 
 def _gelu(values: Var) -> Var:
     return mb.gelu(x=values, mode="EXACT")
+
+
+class _WeightStore:
+    """Makes constants of weights, each named after its weight; see `_called`."""
+
+    def __init__(self, weights: Mapping[str, Floats], storage: Storage) -> None:
+        self._weights = weights
+        self._storage = storage
+        self._type = np.dtype(storage.computes).type
+
+    def vector(self, name: str) -> Var:
+        """Return a bias, gain or table of positions in its own shape and the network's precision."""
+        return mb.const(val=self._weights[name].astype(self._type), name=_called(name))
+
+    def rows(self, name: str) -> list[Var]:
+        """Return the rows of a small table as one constant each, in the network's precision."""
+        rows = enumerate(self._weights[name].astype(self._type))
+        return [mb.const(val=row, name=f"{_called(name)}_{place}") for place, row in rows]
+
+    def matrix(self, name: str) -> Var:
+        """Return a kernel `[outputs, inputs]` (transposed, compared with `HeadSpec.shapes`) in the network's precision.
+
+        Raises:
+            RetvecLiteError: when a block does not divide its rows.
+        """
+        return self._matrix(name, np.ascontiguousarray(self._weights[name].T), self._type)
+
+    def gates(self, name: str) -> Var:
+        """Return an LSTM's kernel `[4 * units, inputs]` or bias in float32.
+
+        Our gates lie along the last axis in the order input, forget, cell, output; Core ML wants input, forget, output, cell.
+        """
+        entry, forget, cell, output = np.split(self._weights[name], 4, axis=-1)
+        turned = np.ascontiguousarray(np.concatenate([entry, forget, output, cell], axis=-1).T)
+        if turned.ndim == 1:
+            return mb.const(val=turned, name=_called(name))
+        return self._matrix(name, turned, np.float32)
+
+    def _matrix(self, name: str, values: Floats, kind: type[np.floating[Any]]) -> Var:
+        """Return a matrix, stored as the recipe says, that the program reads as `kind`."""
+        weights, is_new = self._storage.recipe.weights, self._storage.ios >= FOUR_BITS_SINCE
+        if weights in ("float32", "float16"):
+            if weights == "float16" and kind is np.float32:
+                return mb.constexpr_cast(source_val=values.astype(np.float16), output_dtype="fp32", name=_called(name))
+            return mb.const(val=values.astype(kind), name=_called(name))
+        # One operator must make what an LSTM reads, and before iOS 18 none makes a grid of 4 bits.
+        bits = 8 if weights == "int8" or (kind is not self._type and not is_new) else 4
+        match compressed(values, bits, name, self._storage.block):
+            case Palette() as palette:
+                return _palette(palette.indices, palette.levels.astype(kind), bits, is_new, _called(name))
+            case Grid() as grid if is_new:
+                kind_of_integer = np.int8 if bits == 8 else types.nptype_from_builtin(types.int4)
+                integers = grid.integers.astype(kind_of_integer)
+                return mb.constexpr_blockwise_shift_scale(
+                    data=integers, scale=grid.scales.astype(kind), name=_called(name)
+                )
+            case Grid() as grid if bits == 8:
+                return mb.constexpr_affine_dequantize(
+                    quantized_data=grid.integers,
+                    zero_point=np.zeros(len(values), np.int8),
+                    scale=grid.scales[:, 0].astype(kind),
+                    axis=np.int32(0),
+                    name=_called(name),
+                )
+            case Grid() as grid:
+                # There are only palettes for whole matrices: one holds the integers, and a product applies the scales.
+                indices = (grid.integers + _NIBBLES[-1] + 1).astype(np.uint8)
+                found = _palette(indices, _NIBBLES.astype(kind), bits, is_new, f"{_called(name)}_integers")
+                return mb.mul(x=found, y=grid.scales.astype(kind), name=_called(name))
+
+
+def _called(weight: str) -> str:
+    """Return the name of a weight in a program: `head_word_kernel` for `head/word/kernel`."""
+    return weight.replace("/", "_")
+
+
+def _palette(indices: npt.NDArray[np.uint8], levels: npt.NDArray[Any], bits: int, is_new: bool, name: str) -> Var:
+    """Return a matrix of numbers from a list; the operator has another form since iOS 18."""
+    if is_new:
+        kind = types.nptype_from_builtin(types.uint4 if bits == 4 else types.uint8)
+        return mb.constexpr_lut_to_dense(indices=indices.astype(kind), lut=levels.reshape(1, 1, -1, 1), name=name)
+    packed = indices.reshape(-1) if bits == 8 else _packed_nibbles(indices)
+    return mb.constexpr_lut_to_dense(indices=packed, lut=levels, shape=np.array(indices.shape, np.uint32), name=name)
+
+
+def _packed_nibbles(indices: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Pack numbers below 16, two a byte, the first in the low half."""
+    flat = indices.reshape(-1)
+    if flat.size % 2:
+        flat = np.append(flat, np.uint8(0))
+    return (flat[0::2] | flat[1::2] << 4).astype(np.uint8)

@@ -1,6 +1,7 @@
-"""What the tests of Core ML's graph share: classifiers, packages, and coremltools' own evaluation of a graph while it is built."""
+"""What the tests of Core ML's graph share: classifiers, packages, and coremltools' own evaluation of a graph under construction."""
 
 import dataclasses
+import functools
 import importlib.util
 from collections import defaultdict
 from typing import Any
@@ -10,9 +11,8 @@ import pytest
 import standin
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.converters.coreml.build import build_package, graph, load_coremltools
-from retvec_lite.converters.coreml.storage import find_storage
-from retvec_lite.converters.describing import about, details
+from retvec_lite.converters.coreml import find_storage, load_coremltools
+from retvec_lite.converters.tflite.metadata import about, details
 from retvec_lite.model.weight_files import TrainedModel
 
 needs_coremltools = pytest.mark.skipif(
@@ -23,6 +23,7 @@ HEADS = ("pool", "cnn", "rnn", "bert", "raw")
 MODEL = "Data/com.apple.CoreML/model.mlmodel"
 
 
+@functools.cache
 def on_grid(name: str) -> TrainedModel:
     """A stand-in whose matrices lie on training's grid: scales of eight binary digits, the largest of a column on +-7."""
     spec = standin.classifier(name)
@@ -38,11 +39,13 @@ def on_grid(name: str) -> TrainedModel:
     return dataclasses.replace(spec, weights=weights)
 
 
-def files_of(spec: TrainedModel, recipe: str, target: int = 16, block: int | None = None) -> dict[str, bytes]:
+def files_of(spec: TrainedModel, recipe: str, ios: int = 16, block: int | None = None) -> dict[str, bytes]:
     """A package's files."""
-    storage = find_storage(recipe, target, block)
-    oldest = {"iOS": str(target)}
-    return build_package(spec, storage, about(spec, recipe), details(spec, recipe, oldest))
+    load_coremltools()
+    from retvec_lite.converters.coreml.build import build_package
+
+    storage = find_storage(recipe, ios, block)
+    return build_package(spec, storage, about(spec, recipe), details(spec, recipe, {"iOS": str(ios)}))
 
 
 def model_of(files: dict[str, bytes]) -> Any:
@@ -57,14 +60,16 @@ def operations_of(files: dict[str, bytes]) -> list[Any]:
     return list(block.operations)
 
 
-def inferred(row: np.ndarray, spec: TrainedModel, recipe: str, target: int = 16) -> dict[str, np.ndarray]:
+def inferred(row: np.ndarray, spec: TrainedModel, recipe: str, ios: int = 16) -> dict[str, np.ndarray]:
     """Every value of the graph that is built around a constant input, as coremltools computes it: name -> value."""
     coremltools = load_coremltools()
     from coremltools.converters.mil import Builder as mb
     from coremltools.converters.mil.mil import Function
 
-    with np.errstate(all="ignore"), Function({}, opset_version=getattr(coremltools.target, f"iOS{target}")) as function:
-        graph(mb.const(val=row.reshape(1, -1)), spec, find_storage(recipe, target))
+    from retvec_lite.converters.coreml.build import graph
+
+    with np.errstate(all="ignore"), Function({}, opset_version=getattr(coremltools.target, f"iOS{ios}")) as function:
+        graph(mb.const(val=row.reshape(1, -1)), spec, find_storage(recipe, ios))
     return {value.name: value.val for operation in function.operations for value in operation.outputs}
 
 
@@ -82,15 +87,17 @@ def inferred_words(row: np.ndarray, config: EncoderConfig) -> tuple[np.ndarray, 
     return words.val, bits.val
 
 
-def stored_weights(spec: TrainedModel, recipe: str, target: int, block: int | None = None) -> dict[str, np.ndarray]:
+def stored_weights(spec: TrainedModel, recipe: str, ios: int, block: int | None = None) -> dict[str, np.ndarray]:
     """What the program computes with in place of each weight: name -> value, materialized by coremltools itself."""
     coremltools = load_coremltools()
     from coremltools.converters.mil import Builder as mb
     from coremltools.converters.mil.mil import Function, types
 
+    from retvec_lite.converters.coreml.build import graph
+
     row = mb.placeholder(shape=(1, spec.encoder.max_chars), dtype=types.int32)
-    with Function({"codepoints": row}, opset_version=getattr(coremltools.target, f"iOS{target}")) as function:
-        graph(function.inputs["codepoints"], spec, find_storage(recipe, target, block))
+    with Function({"codepoints": row}, opset_version=getattr(coremltools.target, f"iOS{ios}")) as function:
+        graph(function.inputs["codepoints"], spec, find_storage(recipe, ios, block))
     found: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(0))
     for operation in function.operations:
         value = operation.outputs[0]

@@ -26,8 +26,9 @@ from hypothesis import strategies as st
 
 from retvec_lite import contract
 from retvec_lite.contract import UNSPACED, EncoderConfig, Piece
-from retvec_lite.converters.coreml.build import load_coremltools
-from retvec_lite.converters.coreml.storage import TARGETS, Grid, Palette, compressed, find_storage
+from retvec_lite.converters.coreml import find_storage, load_coremltools
+from retvec_lite.converters.coreml.rounding import Grid, Palette, compressed
+from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
 
@@ -111,7 +112,7 @@ def test_heads_compute_the_reference(name: str, recipe: str) -> None:
         assert np.abs(found["probability_values"] - expected["probabilities"][index]).max() <= bound
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", IOS_VERSIONS)
 @pytest.mark.parametrize("recipe", ["int8", "int4"])
 @pytest.mark.parametrize("name", HEADS)
 def test_weights_on_the_grid_are_kept_exactly(name: str, recipe: str, target: int) -> None:
@@ -126,7 +127,7 @@ def test_weights_on_the_grid_are_kept_exactly(name: str, recipe: str, target: in
         np.testing.assert_array_equal(stored[weight.replace("/", "_")], values.T, err_msg=weight)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", IOS_VERSIONS)
 @pytest.mark.parametrize(("recipe", "most"), [("int8", 2e-4), ("int4", 0.02)])
 def test_other_weights_lose_little(recipe: str, most: float, target: int) -> None:
     spec = standin.classifier("rnn")
@@ -196,7 +197,7 @@ def test_same_weights_same_bytes() -> None:
     assert not done.stderr, "coremltools' notes must be kept from the user"
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", IOS_VERSIONS)
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", HEADS)
 def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
@@ -281,7 +282,7 @@ def test_what_a_package_says_about_itself() -> None:
 
 
 def test_sizes_and_operators_of_a_package() -> None:
-    from retvec_lite.converters.coreml.package import package_operators, package_sizes
+    from retvec_lite.converters.coreml.build import package_operators, package_sizes
 
     files = files_of(on_grid("cnn"), "int4", 18)
     sizes = package_sizes(files)
