@@ -21,9 +21,8 @@ from common import command_parser, markdown_table, write_results
 from latency_measure import text_of
 
 from retvec_lite import contract
-from retvec_lite.converters.tflite.editing import find_tensor, pack, unpack
-from retvec_lite.converters.tflite.ops import operator_name
-from retvec_lite.converters.tflite.reading import read_model
+from retvec_lite.converters.tflite.graph import before, is_stored, operator_name, shape_of
+from retvec_lite.converters.tflite.model import find_tensor, pack, read_model
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, import_runtime
 
@@ -33,9 +32,10 @@ _ROUNDS, _CALLS = 12, 40
 
 def profile(model: bytes, codepoints: np.ndarray, runtime: str) -> list[Row]:
     """Return a row for each operator before `bits`: its kind, shapes and microseconds."""
-    graph = read_model(model).graphs[0]
+    parsed = read_model(model)
+    graph = parsed.subgraphs[0]
     values = _values(model, codepoints, runtime)
-    encoder = sorted(graph.before(graph.index("bits")))
+    encoder = sorted(before(graph, find_tensor(graph, "bits")))
     _, interpreter_class = import_runtime(runtime)
     alone = {}
     for position in encoder:
@@ -56,8 +56,10 @@ def profile(model: bytes, codepoints: np.ndarray, runtime: str) -> list[Row]:
     call = min(medians.values())
     return [
         {
-            "operator": operator_name(graph.operators[position].code),
-            "shapes": [list(graph.tensors[index].shape) for index in graph.operators[position].inputs if index >= 0],
+            "operator": operator_name(parsed, graph.operators[position]),
+            "shapes": [
+                list(shape_of(graph.tensors[index])) for index in graph.operators[position].inputs if index >= 0
+            ],
             "microseconds": medians[position] - call,
         }
         for position in encoder
@@ -94,7 +96,7 @@ def _values(model: bytes, codepoints: np.ndarray, runtime: str) -> dict[int, np.
 
 def _first_graph(model: bytes) -> bytes:
     """Return the model with the graph of `classify` only. The indices of its tensors stay."""
-    edited = unpack(model)
+    edited = read_model(model)
     edited.subgraphs, edited.signatureDefs = edited.subgraphs[:1], []
     find_tensor(edited.subgraphs[0], "bits")
     return pack(edited)
@@ -102,12 +104,10 @@ def _first_graph(model: bytes) -> bytes:
 
 def _only(model: bytes, position: int) -> tuple[bytes, list[int]]:
     """Return a model of one operator, and the indices of its inputs in the whole model."""
-    parsed = read_model(model)
-    tensors = parsed.graphs[0].tensors
-    edited = unpack(model)
+    edited = read_model(model)
     graph = edited.subgraphs[0]
     operator = graph.operators[position]
-    inputs = [int(index) for index in operator.inputs if index >= 0 and not parsed.is_constant(tensors[index])]
+    inputs = [int(index) for index in operator.inputs if index >= 0 and not is_stored(edited, graph.tensors[index])]
     graph.operators, graph.inputs, graph.outputs = [operator], np.array(inputs, np.int32), operator.outputs
     edited.subgraphs, edited.signatureDefs = [graph], []
     return pack(edited), inputs

@@ -21,7 +21,8 @@ from latency_measure import PEAK
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.export import convert, package
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.converters.tflite.editing import find_signature, find_tensor, pack, schema, unpack
+from retvec_lite.converters.tflite.graph import operator_name, shape_of
+from retvec_lite.converters.tflite.model import find_signature, find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
@@ -99,7 +100,7 @@ def untrained(head: HeadSpec, slots: int) -> TrainedModel:
 
 def without_encoder(model: bytes) -> bytes:
     """Return the graph of `classify` with `words` and `bits` as inputs, without the operators that compute them."""
-    edited = unpack(model)
+    edited = read_model(model)
     graph = edited.subgraphs[0]
     edited.subgraphs = [graph]
     edited.signatureDefs = [entry for entry in edited.signatureDefs if entry.subgraphIndex == 0]
@@ -123,7 +124,7 @@ def without_encoder(model: bytes) -> bytes:
 
 def short_graph(model: bytes, signature: str) -> bytes:
     """Return the graph of one signature alone, without signatures."""
-    edited = unpack(model)
+    edited = read_model(model)
     graph = find_signature(edited, signature).subgraphIndex
     edited.subgraphs, edited.signatureDefs = [edited.subgraphs[graph]], []
     return pack(edited)
@@ -145,23 +146,21 @@ def build_peak(folder: Path) -> None:
 
 def multiply_accumulates(file: Path) -> int:
     """Count the multiply-accumulates of a call of `classify`, from the shapes of its products and convolutions."""
-    from retvec_lite.converters.tflite.ops import operator_name
-    from retvec_lite.converters.tflite.reading import read_model
-
-    graph = read_model(file.read_bytes()).graphs[0]
+    model = read_model(file.read_bytes())
+    graph = model.subgraphs[0]
     total = 0
     for operator in graph.operators:
-        name = operator_name(operator.code)
-        made = int(np.prod(graph.tensors[operator.outputs[0]].shape))
+        name = operator_name(model, operator)
+        shapes = [shape_of(graph.tensors[index]) for index in operator.inputs]
+        made = int(np.prod(shape_of(graph.tensors[operator.outputs[0]])))
         if name == "FULLY_CONNECTED":
-            total += made * graph.tensors[operator.inputs[1]].shape[1]
+            total += made * shapes[1][1]
         elif name == "CONV_2D":
-            total += made * int(np.prod(graph.tensors[operator.inputs[1]].shape[1:]))
+            total += made * int(np.prod(shapes[1][1:]))
         elif name == "BATCH_MATMUL":
-            total += made * graph.tensors[operator.inputs[0]].shape[-1]
+            total += made * shapes[0][-1]
         elif name == "UNIDIRECTIONAL_SEQUENCE_LSTM":
-            steps = graph.tensors[operator.inputs[0]].shape[1]
-            total += steps * sum(int(np.prod(graph.tensors[operator.inputs[place]].shape)) for place in range(1, 9))
+            total += shapes[0][1] * sum(int(np.prod(shapes[place])) for place in range(1, 9))
     return total
 
 

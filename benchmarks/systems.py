@@ -298,16 +298,16 @@ def _load(system: str, folder: Path, facts: dict[str, Any], plan: Plan) -> Produ
     return Product(labels, probabilities, facts["bytes"], facts["parameters"], folder, facts)
 
 
-def _settings(task: Task, plan: Plan) -> Any:
+def _settings(task: Task, plan: Plan, *, fine_tune: bool = False) -> Any:
     """Return the product's own settings for so many texts."""
     from retvec_lite.training.fit import recommended
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
-    return recommended(len(task.training), fine_tune=False, **chosen)
+    return recommended(len(task.training), fine_tune=fine_tune, **chosen)
 
 
 def _typos(settings: Any) -> dict[str, Any]:
-    """Return what decides the augmented copies."""
+    """Return the settings that decide the mistyped copies."""
     return {name: getattr(settings, name) for name in ("copies", "typo_rate", "seed")}
 
 

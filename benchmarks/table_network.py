@@ -40,7 +40,7 @@ _MOST_SLOTS: Final = 256
 
 
 class TableNetwork(TrainableNetwork):
-    """`TrainableNetwork` with a trained table in the place of the word embedding."""
+    """`TrainableNetwork` with a trained table instead of the word embedding."""
 
     def __init__(self, head: HeadSpec, weights: Mapping[str, Floats], *arguments: Any, **settings: Any) -> None:
         rows = np.arange(len(weights[TABLE]), dtype=np.int32)[:, None]

@@ -82,7 +82,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def timed_network(phases: Phases) -> "type[TrainableNetwork]":
-    """A `TrainableNetwork` whose steps, validation and rows of a batch are phases."""
+    """Return a `TrainableNetwork` class whose steps, validation and batch rows are phases."""
     from retvec_lite.training.network import TrainableNetwork
 
     class TimedNetwork(TrainableNetwork):

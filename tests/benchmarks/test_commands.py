@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import adversarial
+import common
 import comparison
 import numpy as np
 import pareto
 import pytest
+import trials
 import typo_resilience
 from data_sets import Task
 from systems import OURS, Plan, Product
@@ -48,7 +50,8 @@ def built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, st
 
     for module in (comparison, typo_resilience, adversarial, pareto):
         monkeypatch.setattr(module, "build", build)
-        monkeypatch.setattr(module, "RESULTS", tmp_path)
+    monkeypatch.setattr(common, "RESULTS", tmp_path)
+    monkeypatch.setattr(common, "PICTURES", tmp_path)
     return calls
 
 
@@ -112,7 +115,7 @@ def test_adversarial_attacks_some_texts_and_disguises_spam_alone(
 def test_latency_and_bytes_of_fasttext_stand_on_the_front(
     data: Path, built: list[tuple[str, str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pareto, "available", lambda *_, **__: ["fastText"])
+    monkeypatch.setattr(trials, "available", lambda *_, **__: ["fastText"])
     monkeypatch.setattr(pareto, "_measure_files", lambda *_: None)
     pareto.main(["--data", str(data), "--set", "SMS spam"])
     (row,) = json.loads((tmp_path / "pareto.json").read_text())

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import common
 import latency
 import latency_build
 import latency_measure
@@ -111,7 +112,7 @@ def steps_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         run.append("start")
         return START
 
-    monkeypatch.setattr(latency, "RESULTS", tmp_path)
+    monkeypatch.setattr(common, "RESULTS", tmp_path)
     monkeypatch.setattr(latency, "missing", lambda: "Chromium is not installed")
     monkeypatch.setattr(Bench, "build", lambda bench: run.append("build"))
     monkeypatch.setattr(Bench, "start", start)
@@ -149,7 +150,7 @@ def test_other_steps_run_where_one_is_skipped(
     assert "one text, the whole process: 0.25 s" in written
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_other_short_graphs_are_built_than_the_products(tmp_path: Path) -> None:
     latency_build.build_ladder(tmp_path, (8, 16))
     file = latency_build.ladder_file(tmp_path, (8, 16), latency_build.LADDER_RECIPES[0])

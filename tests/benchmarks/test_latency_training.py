@@ -51,31 +51,32 @@ def test_every_step_of_a_training_is_counted() -> None:
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing is trained")
     from retvec_lite.contract import EncoderConfig
     from retvec_lite.data.dataset import Dataset
-    from retvec_lite.training import fit as fitting
-    from retvec_lite.training.network import Network
-    from retvec_lite.training.settings import FitSettings
+    from retvec_lite.training import examples, fit
+    from retvec_lite.training.fit import FitSettings
+    from retvec_lite.training.network import TrainableNetwork
 
     texts = ("wake me please", "play a song", "wake me now", "play it again")
     training = Dataset(texts * 2, ("alarm", "music") * 4, Path("tiny.csv"))
     settings = FitSettings(epochs=3, patience=3, batch_size=2, copies=1)
     phases = Phases()
     with watched_training(phases), phases.phase("the rest"):
-        fitting.fit(
+        data = examples.prepare(
             training,
             Dataset(texts, ("alarm", "music") * 2, Path("tiny.csv")),
-            ("alarm", "music"),
-            EncoderConfig(max_chars=32, max_words=4),
-            SMALL_HEADS[0],
-            random_embedding(dimension=64).weights,
-            fine_tune=False,
-            settings=settings,
+            copies=settings.copies,
+            typo_rate=settings.typo_rate,
+            seed=settings.seed,
+            config=EncoderConfig(max_chars=32, max_words=4),
         )
-    assert fitting.Network is Network
-    evaluations = (settings.epochs + 1) * len(fitting.VALIDATION_RATES)
+        embedding = random_embedding(dimension=64).weights
+        fit.fit(data, SMALL_HEADS[0], embedding, fine_tune=False, settings=settings)
+    assert fit.TrainableNetwork is TrainableNetwork
+    rates = len(examples.VALIDATION_RATES)
+    evaluations = (settings.epochs + 1) * rates
     assert phases.calls == Counter(
         {
-            "typos": 1 + len(fitting.VALIDATION_RATES),
-            "texts through the encoder": 1,
+            "typos": 1 + rates,
+            "texts through the encoder": 3,
             "distinct words through the embedding": 1,
             "first step (XLA compiles)": 1,
             "steps": 11,

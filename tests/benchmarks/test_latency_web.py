@@ -1,6 +1,7 @@
 import subprocess
 from pathlib import Path
 
+import browser
 import latency_web
 import pytest
 from latency_web import Row, measure_web, missing
@@ -50,15 +51,15 @@ def test_a_text_that_is_not_read_whole_is_not_measured(
     monkeypatch.setattr(latency_web, "text_of", lambda words: words_of_one_letter(words - 1))
     with pytest.raises(subprocess.CalledProcessError):
         measure_web(order[0], [], (2,), rounds=1, runs=0)
-    assert "Expected 2 words in classify_2, received 1." in capfd.readouterr().err
+    assert "classify_2 read 1 words of 2." in capfd.readouterr().err
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     installed = {"node"}
     monkeypatch.setattr("shutil.which", lambda name: name if name in installed else None)
     monkeypatch.delenv("RETVEC_CHROMIUM", raising=False)
-    monkeypatch.setattr(latency_web, "MODULES", tmp_path)
-    assert missing() == "web_demo/node_modules is missing: `npm ci` in web_demo"
+    monkeypatch.setattr(browser, "MODULES", tmp_path)
+    assert missing() == "web_demo/node_modules is missing (`npm ci` in web_demo)"
     for name in ("playwright-core", "@litertjs/core"):
         (tmp_path / name).mkdir(parents=True)
     assert missing() == "Chromium is not installed, and RETVEC_CHROMIUM names none"

@@ -27,5 +27,5 @@ def test_it_is_the_first_numbers_of_the_wide_one(tmp_path: Path) -> None:
 def test_only_narrower_ones_can_be_made(tmp_path: Path, dimension: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([str(tmp_path / "out.safetensors"), "--dimension", dimension])
-    assert f"Expected a dimension from 1 to 255, received {dimension}." in capsys.readouterr().err
+    assert f"Cannot cut {dimension} of 256 outputs: choose 1 to 255." in capsys.readouterr().err
     assert not (tmp_path / "out.safetensors").exists()

@@ -9,7 +9,7 @@ from data_sets import Task
 from test_baselines import TinyFastText
 
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.fit import FitSettings
 
 WORDS = {"food": ("bread", "cheese", "apple", "soup"), "play": ("music", "song", "radio", "guitar")}
 
@@ -30,7 +30,7 @@ SIZE = TableSize(32, 8, lean=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("head", ["rnn", "bert"])
+@pytest.mark.parametrize("head", ["rnn", pytest.param("bert", marks=pytest.mark.exhaustive)])
 def test_a_table_learns_and_its_file_computes_what_was_trained(tmp_path: Path, head: str) -> None:
     from table_network import TABLE, load_table_classifier, same_label_in_file, train_table
 
@@ -59,7 +59,7 @@ def test_a_table_learns_and_its_file_computes_what_was_trained(tmp_path: Path, h
     assert same_label_in_file(again, tmp_path, task.test.texts) == 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_frozen_vectors_count_their_own_table() -> None:
     from table_network import TABLE, train_table
 

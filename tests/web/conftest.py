@@ -55,12 +55,9 @@ def run_python(*arguments: str | Path, codes: tuple[int, ...] = (0,)) -> None:
 
 @pytest.fixture(scope="session")
 def node() -> str:
-    found = shutil.which("node")
-    if found is None:
-        pytest.skip("Node.js is not installed: the page's own tests did not run")
-    if not (WEB_DEMO / "node_modules" / "vitest").is_dir():
-        pytest.skip("web_demo/node_modules is missing (`npm ci` in web_demo): the page's own tests did not run")
-    return found
+    if missing := browser.no_node("vitest"):
+        pytest.skip(f"{missing}: the page's own tests did not run")
+    return str(shutil.which("node"))
 
 
 @pytest.fixture(scope="session")
