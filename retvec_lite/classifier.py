@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.dataset import as_dataset
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
-from retvec_lite.data.texts import as_texts
+from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, TrainedModel
@@ -141,11 +141,11 @@ class Classifier:
             raise RetvecLiteError(f"top must be at least 1, not {top!r}.")
         if isinstance(texts, str):
             raise RetvecLiteError("Pass several texts to predict_many, or one string to predict.")
-        return self._ranked(iter(texts), top)
+        return self._ranked(iter(one_column(texts)), top)
 
-    def _ranked(self, texts: Iterator[str], top: int | None) -> Iterator[list[Prediction]]:
+    def _ranked(self, texts: Iterator[object], top: int | None) -> Iterator[list[Prediction]]:
         while chunk := list(islice(texts, _BATCH)):
-            for row in self.probabilities(chunk).tolist():
+            for row in self.probabilities(require_strings(chunk)).tolist():
                 ranked = sorted(map(Prediction, self.labels, row), key=operator.itemgetter(1), reverse=True)
                 yield ranked[:top]
 
@@ -302,7 +302,7 @@ class Classifier:
         if confusions:
             rows = [(c.expected, c.predicted, f"{c.texts:,}") for c in confusions]
             columns = ("expected", "predicted", "texts")
-            parts.append(Table("Most frequent confusions (no typos)", columns, rows, frozenset({"texts"})))
+            parts.append(Table("Confusions (no typos)", columns, rows, frozenset({"texts"})))
         return draw(*parts)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -318,7 +318,7 @@ def _compiled(model: TrainedModel) -> Any:
     import tensorflow as tf
 
     from retvec_lite.model.network_graph import classify, scan_lstm
-    from retvec_lite.training.examples import codepoint_rows
+    from retvec_lite.runtime.interpreters import codepoint_rows
 
     weights = {name: tf.constant(value) for name, value in model.weights.items()}
     graph = tf.function(

@@ -5,9 +5,9 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 from retvec_lite.errors import RetvecLiteError
 
@@ -20,30 +20,39 @@ _STEP: Final = 256
 """Texts between two reports of how far the file is read."""
 
 
-def as_texts(texts: Any) -> list[str]:
-    """Return a list of strings from a list, a tuple, a NumPy array or a pandas Series of strings; one string counts as one text.
+def as_texts(texts: object) -> list[str]:
+    """Return texts as a list of strings; a single string becomes a list of one.
+
+    Args:
+        texts: a string, or an iterable of strings such as a list, a tuple, a NumPy array (dtype object or str) or a pandas
+            Series, whatever its index.
 
     Raises:
-        RetvecLiteError: for anything else; names the type and the place of the first value that is no string.
+        RetvecLiteError: for anything else, naming the type and the index of the first item that is not a string.
     """
-    if isinstance(texts, str):
-        return [texts]
-    if not isinstance(texts, Iterable) or isinstance(texts, (bytes, dict)):
-        raise RetvecLiteError(f"Pass texts as a string or a sequence of strings, not {type(texts).__name__}.")
-    found = list(texts)
-    for place, text in enumerate(found):
-        require_string(text, place)
-    return found
+    return [texts] if isinstance(texts, str) else require_strings(list(one_column(texts)))
 
 
-def require_string(text: object, place: int) -> None:
-    """Refuse a text that is no string.
+def one_column(texts: object) -> Iterable[object]:
+    """Refuse what is iterable but does not yield one text after the other, in order."""
+    # Iterating over a DataFrame yields its column names, over bytes integers, over a mapping its keys.
+    odd = isinstance(texts, bytes | bytearray | Mapping | set | frozenset) or getattr(texts, "ndim", 1) != 1
+    if odd or not isinstance(texts, Iterable):
+        raise RetvecLiteError(
+            f"Texts must be a string or a sequence of strings, not {type(texts).__name__}. "
+            "Pass a list, an array or one column of a table."
+        )
+    return texts
 
-    Raises:
-        RetvecLiteError: names its type and its place.
-    """
-    if not isinstance(text, str):
-        raise RetvecLiteError(f"Text {place} is {type(text).__name__}, not a string. Convert it with str(...).")
+
+def require_strings(texts: Sequence[object], start: int = 0) -> list[str]:
+    """Return the texts if all are strings; raises RetvecLiteError with an index counted from `start`."""
+    for index, text in enumerate(texts, start):
+        if not isinstance(text, str):
+            raise RetvecLiteError(
+                f"Texts must be strings, but the one at index {index} is of type {type(text).__name__}."
+            )
+    return cast(list[str], texts)
 
 
 def missing_column(file: str | os.PathLike[str], column: str, found: Sequence[str], option: str) -> RetvecLiteError:

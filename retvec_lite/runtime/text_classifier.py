@@ -8,14 +8,18 @@ import queue
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Final, NamedTuple, cast, overload
+from typing import Any, Final, NamedTuple, overload
 
 import numpy as np
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.data.dataset import as_dataset
+from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
+from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.progress import Progress, watched
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, codepoint_rows, import_runtime
 
@@ -194,9 +198,44 @@ class TextClassifier:
             )
         return (
             sorted(map(Prediction, self.labels, row), key=operator.itemgetter(1), reverse=True)[:top]
-            for rows in self._stream(Engine.probabilities, _one_column(texts))
+            for rows in self._stream(Engine.probabilities, one_column(texts))
             for row in rows.tolist()
         )
+
+    def evaluate(
+        self,
+        data: Any,
+        labels: Sequence[Any] | None = None,
+        *,
+        typos: Sequence[float] = TYPO_RATES,
+        seed: int = TYPO_SEED,
+        text_column: str = "text",
+        label_column: str = "label",
+        progress: Progress | bool | None = None,
+    ) -> Evaluation:
+        """Measure accuracy, F1 and confusions, and how much accuracy remains when words are mistyped.
+
+        Args:
+            data: texts; or a labelled file, a `Dataset` or "starter" (its test split), each without `labels`.
+            labels: the right label of each text.
+            typos: shares of mistyped words, 0 to 1; empty for clean texts only.
+            seed: of the typos.
+            text_column: column of the texts in a file.
+            label_column: column of the labels in a file.
+            progress: a callback (what, done, total), or True for a bar on standard error.
+
+        Raises:
+            RetvecLiteError: for data that cannot be read, or labels that the model does not know.
+
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> classifier.evaluate(["wake me up at six", "play some jazz"], ["alarm", "music"], typos=()).texts
+            2
+        """
+        dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
+        with watched(progress) as report:
+            return evaluate(self.probabilities, self.labels, dataset, typos=typos, seed=seed, progress=report)
 
     def embed(self, texts: str | Iterable[str]) -> Floats:
         """Return text embeddings, float32 `[texts, dimension]`, for search and deduplication. Dot products are cosines.
@@ -220,7 +259,7 @@ class TextClassifier:
             RetvecLiteError: for anything but a string, or a file exported without `--embed`.
         """
         self._embed_dimension()
-        _require_strings([text])
+        require_strings([text])
         with self._engine() as engine:
             words, embeddings = engine.words(text)
         used = int(np.count_nonzero(words[:, 0]))
@@ -271,7 +310,7 @@ class TextClassifier:
 
     def _answer(self, ask: _Ask, start: int, texts: Sequence[object]) -> Floats:
         """Return the answers to one chunk, whose first text has the index `start`."""
-        strings = _require_strings(texts, start)
+        strings = require_strings(texts, start)
         with self._engine() as engine:
             return np.stack([ask(engine, text) for text in strings])
 
@@ -283,41 +322,6 @@ class TextClassifier:
             yield engine
         finally:
             self._idle.put(engine)
-
-
-def as_texts(texts: object) -> list[str]:
-    """Return texts as a list of strings; a single string becomes a list of one.
-
-    Args:
-        texts: a string, or an iterable of strings such as a list, a tuple, a NumPy array (dtype object or str) or a pandas
-            Series, whatever its index.
-
-    Raises:
-        RetvecLiteError: for anything else, naming the type and the index of the first item that is not a string.
-    """
-    return [texts] if isinstance(texts, str) else _require_strings(list(_one_column(texts)))
-
-
-def _one_column(texts: object) -> Iterable[object]:
-    """Refuse what is iterable but does not yield one text after the other, in order."""
-    # Iterating over a DataFrame yields its column names, over bytes integers, over a mapping its keys.
-    odd = isinstance(texts, bytes | bytearray | Mapping | set | frozenset) or getattr(texts, "ndim", 1) != 1
-    if odd or not isinstance(texts, Iterable):
-        raise RetvecLiteError(
-            f"Texts must be a string or a sequence of strings, not {type(texts).__name__}. "
-            "Pass a list, an array or one column of a table."
-        )
-    return texts
-
-
-def _require_strings(texts: Sequence[object], start: int = 0) -> list[str]:
-    """Return the texts if all are strings; raises RetvecLiteError with an index counted from `start`."""
-    for index, text in enumerate(texts, start):
-        if not isinstance(text, str):
-            raise RetvecLiteError(
-                f"Texts must be strings, but the one at index {index} is of type {type(text).__name__}."
-            )
-    return cast(list[str], texts)
 
 
 def _chunks(texts: Iterable[object]) -> Iterator[tuple[int, list[object]]]:

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from tiny_artifact import LABELS, MAX_CHARS, MODEL, tiny_artifact, tiny_metadata, tiny_probabilities
 
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
+from retvec_lite.data.texts import as_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.text_classifier import Prediction, TextClassifier, as_texts
+from retvec_lite.runtime.text_classifier import Prediction, TextClassifier
 
 
 @pytest.fixture(scope="module")
