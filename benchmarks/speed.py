@@ -60,7 +60,7 @@ def _tensorflow(embedding: str) -> Vectorize:
     from retvec_lite.contract import EncoderConfig
     from retvec_lite.model.encoder_graph import encode_words, word_bits
     from retvec_lite.model.network_graph import embed_bits
-    from retvec_lite.training.examples import codepoint_rows
+    from retvec_lite.runtime.interpreters import codepoint_rows
     from retvec_lite.training.trainer import choose_embedding
 
     chosen = choose_embedding(embedding)

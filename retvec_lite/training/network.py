@@ -1,7 +1,7 @@
-"""What is trained: the weights as variables, one compiled step, compiled prediction. One class for frozen and fine-tuned."""
+"""The network in training: batches of word ids, the weights as variables, a compiled step and compiled prediction."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +13,69 @@ from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.network_graph import embed_bits, head_logits, no_dropout, scan_lstm, word_vectors
-from retvec_lite.training.batches import Batch, in_order
 
-Schedule = Callable[[float], keras.optimizers.schedules.LearningRateSchedule]
+RateSchedule = Callable[[float], keras.optimizers.schedules.LearningRateSchedule]
+"""The learning rate by step, for a share of the peak."""
 
+_WINDOW: Final = 16
+"""Batches are formed within this many batches' worth of shuffled texts, sorted by length."""
 _WORDS_STEP: Final = 512
 """Distinct words of a batch are padded to a multiple of this, so that XLA compiles few shapes."""
 
 
-class Network:
+class TextBatch(NamedTuple):
+    """Rows of the data set and their word ids, int32 `[batch, words]` with `words` one of `lengths(max_words)`."""
+
+    rows: npt.NDArray[np.int64]
+    ids: Ints
+
+
+def lengths(max_words: int) -> tuple[int, ...]:
+    """Return the lengths that batches are cut to: few, because XLA compiles a step for each."""
+    return tuple(sorted({max(1, round(max_words * share)) for share in (0.25, 0.5, 0.75, 1.0)}))
+
+
+def epoch(ids: Ints, batch_size: int, rng: np.random.Generator) -> Iterator[TextBatch]:
+    """Yield texts in random order, none twice, in batches of similar length, cut to what their texts need.
+
+    Padding is the most expensive part of short texts. The few texts that fill no batch wait for the next epoch.
+    """
+    used = used_words(ids)
+    order = rng.permutation(len(ids))
+    window = batch_size * _WINDOW
+    groups = [order[start : start + window] for start in range(0, len(order), window)]
+    batches: list[npt.NDArray[np.int64]] = []
+    for group in groups:
+        group = group[np.argsort(used[group], kind="stable")]
+        count = len(group) // batch_size
+        skipped = rng.integers(0, len(group) - count * batch_size + 1)
+        batches += np.split(group[skipped : skipped + count * batch_size], count) if count else []
+    for index in rng.permutation(len(batches)):
+        rows = batches[index]
+        yield TextBatch(rows, _cut(ids[rows], int(used[rows].max())))
+
+
+def in_order(ids: Ints, batch_size: int) -> Iterator[TextBatch]:
+    """Yield every text once, sorted by length, for prediction; the last batch is filled up with repeated rows."""
+    used = used_words(ids)
+    order = np.argsort(used, kind="stable")
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        rows = np.concatenate([rows, np.repeat(rows[-1:], batch_size - len(rows))])
+        yield TextBatch(rows, _cut(ids[rows], int(used[rows].max())))
+
+
+def used_words(ids: Ints) -> npt.NDArray[np.int64]:
+    """Return how many slots each text uses; they are always the first ones."""
+    used: npt.NDArray[np.int64] = (ids != 0).sum(axis=1)
+    return used
+
+
+def _cut(ids: Ints, needed: int) -> Ints:
+    return ids[:, : next(length for length in lengths(ids.shape[1]) if length >= needed)]
+
+
+class TrainableNetwork:
     """Head (and, when fine-tuned, embedding) weights with their optimizer.
 
     Args:
@@ -30,7 +84,7 @@ class Network:
         frozen: word vectors `[distinct words, dimension]` by id, or None when `words` are embedded in every step.
         words: int32 `[distinct words, word_length]` by id.
         class_weights: float32 `[classes]`, mean 1 over the training texts.
-        schedule: the learning rate by step, times the given factor.
+        schedule: the learning rate by step.
         label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
         dropout: rate on the head's input and on the pooled text.
         embedding_rate: learning rate of the embedding as a share of the head's.
@@ -46,7 +100,7 @@ class Network:
         frozen: npt.NDArray[np.float16] | None,
         words: Ints,
         class_weights: Floats,
-        schedule: Schedule,
+        schedule: RateSchedule,
         *,
         label_smoothing: float,
         dropout: float,
@@ -76,13 +130,13 @@ class Network:
         self._step = tf.function(self._train_step, jit_compile=True, autograph=False)
         self._predict = tf.function(self._logits, jit_compile=True, autograph=False)
 
-    def train(self, batch: Batch, labels: npt.NDArray[np.int32], count: int) -> float:
-        """One optimizer step; returns the loss. `count` numbers the steps, for dropout."""
+    def train(self, batch: TextBatch, labels: npt.NDArray[np.int32], count: int) -> float:
+        """Take one optimizer step and return its loss. `count` numbers the steps, for dropout."""
         table, local = self._local(batch.ids)
         return float(self._step(table, local, labels, np.int32(count)))
 
     def logits(self, ids: Ints, classes: int, batch_size: int) -> Floats:
-        """float32 `[texts, classes]`, in the order of `ids`."""
+        """Return the logits, float32 `[texts, classes]`, in the order of `ids`."""
         found = np.zeros((len(ids), classes), np.float32)
         for batch in in_order(ids, batch_size):
             table, local = self._local(batch.ids)
@@ -90,7 +144,7 @@ class Network:
         return found
 
     def weights(self) -> dict[str, Floats]:
-        """The current weights by name, matrices on their grid: what training computes with."""
+        """Return the current weights by name, matrices on their grid: what training computes with."""
         arrays = {name: np.array(variable.numpy(), np.float32) for name, variable in self._variables.items()}
         return {name: snap(value, self._levels) if is_matrix(name) else value for name, value in arrays.items()}
 
@@ -100,7 +154,7 @@ class Network:
             self._variables[name].assign(value)
 
     def _local(self, ids: Ints) -> tuple[npt.NDArray[Any], Ints]:
-        """The rows of the word table that a batch needs, and its ids into them: each distinct word is embedded once."""
+        """Return the rows of the word table that a batch needs, and its ids into them: each word is embedded once."""
         if self._frozen is not None:
             return self._frozen[ids], ids
         distinct, local = np.unique(ids, return_inverse=True)
@@ -118,7 +172,7 @@ class Network:
         return tf.gather(word_vectors(bits, embed_bits(bits, weights), weights), ids), mask
 
     def _tensors(self) -> dict[str, tf.Tensor]:
-        """Weights as the exported file will have them; gradients pass the rounding as if it were not there."""
+        """Return the weights as the exported file will have them; gradients skip the rounding."""
         tensors = {name: tf.convert_to_tensor(variable) for name, variable in self._variables.items()}
         return {
             name: fake_quantize(value, self._levels) if is_matrix(name) else value for name, value in tensors.items()
@@ -132,9 +186,9 @@ class Network:
         calls = iter(range(1 << 16))
 
         def dropout(values: tf.Tensor) -> tf.Tensor:
-            # One mask for all words of a text (spatial dropout, Tompson et al. 2015): regularizes as well here, and random
-            # numbers for every element would cost more than the matrix products. The seed depends on the step and the
-            # place in the graph.
+            # One mask for all words of a text (spatial dropout, Tompson et al. 2015): it regularizes as well here, and
+            # random numbers for every element would cost more than the matrix products. The seed depends on the step and
+            # on the place in the graph.
             keep = 1.0 - self._dropout
             shape = [1 if 0 < axis < values.shape.rank - 1 else size for axis, size in enumerate(values.shape)]
             seed = tf.stack([count, self._seed * 1000 + next(calls)])
@@ -156,14 +210,14 @@ class Network:
 
 
 def is_matrix(name: str) -> bool:
-    """Whether a weight is stored in 4 or 8 bits by the quantized recipes, one scale per output."""
+    """Return whether the quantized recipes store a weight in 4 or 8 bits, one scale per output."""
     return name.endswith(("/kernel", "/recurrent_kernel"))
 
 
 def class_weights(labels: npt.NDArray[np.int32], classes: int) -> Floats:
-    """Weights that soften imbalance: by the square root of the inverse frequency, mean 1 over the texts.
+    """Return weights that soften imbalance: the square root of the inverse frequency, mean 1 over the texts.
 
-    The full inverse would let a class of three examples shout down one of three thousand; the root is the usual middle.
+    The full inverse would let a class of three examples dominate one of three thousand; the root is the usual compromise.
     """
     counts = np.bincount(labels, minlength=classes)
     weights = 1.0 / np.sqrt(np.maximum(counts, 1))
@@ -171,8 +225,8 @@ def class_weights(labels: npt.NDArray[np.int32], classes: int) -> Floats:
     return scaled
 
 
-def cosine_schedule(peak: float, steps: int, warmup: int) -> Schedule:
-    """Linear warm-up to `peak`, then half a cosine down to 2 % of it (Loshchilov and Hutter 2017)."""
+def cosine_schedule(peak: float, steps: int, warmup: int) -> RateSchedule:
+    """Return a linear warm-up to `peak`, then half a cosine down to 2 % of it (Loshchilov and Hutter 2017)."""
 
     def scaled(share: float) -> keras.optimizers.schedules.LearningRateSchedule:
         return keras.optimizers.schedules.CosineDecay(

@@ -3,8 +3,9 @@
 import random
 from pathlib import Path
 
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.fit import FitSettings
 
 WORDS = {
     "alarm": ("wake", "alarm", "clock", "目覚"),
@@ -14,6 +15,7 @@ WORDS = {
 }
 FILLERS = ("please", "now", "the", "a", "tomorrow", "me")
 
+TINY_CONFIG = EncoderConfig(max_chars=64, max_words=8)
 QUICK = FitSettings(
     epochs=14, patience=14, batch_size=16, learning_rate=1e-2, typo_rate=0.2, copies=2, dropout=0.1, seed=3
 )

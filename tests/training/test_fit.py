@@ -1,8 +1,6 @@
 """Training itself: it learns, it repeats itself to the bit, it stops early, and it gives the best epoch back."""
 
 import dataclasses
-import subprocess
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,88 +8,89 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from modeling_cases import SMALL_HEADS, random_embedding
-from tiny_data import QUICK, WORDS, tiny_dataset
+from tiny_data import QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
-from retvec_lite.contract import BITS, EncoderConfig
+from retvec_lite import contract
+from retvec_lite.contract import BITS
 from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec, PoolHead
 from retvec_lite.training import fit as fit_module
-from retvec_lite.training.batches import Batch
-from retvec_lite.training.fit import VALIDATION_RATES, FitResult, fit
-from retvec_lite.training.network import Network, class_weights, cosine_schedule
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, prepare
+from retvec_lite.training.fit import FitResult, embed_words, fit, recommended
 
-CONFIG = EncoderConfig(max_chars=64, max_words=8)
-LABELS = tuple(sorted(WORDS))
 EMBEDDING = random_embedding(dimension=64)
 
 
-def run(head: HeadSpec = SMALL_HEADS[0], **changes: Any) -> FitResult:
-    arguments: dict[str, Any] = {"embedding": EMBEDDING.weights, "fine_tune": False, "settings": QUICK, **changes}
-    training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
-    return fit(training, validation, LABELS, CONFIG, head, **arguments)
-
-
-def accuracy(result: FitResult, rate: float = 0.0) -> float:
-    truth = [LABELS.index(label) for label in tiny_dataset(10, seed=1).labels]
-    return float((result.validation_logits[rate].argmax(axis=1) == truth).mean())
+def accuracy(data: TrainingData, result: FitResult, rate: float = 0.0) -> float:
+    return float((result.validation_logits[rate].argmax(axis=1) == data.held_out.truth).mean())
 
 
 def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
-Progress = dict[str, list[tuple[int, int]]]
+Told = dict[str, list[tuple[int, int]]]
 
 
 @pytest.fixture(scope="module")
-def progress() -> Progress:
-    """What the run of `frozen` reported."""
+def told() -> Told:
+    """What the training of `frozen` told about its progress."""
     return {}
 
 
 @pytest.fixture(scope="module")
-def frozen(progress: Progress) -> FitResult:
-    return run(report=lambda what, done, total: progress.setdefault(what, []).append((done, total)))
+def frozen(tiny_training_data: TrainingData, told: Told) -> FitResult:
+    def progress(what: str, done: int, total: int) -> None:
+        told.setdefault(what, []).append((done, total))
+
+    return fit(
+        tiny_training_data, SMALL_HEADS[0], EMBEDDING.weights, fine_tune=False, settings=QUICK, progress=progress
+    )
 
 
-# --- weights of the classes, learning rate ----------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def fine_tuned(tiny_training_data: TrainingData) -> FitResult:
+    settings = dataclasses.replace(QUICK, character_filters=8)
+    return fit(tiny_training_data, SMALL_HEADS[0], EMBEDDING.weights, fine_tune=True, settings=settings)
 
 
-def test_rare_classes_weigh_more_by_the_root() -> None:
-    labels = np.array([0] * 90 + [1] * 10, np.int32)
-    weights = class_weights(labels, 3)
-    assert weights.dtype == np.float32 and np.isfinite(weights).all()
-    assert weights[1] / weights[0] == pytest.approx(3.0)
-    assert weights[labels].mean() == pytest.approx(1.0)
+# --- settings ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_schedule_warms_up_and_comes_down() -> None:
-    rate = cosine_schedule(0.1, 100, 10)(0.5)
-    found = [float(rate(step)) for step in (0, 5, 10, 55, 100, 200)]
-    np.testing.assert_allclose(found, [0.0, 0.025, 0.05, 0.05 * 0.51, 0.05 * 0.02, 0.05 * 0.02], rtol=1e-4, atol=1e-9)
+def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
+    few, many = 19_999, 20_000
+    assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [30, 16]
+    assert [recommended(texts, fine_tune=True).epochs for texts in (few, many)] == [60, 32]
+    assert [recommended(few, fine_tune=tuned).patience for tuned in (False, True)] == [10, 20]
+    assert recommended(few, fine_tune=True).learning_rate < recommended(few, fine_tune=False).learning_rate
+    assert (
+        recommended(few, fine_tune=True).character_filters and not recommended(few, fine_tune=False).character_filters
+    )
+    assert [recommended(texts, fine_tune=True).embedding_rate for texts in (few, many)] == [0.25, 1.0]
+    assert recommended(few, fine_tune=True, epochs=3).epochs == 3, "what is asked for wins"
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
-def test_it_learns(frozen: FitResult) -> None:
-    assert accuracy(frozen) > 0.9
+def test_it_learns(tiny_training_data: TrainingData, frozen: FitResult) -> None:
+    assert accuracy(tiny_training_data, frozen) > 0.9
     assert set(frozen.validation_logits) == set(VALIDATION_RATES)
     assert frozen.history[-1]["loss"] < frozen.history[0]["loss"]
     assert [entry["epoch"] for entry in frozen.history] == list(range(1, len(frozen.history) + 1))
 
 
-def test_a_frozen_embedding_comes_back_as_it_was(frozen: FitResult) -> None:
+def test_a_frozen_embedding_comes_back_as_it_was(tiny_training_data: TrainingData, frozen: FitResult) -> None:
     embedding = {name: value for name, value in frozen.weights.items() if name.startswith("embedding/")}
     assert same(embedding, EMBEDDING.weights)
     head = {name: value.shape for name, value in frozen.weights.items() if name.startswith("head/")}
-    assert head == SMALL_HEADS[0].shapes(EMBEDDING.dimension, len(LABELS), CONFIG.max_words)
+    assert head == SMALL_HEADS[0].shapes(EMBEDDING.dimension, len(tiny_training_data.labels), TINY_CONFIG.max_words)
 
 
-def test_the_same_seed_gives_the_same_bits(frozen: FitResult) -> None:
-    again = run()
+def test_the_same_seed_gives_the_same_bits(tiny_training_data: TrainingData, frozen: FitResult) -> None:
+    again = fit(tiny_training_data, SMALL_HEADS[0], EMBEDDING.weights, fine_tune=False, settings=QUICK)
     assert same(again.weights, frozen.weights) and again.history == frozen.history
     assert all(
         np.array_equal(again.validation_logits[rate], frozen.validation_logits[rate]) for rate in VALIDATION_RATES
@@ -99,51 +98,75 @@ def test_the_same_seed_gives_the_same_bits(frozen: FitResult) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("head", SMALL_HEADS[1:], ids=lambda head: head.name)
-def test_every_head_learns(head: HeadSpec) -> None:
-    settings = FitSettings(**{**vars(QUICK), "epochs": 30, "patience": 30})
-    assert accuracy(run(head, settings=settings)) > 0.9
+def test_every_head_learns(tiny_training_data: TrainingData, head: HeadSpec) -> None:
+    settings = dataclasses.replace(QUICK, epochs=30, patience=30)
+    result = fit(tiny_training_data, head, EMBEDDING.weights, fine_tune=False, settings=settings)
+    assert accuracy(tiny_training_data, result) > 0.9
 
 
-def test_fine_tuning_changes_the_embedding() -> None:
-    result = run(fine_tune=True)
-    assert accuracy(result) > 0.9
+def test_fine_tuning_changes_the_embedding(tiny_training_data: TrainingData, fine_tuned: FitResult) -> None:
+    assert accuracy(tiny_training_data, fine_tuned) > 0.9
     for name, value in EMBEDDING.weights.items():
-        assert result.weights[name].shape == value.shape and not np.array_equal(result.weights[name], value), name
+        found = fine_tuned.weights[name]
+        assert found.shape == value.shape and not np.array_equal(found, value), name
 
 
-def test_fine_tuning_learns_character_features_when_asked_to() -> None:
+def test_fine_tuning_learns_character_features_when_asked_to(tiny_training_data: TrainingData) -> None:
     """They find the classes by themselves: the embedding under them is all zeros."""
     nothing = {name: np.zeros_like(value) for name, value in EMBEDDING.weights.items()}
     settings = dataclasses.replace(QUICK, character_filters=16, embedding_rate=0.0)
-    result = run(embedding=nothing, fine_tune=True, settings=settings)
+    result = fit(tiny_training_data, SMALL_HEADS[0], nothing, fine_tune=True, settings=settings)
     assert result.weights["characters/kernel"].shape == (3 * BITS, 16)
     assert result.weights["head/word/kernel"].shape[0] == EMBEDDING.dimension + 16
-    assert accuracy(result) > 0.9
+    assert accuracy(tiny_training_data, result) > 0.9
 
 
 def test_raw_bits_of_imbalanced_classes_are_enough_to_find_them_all() -> None:
     counts = dict(zip(WORDS, (90, 20, 8, 4), strict=True))
     validation = tiny_dataset(10, seed=1)
-    result = fit(
-        tiny_dataset(counts=counts), validation, LABELS, CONFIG, PoolHead(hidden=24), {},
-        fine_tune=False, settings=QUICK,
-    )  # fmt: skip
+    data = prepare(tiny_dataset(counts=counts), validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    result = fit(data, PoolHead(hidden=24), {}, fine_tune=False, settings=QUICK)
     assert all(name.startswith("head/") for name in result.weights)
-    guess = [LABELS[place] for place in result.validation_logits[0.0].argmax(axis=1)]
-    for label in LABELS:
-        recall = np.mean(
-            [found == label for found, right in zip(guess, validation.labels, strict=True) if right == label]
-        )
+    guess = result.validation_logits[0.0].argmax(axis=1)
+    for place, label in enumerate(data.labels):
+        recall = np.mean(guess[data.held_out.truth == place] == place)
         assert recall > 0.5, f"{label}: {recall}"
+
+
+def test_matrices_end_on_their_four_bit_grid(frozen: FitResult) -> None:
+    """So that a float32, an int8 and an int4 file of one classifier are the same function."""
+    matrices = {name: value for name, value in frozen.weights.items() if name.startswith("head/") and value.ndim == 2}
+    assert matrices
+    for name, value in matrices.items():
+        for bits in (8, 4):
+            integers, scales = to_grid(value.T, bits, 0)
+            np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=f"{name} in {bits} bits")
+
+
+def test_a_fine_tuned_classifier_ends_on_an_eight_bit_grid(fine_tuned: FitResult) -> None:
+    matrices = {name: value for name, value in fine_tuned.weights.items() if name.endswith("/kernel")}
+    assert {name.split("/")[0] for name in matrices} == {"embedding", "characters", "head"}
+    for name, value in matrices.items():
+        integers, scales = to_grid(value.T, 8, 0)
+        np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=name)
+
+
+# --- epochs -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def few_texts() -> TrainingData:
+    return prepare(tiny_dataset(4), tiny_dataset(1, seed=1), copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
 
 
 @pytest.mark.parametrize(("scores", "best", "epochs"), [((0.5, 0.75, 0.25, 0.5, 1.0), 2, 4), ((0.25, 0.5, 0.75, 0.75, 0.5), 3, 5), ((0.5, 0.25, 0.25, 1.0), 1, 3)])  # fmt: skip
 def test_training_stops_early_and_gives_the_best_epoch_back(
-    monkeypatch: pytest.MonkeyPatch, scores: tuple[float, ...], best: int, epochs: int
+    monkeypatch: pytest.MonkeyPatch, few_texts: TrainingData, scores: tuple[float, ...], best: int, epochs: int
 ) -> None:
     """A network that is right as often as the script says: patience 2, the first of equals counts."""
-    truth = np.array([LABELS.index(label) for label in tiny_dataset(1, seed=1).labels])
+    truth = few_texts.held_out.truth
 
     class Scripted:
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -164,18 +187,16 @@ def test_training_stops_early_and_gives_the_best_epoch_back(
         def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
             self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(VALIDATION_RATES))
 
-    monkeypatch.setattr(fit_module, "Network", Scripted)
-    settings = FitSettings(**{**vars(QUICK), "epochs": 5, "patience": 2})
-    result = fit(
-        tiny_dataset(4), tiny_dataset(1, seed=1), LABELS, CONFIG, SMALL_HEADS[0], {}, fine_tune=False, settings=settings
-    )
+    monkeypatch.setattr(fit_module, "TrainableNetwork", Scripted)
+    settings = dataclasses.replace(QUICK, epochs=5, patience=2)
+    result = fit(few_texts, SMALL_HEADS[0], {}, fine_tune=False, settings=settings)
     assert result.best_epoch == best and len(result.history) == epochs
     assert result.weights["head/epoch"] == best
     assert result.validation_logits[0.0].max() == (best - 1) * len(VALIDATION_RATES) + 1
     assert [entry["score"] for entry in result.history] == list(scores[:epochs])
 
 
-def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch, few_texts: TrainingData) -> None:
     losses = iter([1.0, np.inf, 1.0, 1.0])
 
     class Broken:
@@ -188,70 +209,30 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch)
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:
             return {}
 
-    monkeypatch.setattr(fit_module, "Network", Broken)
-    with pytest.raises(RetvecLiteError, match="to converge, received a loss of inf in epoch 1: "):
-        fit(tiny_dataset(4), tiny_dataset(1), LABELS, CONFIG, SMALL_HEADS[0], {}, fine_tune=False, settings=QUICK)
+    monkeypatch.setattr(fit_module, "TrainableNetwork", Broken)
+    with pytest.raises(RetvecLiteError, match=r"broke down in epoch 1 \(loss inf\)"):
+        fit(few_texts, SMALL_HEADS[0], {}, fine_tune=False, settings=QUICK)
 
 
-def test_progress_is_reported_to_the_end(frozen: FitResult, progress: Progress) -> None:
-    assert list(progress) == ["encoding texts", "embedding words", "training"]
-    for what, steps in progress.items():
+def test_progress_is_told_to_the_end(frozen: FitResult, told: Told) -> None:
+    assert list(told) == ["embedding words", "training"]
+    for what, steps in told.items():
         done = [count for count, _ in steps]
         assert done == sorted(done)
         assert steps[-1][0] == steps[-1][1] or (what == "training" and len(frozen.history) < QUICK.epochs)
 
 
-# --- the network ------------------------------------------------------------------------------------------------------
+# --- word vectors -----------------------------------------------------------------------------------------------------
 
 
-def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
-    rng = np.random.default_rng(0)
-    words = np.zeros((40, 16), np.int32)
-    words[1:, 0] = range(0x61, 0x61 + 39)
-    head = SMALL_HEADS[0]
-    weights = head.initial_weights(rng, 5, 4, 8)
-    vectors = rng.normal(size=(40, 5)).astype(np.float16)
-    network = Network(
-        head, weights, vectors, words, np.ones(4, np.float32), cosine_schedule(0.1, 10, 0),
-        label_smoothing=0.1, dropout=0.5, embedding_rate=1.0, weight_decay=0.0, seed=2**31 - 1, levels=7,
-    )  # fmt: skip
-    ids = rng.integers(0, 40, (6, 8)).astype(np.int32)
-    ids = np.take_along_axis(ids, np.argsort(ids == 0, axis=1, kind="stable"), axis=1)
-    weights = network.weights()
-    network.load(weights)
-    before = network.logits(ids, 4, 4)
-    assert same(network.weights(), weights), "what lies on its grid stays there"
-    assert network.train(Batch(np.arange(6), ids), np.array([0, 1, 2, 3, 0, 1], np.int32), 1) > 0
-    assert not np.allclose(network.logits(ids, 4, 4), before)
-    network.load(weights)
-    np.testing.assert_array_equal(network.logits(ids, 4, 4), before)
-    np.testing.assert_allclose(network.logits(ids[::-1], 4, 4)[::-1], before, atol=1e-6)
-
-
-def test_matrices_end_on_their_four_bit_grid(frozen: FitResult) -> None:
-    """So that a float32, an int8 and an int4 file of one classifier are the same function."""
-    matrices = {name: value for name, value in frozen.weights.items() if name.startswith("head/") and value.ndim == 2}
-    assert matrices
-    for name, value in matrices.items():
-        for bits in (8, 4):
-            integers, scales = to_grid(value.T, bits, 0)
-            np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=f"{name} in {bits} bits")
-
-
-def test_a_fine_tuned_classifier_ends_on_an_eight_bit_grid() -> None:
-    settings = FitSettings(**{**vars(QUICK), "epochs": 2, "character_filters": 8})
-    result = run(fine_tune=True, settings=settings)
-    matrices = {name: value for name, value in result.weights.items() if name.endswith("/kernel")}
-    assert {name.split("/")[0] for name in matrices} == {"embedding", "characters", "head"}
-    for name, value in matrices.items():
-        integers, scales = to_grid(value.T, 8, 0)
-        np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=name)
-
-
-def test_training_a_classifier_needs_nothing_of_the_pretrain_extra() -> None:
-    code = (
-        "import sys, retvec_lite.training.train, retvec_lite.training.train_report\n"
-        "print([name for name in ('wordfreq', 'babel', 'confusable_homoglyphs', 'regex') if name in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
+    monkeypatch.setattr(fit_module, "_WORDS_AT_ONCE", 8)
+    words = tiny_training_data.words[:30]
+    seen: list[int] = []
+    weights = random_embedding().weights
+    vectors = embed_words(words, weights, lambda what, done, total: seen.append(done))
+    assert vectors.dtype == np.float16 and len(vectors) == 30 and seen == [8, 16, 24, 30]
+    assert not vectors[0].any()
+    expected = reference_network.embed(contract.bits(words), weights)
+    np.testing.assert_allclose(vectors[1:], expected[1:], atol=6e-4)  # float16 below 1: half a step is 2.4e-4
+    np.testing.assert_array_equal(embed_words(words, {}), contract.bits(words))

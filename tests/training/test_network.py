@@ -1,11 +1,25 @@
-"""Batches: every text at most once an epoch, none cut short, each prediction back in its place."""
+"""The network in training: batches hold every text at most once and none cut short; weights, class weights and learning rate."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from modeling_cases import SMALL_HEADS
 
-from retvec_lite.training.batches import epoch, in_order, lengths, used_words
+from retvec_lite.training.network import (
+    TextBatch,
+    TrainableNetwork,
+    class_weights,
+    cosine_schedule,
+    epoch,
+    in_order,
+    lengths,
+    used_words,
+)
 
 
 def ids_of(counts: list[int], max_words: int) -> np.ndarray:
@@ -15,6 +29,9 @@ def ids_of(counts: list[int], max_words: int) -> np.ndarray:
 
 
 sizes = st.integers(1, 40).flatmap(lambda words: st.tuples(st.just(words), st.lists(st.integers(0, words), min_size=1, max_size=300)))  # fmt: skip
+
+
+# --- batches ----------------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(1, 4096))
@@ -74,3 +91,48 @@ def test_no_texts_and_no_words(counts: list[int]) -> None:
     ids = ids_of(counts, 8)
     assert sum(len(batch.rows) for batch in epoch(ids, 1, np.random.default_rng(0))) == len(counts)
     assert len(list(in_order(ids, 4))) == (1 if counts else 0)
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_rare_classes_weigh_more_by_the_root() -> None:
+    labels = np.array([0] * 90 + [1] * 10, np.int32)
+    weights = class_weights(labels, 3)
+    assert weights.dtype == np.float32 and np.isfinite(weights).all()
+    assert weights[1] / weights[0] == pytest.approx(3.0)
+    assert weights[labels].mean() == pytest.approx(1.0)
+
+
+def test_the_schedule_warms_up_and_comes_down() -> None:
+    rate = cosine_schedule(0.1, 100, 10)(0.5)
+    found = [float(rate(step)) for step in (0, 5, 10, 55, 100, 200)]
+    np.testing.assert_allclose(found, [0.0, 0.025, 0.05, 0.05 * 0.51, 0.05 * 0.02, 0.05 * 0.02], rtol=1e-4, atol=1e-9)
+
+
+def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
+    rng = np.random.default_rng(0)
+    words = np.zeros((40, 16), np.int32)
+    words[1:, 0] = range(0x61, 0x61 + 39)
+    head = SMALL_HEADS[0]
+    weights = head.initial_weights(rng, 5, 4, 8)
+    vectors = rng.normal(size=(40, 5)).astype(np.float16)
+    network = TrainableNetwork(
+        head, weights, vectors, words, np.ones(4, np.float32), cosine_schedule(0.1, 10, 0),
+        label_smoothing=0.1, dropout=0.5, embedding_rate=1.0, weight_decay=0.0, seed=2**31 - 1, levels=7,
+    )  # fmt: skip
+    ids = rng.integers(0, 40, (6, 8)).astype(np.int32)
+    ids = np.take_along_axis(ids, np.argsort(ids == 0, axis=1, kind="stable"), axis=1)
+    weights = network.weights()
+    network.load(weights)
+    before = network.logits(ids, 4, 4)
+    assert same(network.weights(), weights), "what lies on its grid stays there"
+    assert network.train(TextBatch(np.arange(6), ids), np.array([0, 1, 2, 3, 0, 1], np.int32), 1) > 0
+    assert not np.allclose(network.logits(ids, 4, 4), before)
+    network.load(weights)
+    np.testing.assert_array_equal(network.logits(ids, 4, 4), before)
+    np.testing.assert_allclose(network.logits(ids[::-1], 4, 4)[::-1], before, atol=1e-6)

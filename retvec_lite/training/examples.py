@@ -1,0 +1,359 @@
+"""From labelled texts to training examples: mistyped copies, and all texts as word ids."""
+
+import dataclasses
+import functools
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from retvec_lite.contract import UNSPACED, EncoderConfig, Ints
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.typos import mistype, mistype_many
+from retvec_lite.model.encoder_graph import encode_words
+from retvec_lite.progress import Progress, silent
+from retvec_lite.runtime.interpreters import codepoint_rows
+
+VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
+"""Shares of mistyped words at which validation is scored: for early stopping and for the final table."""
+
+_LONGEST_COUNTED: Final = 4096
+"""Code points of a text in which words are counted: more than any phone will classify."""
+_CHARS_AT_ONCE: Final = 2**17
+_SHORTEST: Final = 64
+_WORTH_A_GRAPH: Final = 2**19
+"""Code points from which a graph of their own size pays: tracing one takes as long as encoding about so many."""
+_TEXTS_AT_ONCE: Final = 8192
+
+_UNSPACED_CHAR: Final = re.compile(
+    "[" + "".join(f"{chr(first)}-{chr(last)}" for ranges in UNSPACED.values() for first, last in ranges) + "]"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Examples:
+    """What a network learns from.
+
+    Attributes:
+        copies: word ids of each augmented copy, int32 `[texts, max_words]`; the epochs take turns with them.
+        targets: int32 `[texts]`, the index of each text's label.
+        classes: number of labels.
+    """
+
+    copies: Sequence[Ints]
+    targets: Ints
+    classes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldOut:
+    """What early stopping looks at.
+
+    Attributes:
+        ids: word ids of the validation texts, int32 `[texts, max_words]`, by the share of mistyped words.
+        truth: int32 `[texts]`, the index of each text's label.
+    """
+
+    ids: Mapping[float, Ints]
+    truth: Ints
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingData:
+    """Everything a training needs of its texts.
+
+    Attributes:
+        config: the encoder's parameters.
+        labels: class names in the order of the outputs.
+        examples: what to learn from.
+        held_out: what to validate on.
+        words: int32 `[distinct words, word_length]` by id; row 0 is the empty word.
+        share_cut: share of the training texts with words beyond `max_words` or `max_chars`.
+    """
+
+    config: EncoderConfig
+    labels: tuple[str, ...]
+    examples: Examples
+    held_out: HeldOut
+    words: Ints
+    share_cut: float
+
+
+def prepare(
+    training: Dataset,
+    validation: Dataset,
+    *,
+    copies: int,
+    typo_rate: float,
+    seed: int,
+    config: EncoderConfig | None = None,
+    word_length: int = EncoderConfig.word_length,
+    max_words: int | None = None,
+    progress: Progress = silent,
+) -> TrainingData:
+    """Mistype and encode the texts of a training.
+
+    Args:
+        training: labelled texts to learn from.
+        validation: labelled texts for early stopping, of the same labels.
+        copies: augmented copies of the training texts.
+        typo_rate: mean share of mistyped words in an augmented text.
+        seed: of the typos.
+        config: the encoder's parameters; None chooses the sizes that fit the training texts, see `choose_sizes`.
+        word_length: code points per word, where `config` is None.
+        max_words: word slots, where `config` is None; None chooses them as well.
+        progress: receives ("encoding texts", done, total).
+    """
+    labels = training.classes
+    index = {label: place for place, label in enumerate(labels)}
+    groups = [
+        *augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed),
+        *(mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES),
+    ]
+    encoder = TextEncoder(
+        (text for group in (training.texts, *groups) for text in group),
+        config or EncoderConfig(word_length=word_length),
+        progress,
+    )
+    asked = encoder.count_words(training.texts)
+    if config is None:
+        config = choose_sizes(training.texts, asked, encoder.rules, max_words)
+    ids, words = encoder.encode(groups, config)
+    split = len(ids) - len(VALIDATION_RATES)
+    return TrainingData(
+        config,
+        labels,
+        Examples(ids[:split], np.array([index[label] for label in training.labels], np.int32), len(labels)),
+        HeldOut(
+            dict(zip(VALIDATION_RATES, ids[split:], strict=True)),
+            np.array([index[label] for label in validation.labels], np.int32),
+        ),
+        words,
+        float(np.mean(encoder.count_words(training.texts, config) < asked)),
+    )
+
+
+def augmented_copies(texts: Sequence[str], *, copies: int, typo_rate: float, seed: int) -> list[list[str]]:
+    """Return differently mistyped copies of the texts; one copy, the texts themselves, when `typo_rate` is 0.
+
+    One half of each copy is untouched. In the other half, a share of the words up to twice `typo_rate`, drawn for each
+    text, is mistyped, so that a classifier sees clean and hopeless texts alike.
+    """
+    if typo_rate == 0.0:
+        return [list(texts)]
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(copies):
+        rates = np.minimum(rng.uniform(0.0, 2.0 * typo_rate, len(texts)), 1.0)
+        rates[rng.random(len(texts)) < 0.5] = 0.0
+        seeds = rng.integers(0, 2**31, len(texts))
+        found.append(
+            [
+                mistype(text, float(rate), int(number)) if rate else text
+                for text, rate, number in zip(texts, rates, seeds, strict=True)
+            ]
+        )
+    return found
+
+
+class TextEncoder:
+    """Runs texts through the encoder's graph, each distinct text once, and gives their words numbers.
+
+    A text is encoded with as many word slots as it can fill, so that the same pass counts its words before the sizes of
+    the encoder are known; cutting its words to `max_words` is then exact. Only a text longer than `max_chars` is encoded
+    again, because cutting code points can change its last words. Words are told apart by a 64-bit hash of their code
+    points: among ten million words the chance that any two collide is below 3e-6.
+
+    Attributes:
+        rules: the encoder's parameters; their sizes do not matter here.
+    """
+
+    def __init__(self, texts: Iterable[str], rules: EncoderConfig, progress: Progress = silent) -> None:
+        self.rules = rules
+        self._progress = progress
+        self._rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        # Of each distinct text: how many code points were encoded, how many words were asked for at most, how many there
+        # are, and where they start in the concatenated `_hashes`.
+        self._seen = np.full(len(self._rows), -1)
+        self._most = np.zeros(len(self._rows), np.int64)
+        self._counts = np.zeros(len(self._rows), np.int64)
+        self._starts = np.zeros(len(self._rows), np.int64)
+        self._hashes: list[npt.NDArray[np.uint64]] = []
+        self._stored = 0
+        self._words = _WordTable(rules.word_length)
+
+    def count_words(self, texts: Sequence[str], config: EncoderConfig | None = None) -> npt.NDArray[np.int64]:
+        """Return how many words each text has, int64 `[texts]`.
+
+        Args:
+            texts: some of the encoder's texts.
+            config: counts the words within its sizes; None counts those of the first 4,096 code points.
+        """
+        chars, slots = (config.max_chars, config.max_words) if config else (_LONGEST_COUNTED, _LONGEST_COUNTED)
+        rows = self._encoded(texts, chars, slots)
+        counts: npt.NDArray[np.int64] = np.minimum(self._counts[rows], slots)
+        return counts
+
+    def encode(self, groups: Sequence[Sequence[str]], config: EncoderConfig) -> tuple[list[Ints], Ints]:
+        """Return the texts as word ids.
+
+        Args:
+            groups: some of the encoder's texts.
+            config: the sizes to encode them in.
+
+        Returns:
+            For each group the ids, int32 `[texts, max_words]`, 0 for the empty slot; and the words by id, int32
+            `[distinct words, word_length]`, row 0 the empty word. Exactly the words that the ids name are there.
+        """
+        found = self._encoded([text for group in groups for text in group], config.max_chars, config.max_words)
+        rows, places = np.unique(found, return_inverse=True)
+        hashes, words = self._words.sorted()
+        numbers = np.concatenate(
+            [np.zeros(0, np.int32), *(np.searchsorted(hashes, part).astype(np.int32) for part in self._hashes)]
+        )
+        ids = np.zeros((len(rows), config.max_words), np.int32)
+        for start in range(0, len(rows), _TEXTS_AT_ONCE):
+            part = rows[start : start + _TEXTS_AT_ONCE, None]
+            column = np.arange(config.max_words)
+            used = column < self._counts[part]
+            ids[start : start + _TEXTS_AT_ONCE][used] = numbers[(self._starts[part] + column)[used]]
+        is_used = np.zeros(len(words), bool)
+        is_used[0] = True
+        is_used[ids] = True
+        ids = (np.cumsum(is_used, dtype=np.int32) - 1)[ids]
+        ends = np.cumsum([len(group) for group in groups])[:-1]
+        return [ids[part] for part in np.split(places, ends)], words[is_used]
+
+    def _encoded(self, texts: Sequence[str], max_chars: int, max_words: int) -> npt.NDArray[np.int64]:
+        """Encode the texts that are not yet encoded in these sizes; return the rows of all."""
+        rows = np.fromiter((self._rows[text] for text in texts), np.int64, len(texts))
+        missing = {}
+        for text, row in zip(texts, rows.tolist(), strict=True):
+            if self._seen[row] != min(len(text), max_chars) or self._most[row] < max_words:
+                missing[row] = text[:max_chars]
+        for size, slots, part in _alike(missing, self.rules.word_length):
+            self._run([(row, missing[row]) for row in part], size, min(slots, max_words))
+        self._most[list(missing)] = max_words
+        return rows
+
+    def _run(self, part: Sequence[tuple[int, str]], size: int, slots: int) -> None:
+        """Encode the texts of the given rows in a graph of `size` code points and `slots` words."""
+        encode = _graph(dataclasses.replace(self.rules, max_chars=size, max_words=slots))
+        multipliers = _hash_multipliers(self.rules.word_length)
+        at_once = max(1, _CHARS_AT_ONCE // size)
+        for start in range(0, len(part), at_once):
+            chunk = part[start : start + at_once]
+            words = encode(codepoint_rows([text for _, text in chunk], size)).numpy()
+            is_word = words[:, :, 0] != 0
+            words, counts = words[is_word], is_word.sum(axis=1)
+            hashes = (words.astype(np.uint64) * multipliers).sum(axis=-1, dtype=np.uint64)
+            hashes ^= hashes >> np.uint64(32)
+            rows = [row for row, _ in chunk]
+            self._seen[rows] = [len(text) for _, text in chunk]
+            self._counts[rows] = counts
+            self._starts[rows] = self._stored + np.cumsum(counts) - counts
+            self._stored += len(hashes)
+            self._hashes.append(hashes)
+            distinct, first = np.unique(hashes, return_index=True)
+            self._words.add(distinct, words[first])
+            self._progress("encoding texts", int((self._seen >= 0).sum()), len(self._rows))
+
+
+class _WordTable:
+    """Distinct words by hash; memory stays within a small multiple of what they take."""
+
+    def __init__(self, word_length: int) -> None:
+        self._hashes = np.zeros(1, np.uint64)
+        self._words = np.zeros((1, word_length), np.int32)
+        self._added: list[tuple[npt.NDArray[np.uint64], Ints]] = []
+
+    def add(self, hashes: npt.NDArray[np.uint64], words: Ints) -> None:
+        """Add words, known or new."""
+        self._added.append((hashes, words))
+        if sum(len(added) for added, _ in self._added) > len(self._hashes):
+            self._merge()
+
+    def sorted(self) -> tuple[npt.NDArray[np.uint64], Ints]:
+        """Return the hashes in ascending order, the empty word's 0 first, and their words."""
+        self._merge()
+        return self._hashes, self._words
+
+    def _merge(self) -> None:
+        hashes = np.concatenate([self._hashes, *(added for added, _ in self._added)])
+        words = np.concatenate([self._words, *(added for _, added in self._added)])
+        self._hashes, first = np.unique(hashes, return_index=True)
+        self._words = words[first]
+        self._added = []
+
+
+def choose_sizes(
+    texts: Sequence[str], counts: npt.NDArray[np.int64], rules: EncoderConfig, max_words: int | None = None
+) -> EncoderConfig:
+    """Choose `max_words` (99th percentile of the texts' words, unless given) and a `max_chars` that rarely cuts before it.
+
+    Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts fit.
+
+    Args:
+        texts: the training texts.
+        counts: how many words each of them has, from `count_words`.
+        rules: the encoder's other parameters.
+        max_words: word slots.
+    """
+    slots = max_words
+    if slots is None:
+        slots = min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
+    lengths = np.minimum(np.array([len(text) for text in texts]), _LONGEST_COUNTED)
+    # What the texts that fit the slots need in code points, and what full slots of this data's words would.
+    fits = counts <= slots
+    needed = float(np.percentile(lengths[fits], 99.5)) if fits.any() else 0.0
+    per_word = float(np.percentile(lengths[counts > 0] / counts[counts > 0], 90)) if counts.any() else 1.0
+    chars = max(needed, min(per_word, rules.word_length + 1.0) * slots)
+    return dataclasses.replace(rules, max_words=slots, max_chars=min(_round_up(math.ceil(chars)), 65536))
+
+
+def _alike(texts: Mapping[int, str], word_length: int) -> Iterator[tuple[int, int, list[int]]]:
+    """Yield (code points, most words, keys) of texts that share a graph: of similar length and kind of script.
+
+    Graphs have powers of two as their lengths. Lengths with few texts join the next longer one.
+    """
+    unspaced, spaced = [], []
+    for key, text in texts.items():
+        (unspaced if word_length == 1 or _UNSPACED_CHAR.search(text) else spaced).append(key)
+    # Where words are spaced, each but the last is followed by a separator, or goes on in the next slot after two or more
+    # code points; elsewhere each code point may be a word.
+    for keys, chars_per_word in ((spaced, 2), (unspaced, 1)):
+        size, part = _SHORTEST, []
+        by_length = sorted(keys, key=lambda key: len(texts[key]))
+        for key in by_length:
+            while len(texts[key]) > size:
+                if len(part) * size >= _WORTH_A_GRAPH:
+                    yield size, size // chars_per_word, part
+                    part = []
+                size *= 2
+            part.append(key)
+        if part:
+            yield size, size // chars_per_word, part
+
+
+@functools.cache
+def _graph(config: EncoderConfig) -> Callable[[Ints], Any]:
+    """Return the encoder, compiled once per process for each size."""
+    graph: Callable[[Ints], Any] = tf.function(
+        lambda rows: encode_words(rows, config),
+        input_signature=[tf.TensorSpec([None, config.max_chars], tf.int32)],
+        autograph=False,
+    )
+    return graph
+
+
+def _round_up(value: int) -> int:
+    return max(8, -(-value // 8) * 8)
+
+
+def _hash_multipliers(width: int) -> npt.NDArray[np.uint64]:
+    """Return fixed odd multipliers: the hash names words within one run only, so any good constants do."""
+    return np.random.default_rng(2023).integers(1, 2**63, width, dtype=np.uint64) * np.uint64(2) + np.uint64(1)

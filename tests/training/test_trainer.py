@@ -1,0 +1,160 @@
+"""From a data set to a model: sizes, facts, the model that the reference confirms, and what is refused beforehand."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from modeling_cases import random_embedding
+from tiny_data import QUICK, WORDS, tiny_dataset
+
+from retvec_lite import contract
+from retvec_lite.data.dataset import Dataset, split
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model import reference_network
+from retvec_lite.model.weight_files import CLASSIFIER_FILE, load_trained_model
+from retvec_lite.training import trainer
+from retvec_lite.training.examples import VALIDATION_RATES
+from retvec_lite.training.fit import FitSettings, recommended
+from retvec_lite.training.trainer import Trained, choose_embedding, train
+
+
+@pytest.fixture(scope="module")
+def trained() -> Trained:
+    return train(tiny_dataset(60), 0.25, embedding=random_embedding(dimension=64), settings=QUICK)
+
+
+def test_the_model_carries_its_facts(trained: Trained) -> None:
+    model, facts = trained.model, trained.model.training
+    assert model.labels == tuple(sorted(WORDS)) and model.head.name == "pool"
+    assert model.encoder.max_words == 16 and model.encoder.word_length == 16
+    assert dict(model.embedding) == {"name": "random", "card": random_embedding().card}
+    assert (facts["training_texts"], facts["validation_texts"], facts["data"]) == (180, 60, "tiny.csv")
+    assert facts["settings"] == vars(QUICK) and facts["fine_tuned_embedding"] is False
+    assert facts["texts_cut_by_max_words"] == 0.0 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
+    assert set(trained.validation) == set(VALIDATION_RATES)
+    assert facts["validation"]["0"]["accuracy"] == trained.validation[0.0].accuracy > 0.9
+
+
+def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_path: Path) -> None:
+    """What was trained on word ids, float16 vectors and XLA is what the file says from raw text."""
+    (tmp_path / CLASSIFIER_FILE).write_bytes(trained.model.to_bytes())
+    model = load_trained_model(tmp_path)
+    _, validation = split(tiny_dataset(60), 0.25, QUICK.seed)
+    right = 0
+    for text, label in zip(validation.texts, validation.labels, strict=True):
+        slots = contract.words(contract.codepoints(text, model.encoder.max_chars), model.encoder)
+        found = reference_network.probabilities(slots, model.head, model.weights)
+        right += model.labels[int(np.argmax(found))] == label
+    assert right / len(validation) == pytest.approx(trained.validation[0.0].accuracy, abs=0.5 / len(validation))
+
+
+def settings_of(monkeypatch: pytest.MonkeyPatch, data: Dataset, validation: Dataset | float, **options: Any) -> Any:
+    """The settings that `train` would train with."""
+
+    class Stop(Exception):
+        pass
+
+    def stop(*args: Any, settings: FitSettings, **kwargs: Any) -> None:
+        raise Stop(settings)
+
+    monkeypatch.setattr(trainer, "fit", stop)
+    with pytest.raises(Stop) as stopped:
+        train(data, validation, **options)
+    return stopped.value.args[0]
+
+
+def test_settings_follow_the_texts_that_are_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that validation takes away do not count: 20,000 texts or more are trained with other settings."""
+    short = dict.fromkeys(list(WORDS)[:2], 10200)
+    data = tiny_dataset(counts=short)
+    texts = len(split(data, 0.1, 0)[0])
+    assert texts < 20_000 < len(data)
+    found = settings_of(monkeypatch, data, 0.1, typo_rate=0.0)
+    assert found == recommended(texts, fine_tune=False, typo_rate=0.0) == FitSettings(typo_rate=0.0)
+    separate = settings_of(monkeypatch, data, tiny_dataset(2, counts=dict.fromkeys(short, 2)), typo_rate=0.0)
+    assert separate == recommended(len(data), fine_tune=False, typo_rate=0.0) != found
+
+
+def test_options_override_the_recommended_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, embedding = tiny_dataset(6), random_embedding()
+    options: dict[str, Any] = {"epochs": 3, "typo_rate": 0.1, "character_filters": 0, "seed": 5}
+    found = settings_of(monkeypatch, data, 0.2, embedding=embedding, fine_tune_embedding=True, **options)
+    assert found == recommended(10, fine_tune=True, **options)
+    assert settings_of(monkeypatch, data, 0.2) == FitSettings()
+    assert settings_of(monkeypatch, data, 0.2, settings=QUICK) == QUICK
+
+
+def data(*rows: tuple[str, str], name: str = "d.csv") -> Dataset:
+    return Dataset(tuple(text for text, _ in rows), tuple(label for _, label in rows), Path(name))
+
+
+TWO = data(("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"))
+
+
+def refusal(training: Dataset, validation: Dataset | float = 0.2, **arguments: Any) -> str:
+    with pytest.raises(RetvecLiteError) as caught:
+        train(training, validation, **{"embedding": None, **arguments})
+    message = str(caught.value)
+    assert message.endswith(".") and "\n" not in message
+    return message
+
+
+@pytest.fixture
+def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("prepare", "fit"):
+        monkeypatch.setattr(trainer, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
+
+
+@pytest.mark.usefixtures("no_work")
+def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
+    assert "'x'" in refusal(data(("a", "x"), ("b", "x")))
+    assert "'y'" in refusal(data(("a", "x"), ("b", "x"), ("c", "y")))
+    message = refusal(TWO, data(("e", "z"), ("f", "x"), name="v.csv"))
+    assert message.startswith("The label 'z' of v.csv does not occur in d.csv. ")
+    assert "1.5" in refusal(TWO, 1.5)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"head": "gru"}, "Unknown head 'gru': choose from pool, cnn, rnn, bert."),
+        ({"fine_tune_embedding": True}, "fine_tune_embedding needs an embedding: 'raw' has no weights to train."),
+        ({"typo_rate": 1.5}, "typo_rate must be a share from 0 to 1, not 1.5."),
+        ({"typo_rate": float("nan")}, "typo_rate must be a share from 0 to 1, not nan."),
+        ({"epochs": 0}, "epochs must be an integer of at least 1, not 0."),
+        ({"seed": -1}, "seed must be an integer from 0 to 2147483647, not -1."),
+        ({"seed": 2**31}, "seed must be an integer from 0 to 2147483647, not 2147483648."),
+        ({"max_words": 0}, "max_words must be an integer from 1 to 4096, not 0."),
+        ({"max_words": 5000}, "max_words must be an integer from 1 to 4096, not 5000."),
+        ({"max_words": True}, "max_words must be an integer from 1 to 4096, not True."),
+        ({"character_filters": 1025}, "character_filters must be an integer from 0 to 1024, not 1025."),
+        ({"character_filters": 8}, "character_filters needs fine_tune_embedding: a frozen embedding has no character features."),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)  # fmt: skip
+def test_arguments_out_of_range_are_refused_before_any_work(arguments: dict[str, Any], message: str) -> None:
+    assert refusal(TWO, **arguments) == message
+
+
+def test_embeddings_are_chosen_by_name(tmp_path: Path) -> None:
+    assert choose_embedding("raw") is None
+    path = tmp_path / "e.safetensors"
+    path.write_bytes(random_embedding().to_bytes())
+    for form in (path, str(path), random_embedding()):
+        chosen = choose_embedding(form)
+        assert chosen is not None and chosen.name == "random"
+    with pytest.raises(RetvecLiteError, match=r"none\.safetensors"):
+        choose_embedding(tmp_path / "none.safetensors")
+
+
+def test_training_a_classifier_needs_nothing_of_the_pretrain_extra() -> None:
+    code = (
+        "import sys, retvec_lite.training.trainer\n"
+        "print([name for name in ('wordfreq', 'babel', 'confusable_homoglyphs', 'regex') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
