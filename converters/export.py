@@ -1,45 +1,47 @@
-"""From a trained classifier to a folder of .tflite files and .mlpackages that were run before they were kept."""
+"""Export a trained classifier: a folder of .tflite files and .mlpackages, each run and compared before it is kept."""
 
 import dataclasses
 import importlib.util
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.coreml.build import build_package, load_coremltools
-from retvec_lite.converters.coreml.storage import DEFAULT_TARGET, Storage, find_storage
-from retvec_lite.converters.describing import CREATED_BY, about, details, signatures_of
-from retvec_lite.converters.parity.checks import RuntimeResult, age, promises
-from retvec_lite.converters.parity.coreml import RUNTIME, TOLERANCES, examine_package, has_core_ml
+from retvec_lite.converters.android import AndroidFiles, find_android_files, write_android_assets
+from retvec_lite.converters.coreml import Storage, find_storage, load_coremltools
+from retvec_lite.converters.parity.checks import CORE_ML, REFERENCE_NAME, ArtifactResult, RuntimeResult, age, promises
+from retvec_lite.converters.parity.coreml import examine_package, has_core_ml
+from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.golden import golden_bytes
-from retvec_lite.converters.parity.tflite import Examiner
+from retvec_lite.converters.parity.tflite import examine_file
 from retvec_lite.converters.parity.verify import (
     GOLDEN_NAME,
     LABELS_NAME,
-    REFERENCE_NAME,
     REPORT_NAME,
-    ArtifactResult,
     RealTexts,
-    Tell,
-    examine_file,
+    golden_entry,
     labels_bytes,
     real_texts,
     require_runtimes,
     skipped_runtimes,
 )
-from retvec_lite.converters.recipes import DEFAULT_RECIPE, Recipe, find_recipe
-from retvec_lite.converters.report import Exported, Report, format_bound, format_value, name_of
-from retvec_lite.converters.tflite.metadata import attach_metadata
+from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, Recipe, find_recipe
+from retvec_lite.converters.report import Exported, Report
+from retvec_lite.converters.tflite.graph import signatures_of
+from retvec_lite.converters.tflite.metadata import about, attach_metadata, details
+from retvec_lite.converters.tflite.model import read_model
 from retvec_lite.converters.tflite.quantize import quantize
-from retvec_lite.converters.tflite.reading import read_model
+from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
-from retvec_lite.model.weight_files import TrainedModel, load_trained_model
+from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.progress import Progress, silent
 from retvec_lite.runtime.artifact import SIGNATURES_KEY as METADATA_KEY
 from retvec_lite.runtime.interpreters import silent_standard_error
 
 FORMATS: Final = ("tflite", "coreml")
+ALL_FORMATS: Final = "all"
 
 REPORT_MARKDOWN: Final = "report.md"
 OWNED: Final = (
@@ -62,189 +64,225 @@ class _Plan:
     embed: bool
     runtimes: Mapping[str, str]
     storages: Sequence[Storage]
+    android: AndroidFiles | None
+
+    def steps(self) -> int:
+        """Return the number of steps: the reference, the conversion, and the artifacts."""
+        return 1 + bool(self.recipes) + len(self.recipes) + len(self.storages)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Finished:
-    """An artifact with what it must answer to the golden texts: its key in golden.json, the table and its tolerance."""
+    """An artifact and what it must answer to the golden texts."""
 
     exported: Exported
-    key: str
+    recipe: Recipe
     table: Floats
-    tolerance: float
 
 
-def export(
-    source: str | Path,
-    dist: str | Path,
-    recipes: Sequence[str] = (DEFAULT_RECIPE,),
+def export_model(
+    model: TrainedModel,
+    out: str | os.PathLike[str],
     *,
     formats: Sequence[str] = FORMATS[:1],
-    ios: int = DEFAULT_TARGET,
+    recipes: Sequence[str] = (DEFAULT_RECIPE,),
+    ios: int = DEFAULT_IOS,
     block: int | None = None,
     embed: bool = False,
+    data: str | os.PathLike[str] | Dataset | None = None,
+    android: str | os.PathLike[str] | None = None,
     force: bool = False,
-    data: str | Path | None = None,
-    tell: Tell = lambda _: None,
+    progress: Progress = silent,
 ) -> Report:
-    """Write `classifier-<recipe>.tflite` or `.mlpackage` for each recipe, labels, golden.json, reports, the float reference.
+    """Write an artifact for each recipe and format, with labels, golden.json, reports and the float reference.
 
     Args:
-        source: the folder that `retvec-lite train` wrote.
-        dist: the folder to make.
-        recipes: names out of `RECIPES`; a name given twice counts once.
-        formats: out of `FORMATS`.
+        model: the classifier.
+        out: the folder to make.
+        formats: names in `FORMATS`, or "all".
+        recipes: names in `RECIPES`; a name given twice counts once.
         ios: the oldest iOS that packages are for.
-        block: how many weights share a scale in packages with the recipe int4; None: all of an output.
-        embed: give .tflite files the signature `embed` (words, their embeddings, one of the text) besides `classify`.
+        block: number of weights that share a scale in int4 packages; None: all of an output.
+        embed: add the signature `embed` (words, their embeddings, one of the text) to .tflite files.
+        data: real texts with labels to measure what quantization costs, a file or a `Dataset`; the starter texts by default.
+        android: an Android project to put the model and its golden texts into as well.
         force: replace an earlier export.
-        data: a labelled file with real texts (columns `text` and `label`) to measure what quantization costs; the starter
-            texts by default.
-        tell: receives a line before each longer step.
+        progress: receives (what, done, total).
 
     Returns:
-        What the report files say. What rounding the weights cost may be out of bounds there: the user may want to know,
-        and decide; an artifact that computes wrongly is an error.
+        What the report files say. The cost of rounding may be out of bounds there, for the user to judge.
 
     Raises:
         ModuleNotFoundError: when coremltools is needed and not installed.
-        RetvecLiteError: for bad input, an existing folder without `force`, an artifact that computes something else than
-            it says on a runtime it is meant for, or a quantized one of 1 MB or more. Nothing is left then.
+        RetvecLiteError: for arguments that do not go together, an existing folder without `force`, an artifact that computes
+            something else than it says on a runtime it is meant for, or a quantized one of 1 MB or more. Nothing is left then.
     """
-    plan = _plan(dict.fromkeys(recipes), set(formats), ios, block, embed)
-    classifier = load_trained_model(source)
-    texts = real_texts(classifier, data)
-    with atomic_directory(dist, force=force, owned=OWNED) as folder:
+    plan = _plan(recipes, formats, ios, block, embed, android, force)
+    texts = real_texts(model, data)
+    with atomic_directory(out, force=force, owned=OWNED) as folder:
         try:
-            return _fill(folder, classifier, plan, texts, tell)
+            report = _fill(folder, model, plan, texts, progress)
         except OSError as error:
-            raise explain_os_error(error, dist) from error
+            raise explain_os_error(error, out) from error
+    report = dataclasses.replace(report, folder=Path(out))
+    if plan.android is not None:
+        write_android_assets(Path(out), plan.recipes[0].name, plan.android)
+        report = dataclasses.replace(report, android_files=tuple(plan.android))
+    return report
 
 
-def _plan(recipes: Iterable[str], formats: set[str], ios: int, block: int | None, embed: bool) -> _Plan:
-    if not formats or not formats.issubset(FORMATS):
-        raise RetvecLiteError(f"Expected formats out of {', '.join(FORMATS)}, received {sorted(formats)}.")
-    chosen = [find_recipe(name) for name in recipes]
+def _plan(
+    recipes: Sequence[str],
+    formats: Sequence[str],
+    ios: int,
+    block: int | None,
+    embed: bool,
+    android: str | os.PathLike[str] | None,
+    force: bool,
+) -> _Plan:
+    """Check all arguments."""
+    if isinstance(recipes, str) or isinstance(formats, str):
+        raise RetvecLiteError("Pass recipes and formats as lists of names.")
+    chosen = [find_recipe(name) for name in dict.fromkeys(recipes)]
+    for name in formats:
+        if name not in (*FORMATS, ALL_FORMATS):
+            raise RetvecLiteError(f"Unknown format {name!r}. Choose from {', '.join(FORMATS)}, {ALL_FORMATS}.")
+    if not chosen or not formats:
+        raise RetvecLiteError("Name at least one recipe and one format to export.")
+    is_tflite, is_coreml = (name in formats or ALL_FORMATS in formats for name in FORMATS)
+    options: tuple[tuple[str, Any, bool, str], ...] = (
+        ("ios", ios != DEFAULT_IOS, is_coreml, "coreml"),
+        ("block", block is not None, is_coreml, "coreml"),
+        ("embed", embed, is_tflite, "tflite"),
+        ("android", android is not None, is_tflite, "tflite"),
+    )
+    for option, is_given, is_made, name in options:
+        if is_given and not is_made:
+            raise RetvecLiteError(f"The option {option} is for the format {name}, which is not exported: add it.")
     storages: list[Storage] = []
-    if "coreml" in formats:
+    if is_coreml:
         storages = [find_storage(recipe.name, ios, block) for recipe in chosen]
         if importlib.util.find_spec("coremltools") is None:
             raise ModuleNotFoundError("No module named 'coremltools'", name="coremltools")
-    is_tflite = "tflite" in formats
-    if embed and not is_tflite:
-        raise RetvecLiteError(f"Expected embed with the format tflite, received the formats {sorted(formats)} alone.")
-    return _Plan(chosen if is_tflite else [], embed, require_runtimes() if is_tflite else {}, storages)
+    files = None
+    if android is not None:
+        files = find_android_files(Path(android), [recipe.name for recipe in chosen], force=force)
+    return _Plan(chosen if is_tflite else [], embed, require_runtimes() if is_tflite else {}, storages, files)
 
 
-def _fill(folder: Path, classifier: TrainedModel, plan: _Plan, texts: RealTexts, tell: Tell) -> Report:
-    tell(f"Computing the reference on {texts.describe()}")
-    examiner = Examiner(classifier, texts.texts, texts.labels)
-    finished = [*_tflite_files(folder, examiner, plan, tell), *_packages(folder, examiner, plan, tell)]
-    exported = [item.exported for item in finished]
+def _fill(folder: Path, model: TrainedModel, plan: _Plan, texts: RealTexts, progress: Progress) -> Report:
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        progress("exporting", done, plan.steps())
+
+    progress("exporting", 0, plan.steps())
+    examiner = Examiner(model, texts.texts, texts.labels)
+    step()
+    finished = []
+    if plan.recipes:
+        converted = convert(model, plan.embed)
+        step()
+        for recipe in plan.recipes:
+            finished.append(_tflite_file(folder, examiner, converted, recipe, plan.runtimes))
+            step()
+    for item in _packages(folder, examiner, plan.storages):
+        finished.append(item)
+        step()
     skipped = skipped_runtimes(plan.runtimes) if plan.recipes else ()
     if plan.storages and not has_core_ml():
-        skipped = (*skipped, RUNTIME)
+        skipped = (*skipped, CORE_ML)
     report = Report(
-        classifier=classifier,
-        created_by=CREATED_BY,
-        artifacts=exported,
+        folder=folder,
+        classifier=model,
+        artifacts=[item.exported for item in finished],
         texts=texts.describe(),
         golden_texts=len(examiner.golden),
         accuracy=examiner.accuracy,
         skipped=skipped,
     )
-    golden = golden_bytes(
-        classifier.encoder,
-        classifier.labels,
-        examiner.golden_texts,
-        {item.key: item.table for item in finished},
-        {item.key: item.tolerance for item in finished},
-    )
+    tables, tolerances = {}, {}
+    for item in finished:
+        key, tolerance = golden_entry(item.recipe, not isinstance(item.exported.data, bytes))
+        tables[key], tolerances[key] = item.table, tolerance
+    golden = golden_bytes(model.encoder, model.labels, examiner.golden_texts, tables, tolerances)
     for name, content in (
-        (LABELS_NAME, labels_bytes(classifier.labels)),
+        (LABELS_NAME, labels_bytes(model.labels)),
         (GOLDEN_NAME, golden),
         (REPORT_NAME, report.to_json()),
         (REPORT_MARKDOWN, report.to_markdown()),
-        (REFERENCE_NAME, classifier.to_bytes()),
+        (REFERENCE_NAME, model.to_bytes()),
     ):
         (folder / name).write_bytes(content)
     return report
 
 
-def _tflite_files(folder: Path, examiner: Examiner, plan: _Plan, tell: Tell) -> Iterator[_Finished]:
-    """Write and run a .tflite for each recipe."""
-    if not plan.recipes:
-        return
-    tell("Converting the graph")
-    classifier = examiner.classifier
-    model = convert(classifier, plan.embed)
-    for recipe in plan.recipes:
-        tell(f"Running {recipe.name} on {', '.join(plan.runtimes)}")
-        file = folder / f"classifier-{recipe.name}.tflite"
-        quantized = quantize(model, recipe.name)
-        file.write_bytes(package(quantized, classifier, recipe, dict([recipe.oldest_runtime])))
-        result, table = examine_file(examiner, file, plan.runtimes)
-        if table is None:
-            raise RetvecLiteError(str(result.problem))
-        oldest = _oldest_runtime(recipe, result)
-        # The statement is in the zip tail alone: what was run and what is kept are the same flatbuffer.
-        data = package(quantized, classifier, recipe, oldest)
-        file.write_bytes(data)
-        result = _final(result, len(data), oldest)
-        _refuse_broken_file(result)
-        yield _Finished(Exported(data, oldest, result), recipe.name, table, recipe.parity_tolerance)
+def _tflite_file(
+    folder: Path, examiner: Examiner, converted: bytes, recipe: Recipe, runtimes: Mapping[str, str]
+) -> _Finished:
+    """Write a .tflite, run it, and let it state the oldest runtime on which it was right."""
+    file = folder / f"classifier-{recipe.name}.tflite"
+    quantized = quantize(converted, recipe.name)
+    file.write_bytes(package(quantized, examiner.classifier, recipe, dict([recipe.oldest_runtime])))
+    result, table = examine_file(examiner, file, runtimes)
+    if table is None:
+        raise RetvecLiteError(str(result.problem))
+    oldest = _oldest_runtime(recipe, result)
+    # The statement is only in the zip tail: what was run and what is kept are the same flatbuffer.
+    data = package(quantized, examiner.classifier, recipe, oldest)
+    file.write_bytes(data)
+    result = _final(result, len(data), oldest)
+    _refuse_broken_file(result)
+    return _Finished(Exported(data, oldest, result), recipe, table)
 
 
-def _packages(folder: Path, examiner: Examiner, plan: _Plan, tell: Tell) -> Iterator[_Finished]:
+def _packages(folder: Path, examiner: Examiner, storages: Sequence[Storage]) -> Iterator[_Finished]:
     """Write an .mlpackage for each recipe and evaluate it; where there is Core ML, it runs as well."""
-    if not plan.storages:
+    if not storages:
         return
     load_coremltools()
-    from retvec_lite.converters.coreml.package import write_package
+    from retvec_lite.converters.coreml.build import build_package, write_package
 
-    classifier = examiner.classifier
-    for storage in plan.storages:
-        tell(f"Evaluating {storage.recipe} for Core ML")
-        oldest = {"iOS": str(storage.target)}
-        files = build_package(
-            classifier, storage, about(classifier, storage.recipe), details(classifier, storage.recipe, oldest)
-        )
-        folder_of_package = folder / f"classifier-{storage.recipe}.mlpackage"
-        write_package(files, folder_of_package)
-        result, table = examine_package(examiner, folder_of_package)
+    model = examiner.classifier
+    for storage in storages:
+        oldest = {"iOS": str(storage.ios)}
+        name = storage.recipe.name
+        files = build_package(model, storage, about(model, name), details(model, name, oldest))
+        path = folder / f"classifier-{name}.mlpackage"
+        write_package(files, path)
+        result, table = examine_package(examiner, path)
         if table is None:
             raise RetvecLiteError(str(result.problem))
         for run in result.runtimes:
             if not run.correct:
                 raise _wrong(result, run)
         _refuse_broken_file(result)
-        yield _Finished(
-            Exported(files, oldest, result), f"{RUNTIME}-{storage.recipe}", table, TOLERANCES[storage.weights]
-        )
+        yield _Finished(Exported(files, oldest, result), storage.recipe, table)
 
 
-def convert(classifier: TrainedModel, embed: bool = False) -> bytes:
-    """The classifier's whole graph as a float32 .tflite with all its signatures, without metadata.
+def convert(model: TrainedModel, embed: bool = False) -> bytes:
+    """Return the classifier's whole graph as a float32 .tflite with all its signatures, without metadata.
 
-    Imports TensorFlow, whose notes about the machine and the conversion are kept from standard error; what goes wrong is
-    an exception.
+    Imports TensorFlow. Its notes about the machine and the conversion are kept from standard error; whatever goes wrong is an
+    exception.
     """
     with silent_standard_error():
-        from retvec_lite.converters.tflite.convert import to_tflite
-        from retvec_lite.converters.tflite.graphs import entries
+        from retvec_lite.converters.tflite.convert import entries, to_tflite
 
-        return to_tflite(entries(classifier, embed))
+        return to_tflite(entries(model, embed))
 
 
-def package(model: bytes, classifier: TrainedModel, recipe: Recipe, oldest_runtime: dict[str, str]) -> bytes:
-    """A quantized model with its metadata and zip tail, the same bytes for the same arguments."""
-    told = details(classifier, recipe.name, oldest_runtime)
-    told[METADATA_KEY] = [signature.to_dict() for signature in signatures_of(read_model(model))]
-    return attach_metadata(model, about(classifier, recipe.name), classifier.labels, told)
+def package(graph: bytes, model: TrainedModel, recipe: Recipe, oldest_runtime: Mapping[str, str]) -> bytes:
+    """Return a quantized graph with its metadata and zip tail, the same bytes for the same arguments."""
+    told = details(model, recipe.name, oldest_runtime)
+    told[METADATA_KEY] = [signature.to_dict() for signature in signatures_of(read_model(graph))]
+    return attach_metadata(graph, about(model, recipe.name), model.labels, told)
 
 
 def _oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:
-    """The oldest installed runtime from which on the artifact is right on every one.
+    """Return the oldest installed runtime from which on the artifact is right on every one.
 
     Raises:
         RetvecLiteError: when it is wrong on the newest, or on one that the recipe is meant for.
@@ -264,21 +302,19 @@ def _oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:
 
 
 def _wrong(result: ArtifactResult, run: RuntimeResult) -> RetvecLiteError:
-    """The sentence about an artifact that computes something else than it says on one runtime."""
+    """Return the error for an artifact that computes something else than it says on one runtime."""
+    place = f"{result.file} is wrong on {run.runtime} {run.version}"
     if run.refusal is not None:
-        complaint = f"received: {run.refusal}"
-    else:
-        check = next(check for check in run.checks if check.question == "computation" and not check.ok)
-        worst = check.worst[0]
-        complaint = (
-            f"received {name_of(check)} off by {format_value(check)} (bound {format_bound(check)}), "
-            f"worst {worst.text} {worst.where}."
-        )
-    return RetvecLiteError(f"Expected {result.file} to be right on {run.runtime} {run.version}, {complaint}")
+        return RetvecLiteError(f"{place}: {run.refusal}")
+    check = next(check for check in run.checks if check.question == "computation" and not check.ok)
+    worst = check.worst[0]
+    return RetvecLiteError(
+        f"{place}: {check.title} is off by {check.value_text} (bound {check.bound_text}), worst {worst.text} {worst.where}."
+    )
 
 
 def _final(result: ArtifactResult, size: int, oldest: Mapping[str, str]) -> ArtifactResult:
-    """The result of the provisional file as that of the final one, which states another oldest runtime and has its size."""
+    """Return the result of the provisional file as that of the final one: another oldest runtime, another size."""
     checks = tuple(
         dataclasses.replace(check, value=float(size)) if check.name == "size" else check for check in result.checks
     )
@@ -291,7 +327,7 @@ def _final(result: ArtifactResult, size: int, oldest: Mapping[str, str]) -> Arti
 def _refuse_broken_file(result: ArtifactResult) -> None:
     for check in result.checks:
         if not check.ok:
-            advice = "choose a smaller head or recipe" if check.name == "size" else f"worst {check.worst[0].text}"
+            advice = "Choose a smaller head or recipe." if check.name == "size" else f"Worst: {check.worst[0].text}."
             raise RetvecLiteError(
-                f"Expected {result.file} to have {check.name} {format_bound(check)}, received {format_value(check)}: {advice}."
+                f"{result.file}: {check.title} is {check.value_text}, must be {check.bound_text}. {advice}"
             )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retvec_lite.converters.tflite.ops import operators
-from retvec_lite.converters.tflite.reading import read_model, sizes
+from retvec_lite.converters.tflite.graph import operators, sizes
+from retvec_lite.converters.tflite.model import read_model
 from retvec_lite.runtime.artifact import describe_oldest_runtime, read_artifact
 
 _PARTS: Final = {

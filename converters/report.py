@@ -6,23 +6,32 @@ The same classifier on the same runtimes gives the same bytes: no dates, no dura
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.converters.coreml.storage import DESCRIPTIONS
-from retvec_lite.converters.describing import signatures_of
-from retvec_lite.converters.parity.checks import Check, RuntimeResult
-from retvec_lite.converters.parity.coreml import RUNTIME
-from retvec_lite.converters.parity.fingerprint import fingerprint
-from retvec_lite.converters.parity.verify import ArtifactResult
+from retvec_lite.converters.parity.checks import (
+    CORE_ML,
+    ArtifactResult,
+    Check,
+    RuntimeResult,
+    results_table,
+    skipped_line,
+)
+from retvec_lite.converters.parity.verify import fingerprint
 from retvec_lite.converters.recipes import find_recipe
-from retvec_lite.converters.tflite.ops import operators
-from retvec_lite.converters.tflite.reading import read_model, sizes
+from retvec_lite.converters.tflite.graph import operators, signatures_of, sizes
+from retvec_lite.converters.tflite.metadata import CREATED_BY
+from retvec_lite.converters.tflite.model import read_model
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import CLASSIFY, Signature
+from retvec_lite.runtime.artifact import Signature
+from retvec_lite.tables import draw
 
 FORMAT: Final = "retvec-lite-report"
 VERSION: Final = 1
+
+_LONGEST: Final = 300
+"""Characters of a fact that `report.md` still shows."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,8 @@ class Exported:
     def description(self) -> str:
         """What its recipe means in this format."""
         recipe = find_recipe(str(self.result.recipe))
-        return recipe.description if isinstance(self.data, bytes) else DESCRIPTIONS[recipe.name]
+        facts = recipe if isinstance(self.data, bytes) or recipe.coreml is None else recipe.coreml
+        return facts.description
 
     @property
     def sha256(self) -> str:
@@ -51,55 +61,97 @@ class Exported:
         return fingerprint(self.data)
 
     def sizes(self) -> dict[str, int]:
-        """Bytes by what they are for, all together those of the artifact."""
+        """Return the bytes of each part; they add up to the artifact's size."""
         if isinstance(self.data, bytes):
             return sizes(self.data)
-        from retvec_lite.converters.coreml.package import package_sizes
+        from retvec_lite.converters.coreml.build import package_sizes
 
         return package_sizes(self.data)
 
     def signatures(self) -> list[Signature]:
-        """The signatures of a .tflite; none of an .mlpackage, which has one interface."""
+        """Return the signatures of a .tflite; none for an .mlpackage, which has one interface."""
         return signatures_of(read_model(self.data)) if isinstance(self.data, bytes) else []
 
     def operators(self) -> list[tuple[str, int, int]]:
-        """Name, version and count of each kind of operator; the version of Core ML's is the iOS that the package is for."""
+        """Return name, version and count of each kind of operator; Core ML's version is the iOS that the package is for."""
         if isinstance(self.data, bytes):
             return operators(read_model(self.data))
-        from retvec_lite.converters.coreml.package import package_operators
+        from retvec_lite.converters.coreml.build import package_operators
 
         return package_operators(self.data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            **self.result.to_dict(),
+            "description": self.description,
+            "sha256": self.sha256,
+            "sizes": self.sizes(),
+            "operators": [
+                {"name": name, "version": version, "count": count} for name, version, count in self.operators()
+            ],
+            "oldest_runtime": dict(self.oldest_runtime),
+            "signatures": [signature.to_dict() for signature in self.signatures()],
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Everything that the two report files say.
+    """What an export wrote, and what was measured. `print(report)` shows a table.
 
     Attributes:
+        folder: where the files are.
         classifier: what was exported.
-        created_by: name and version of this project.
-        artifacts: one for each recipe.
+        artifacts: one for each recipe and format.
         texts: the real texts that were used, in words.
-        golden_texts: how many golden texts were used.
+        golden_texts: number of golden texts that were used.
         accuracy: of the float32 reference on the real texts; None when they have other labels.
         skipped: runtimes that are not installed or not for this machine.
+        android_files: what was put into an Android project.
     """
 
+    folder: Path
     classifier: TrainedModel
-    created_by: str
     artifacts: Sequence[Exported]
     texts: str
     golden_texts: int
     accuracy: float | None
     skipped: Sequence[str]
+    android_files: tuple[Path, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether rounding the weights stayed within every bound. An artifact that computes wrongly is never written."""
+        return all(exported.result.ok for exported in self.artifacts)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The artifacts' paths."""
+        return tuple(self.folder / exported.result.file for exported in self.artifacts)
+
+    def __str__(self) -> str:
+        results = [exported.result for exported in self.artifacts]
+        lines = [line for result in results for line in result.complaints()]
+        lines += [f"{skipped_line(name)}: skipped." for name in self.skipped]
+        for exported, path in zip(self.artifacts, self.files, strict=True):
+            is_right = "right on" if isinstance(exported.data, bytes) else "made for"
+            lines.append(f"{path}: {exported.result.bytes:,} bytes, {is_right} {_oldest(exported)}")
+        if self.android_files:
+            lines.append(f"{' and '.join(map(str, self.android_files))}: for the app and its tests")
+        if not self.ok:
+            lines.append(
+                "Rounding cost more than the bounds above allow. The files compute what they say, but choose a larger recipe, "
+                "or pass data of your own to judge."
+            )
+        return draw(f"{self.golden_texts} golden texts and {self.texts}", results_table(results), *lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready values."""
+        """Return JSON-ready values."""
         classifier = self.classifier
         return {
             "format": FORMAT,
             "version": VERSION,
-            "created_by": self.created_by,
+            "created_by": CREATED_BY,
             "encoder": classifier.encoder.to_dict(),
             "head": classifier.head.to_dict(),
             "labels": list(classifier.labels),
@@ -107,16 +159,16 @@ class Report:
             "training": dict(classifier.training),
             "texts": {"real": self.texts, "golden": self.golden_texts},
             "accuracy_float32": self.accuracy,
-            "artifacts": [_artifact(exported) for exported in self.artifacts],
+            "artifacts": [exported.to_dict() for exported in self.artifacts],
             "skipped_runtimes": list(self.skipped),
         }
 
     def to_json(self) -> bytes:
-        """`report.json`."""
+        """Return `report.json`."""
         return (json.dumps(self.to_dict(), indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
     def to_markdown(self) -> bytes:
-        """`report.md`."""
+        """Return `report.md`."""
         classifier = self.classifier
         encoder = classifier.encoder
         filters = filters_in(classifier.weights)
@@ -124,8 +176,8 @@ class Report:
         parts = [
             "# Exported classifier",
             f"Head `{classifier.head.name}` on the embedding `{classifier.embedding.get('name', 'raw')}`{characters}, "
-            f"{len(classifier.labels)} labels. Takes the first {encoder.max_chars} code points of a text, reads up to "
-            f"{encoder.max_words} words of {encoder.word_length} characters. Written by {self.created_by}.",
+            f"{len(classifier.labels)} labels. Takes the first {encoder.max_chars} code points of a text and reads up to "
+            f"{encoder.max_words} words of {encoder.word_length} characters. Written by {CREATED_BY}.",
             "## Files",
             _table(
                 ("file", "bytes", "encoder", "embedding", "head", "graph", "metadata", "right on"),
@@ -133,7 +185,7 @@ class Report:
             ),
             *self._signature_parts(),
             "## Parity",
-            f"Against the NumPy reference, on {self.golden_texts} golden texts and {self.texts}. *Computation*: does the "
+            f"Compared with the NumPy reference on {self.golden_texts} golden texts and {self.texts}. *Computation*: does the "
             "file compute what it says (largest difference, with the file's own weights)? *Cost*: what did rounding the "
             "weights change, compared with float32?",
             _table(("file", "runtime", "check", "value", "bound", "", "note"), self._parity_rows()),
@@ -148,7 +200,7 @@ class Report:
             ]
             parts.append(_table(("file", "runtime", "accuracy"), rows))
         if self.skipped:
-            parts.append(f"Skipped: {'; '.join(map(why_skipped, self.skipped))}.")
+            parts.append(f"Skipped: {'; '.join(map(skipped_line, self.skipped))}.")
         parts += ["## Operators", _table(("file", "operators (version, count)"), map(_operator_row, self.artifacts))]
         facts = dict(classifier.training)
         curve = facts.pop("validation", {})
@@ -158,13 +210,13 @@ class Report:
         return ("\n\n".join(parts) + "\n").encode()
 
     def _signature_parts(self) -> Iterable[str]:
-        """The signatures of the .tflite files, which are the same in all of them."""
+        """Yield a section about the signatures of the .tflite files, which are the same in all of them."""
         signatures = next(
             (exported.signatures() for exported in self.artifacts if isinstance(exported.data, bytes)), []
         )
         if len(signatures) > 1:
             yield "## Signatures of the .tflite files"
-            yield "One set of weights; a text is classified by the first that it fits into (`retvec_lite.json` lists them)."
+            yield "They share their weights. A text is classified by the first one that it fits into (`retvec_lite.json` lists them)."
             rows = ((s.name, s.kind, str(s.max_chars), str(s.max_words)) for s in signatures)
             yield _table(("signature", "kind", "code points", "word slots"), rows)
 
@@ -186,56 +238,14 @@ class Report:
                     )
 
 
-def why_skipped(runtime: str) -> str:
-    """Why nothing ran on a runtime: Core ML is no package that could be installed."""
-    return f"{runtime} {'runs on macOS only' if runtime == RUNTIME else 'is not installed'}"
-
-
-def name_of(check: Check) -> str:
-    """What was measured, and on which signature where it is not `classify`."""
-    return check.name if check.signature == CLASSIFY else f"{check.name} ({check.signature})"
-
-
-def format_value(check: Check) -> str:
-    """A check's figure for people."""
-    return _figure(check, check.value)
-
-
-def format_bound(check: Check) -> str:
-    """A check's bound for people."""
-    if check.bound == 0 and not check.at_least:
-        return "identical"
-    return f"{'>=' if check.at_least else '<='} {_figure(check, check.bound)}"
-
-
-def _figure(check: Check, value: float) -> str:
-    if check.name == "same label":
-        return f"{100 * value:.2f}%"
-    if check.name == "embedding cosine":
-        return f"{value:.6f}"
-    if check.name in ("words", "bits", "slots", "size"):
-        return f"{value:,.0f}"
-    return f"{value:.1e}"
-
-
-def _artifact(exported: Exported) -> dict[str, Any]:
-    return {
-        **exported.result.to_dict(),
-        "description": exported.description,
-        "sha256": exported.sha256,
-        "sizes": exported.sizes(),
-        "operators": [
-            {"name": name, "version": version, "count": count} for name, version, count in exported.operators()
-        ],
-        "oldest_runtime": dict(exported.oldest_runtime),
-        "signatures": [signature.to_dict() for signature in exported.signatures()],
-    }
+def _oldest(exported: Exported) -> str:
+    return ", ".join(f"{name} {version} or newer" for name, version in exported.oldest_runtime.items())
 
 
 def _file_row(exported: Exported) -> tuple[str, ...]:
     parts = exported.sizes()
-    oldest = ", ".join(f"{name} {version} or newer" for name, version in exported.oldest_runtime.items())
-    if not isinstance(exported.data, bytes) and all(run.runtime != RUNTIME for run in exported.result.runtimes):
+    oldest = _oldest(exported)
+    if not isinstance(exported.data, bytes) and all(run.runtime != CORE_ML for run in exported.result.runtimes):
         oldest = f"made for {oldest}; evaluated in NumPy, not run on Core ML"
     shown = (f"{parts[part]:,}" for part in ("encoder", "embedding", "head", "graph", "metadata"))
     return (exported.result.file, f"{exported.result.bytes:,}", *shown, oldest)
@@ -253,7 +263,7 @@ def _check_cells(check: Check) -> tuple[str, ...]:
         else ""
     )
     note = "; ".join(filter(None, (check.question, over, check.note)))
-    return name_of(check), format_value(check), format_bound(check), "ok" if check.ok else "**broken**", note
+    return check.title, check.value_text, check.bound_text, "ok" if check.ok else "**broken**", note
 
 
 def _promise(runtime: RuntimeResult) -> str:
@@ -261,7 +271,7 @@ def _promise(runtime: RuntimeResult) -> str:
 
 
 def _typo_table(curve: Mapping[str, Mapping[str, float]]) -> str:
-    """What training measured on its validation texts; `retvec-lite evaluate` measures a file on others."""
+    """Return what training measured on its validation texts; `retvec-lite evaluate` measures a file on others."""
     rows = (
         (f"{float(rate):.0%}", f"{scores['accuracy']:.3f}", f"{scores['macro_f1']:.3f}")
         for rate, scores in sorted(curve.items(), key=lambda item: float(item[0]))
@@ -270,14 +280,14 @@ def _typo_table(curve: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _facts(facts: Mapping[str, Any]) -> str:
-    """A list of (nested) facts; long lists are left to `report.json`."""
+    """Return a list of (nested) facts; long lists are left to `report.json`."""
     lines = []
     for key, value in sorted(facts.items()):
         if isinstance(value, Mapping):
             lines += [f"- {key}:", *(f"  - {name}: {_cell(_brief(part))}" for name, part in sorted(value.items()))]
         else:
             lines.append(f"- {key}: {_cell(_brief(value))}")
-    return "\n".join(lines) or "Nothing is known."
+    return "\n".join(lines) or "None."
 
 
 def _brief(value: Any) -> str:
@@ -286,7 +296,7 @@ def _brief(value: Any) -> str:
     if isinstance(value, str):
         return value
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return text if len(text) <= 300 else f"{len(value)} entries, see report.json"
+    return text if len(text) <= _LONGEST else f"{len(value)} entries, see report.json"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -295,5 +305,5 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that cannot leave its table cell."""
+    """Return text that cannot leave its table cell."""
     return " ".join(text.split()).replace("|", "\\|")

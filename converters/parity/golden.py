@@ -1,7 +1,7 @@
-"""Golden texts: what every artifact is run on, and `golden.json`, what an app's own test compares itself with.
+"""Golden texts: what every artifact is run on, and `golden.json`, which lets an app test itself.
 
 The texts are chosen for where implementations differ: every bit at every character position, odd code points, each kind of
-separator, scripts written without spaces, too long words and texts. They follow from the encoder's config alone.
+separator, scripts without spaces, words and texts that are too long. They depend only on the encoder's config.
 """
 
 import json
@@ -24,7 +24,7 @@ FORMAT: Final = "retvec-lite-golden"
 VERSION: Final = 1
 
 BIT_TEXTS: Final = "bits:"
-"""How the names of those texts begin whose words set bits that no other text sets together."""
+"""Prefix of the names of texts whose words set bits that no real text sets together."""
 
 _BY_HIGHEST_BIT: Final[tuple[tuple[int, ...], ...]] = (
     (0x1,),
@@ -49,9 +49,9 @@ _BY_HIGHEST_BIT: Final[tuple[tuple[int, ...], ...]] = (
     (0x80000, 0x8F00D, 0x9AAAA),
     (0x100000, 0x10FFFD, 0x10FFFF),
 )
-"""Code points by their highest set bit. Stacked they are triangular, so they tell all 21 weights of a position apart. They
-belong to scripts with spaces (U+4DC0 stands amid Han, yet is a symbol), so that a word can be as long as a slot; there is
-none such for bit 17, whose planes are Han as a whole."""
+"""Code points by their highest set bit. As rows of a matrix they are triangular, which tells all 21 weights of a position apart.
+They belong to scripts with spaces, so that a word can fill a slot (U+4DC0 lies among Han but is a symbol). Bit 17 has no such
+code point: its planes are all Han."""
 
 _BIT_17_IN_WORDS: Final = (0x60000, 0x7ABCD, 0x65555)
 """Bit 17 at every position, with bit 18 beside it."""
@@ -129,7 +129,7 @@ _VALUES: Final[Mapping[str, tuple[int, ...]]] = {
     ),
     "around the surrogates": (0xD7FF, 0x20, 0xE000, 0x20, 0xD800, 0x20, 0xDFFF),
 }
-"""What no string holds, but an int32 input can."""
+"""Inputs that no string gives, but that int32 allows."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class GoldenText:
 
 
 def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
-    """The golden texts of a config, always the same in the same order, with distinct names."""
+    """Return the golden texts of a config, always the same in the same order, with distinct names."""
     length = config.word_length
     texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
     texts["words as long as a slot"] = " ".join(("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length] for i in range(3))
@@ -161,7 +161,7 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
 
 
 def edge_sample(config: EncoderConfig) -> Sample:
-    """Texts with the first and last code point of every range that the contract knows, and their neighbours outside.
+    """Return texts with the first and last code point of every range of the contract, and their neighbours outside.
 
     A graph keeps the ranges as constants. The golden texts hold characters of all of them, but not every edge: with every edge,
     `golden.json` would grow by a quarter under the default config.
@@ -174,7 +174,7 @@ def edge_sample(config: EncoderConfig) -> Sample:
         (0, MAX_CODE_POINT),
     ]
     edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
-    # Three of a kind tell all cutting rules apart; they and their neighbours ask for five slots at most.
+    # Three of a kind tell all cutting rules apart; with their neighbours they need at most five slots.
     together = max(1, min(config.max_words // 5, config.max_chars // 6))
     names, rows = [], []
     for start in range(0, len(edges), together):
@@ -194,7 +194,7 @@ def golden_bytes(
     probabilities: Mapping[str, npt.NDArray[np.float32]],
     tolerances: Mapping[str, float] | None = None,
 ) -> bytes:
-    """`golden.json`: one line for each case, so that differences can be read.
+    """Return `golden.json`, with one line for each case, which makes differences readable.
 
     Probabilities have two digits more than the tolerance, which keeps the file small with many labels.
 
@@ -235,7 +235,7 @@ def golden_bytes(
 
 
 def check_golden(data: bytes, expected: bytes) -> None:
-    """Make sure that a `golden.json` says what `golden_bytes` gives now, up to a fifth of the tolerance.
+    """Make sure that a `golden.json` says what `golden_bytes` returns now, up to a fifth of the tolerance.
 
     Raises:
         RetvecLiteError: names the first part that differs.
@@ -246,20 +246,18 @@ def check_golden(data: bytes, expected: bytes) -> None:
         cases = {case["name"]: case for case in found["cases"]}
         about = {key: value for key, value in found.items() if key != "cases"}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise RetvecLiteError(f"Expected golden.json as export writes it, received {error}.") from error
-    # A folder may have lost an artifact: what is expected of the others is still there.
+        raise RetvecLiteError(f"golden.json is not what export writes: {error!r}.") from error
+    # The file may list artifacts that are no longer in the folder.
     tolerance = about.get("tolerance")
     if isinstance(tolerance, dict):
         about["tolerance"] = {recipe: bound for recipe, bound in tolerance.items() if recipe in wanted["tolerance"]}
     for key, value in wanted.items():
         if key != "cases" and about.get(key) != value:
-            raise RetvecLiteError(f"Expected golden.json to have the {key} {value!r}, received {about.get(key)!r}.")
+            raise RetvecLiteError(f"golden.json: {key} must be {value!r}, not {about.get(key)!r}.")
     for case in wanted["cases"]:
         problem = _case_problem(case, cases.get(case["name"]), wanted["tolerance"])
         if problem:
-            raise RetvecLiteError(
-                f"Expected golden.json to hold the case {case['name']!r} of the reference: {problem}."
-            )
+            raise RetvecLiteError(f"golden.json: the case {case['name']!r} differs from the reference: {problem}.")
 
 
 def _case_problem(wanted: dict[str, Any], found: Any, tolerance: Mapping[str, float]) -> str | None:
@@ -280,14 +278,14 @@ def _case_problem(wanted: dict[str, Any], found: Any, tolerance: Mapping[str, fl
 
 
 def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
-    """Texts whose words set every bit at every position to 0 and to 1, as many words in one as it has room for."""
+    """Yield texts whose words set every bit at every position to 0 and to 1, with as many words in a text as fit."""
     length = min(config.word_length, config.max_chars)
     pools = [*_BY_HIGHEST_BIT, _BIT_17_IN_WORDS, _EVEN]
     words = [
         "".join(chr(pool[(place + turn) % len(pool)]) for place in range(length)) for turn, pool in enumerate(pools)
     ]
     together = max(1, min(config.max_words, (config.max_chars + 1) // (length + 1)))
-    # Han words ask for more than one slot: a whole text for each.
+    # A Han word needs more than one slot, so it gets a text of its own.
     han = words.pop(17)
     yield f"{BIT_TEXTS} highest bit 17, Han", han
     for number, start in enumerate(range(0, len(words), together), start=1):
@@ -295,7 +293,7 @@ def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
 
 
 def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
-    """Every separator and every invisible character where it matters, in as many texts as the slots and input ask for."""
+    """Yield every separator and every invisible character where it matters, in as many texts as needed."""
     separated = [f"w{chr(65 + index)}{chr(code)}" for index, code in enumerate(SEPARATORS)]
     together = max(1, min(config.max_words - 1, (config.max_chars - len("end")) // 3))
     for name, part in _parts("every separator between words", separated, together):
@@ -307,7 +305,7 @@ def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
 
 
 def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
-    """Texts that just fit into a signature for short texts, and that just do not: by slots, and by code points."""
+    """Yield texts that just fit into a signature for short texts, and texts that just do not: by slots and by code points."""
     for signature in short_signatures(config):
         slots, chars = signature.max_words, signature.max_chars
         for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
@@ -320,7 +318,7 @@ def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
 
 
 def _limit_values(config: EncoderConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The same by slots, of values that are no code points."""
+    """Yield the same by slots, of values that are not code points."""
     for signature in short_signatures(config):
         for count, limit in (
             (signature.max_words, "as many slots as it has"),
@@ -331,6 +329,6 @@ def _limit_values(config: EncoderConfig) -> Iterator[tuple[str, tuple[int, ...]]
 
 
 def _parts(name: str, items: Sequence[str], together: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """The items in groups of `together`, named apart where there is more than one group."""
+    """Yield the items in groups of `together`, numbered where there is more than one group."""
     for number, start in enumerate(range(0, len(items), together), start=1):
         yield name if together >= len(items) else f"{name}, part {number}", items[start : start + together]

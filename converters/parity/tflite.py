@@ -1,228 +1,281 @@
-"""Holding one artifact against the NumPy reference, on one runtime after the other (design, section 1.4).
+"""Examine exported .tflite files: every signature, on every installed runtime, against the NumPy reference.
 
-Two questions. Does the file compute what it says? Its words, bits, embedding and probabilities against the reference run with
-the file's own dequantized weights. What did quantization cost? Its embedding and labels against the float32 weights.
+A signature for short texts must cut the same words out of a text as `classify`, count its slots, and answer the same; `embed` must
+give the reference's words and embeddings. Both are run on the texts of `classify` that fit.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite import contract
-from retvec_lite.contract import Floats
-from retvec_lite.converters.parity.checks import WORST, Check, Difference, RuntimeResult, bounded, promises
-from retvec_lite.converters.parity.golden import edge_sample, golden_texts
-from retvec_lite.converters.parity.matching import SMALLEST, match_weights
-from retvec_lite.converters.parity.oracle import Oracle, Sample
-from retvec_lite.converters.parity.signatures import SignatureExam
-from retvec_lite.converters.parity.stages import STAGES, Stages, checked, place
-from retvec_lite.converters.recipes import RECIPES, Recipe
-from retvec_lite.converters.tflite.editing import promote_outputs
-from retvec_lite.converters.tflite.reading import Model, read_model
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.converters.parity.checks import (
+    ArtifactResult,
+    Check,
+    Difference,
+    RuntimeResult,
+    bounded,
+    promises,
+    require_same,
+    short,
+)
+from retvec_lite.converters.parity.examiner import OUTPUT, STAGES, Answers, Examiner, StageComparison, checked, place
+from retvec_lite.converters.parity.golden import edge_sample
+from retvec_lite.converters.parity.matching import magnitude, match_weights
+from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
+from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.tflite.graph import check_operators, signatures_of
+from retvec_lite.converters.tflite.model import promote_outputs, read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature
+from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, describe_oldest_runtime, read_artifact
 from retvec_lite.runtime.interpreters import Job, run_models
 
-OUTPUT: Final = "probabilities"
-
-_STAGE_TEXTS: Final = 100
-"""Real texts whose stages are compared besides the golden ones; labels are compared on all of them."""
+SAME: Final = 1e-5
+"""How far a short signature may be from `classify` where both compute in float32: sums over fewer slots end in other last digits.
+Where activations are rounded to 8 bits, such a digit may move one of them by a step, and the recipe's bound applies."""
 
 _CHUNK_WORDS: Final = 16_384
-"""Word slots whose stages are held at once: 27 MB of bits and 17 MB of embedding with the default sizes."""
-
-WEIGHT_BOUNDS: Final = {
-    recipe.weights: recipe.weight_bound for recipe in RECIPES.values()
-}  # until coreml.py uses recipes
+"""Word slots whose inner values are held at once: 27 MB of bits and 17 MB of embedding with the default sizes."""
 
 
-class Examiner:
-    """Examines the artifacts of one classifier; what they share is computed once.
+def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) -> tuple[ArtifactResult, Floats | None]:
+    """Examine one file; its name does not matter, its recipe is what its metadata says.
 
-    Attributes:
-        classifier: the float32 weights that the artifacts are held against.
-        golden_texts: what every artifact is run on.
-        golden: the same with what the reference makes of them.
-        real: texts that people might write.
-        staged: the golden and the first real texts, on which inner values are compared.
-        edges: texts around the edges of what the contract tells apart, on which words and bits are compared.
-        accuracy: of the float32 weights on the real texts; None without labels.
+    Args:
+        examiner: of the classifier that the file must come from.
+        file: the artifact.
+        runtimes: distribution -> version.
+
+    Returns:
+        The result, and what the artifact must answer to the golden texts, float32 `[texts, classes]`; None when it could not be
+        examined.
     """
-
-    def __init__(self, classifier: TrainedModel, texts: Sequence[str], labels: Sequence[str] | None = None) -> None:
-        """Prepare the reference.
-
-        Args:
-            classifier: the float32 weights that the artifacts are held against.
-            texts: real texts, for what quantization costs.
-            labels: their right labels, all of them known to the classifier; None when there are none.
-        """
-        config = classifier.encoder
-        self.classifier = classifier
-        self.golden_texts = golden_texts(config)
-        self.golden = Sample.of(
-            (f"golden text {text.name!r}" for text in self.golden_texts),
-            [text.codepoints for text in self.golden_texts],
-            config,
-        )
-        rows = [contract.codepoints(text, config.max_chars) for text in texts]
-        self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
-        self.staged = self.golden + self.real.first(_STAGE_TEXTS)
-        self.edges = edge_sample(config)
-        self._exact = Oracle(classifier, classifier.weights)
-        self._exact_answers = [self._exact.probabilities(slots)[0] for slots in self.real.slots]
-        self._exact_labels = [int(answer.argmax()) for answer in self._exact_answers]
-        self._right = None if labels is None else [classifier.labels.index(label) for label in labels]
-        self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
-
-    def own_weights(self, artifact: Artifact, recipe: Recipe) -> tuple[dict[str, Floats], Check]:
-        """What the artifact computes with, and how far that is from the classifier's weights.
-
-        Raises:
-            RetvecLiteError: when it holds other weights altogether, or signatures compute with different ones.
-        """
+    size = file.stat().st_size
+    recipe: Recipe | None = None
+    try:
+        artifact = read_artifact(file)
+        recipe = find_recipe(str(artifact.metadata.get("recipe")))
         model = read_model(artifact.model)
-        own = match_weights(model, self.classifier.weights)
+        _check_origin(artifact, model, recipe, examiner.classifier)
+        own = _own_weights(artifact, model, examiner.classifier)
+    except RetvecLiteError as error:
+        return ArtifactResult(file.name, recipe.name if recipe else None, size, problem=str(error)), None
+    checks = [_weights_check(own, examiner.classifier, recipe)]
+    if recipe.size_limit is not None:
+        checks.append(Check("size", "file", size, recipe.size_limit))
+    oracle = Oracle(examiner.classifier, own, eight_bit=recipe.dynamic)
+    results = tuple(
+        run_artifact(examiner, artifact, recipe, oracle, runtime, version) for runtime, version in runtimes.items()
+    )
+    problem = None
+    if not any(result.promised for result in results):
+        needed = describe_oldest_runtime(artifact.metadata)
+        problem = (
+            f"Nothing proves this file: it promises to be right on {needed}, and only older runtimes are installed."
+        )
+    result = ArtifactResult(file.name, recipe.name, size, tuple(checks), results, problem)
+    return result, oracle.table(examiner.golden)
+
+
+def run_artifact(
+    examiner: Examiner, artifact: Artifact, recipe: Recipe, oracle: Oracle, runtime: str, version: str
+) -> RuntimeResult:
+    """Run an artifact on one runtime, in processes of its own, and compare.
+
+    Args:
+        examiner: of the classifier that the file comes from.
+        artifact: a file whose config and labels are the classifier's.
+        recipe: the bounds.
+        oracle: the reference under the artifact's own weights.
+        runtime: the distribution.
+        version: its version.
+    """
+    promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
+    exams: list[SignatureExam] = []
+    try:
+        whole = examiner.golden + examiner.real
+        tensors = _tensors(artifact, examiner.classifier)
+        stages = examiner.stages(tensors, recipe)
+        promoted = promote_outputs(artifact.model, stages.names)
+        step = max(1, _CHUNK_WORDS // artifact.config.max_words)
+        parts = list(examiner.staged.parts(step))
+        jobs = [Job(artifact.model, whole.rows), *(Job(promoted, part.rows) for part in (*parts, examiner.edges))]
         for signature in artifact.signatures:
             if signature.name != CLASSIFY:
-                self._require_shared(model, signature, own)
-        differences = []
-        for name, weights in self.classifier.weights.items():
-            off = np.abs(own[name] - weights) / magnitude(weights)
-            differences.append(Difference(name, float(off.max()), f"at {place(off)}"))
-        return own, bounded("weights", "file", differences, recipe.weight_bound)
+                comparison = StageComparison(tensors, None, frozenset())
+                exam = SignatureExam(signature, comparison, examiner.staged, artifact.config, _CHUNK_WORDS)
+                jobs += exam.jobs(artifact.model)
+                exams.append(exam)
+        answered = run_models(runtime, jobs)
+        table = checked(next(answered), OUTPUT, (len(whole), len(artifact.labels)), np.float32)
+        for part in parts:
+            stages.compare(next(answered), part, oracle)
+        stages.compare_encoding(next(answered), examiner.edges)
+        for exam in exams:
+            exam.take(answered, examiner.classifier, table, oracle)
+    except RetvecLiteError as error:
+        return RuntimeResult(runtime, version, promised, (), str(error))
+    checks = [*stages.checks(recipe), *examiner.answer_checks(table, oracle, recipe)]
+    for exam in exams:
+        checks += exam.checks(recipe)
+    return RuntimeResult(runtime, version, promised, tuple(checks), None, examiner.accuracy_of(table))
 
-    def _require_shared(self, model: Model, signature: Signature, own: Mapping[str, Floats]) -> None:
-        """Make sure that another signature computes with the very weights of `classify`, of which it may need a part."""
+
+class SignatureExam:
+    """The examination of one signature of one artifact on one runtime: first the jobs, then the answers to each in turn."""
+
+    def __init__(
+        self, signature: Signature, stages: StageComparison, texts: Sample, config: EncoderConfig, chunk: int
+    ) -> None:
+        """Choose the texts.
+
+        Args:
+            signature: any but `classify` itself.
+            stages: a fresh comparison for it.
+            texts: those on which `classify` is compared stage by stage.
+            config: the contract of the file.
+            chunk: word slots whose inner values are held at once.
+        """
+        self.signature = signature
+        self._stages = stages
+        lengths = (texts.rows != 0) * np.arange(1, texts.rows.shape[1] + 1)
+        chosen = np.flatnonzero(lengths.max(axis=1) <= signature.max_chars)
+        self._texts = _cut(texts.chosen(chosen), signature)
+        self._whole = texts.chosen(chosen).slots
+        self._places = chosen
+        narrow = dataclasses.replace(config, max_chars=signature.max_chars, max_words=signature.max_words)
+        self._edges = edge_sample(narrow)
+        self._chunk = max(1, chunk // signature.max_words)
+        self._found: dict[str, list[Difference]] = {}
+
+    def jobs(self, model: bytes) -> Iterator[Job]:
+        """Yield what is to be run; `take` expects the answers in this order."""
+        promoted = promote_outputs(model, self._stages.names, self.signature.name)
+        for part in (*self._texts.parts(self._chunk), self._edges):
+            yield Job(promoted, part.rows, self.signature.name)
+
+    def take(self, answered: Iterator[Answers], classifier: TrainedModel, table: Floats, oracle: Oracle) -> None:
+        """Compare the answers.
+
+        Args:
+            answered: the answers to `jobs`; no more is taken from it.
+            classifier: for its labels.
+            table: what `classify` answered to the same texts, float32 `[texts, classes]`; more may follow.
+            oracle: the reference under the artifact's own weights.
+        """
+        start = 0
+        for part in self._texts.parts(self._chunk):
+            answers = next(answered)
+            self._stages.compare(answers, part, oracle)
+            if self.signature.kind == EMBED:
+                self._compare_embeddings(answers, part, oracle)
+            else:
+                self._compare_answers(answers, part, start, classifier, table, oracle)
+            start += len(part)
+        self._stages.compare_encoding(next(answered), self._edges)
+
+    def checks(self, recipe: Recipe) -> list[Check]:
+        """Return one check for each thing compared."""
+        same = recipe.parity_tolerance if recipe.dynamic else SAME
+        bounds = {"slots": 0.0, f"as {CLASSIFY}": same}
+        found = self._stages.checks(recipe)
+        for name, differences in self._found.items():
+            found.append(bounded(name, "computation", differences, bounds.get(name, recipe.parity_tolerance)))
+        return [dataclasses.replace(check, signature=self.signature.name) for check in found]
+
+    def _compare_answers(
+        self, answers: Answers, part: Sample, start: int, classifier: TrainedModel, table: Floats, oracle: Oracle
+    ) -> None:
+        """Compare the slots of all texts, and the probabilities of those that fit with the reference and `classify`."""
+        counts = checked(answers, "slots", (len(part),), np.int32)
+        rows = checked(answers, OUTPUT, (len(part), len(classifier.labels)), np.float32)
+        for index, name in enumerate(part.names):
+            whole = self._whole[start + index]
+            # Of a text that does not fit, the count must only tell that.
+            asked = min(int(np.count_nonzero(whole[:, 0])), self.signature.max_words + 1)
+            found = int(counts[index])
+            self._note("slots", name, float(abs(found - asked)), f"{found} instead of {asked}")
+            if asked > self.signature.max_words:
+                continue
+            right = np.abs(oracle.probabilities(whole) - rows[index])
+            right = right[right.max(axis=1).argmin()]
+            self._note(OUTPUT, name, float(right.max()), f"label {classifier.labels[int(right.argmax())]!r}")
+            off = np.abs(table[self._places[start + index]] - rows[index])
+            self._note(f"as {CLASSIFY}", name, float(off.max()), f"label {classifier.labels[int(off.argmax())]!r}")
+
+    def _compare_embeddings(self, answers: Answers, part: Sample, oracle: Oracle) -> None:
+        """Compare the outputs of `embed`; its stage `embedding`, empty slots included, is compared like that of `classify`."""
+        words, dimension = self.signature.max_words, self.signature.dimension or 0
+        rows = checked(answers, "embeddings", (len(part), words, dimension), np.float32)
+        texts = checked(answers, "text", (len(part), dimension), np.float32)
+        for name, slots, found, text in zip(part.names, part.slots, rows, texts, strict=True):
+            used = slots[:, :1] != 0
+            right = oracle.nearest(slots, np.where(used, found, oracle.embeddings(slots)[0])) * used
+            off = np.abs(found - right)
+            self._note("embeddings", name, float(off.max()), f"at {place(off)}")
+            off = np.abs(text - text_embedding(right))
+            self._note("text", name, float(off.max()), f"at {place(off)}")
+
+    def _note(self, check: str, text: str, amount: float, where: str) -> None:
+        self._found.setdefault(check, []).append(Difference(text, amount, where))
+
+
+def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: TrainedModel) -> None:
+    """Make sure that an artifact claims to be this classifier, with the signatures and operators it may have."""
+    require_same(
+        artifact.path.name,
+        ("labels", list(artifact.labels), list(classifier.labels)),
+        ("encoder settings", artifact.config.to_dict(), classifier.encoder.to_dict()),
+        ("head settings", artifact.metadata.get("head"), classifier.head.name),
+    )
+    check_operators(model, recipe.newer_operators)
+    listed, found = list(artifact.signatures), signatures_of(model)
+    if listed != found:
+        raise RetvecLiteError(
+            f"The metadata does not list the signatures of the graph: {short([item.to_dict() for item in listed])} "
+            f"instead of {short([item.to_dict() for item in found])}."
+        )
+
+
+def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> dict[str, Floats]:
+    """Return what the artifact computes with; raise RetvecLiteError for other weights, or signatures that do not share them."""
+    own = match_weights(model, classifier.weights)
+    for signature in artifact.signatures:
+        if signature.name == CLASSIFY:
+            continue
         wanted = {
             name: weights[: signature.max_words] if name == "head/positions" else weights
-            for name, weights in self.classifier.weights.items()
+            for name, weights in classifier.weights.items()
             if signature.kind != EMBED or name.startswith("embedding/")
         }
-        found = match_weights(model, wanted, signature.name)
-        for name, weights in found.items():
+        for name, weights in match_weights(model, wanted, signature.name).items():
             if not np.array_equal(weights, own[name][: len(weights)]):
-                raise RetvecLiteError(
-                    f"Expected the signature {signature.name} to compute with the weights of {CLASSIFY}, "
-                    f"received others for {name}."
-                )
-
-    def examine(self, artifact: Artifact, recipe: Recipe, oracle: Oracle, runtime: str, version: str) -> RuntimeResult:
-        """Run an artifact on one runtime, in processes of its own.
-
-        Args:
-            artifact: a file whose config and labels are the classifier's.
-            recipe: the bounds.
-            oracle: the reference under the artifact's own weights.
-            runtime: the distribution.
-            version: its version.
-        """
-        promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
-        others: list[SignatureExam] = []
-        try:
-            whole = self.golden + self.real
-            tensors = self._tensors(artifact)
-            stages = self.stages(tensors, recipe)
-            promoted = promote_outputs(artifact.model, stages.names)
-            step = max(1, _CHUNK_WORDS // artifact.config.max_words)
-            parts = list(self.staged.parts(step))
-            jobs = [Job(artifact.model, whole.rows), *(Job(promoted, part.rows) for part in (*parts, self.edges))]
-            for signature in artifact.signatures:
-                if signature.name != CLASSIFY:
-                    collector = Stages(tensors, None, frozenset())
-                    exam = SignatureExam(signature, collector, self.staged, artifact.config, _CHUNK_WORDS)
-                    jobs += exam.jobs(artifact.model)
-                    others.append(exam)
-            answered = run_models(runtime, jobs)
-            table = checked(next(answered), OUTPUT, (len(whole), len(artifact.labels)), np.float32)
-            for part in parts:
-                stages.compare(next(answered), part, oracle)
-            stages.compare_encoding(next(answered), self.edges)
-            for exam in others:
-                exam.take(answered, self.classifier, table, oracle)
-        except RetvecLiteError as error:
-            return RuntimeResult(runtime, version, promised, (), str(error))
-        checks = [*stages.checks(recipe), *self.answer_checks(table, oracle, recipe)]
-        for exam in others:
-            checks += exam.checks(recipe)
-        return RuntimeResult(runtime, version, promised, tuple(checks), None, self.accuracy_of(table))
-
-    def stages(self, tensors: Mapping[str, str], recipe: Recipe) -> "Stages":
-        """A collector for the inner values of one artifact on one runtime.
-
-        Args:
-            tensors: stage (see `STAGES`) -> the name under which the answers hold it.
-            recipe: the bounds.
-        """
-        names = frozenset(self.real.names)
-        return Stages(tensors, self._exact if recipe.embedding_cosine else None, names)
-
-    def answer_checks(self, table: Floats, oracle: Oracle, recipe: Recipe) -> list[Check]:
-        """Hold an artifact's answers against the reference under its own weights, and its labels against float32's.
-
-        Args:
-            table: float32 `[texts, classes]`, the answers to the golden texts and then the real ones.
-            oracle: the reference under the artifact's own weights.
-            recipe: the bounds.
-        """
-        checks = [self._probabilities(table, oracle, recipe)]
-        guesses = self._guesses(table)
-        if recipe.label_agreement is not None and guesses:
-            checks.append(self._labels(guesses, recipe.label_agreement))
-        return checks
-
-    def accuracy_of(self, table: Floats) -> float | None:
-        """Share of real texts with the right label in a table of answers, see `answer_checks`; None without labels."""
-        return None if self._right is None else _share_equal(self._guesses(table), self._right)
-
-    def _guesses(self, table: Floats) -> list[int]:
-        """The labels that answers give to the real texts."""
-        found: list[int] = table[len(self.golden) :].argmax(axis=1).tolist()
-        return found
-
-    def _tensors(self, artifact: Artifact) -> dict[str, str]:
-        """Stage -> tensor name."""
-        named = artifact.metadata.get("tensors")
-        stages = [s for s in STAGES if s != "embedding" or "embedding/dense_0/kernel" in self.classifier.weights]
-        if not isinstance(named, dict) or not all(isinstance(named.get(stage), str) for stage in stages):
-            raise RetvecLiteError(f"Expected the metadata to name the tensors {', '.join(stages)}, received {named!r}.")
-        return {stage: named[stage] for stage in stages}
-
-    def _probabilities(self, table: Floats, oracle: Oracle, recipe: Recipe) -> Check:
-        differences = []
-        # The table goes on behind the staged texts.
-        for name, slots, found in zip(self.staged.names, self.staged.slots, table, strict=False):
-            off = np.abs(oracle.probabilities(slots) - found)
-            off = off[off.max(axis=1).argmin()]
-            label = self.classifier.labels[int(off.argmax())]
-            differences.append(Difference(name, float(off.max()), f"label {label!r}"))
-        return bounded(OUTPUT, "computation", differences, recipe.parity_tolerance)
-
-    def _labels(self, guesses: list[int], bound: float) -> Check:
-        """Labels against those of the float32 weights; a difference is how much more likely those hold their own label."""
-        labels = self.classifier.labels
-        differences = [
-            Difference(name, float(answer[exact] - answer[guess]), f"{labels[exact]!r} became {labels[guess]!r}")
-            for name, answer, exact, guess in zip(
-                self.real.names, self._exact_answers, self._exact_labels, guesses, strict=True
-            )
-            if exact != guess
-        ]
-        differences.sort(key=lambda item: -item.amount)
-        share = _share_equal(guesses, self._exact_labels)
-        note = f"{len(differences)} different"
-        if differences:
-            note += f", float32 margins up to {differences[0].amount:.4f}"
-        worst = () if share >= bound else tuple(differences[:WORST])
-        return Check("same label", "cost", share, bound, True, len(guesses), worst, note)
+                raise RetvecLiteError(f"The signature {signature.name} has other weights than {CLASSIFY}: {name}.")
+    return own
 
 
-def magnitude(weights: Floats) -> float:
-    """What a tensor's rounding errors are measured by: its largest weight, unless half precision has no digits for it."""
-    return max(float(np.abs(weights).max()), SMALLEST)
+def _weights_check(own: Mapping[str, Floats], classifier: TrainedModel, recipe: Recipe) -> Check:
+    """Measure how far a file's weights are from the classifier's."""
+    differences = []
+    for name, weights in classifier.weights.items():
+        off = np.abs(own[name] - weights) / magnitude(weights)
+        differences.append(Difference(name, float(off.max()), f"at {place(off)}"))
+    return bounded("weights", "file", differences, recipe.weight_bound)
 
 
-def _share_equal(first: Sequence[int], second: Sequence[int]) -> float:
-    return float(np.mean(np.array(first) == np.array(second))) if len(first) else 1.0
+def _tensors(artifact: Artifact, classifier: TrainedModel) -> dict[str, str]:
+    """Return stage -> tensor name, from the metadata."""
+    named = artifact.metadata.get("tensors")
+    stages = [stage for stage in STAGES if stage != "embedding" or "embedding/dense_0/kernel" in classifier.weights]
+    if not isinstance(named, dict) or not all(isinstance(named.get(stage), str) for stage in stages):
+        raise RetvecLiteError(f"The metadata must name the tensors {', '.join(stages)}, but has {short(named)}.")
+    return {stage: named[stage] for stage in stages}
+
+
+def _cut(texts: Sample, signature: Signature) -> Sample:
+    """Return texts as a signature with fewer code points and slots sees them."""
+    return Sample(texts.names, texts.rows[:, : signature.max_chars], texts.slots[:, : signature.max_words])

@@ -1,11 +1,13 @@
-"""Proving exported files: every artifact of a folder on every installed runtime, against the classifier they came from.
+"""Verify exported files: every artifact of a folder on every installed runtime, against the classifier that they come from.
 
-TFLite files are examined here and in `parity.py`, Core ML packages in `coreml_parity.py`.
+What an artifact is, its own metadata says; file names do not matter, so renamed files still pass.
 """
 
 import dataclasses
+import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,31 +15,34 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.describing import signatures_of
-from retvec_lite.converters.parity.checks import Check, RuntimeResult
-from retvec_lite.converters.parity.fingerprint import fingerprint_of
+from retvec_lite.converters.parity.checks import (
+    CORE_ML,
+    REFERENCE_NAME,
+    ArtifactResult,
+    Difference,
+    Row,
+    results_table,
+    rows_of,
+    skipped_line,
+)
+from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.golden import check_golden, golden_bytes
-from retvec_lite.converters.parity.oracle import Oracle
-from retvec_lite.converters.parity.tflite import Examiner
-from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
-from retvec_lite.converters.tflite.ops import check_operators
-from retvec_lite.converters.tflite.reading import read_model
-from retvec_lite.data.dataset import Dataset, read_dataset, starter_file
+from retvec_lite.converters.parity.tflite import examine_file
+from retvec_lite.converters.recipes import RECIPES, Recipe
+from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
-from retvec_lite.runtime.artifact import Artifact, read_artifact
+from retvec_lite.progress import Progress, watched
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
+from retvec_lite.tables import draw
 
-REFERENCE_NAME: Final = "reference.safetensors"
 LABELS_NAME: Final = "labels.txt"
 GOLDEN_NAME: Final = "golden.json"
 REPORT_NAME: Final = "report.json"
 
 STARTER_TEXTS: Final = 300
 DATA_TEXTS: Final = 500
-"""Most real texts that are used: the reference needs some ten milliseconds for each."""
-
-Tell = Callable[[str], None]
+"""Most real texts that are used: the reference needs about ten milliseconds for each."""
 
 
 @dataclass(frozen=True)
@@ -49,54 +54,21 @@ class RealTexts:
     labels: tuple[str, ...] | None
 
     def describe(self) -> str:
-        """A line for reports."""
+        """Return a line for reports."""
         return f"{len(self.texts)} texts of {self.source}"
 
 
 @dataclass(frozen=True)
-class ArtifactResult:
-    """One artifact: `problem` is a sentence when it could not be examined, or not where it promises to run."""
-
-    file: str
-    recipe: str | None
-    bytes: int
-    checks: tuple[Check, ...] = ()
-    runtimes: tuple[RuntimeResult, ...] = ()
-    problem: str | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether every bound holds on every runtime that the artifact promises."""
-        return (
-            self.problem is None
-            and all(check.ok for check in self.checks)
-            and all(result.ok for result in self.runtimes if result.promised)
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready values."""
-        return {
-            "file": self.file,
-            "recipe": self.recipe,
-            "bytes": self.bytes,
-            "ok": self.ok,
-            "problem": self.problem,
-            "checks": [check.to_dict() for check in self.checks],
-            "runtimes": [result.to_dict() for result in self.runtimes],
-        }
-
-
-@dataclass(frozen=True)
 class Verification:
-    """What `verify` found.
+    """What `verify` found. `print(verification)` shows a table.
 
     Attributes:
-        texts: the real texts that were used.
-        golden_texts: how many golden texts were used.
+        texts: the real texts that were used, in words.
+        golden_texts: number of golden texts that were used.
         accuracy: of the float32 reference on the real texts; None without labels.
-        artifacts: file by file.
-        problems: sentences about the other files of the folder.
-        skipped: runtimes that some artifact is for and this machine does not have.
+        artifacts: the results, file by file.
+        problems: what is wrong with the other files of the folder.
+        skipped: runtimes that some artifact is for and that this machine does not have.
     """
 
     texts: str
@@ -111,239 +83,231 @@ class Verification:
         """Whether every bound holds."""
         return not self.problems and all(artifact.ok for artifact in self.artifacts)
 
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """One row for each signature of each file on each runtime."""
+        return rows_of(self.artifacts)
+
+    @property
+    def worst(self) -> tuple[Difference, ...]:
+        """The worst texts of all broken bounds."""
+        checks = [check for artifact in self.artifacts for check in artifact.checks]
+        for artifact in self.artifacts:
+            checks += [check for run in artifact.runtimes if run.promised for check in run.checks]
+        return tuple(item for check in checks for item in check.worst)
+
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready values."""
+        """Return JSON-ready values."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return fields | {"ok": self.ok, "artifacts": [artifact.to_dict() for artifact in self.artifacts]}
 
+    def __str__(self) -> str:
+        lines = [line for artifact in self.artifacts for line in artifact.complaints()]
+        lines += [f"{skipped_line(name)}: skipped." for name in self.skipped]
+        if self.accuracy is not None:
+            lines.append(f"Accuracy of the float32 reference on these texts: {self.accuracy:.4f}")
+        end = "Every bound holds." if self.ok else "Not every bound holds: see above."
+        return draw(
+            f"{self.golden_texts} golden texts and {self.texts}",
+            results_table(self.artifacts),
+            *lines,
+            *self.problems,
+            end,
+        )
+
 
 def verify(
-    dist: str | Path,
-    data: str | Path | None = None,
+    dist: str | os.PathLike[str],
+    *,
+    data: str | os.PathLike[str] | Dataset | None = None,
     text_column: str = "text",
     label_column: str = "label",
-    tell: Tell = lambda _: None,
+    progress: Progress | bool | None = None,
 ) -> Verification:
-    """Examine all that `export` wrote.
+    """Compare everything that an export wrote with its float reference, on every installed runtime.
 
     Args:
         dist: the folder.
-        data: a labelled file with real texts; the starter texts by default.
-        text_column: its column of texts.
-        label_column: its column of labels.
-        tell: receives a line before each longer step.
+        data: real texts with labels, a file or a `Dataset`; the starter texts by default.
+        text_column: column of the texts in a file.
+        label_column: column of the labels in a file.
+        progress: a callback (what, done, total), or True for a bar on standard error.
+
+    Returns:
+        What was found. Whatever is wrong with an artifact is a result, not an error.
 
     Raises:
-        RetvecLiteError: when there is no such folder, no reference or no artifact in it, no runtime for its
-            .tflite files, or bad data. What is wrong with an artifact is a result, not an error.
+        RetvecLiteError: for a folder without artifacts or reference, no runtime for its .tflite files, or bad data.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> rl.verify("dist").ok
+        True
     """
     folder = Path(dist)
-    files, packages = _artifacts(folder, ".tflite"), _artifacts(folder, ".mlpackage")
+    files, packages = sorted(folder.glob("*.tflite")), sorted(folder.glob("*.mlpackage"))
     if not files and not packages:
-        raise RetvecLiteError(
-            f"Expected a folder that 'retvec-lite export' wrote, received {dist}, which holds no .tflite or .mlpackage."
-        )
-    classifier = load_trained_model(folder / REFERENCE_NAME)
-    texts = real_texts(classifier, data, text_column, label_column)
+        raise RetvecLiteError(f"No .tflite or .mlpackage in {dist}: name a folder that 'retvec-lite export' wrote.")
+    model = load_trained_model(folder / REFERENCE_NAME)
+    texts = real_texts(model, data, text_column, label_column)
     runtimes = require_runtimes() if files else {}
-    tell(f"Computing the reference on {texts.describe()}")
-    examiner = Examiner(classifier, texts.texts, texts.labels)
-    artifacts: list[ArtifactResult] = []
-    expected: dict[str, Floats] = {}
-    tolerances: dict[str, float] = {}
-    for file in files:
-        tell(f"Running {file.name} on {', '.join(runtimes)}")
-        result, table = examine_file(examiner, file, runtimes)
-        artifacts.append(result)
-        if result.recipe is not None and table is not None:
-            expected[result.recipe] = table
-            tolerances[result.recipe] = find_recipe(result.recipe).parity_tolerance
+    with watched(progress) as report:
+        total = 1 + len(files) + len(packages)
+        report("verifying", 0, total)
+        examiner = Examiner(model, texts.texts, texts.labels)
+        report("verifying", 1, total)
+        found = []
+        for done, path in enumerate([*files, *packages], start=2):
+            found.append(_examine(examiner, path, runtimes))
+            report("verifying", done, total)
+    found.sort(key=lambda item: _order(item[0]))
     skipped = skipped_runtimes(runtimes) if files else ()
     if packages:
-        from retvec_lite.converters.parity.coreml import RUNTIME, TOLERANCES, examine_package, has_core_ml
+        from retvec_lite.converters.parity.coreml import has_core_ml
 
-        for package in packages:
-            tell(f"Running {package.name} by its ops{' and on Core ML' if has_core_ml() else ''}")
-            result, table = examine_package(examiner, package)
-            artifacts.append(result)
-            if result.recipe is not None and table is not None:
-                expected[f"{RUNTIME}-{result.recipe}"] = table
-                tolerances[f"{RUNTIME}-{result.recipe}"] = TOLERANCES[find_recipe(result.recipe).weights]
-        skipped += () if has_core_ml() else (RUNTIME,)
+        skipped += () if has_core_ml() else (CORE_ML,)
     return Verification(
         texts.describe(),
         len(examiner.golden),
         examiner.accuracy,
-        tuple(artifacts),
-        (*_folder_problems(folder, examiner, expected, tolerances), *_changed_artifacts(folder, [*files, *packages])),
+        tuple(result for result, _ in found),
+        (*_folder_problems(folder, examiner, found), *_changed_artifacts(folder, [*files, *packages])),
         skipped,
     )
 
 
-def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) -> tuple[ArtifactResult, Floats | None]:
-    """Examine one artifact.
-
-    Args:
-        examiner: of the classifier it must come from.
-        file: the artifact.
-        runtimes: distribution -> version.
-
-    Returns:
-        The result, and what the artifact must answer to the golden texts, float32 `[texts, classes]`; None with a problem.
-    """
-    size = file.stat().st_size
-    recipe: Recipe | None = None
-    try:
-        artifact = read_artifact(file)
-        recipe = find_recipe(str(artifact.metadata.get("recipe")))
-        _check_origin(artifact, recipe, examiner.classifier)
-        own, weights = examiner.own_weights(artifact, recipe)
-    except RetvecLiteError as error:
-        return ArtifactResult(file.name, recipe.name if recipe else None, size, problem=str(error)), None
-    checks = [weights]
-    if recipe.size_limit is not None:
-        checks.append(Check("size", "file", size, recipe.size_limit))
-    oracle = Oracle(examiner.classifier, own, eight_bit=recipe.dynamic)
-    results = tuple(
-        examiner.examine(artifact, recipe, oracle, runtime, version) for runtime, version in runtimes.items()
-    )
-    problem = None
-    if not any(result.promised for result in results):
-        needed = " ".join(f"{name} {version}" for name, version in artifact.metadata["oldest_runtime"].items())
-        problem = f"Expected {needed} or newer, where this file promises to be right, received only older runtimes."
-    result = ArtifactResult(file.name, recipe.name, size, tuple(checks), results, problem)
-    return result, oracle.table(examiner.golden)
+def golden_entry(recipe: Recipe, is_package: bool) -> tuple[str, float]:
+    """Return the key of an artifact in golden.json, and its tolerance."""
+    if is_package and recipe.coreml is not None:
+        return f"{CORE_ML}-{recipe.name}", recipe.coreml.parity_tolerance
+    return recipe.name, recipe.parity_tolerance
 
 
 def real_texts(
-    classifier: TrainedModel, data: str | Path | None = None, text_column: str = "text", label_column: str = "label"
+    model: TrainedModel,
+    data: str | os.PathLike[str] | Dataset | None = None,
+    text_column: str = "text",
+    label_column: str = "label",
 ) -> RealTexts:
-    """Evenly spread texts of a labelled file, or of the starter data's test split.
+    """Return evenly spread texts of labelled data, or of the starter data's test split.
 
     Raises:
-        RetvecLiteError: for a file that cannot be read.
+        RetvecLiteError: for data that cannot be read.
     """
-    if data is None:
-        dataset, source, most = read_dataset(starter_file("test")), "the starter data (test.csv)", STARTER_TEXTS
-    else:
-        dataset, source, most = read_dataset(data, text_column, label_column), Path(data).name, DATA_TEXTS
-    chosen = _spread(dataset, most)
-    known = set(classifier.labels)
-    labels = chosen.labels if known.issuperset(chosen.labels) else None
-    return RealTexts(source, chosen.texts, labels)
+    given = STARTER if data is None else data
+    dataset = as_dataset(given, text_column=text_column, label_column=label_column, split="test")
+    is_starter = given == STARTER
+    chosen = _spread(dataset, STARTER_TEXTS if is_starter else DATA_TEXTS)
+    labels = chosen.labels if set(model.labels).issuperset(chosen.labels) else None
+    return RealTexts("the starter data (test.csv)" if is_starter else dataset.path.name, chosen.texts, labels)
 
 
 def require_runtimes() -> dict[str, str]:
-    """Distribution -> version of the installed runtimes; raises RetvecLiteError when there is none."""
+    """Return distribution -> version of the installed runtimes; raise RetvecLiteError when there is none."""
     runtimes = installed_runtimes()
     if not runtimes:
         raise RetvecLiteError(
-            f"Expected a runtime to prove the files on ({' or '.join(RUNTIMES)}), but none is installed: "
-            "run `pip install ai-edge-litert`."
+            f"No runtime to run .tflite files on ({' or '.join(RUNTIMES)}): run `pip install ai-edge-litert`."
         )
     return runtimes
 
 
 def skipped_runtimes(installed: Mapping[str, str]) -> tuple[str, ...]:
-    """The known runtimes that are missing."""
+    """Return the known runtimes that are missing."""
     return tuple(name for name in RUNTIMES if name not in installed)
 
 
-def require_same(file: str, *facts: tuple[str, object, object]) -> None:
-    """Make sure that an artifact says of itself what its classifier says.
-
-    Args:
-        file: the artifact's name.
-        facts: each what it is about, what the artifact says, and what is expected.
-
-    Raises:
-        RetvecLiteError: names the first that differs.
-    """
-    for what, found, wanted in facts:
-        if found != wanted:
-            raise RetvecLiteError(
-                f"Expected the {what} of {REFERENCE_NAME} inside {file} ({_short(wanted)}), received {_short(found)}."
-            )
-
-
 def labels_bytes(labels: Sequence[str]) -> bytes:
-    """`labels.txt`: one label a line, in the order of the probabilities."""
+    """Return `labels.txt`: one label a line, in the order of the probabilities."""
     return "".join(f"{label}\n" for label in labels).encode()
 
 
-def _artifacts(folder: Path, suffix: str) -> list[Path]:
-    """The artifacts of one format, in the order of the recipes; others behind them."""
-    order = [f"classifier-{recipe}{suffix}" for recipe in RECIPES]
-    return sorted(
-        folder.glob(f"*{suffix}"),
-        key=lambda file: (order.index(file.name) if file.name in order else len(order), file.name),
-    )
+def fingerprint(data: bytes | Mapping[str, bytes]) -> str:
+    """Return the SHA-256 of a file or a package, in hexadecimal.
+
+    Args:
+        data: the bytes of a .tflite, or those of each file of an .mlpackage by its path in it. The hash of a package is the
+            hash of its files' hashes and names, as `sha256sum` lists them, sorted by name.
+    """
+    if isinstance(data, bytes):
+        return hashlib.sha256(data).hexdigest()
+    lines = (f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(data.items()))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+_Found = tuple[ArtifactResult, Floats | None]
+
+
+def _examine(examiner: Examiner, path: Path, runtimes: Mapping[str, str]) -> _Found:
+    if path.suffix == ".tflite":
+        return examine_file(examiner, path, runtimes)
+    from retvec_lite.converters.parity.coreml import examine_package
+
+    return examine_package(examiner, path)
+
+
+def _order(result: ArtifactResult) -> tuple[bool, int, str]:
+    """Return a sort key: .tflite before .mlpackage, then the order of the recipes; unreadable files last."""
+    place = [*RECIPES, result.recipe].index(result.recipe)
+    return _is_package(result), place, result.file
+
+
+def _is_package(result: ArtifactResult) -> bool:
+    return result.file.endswith(".mlpackage")
 
 
 def _spread(dataset: Dataset, most: int) -> Dataset:
-    """At most `most` rows, evenly spread, so that a file sorted by label or language keeps all of them."""
+    """Return at most `most` rows, evenly spread, so that a file sorted by label or language keeps all of them."""
     if len(dataset) <= most:
         return dataset
     return dataset.select(np.linspace(0, len(dataset) - 1, most).round().astype(int).tolist())
 
 
-def _check_origin(artifact: Artifact, recipe: Recipe, classifier: TrainedModel) -> None:
-    """Make sure that an artifact claims to be this classifier, under the name of its recipe, in allowed operators."""
-    if artifact.path.name != f"classifier-{recipe.name}.tflite":
-        raise RetvecLiteError(f"Expected the recipe {recipe.name} as classifier-{recipe.name}.tflite.")
-    require_same(
-        artifact.path.name,
-        ("labels", list(artifact.labels), list(classifier.labels)),
-        ("encoder config", artifact.config.to_dict(), classifier.encoder.to_dict()),
-        ("head", artifact.metadata.get("head"), classifier.head.name),
-    )
-    model = read_model(artifact.model)
-    check_operators(model, recipe.newer_operators)
-    listed, found = list(artifact.signatures), signatures_of(model)
-    if listed != found:
-        raise RetvecLiteError(
-            f"Expected the signatures that the metadata lists ({_short([signature.to_dict() for signature in listed])}), "
-            f"received {_short([signature.to_dict() for signature in found])}."
-        )
-
-
-def _folder_problems(
-    folder: Path, examiner: Examiner, expected: Mapping[str, Floats], tolerances: Mapping[str, float]
-) -> list[str]:
-    classifier = examiner.classifier
+def _folder_problems(folder: Path, examiner: Examiner, found: Sequence[_Found]) -> list[str]:
+    model = examiner.classifier
+    expected, tolerances = {}, {}
+    for result, table in found:
+        if result.recipe is not None and table is not None:
+            key, tolerance = golden_entry(RECIPES[result.recipe], _is_package(result))
+            expected[key], tolerances[key] = table, tolerance
     problems = []
     try:
-        if (folder / LABELS_NAME).read_bytes() != labels_bytes(classifier.labels):
-            problems.append(f"Expected {LABELS_NAME} to hold the labels of {REFERENCE_NAME} in their order.")
+        if (folder / LABELS_NAME).read_bytes() != labels_bytes(model.labels):
+            problems.append(f"{LABELS_NAME} does not hold the labels of {REFERENCE_NAME} in their order.")
         if expected:
-            wanted = golden_bytes(classifier.encoder, classifier.labels, examiner.golden_texts, expected, tolerances)
+            wanted = golden_bytes(model.encoder, model.labels, examiner.golden_texts, expected, tolerances)
             check_golden((folder / GOLDEN_NAME).read_bytes(), wanted)
     except OSError as error:
-        problems.append(f"Expected {error.filename} to be readable, received: {error.strerror}.")
+        problems.append(_unreadable(error))
     except RetvecLiteError as error:
         problems.append(str(error))
     return problems
 
 
 def _changed_artifacts(folder: Path, artifacts: Sequence[Path]) -> list[str]:
-    """A sentence for each artifact that is not, byte by byte, what `report.json` says that export wrote."""
+    """Return a line for each artifact whose bytes are not, under any name, among those that `report.json` lists."""
     try:
         report = json.loads((folder / REPORT_NAME).read_bytes())
-        written = {str(item["file"]): str(item["sha256"]) for item in report["artifacts"]}
+        written = {str(item["sha256"]) for item in report["artifacts"]}
     except OSError as error:
-        return [f"Expected {error.filename} to be readable, received: {error.strerror}."]
-    except (ValueError, TypeError, KeyError) as error:
-        return [f"Expected {REPORT_NAME} as export writes it, received {error!r}."]
-    problems = []
-    for artifact in artifacts:
-        wanted, found = written.get(artifact.name), fingerprint_of(artifact)
-        if found != wanted:
-            problems.append(
-                f"Expected {artifact.name} as export wrote it (SHA-256 {wanted or 'of no such file'} in {REPORT_NAME}), received {found}."
-            )
-    return problems
+        return [_unreadable(error)]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        return [f"{REPORT_NAME} is not what export writes: {error!r}."]
+    found = {artifact.name: _fingerprint_of(artifact) for artifact in artifacts}
+    return [
+        f"{name} was changed since export: {REPORT_NAME} lists no artifact with its SHA-256 {digest}."
+        for name, digest in found.items()
+        if digest not in written
+    ]
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:197] + "..."
+def _fingerprint_of(path: Path) -> str:
+    """Return the fingerprint of what lies on the disk; every file in a package's folder counts."""
+    if path.is_file():
+        return fingerprint(path.read_bytes())
+    files = (file for file in path.rglob("*") if file.is_file())
+    return fingerprint({file.relative_to(path).as_posix(): file.read_bytes() for file in files})
+
+
+def _unreadable(error: OSError) -> str:
+    return f"{error.filename} cannot be read: {error.strerror}."

@@ -1,33 +1,57 @@
-"""TensorFlow functions as one .tflite of builtin operators, with the stages on their way kept under known names."""
+"""Convert a classifier to one .tflite of builtin operators, with the stages on the way kept under known names.
+
+The functions of all signatures go through one SavedModel. The result is then edited: graphs in order, stages named, and nothing
+left that differs from run to run.
+
+The file's LSTM is one UNIDIRECTIONAL_SEQUENCE_LSTM. The converter replaces a function that carries certain attributes by that
+fused operator and drops its body (TensorFlow, `prepare_composite_functions_tf.cc`: attribute `tf.api_implements` starting with
+`lstm_`; arguments inputs, h, c, kernel, recurrent kernel, bias; five results, of which only the second, the sequence, may be
+used). The operator keeps its state in variable tensors, which TFLite carries over from one call to the next, so a text would be
+read with the memory of the previous one. Nothing in the file can reset them, so the graph does: one extra step in front of the
+sequence, marked by one extra input that is zero everywhere else, closes the input gate and the forget gate.
+"""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import tensorflow as tf
+from numpy.typing import NDArray
 
-from retvec_lite.converters.tflite.editing import find_signature, name_of_signature, pack, unpack
-from retvec_lite.converters.tflite.ops import ALLOWED, check_operators
-from retvec_lite.converters.tflite.reading import read_model
+from retvec_lite.converters.tflite.graph import before, behind, check_operators, operator_name
+from retvec_lite.converters.tflite.metadata import stage_names
+from retvec_lite.converters.tflite.model import find_signature, find_tensor, pack, read_model
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.artifact import CLASSIFY
+from retvec_lite.model.network_graph import classify, classify_short, embed
+from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.runtime.artifact import CLASSIFY, EMBED, short_signatures
 
 INPUT: Final = "codepoints"
 OUTPUT: Final = "probabilities"
 NETWORK_INPUT: Final = "bits"
+SHORT_OUTPUTS: Final = (OUTPUT, "slots")
+EMBED_OUTPUTS: Final = ("words", "embeddings", "text")
+
+_FROM_BITS: Final = frozenset({OUTPUT, "embeddings", "text"})
+"""Outputs of the network; all others belong to the encoder."""
+
+_CLOSED: Final = 100.0
+"""sigmoid(-100) is 3.7e-44: zero for any state, whose size is below the number of steps."""
+
+Graph = Callable[[tf.Tensor], dict[str, tf.Tensor]]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A signature to be.
+    """One signature of the file that is made.
 
     Attributes:
         function: a `tf.function` or concrete function with the one argument `codepoints`, int32 `[1, max_chars]`, that returns
-            a dict with the outputs, `bits` and any other stages. Weights must be constants: a LSTM whose weights are variables
+            a dict of the outputs, `bits` and any other stages. Weights should be constants: an LSTM whose weights are variables
             cannot become the fused operator. Captured variables are frozen first.
-        name: of the signature.
+        name: the signature's name.
         outputs: which of the results are its outputs.
     """
 
@@ -36,12 +60,47 @@ class Entry:
     outputs: tuple[str, ...] = (OUTPUT,)
 
 
+def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
+    """Return the signatures of a classifier's file: `classify`, then those for short texts, then (optional) `embed`."""
+    weights = {name: np.asarray(value, np.float32) for name, value in classifier.weights.items()}
+    stages = stage_names(classifier)
+
+    def full(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+        return _only(classify(codepoints, classifier, weights, fused_lstm), [*stages, OUTPUT])
+
+    def short(max_words: int) -> Graph:
+        def graph(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+            found, slots = classify_short(codepoints, classifier, weights, fused_lstm, max_words)
+            return {**_only(found, [*stages, OUTPUT]), "slots": slots}
+
+        return graph
+
+    def embedded(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+        return _only(embed(codepoints, classifier, weights), [*stages, *EMBED_OUTPUTS])
+
+    config = classifier.encoder
+    made = [Entry(_traced(full, config.max_chars), CLASSIFY)]
+    for signature in short_signatures(config):
+        made.append(Entry(_traced(short(signature.max_words), signature.max_chars), signature.name, SHORT_OUTPUTS))
+    if embeds:
+        made.append(Entry(_traced(embedded, config.max_chars), EMBED, EMBED_OUTPUTS))
+    return made
+
+
+def _traced(graph: Graph, max_chars: int) -> Any:
+    spec = tf.TensorSpec([1, max_chars], tf.int32, name=INPUT)
+    return tf.function(graph, input_signature=[spec], autograph=False)
+
+
+def _only(found: Any, names: list[str]) -> dict[str, tf.Tensor]:
+    return {name: getattr(found, name) for name in names}
+
+
 def to_tflite(entries: Sequence[Entry]) -> bytes:
     """Convert functions to one float32 .tflite with a signature for each, the first of them in the first subgraph.
 
-    Constants that are the same in several graphs are stored once. A function's results other than its outputs become inner
-    tensors of their names, so that `promote_outputs` finds them in this file and in everything made from it; `bits` among them
-    is what `quantize` takes for the network's input.
+    Constants that several graphs use are stored once. Results that are not outputs become inner tensors with their names, so that
+    `promote_outputs` finds them in this file and in everything made from it; `quantize` takes `bits` for the network's input.
 
     Returns:
         The model, the same bytes for the same functions and weights.
@@ -58,46 +117,41 @@ def to_tflite(entries: Sequence[Entry]) -> bytes:
         signatures[entry.name] = _frozen(concrete)
         setattr(module, entry.name, signatures[entry.name])
     with tempfile.TemporaryDirectory() as folder:
-        # By way of a SavedModel: in a bare concrete function the converter inlines the call that becomes the fused LSTM.
+        # Through a SavedModel: in a bare concrete function the converter inlines the call that becomes the fused LSTM.
         tf.saved_model.save(module, folder, signatures=signatures)
         converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=list(signatures))
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
-        # It holds a hash of the folder's files: another one at every call.
+        # It contains a hash of the folder's files, which differs at every call.
         converter.exclude_conversion_metadata = True
         converted = converter.convert()
     model = _tidied(bytes(converted), entries)
     parsed = read_model(model)
     check_operators(parsed)
-    for entry, graph in zip(entries, parsed.graphs, strict=True):
+    for entry, graph in zip(entries, parsed.subgraphs, strict=True):
+        network = behind(graph, find_tensor(graph, NETWORK_INPUT))
         for output in set(entry.outputs) & _FROM_BITS:
-            if not graph.behind(graph.index(NETWORK_INPUT)) & graph.before(graph.index(output)):
-                raise RetvecLiteError(
-                    f"Expected {output!r} to be computed from 'bits', received a graph where it is not."
-                )
+            if not network & before(graph, find_tensor(graph, output)):
+                raise RetvecLiteError(f"The graph does not compute {output!r} from 'bits'.")
     return model
-
-
-_FROM_BITS: Final = frozenset({OUTPUT, "embeddings", "text"})
-"""Outputs of the network; all others are the encoder's."""
 
 
 def _check_interface(concrete: Any, entry: Entry) -> None:
     arguments = concrete.structured_input_signature
     specs = [*arguments[0], *arguments[1].values()]
     if len(specs) != 1 or specs[0].name != INPUT or specs[0].dtype != tf.int32 or specs[0].shape.rank != 2:
-        raise RetvecLiteError(f"Expected a function of one int32 argument {INPUT!r} [1, max_chars], received {specs}.")
+        raise RetvecLiteError(f"The function must take one int32 argument {INPUT!r} [1, max_chars], not {specs}.")
     if specs[0].shape[0] != 1 or specs[0].shape[1] is None:
-        raise RetvecLiteError(f"Expected {INPUT!r} of the static shape [1, max_chars], received {specs[0].shape}.")
+        raise RetvecLiteError(f"{INPUT!r} must have the static shape [1, max_chars], not {specs[0].shape}.")
     outputs = concrete.structured_outputs
     wanted = [*entry.outputs, NETWORK_INPUT]
     if not isinstance(outputs, dict) or not set(wanted) <= set(outputs):
         raise RetvecLiteError(
-            f"Expected a dict of outputs with {' and '.join(map(repr, wanted))}, received {outputs!r}."
+            f"The function must return a dict with {' and '.join(map(repr, wanted))}, not {outputs!r}."
         )
 
 
 def _frozen(concrete: Any) -> Any:
-    """The function with variables turned into constants; as it is when it has none."""
+    """Return the function with its variables turned into constants."""
     if not concrete.variables:
         return concrete
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
@@ -113,24 +167,24 @@ def _frozen(concrete: Any) -> Any:
 
 
 def _tidied(model: bytes, entries: Sequence[Entry]) -> bytes:
-    """Graphs in the order asked for, stages named, outputs alone left as such, without what differs between runs."""
-    edited = unpack(model)
+    """Put the graphs in the given order, name the stages, keep only the outputs asked for, drop what differs between runs."""
+    edited = read_model(model)
     signatures = [find_signature(edited, entry.name) for entry in entries]
-    # The converter sorts by name; whoever runs a file without naming a signature gets the first graph.
+    # The converter sorts by name, but a caller that names no signature gets the first graph.
     edited.subgraphs = [edited.subgraphs[signature.subgraphIndex] for signature in signatures]
     edited.signatureDefs = signatures
     for index, (entry, signature) in enumerate(zip(entries, signatures, strict=True)):
         signature.subgraphIndex = index
-        edited.subgraphs[index].name = name_of_signature(signature)
+        edited.subgraphs[index].name = signature.signatureKey
         _tidy(edited, edited.subgraphs[index], signature, entry.outputs)
-    edited.metadata = None
+    edited.metadata = []
     edited.description = "retvec-lite"
     return pack(edited)
 
 
 def _tidy(model: Any, graph: Any, signature: Any, outputs: Sequence[str]) -> None:
     """Name the stages of one graph and leave `outputs` as its only outputs."""
-    entries = {entry.name.decode(): entry for entry in signature.outputs}
+    entries = {entry.name: entry for entry in signature.outputs}
     taken: set[int] = set()
     for name, entry in sorted(entries.items(), key=lambda item: (item[0] != NETWORK_INPUT, item[0])):
         if entry.tensorIndex not in taken:
@@ -149,22 +203,19 @@ def _tidy(model: Any, graph: Any, signature: Any, outputs: Sequence[str]) -> Non
 
 
 def _route_through(model: Any, graph: Any, stage: int) -> None:
-    """Make the graph compute with a stage that is a mere reshape of what the next operators read.
+    """Make the graph compute with a stage that is only a reshape of what the next operators read.
 
-    The converter reshapes the same source twice, once for the output and once for the next operator, and the stage would
-    hang beside the graph instead of standing in it.
+    The converter reshapes the same source twice, once for the output and once for the next operator. Without this edit the stage
+    would be a side branch that nothing is computed from.
     """
-    reshape = ALLOWED["RESHAPE"].code
-    reshapes = [
-        operator for operator in graph.operators if model.operatorCodes[operator.opcodeIndex].builtinCode == reshape
-    ]
+    reshapes = [operator for operator in graph.operators if operator_name(model, operator) == "RESHAPE"]
     made = next((operator for operator in reshapes if operator.outputs[0] == stage), None)
     if made is None:
         return
     others = [operator for operator in reshapes if operator is not made and operator.inputs[0] == made.inputs[0]]
     ordered = [operator for operator in graph.operators if operator is not made]
-    before = [position for position, operator in enumerate(ordered) if made.inputs[0] in operator.outputs]
-    ordered.insert(max(before, default=-1) + 1, made)
+    earlier = [position for position, operator in enumerate(ordered) if made.inputs[0] in operator.outputs]
+    ordered.insert(max(earlier, default=-1) + 1, made)
     graph.operators = ordered
     for operator in others:
         operator.inputs = np.array([stage, *operator.inputs[1:]], np.int32)
@@ -172,3 +223,63 @@ def _route_through(model: Any, graph: Any, stage: int) -> None:
             ordered.remove(operator)
             for reader in ordered:
                 reader.inputs = np.where(reader.inputs == operator.outputs[0], stage, reader.inputs)
+
+
+def _steps(
+    inputs: tf.Tensor, h: tf.Tensor, c: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Compute a plain LSTM (Keras gate order input, forget, cell, output): what TensorFlow itself runs."""
+    steps = inputs.shape[1]
+    projected = tf.matmul(inputs, kernel) + bias
+
+    def step(
+        t: tf.Tensor, h: tf.Tensor, c: tf.Tensor, out: tf.TensorArray
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.TensorArray]:
+        i, f, g, o = tf.split(projected[:, t] + tf.matmul(h, recurrent), 4, axis=1)
+        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+        h = tf.sigmoid(o) * tf.tanh(c)
+        return t + 1, h, c, out.write(t, h)
+
+    out = tf.TensorArray(tf.float32, size=steps, element_shape=h.shape)
+    _, h, c, out = tf.while_loop(lambda t, *_: t < steps, step, (0, h, c, out))
+    return h, tf.transpose(out.stack(), [1, 0, 2]), h, c, tf.constant(0.0)
+
+
+_fusable = tf.function(
+    _steps,
+    autograph=False,
+    experimental_attributes={"api_implements": "lstm_retvec_lite", "time_major": False, "go_backwards": False},
+)
+
+
+def fused_lstm(
+    inputs: tf.Tensor, kernel: NDArray[np.float32], recurrent: NDArray[np.float32], bias: NDArray[np.float32]
+) -> tf.Tensor:
+    """Return all outputs of an LSTM that starts from zeros at every call, as one fused TFLite operator.
+
+    Args:
+        inputs: float32 [1, steps, features], static shape.
+        kernel: float32 [features, 4 * units], gates in Keras order: input, forget, cell, output.
+        recurrent: float32 [units, 4 * units].
+        bias: float32 [4 * units].
+
+    Returns:
+        float32 [1, steps, units].
+    """
+    batch, steps, _ = inputs.shape
+    units = recurrent.shape[0]
+    # The extra kernel row is no larger than the largest weight of its column: it never widens an int8 or int4 scale, and lies on
+    # the same grid. What closes the gates is the size of the extra input, which is float32 in every recipe.
+    largest = np.abs(kernel).max(axis=0)
+    largest = np.maximum(largest, np.float32(1e-3) * largest.max())
+    row = np.where(np.arange(4 * units) < 2 * units, -largest, np.float32(0)).astype(np.float32)
+    against = np.abs(recurrent).sum(axis=0) + np.abs(bias)
+    signal = np.zeros((batch, steps + 1, 1), np.float32)
+    signal[:, 0] = (_CLOSED + against.max()) / largest[: 2 * units].min()
+
+    extended = tf.concat([tf.pad(inputs, [[0, 0], [1, 0], [0, 0]]), tf.constant(signal)], axis=2)
+    zeros = tf.zeros((batch, units))
+    outputs = _fusable(
+        extended, zeros, zeros, tf.constant(np.vstack([kernel, row])), tf.constant(recurrent), tf.constant(bias)
+    )[1]
+    return outputs[:, 1:]

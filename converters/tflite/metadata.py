@@ -1,9 +1,10 @@
 """What an exported file says about itself: standard TFLite metadata, and labels and contract in a zip behind the model.
 
 The tables are those of the published schema, version 1.1.0 of
-https://github.com/tensorflow/tflite-support/blob/master/tensorflow_lite_support/metadata/metadata_schema.fbs; the package
-that generates them (tflite-support) is no longer maintained and has no wheels for current Pythons. The zip is appended, as
-the official tool does it: `unzip`, Python's `zipfile` and the platforms' metadata readers open the .tflite itself.
+https://github.com/tensorflow/tflite-support/blob/master/tensorflow_lite_support/metadata/metadata_schema.fbs. They are written
+with `flatbuffers.Builder` because the package that generates them (tflite-support) is no longer maintained and has no wheels for
+current Pythons. The zip is appended as the official tool does it: `unzip`, Python's `zipfile` and the platforms' metadata readers
+open the .tflite itself.
 """
 
 import hashlib
@@ -16,9 +17,14 @@ from typing import Any, Final
 
 import flatbuffers
 
-from retvec_lite.converters.tflite.editing import add_buffer, pack, schema, unpack
-from retvec_lite.converters.tflite.reading import Table, read_model
+from retvec_lite import __version__
+from retvec_lite.converters.tflite.graph import shape_of
+from retvec_lite.converters.tflite.model import add_buffer, pack, read_model, schema
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import filters_in
+from retvec_lite.model.weight_files import TrainedModel
+
+CREATED_BY: Final = f"retvec-lite {__version__}"
 
 LABELS_NAME: Final = "labels.txt"
 JSON_NAME: Final = "retvec_lite.json"
@@ -44,28 +50,43 @@ class About:
     license: str
 
 
-@dataclass(frozen=True)
-class TensorAbout:
-    """What the metadata says about an input or output; `files` are (name, is it the axis labels)."""
+def about(classifier: TrainedModel, recipe: str) -> About:
+    """Return the words about a classifier under a recipe."""
+    return About(
+        name="retvec-lite text classifier",
+        description=f"Classifies text into {len(classifier.labels)} labels from its code points alone, typos and all scripts "
+        f"included ({classifier.head.name} head, {recipe} weights).",
+        version=__version__,
+        author=CREATED_BY,
+        license="Set by the owner of the training data; the software is under Apache-2.0.",
+    )
 
-    name: str
-    description: str
-    files: tuple[tuple[str, bool], ...]
+
+def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a runtime and `verify` need to know, JSON-ready; both formats store it."""
+    return {
+        "format": "retvec-lite",
+        "contract_version": classifier.encoder.contract_version,
+        "encoder": classifier.encoder.to_dict(),
+        "labels": list(classifier.labels),
+        "head": classifier.head.name,
+        "recipe": recipe,
+        "embedding": str(classifier.embedding.get("name", "raw")),
+        "fine_tuned": bool(classifier.training.get("fine_tuned_embedding", False)),
+        "character_filters": filters_in(classifier.weights),
+        "oldest_runtime": dict(oldest_runtime),
+        "created_by": CREATED_BY,
+        "tensors": {stage: stage for stage in stage_names(classifier)},
+    }
 
 
-@dataclass(frozen=True)
-class Metadata:
-    """Standard metadata as read back: `about`, the parser version it asks for, inputs and outputs, files of the model."""
-
-    about: About
-    min_parser_version: str
-    inputs: tuple[TensorAbout, ...]
-    outputs: tuple[TensorAbout, ...]
-    files: tuple[str, ...]
+def stage_names(classifier: TrainedModel) -> list[str]:
+    """Return the inner tensors that exported graphs name; without an embedding (RETVec-raw) the bits take its place."""
+    return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
 
 
 def attach_metadata(model: bytes, about: About, labels: Sequence[str], details: Mapping[str, Any]) -> bytes:
-    """A model with its metadata, `labels.txt` and `retvec_lite.json`.
+    """Return a model with its metadata, `labels.txt` and `retvec_lite.json`.
 
     Args:
         model: a .tflite with one input and one output; metadata and a zip tail that it has already are replaced.
@@ -79,52 +100,25 @@ def attach_metadata(model: bytes, about: About, labels: Sequence[str], details: 
     Raises:
         RetvecLiteError: when a label would not survive as one line, or the number of labels is not that of the outputs.
     """
-    graph = read_model(model).graphs[0]
-    classes = graph.tensors[graph.outputs[0]].shape[-1]
+    edited = read_model(model)
+    graph = edited.subgraphs[0]
+    classes = shape_of(graph.tensors[graph.outputs[0]])[-1]
     if classes != len(labels):
-        raise RetvecLiteError(f"Expected {classes} labels, one for each output, received {len(labels)}.")
+        raise RetvecLiteError(f"The model has {classes} outputs, but there are {len(labels)} labels.")
     for label in labels:
         if label.splitlines() != [label]:
-            raise RetvecLiteError(f"Expected labels of one line, received {label!r}.")
-    edited = unpack(model)
+            raise RetvecLiteError(
+                f"The label {label!r} is empty or has a line break: labels.txt has one label per line."
+            )
     entry = schema().MetadataT()
     entry.name = _BUFFER_NAME
-    entry.buffer = add_buffer(edited, _metadata_buffer(about, graph.tensors[graph.inputs[0]].shape[-1]))
+    entry.buffer = add_buffer(edited, _metadata_buffer(about, shape_of(graph.tensors[graph.inputs[0]])[-1]))
     edited.metadata = [entry]
     described = pack(edited)
     contents = json.dumps(
         {**details, "model_sha256": hashlib.sha256(described).hexdigest()}, ensure_ascii=False, indent=1, sort_keys=True
     )
     return _with_files(described, {JSON_NAME: contents + "\n", LABELS_NAME: "\n".join(labels) + "\n"})
-
-
-def read_metadata(data: bytes) -> Metadata:
-    """The standard metadata of a .tflite of any origin.
-
-    Raises:
-        RetvecLiteError: when it is no TFLite model or carries no metadata of this schema.
-    """
-    buffer = read_model(data).metadata.get(_BUFFER_NAME)
-    if buffer is None or bytes(buffer[4:8]) != _IDENTIFIER:
-        raise RetvecLiteError(
-            f"Expected a model with standard TFLite metadata ({_BUFFER_NAME}), received one without it."
-        )
-    root = Table.root(buffer)
-    graph = next(iter(root.tables(3)), None)
-    return Metadata(
-        About(
-            name=root.text(0), description=root.text(1), version=root.text(2), author=root.text(4), license=root.text(5)
-        ),
-        root.text(7),
-        tuple(_read_tensor(tensor) for tensor in graph.tables(2)) if graph else (),
-        tuple(_read_tensor(tensor) for tensor in graph.tables(3)) if graph else (),
-        tuple(file.text(0) for file in root.tables(6)),
-    )
-
-
-def _read_tensor(table: Table) -> TensorAbout:
-    files = tuple((file.text(0), file.number(2, "b") == _TENSOR_AXIS_LABELS) for file in table.tables(6))
-    return TensorAbout(table.text(0), table.text(1), files)
 
 
 def _metadata_buffer(about: About, max_chars: int) -> bytes:

@@ -1,10 +1,10 @@
-"""Quantizing the network of a float32 .tflite, and nothing else of it.
+"""Quantize the network of a float32 .tflite, and leave the encoder as it is.
 
-Post-training tools quantize whatever they recognize, the code-point arithmetic of the encoder included, and their dynamic
-recipes write operator versions that old runtimes load and compute wrongly (DESIGN.md, section 2). So this is done here, on
-the finished float32 file: the matrices behind the tensor `bits` are replaced, with the operator versions that the schema's
-own tool assigns (https://github.com/tensorflow/tensorflow/blob/master/tensorflow/lite/tools/versioning/op_version.cc), so
-that a runtime which cannot compute them refuses the file instead of guessing.
+Post-training tools quantize whatever they recognize, including the encoder's code-point arithmetic, and their dynamic recipes
+write operator versions that old runtimes load and compute wrongly. So this module edits the finished float32 file: it replaces
+the matrices behind the tensor `bits` and sets the operator versions that the schema's own tool assigns
+(https://github.com/tensorflow/tensorflow/blob/master/tensorflow/lite/tools/versioning/op_version.cc). A runtime that cannot
+compute them then refuses the file instead of guessing.
 """
 
 from collections.abc import Mapping
@@ -16,43 +16,38 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import Recipe, find_recipe
-from retvec_lite.converters.tflite.editing import add_buffer, name_of, pack, schema, unpack
-from retvec_lite.converters.tflite.ops import ALLOWED, check_operators
-from retvec_lite.converters.tflite.reading import read_model
+from retvec_lite.converters.tflite.graph import behind, check_operators, operator_name
+from retvec_lite.converters.tflite.model import add_buffer, find_tensor, pack, read_model, schema
 
-_FULLY_CONNECTED: Final = ALLOWED["FULLY_CONNECTED"].code
-_CONV_2D: Final = ALLOWED["CONV_2D"].code
-_DEPTHWISE_CONV_2D: Final = ALLOWED["DEPTHWISE_CONV_2D"].code
-_LSTM: Final = ALLOWED["UNIDIRECTIONAL_SEQUENCE_LSTM"].code
-_DEQUANTIZE: Final = ALLOWED["DEQUANTIZE"].code
+_LSTM: Final = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 
-_WEIGHTS: Final[Mapping[int, tuple[range, int]]] = {
-    _FULLY_CONNECTED: (range(1, 2), 0),
-    _CONV_2D: (range(1, 2), 0),
-    _DEPTHWISE_CONV_2D: (range(1, 2), 3),
+_WEIGHTS: Final[Mapping[str, tuple[range, int]]] = {
+    "FULLY_CONNECTED": (range(1, 2), 0),
+    "CONV_2D": (range(1, 2), 0),
+    "DEPTHWISE_CONV_2D": (range(1, 2), 3),
     _LSTM: (range(1, 9), 0),
 }
-"""Operator code -> which inputs are matrices, and along which of their axes the outputs lie (a scale for each)."""
+"""Operator -> which inputs are matrices, and which of their axes is that of the outputs (one scale for each)."""
 
-_DYNAMIC_VERSION: Final[Mapping[tuple[int, str], int]] = {
-    (_FULLY_CONNECTED, "int8"): 12,
-    (_FULLY_CONNECTED, "int4"): 12,
-    (_CONV_2D, "int8"): 5,
+_DYNAMIC_VERSION: Final[Mapping[tuple[str, str], int]] = {
+    ("FULLY_CONNECTED", "int8"): 12,
+    ("FULLY_CONNECTED", "int4"): 12,
+    ("CONV_2D", "int8"): 5,
     (_LSTM, "int8"): 2,
 }
-"""Operators with a kernel for float32 inputs and integer weights, and its version.
+"""Operators with a kernel for float32 inputs and integer weights -> its version.
 
-One scale per output, but for the LSTM, whose kernel reads the first scale only and answers nonsense when there are more.
-The schema's tool gives int4 weights no version of their own; 12 keeps them from runtimes that are older than the kernel.
+One scale per output, except for the LSTM: its kernel reads only the first scale and computes nonsense when there are more.
+The schema's tool gives int4 weights no version of their own; 12 keeps them away from runtimes that are older than the kernel.
 """
 
 _CLIPPING: Final = np.linspace(1.0, 0.6, 41, dtype=np.float32)
-"""Shares of a row's largest value tried as the end of the 4-bit range; the one with the least squared error wins."""
+"""Ends of the 4-bit range that are tried, as shares of a row's largest value; the one with the least squared error wins."""
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """A quantized matrix: what the file keeps, and how."""
+    """A quantized matrix as the file stores it."""
 
     kind: str
     data: bytes
@@ -61,40 +56,40 @@ class _Stored:
 
 
 def quantize(model: bytes, recipe: str) -> bytes:
-    """A float32 model under another recipe.
+    """Return a float32 model under another recipe.
 
     Args:
-        model: what `to_tflite` gave: float32 weights, the network's input named `bits`, no zip tail.
-        recipe: a name out of `RECIPES`.
+        model: what `to_tflite` returned: float32 weights, the network's input named `bits`, no zip tail.
+        recipe: a name in `RECIPES`.
 
     Returns:
         The quantized model, the same bytes for the same input.
 
     Raises:
-        RetvecLiteError: for an unknown recipe, a graph without a tensor `bits`, or an operator off the allow-list.
+        RetvecLiteError: for an unknown recipe, a graph without a tensor `bits`, or an operator that is not allowed.
     """
     chosen = find_recipe(recipe)
     if chosen.weights == "float32":
         return model
-    edited = unpack(model)
+    edited = read_model(model)
     matrices = _Matrices()
-    for graph, parsed in zip(edited.subgraphs, read_model(model).graphs, strict=True):
-        _Network(edited, graph, chosen, matrices).rewrite(parsed.behind(parsed.index("bits")))
+    for graph in edited.subgraphs:
+        _GraphQuantizer(edited, graph, chosen, matrices).rewrite(behind(graph, find_tensor(graph, "bits")))
     quantized = pack(edited)
     check_operators(read_model(quantized), chosen.newer_operators)
     return quantized
 
 
 def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Symmetric integers and scales for a matrix: values ~ integers * scales.
+    """Return symmetric integers and scales for a matrix: values ~ integers * scales.
 
-    Weights that lie on a 4-bit grid already (trained for it: a multiple of -7..7 of one number per output) are recognized
-    and kept exactly, in 8 bits as well. For all others 8 bits use the full range; 4 bits the clipping with the least error.
+    Weights that already lie on a 4-bit grid (trained for it: -7..7 times one number per output) are recognized and kept exactly,
+    in 8 bits as well. Otherwise 8 bits use the full range, and 4 bits the clipping with the least error.
 
     Args:
         values: float32 matrix.
         bits: 8 or 4.
-        axis: a scale for each index of this axis; None: one for all.
+        axis: one scale for each index of this axis; None: one for all.
 
     Returns:
         int8 array of the shape of `values`, and float32 scales `[values.shape[axis]]`, or `[1]`.
@@ -102,7 +97,7 @@ def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np
     rows = values.reshape(1, -1) if axis is None else np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
     largest = np.abs(rows).max(axis=1)
     seventh = np.where(largest > 0, largest / np.float32(7), np.float32(1)).astype(np.float32)
-    # The training's own step, times seven and divided by seven, may have moved by one unit in the last place.
+    # Multiplying training's step by seven and dividing by seven may move it by one unit in the last place.
     candidates = [
         (seventh, 7),
         (np.nextafter(seventh, np.float32(0)), 7),
@@ -129,22 +124,21 @@ def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np
 
 
 class _Matrices:
-    """What the graphs of one model share: matrices that are rounded once."""
+    """Matrices that the graphs of one model share, rounded once."""
 
     def __init__(self) -> None:
         self._stored: dict[tuple[int, tuple[int, ...], str, int | None], _Stored] = {}
 
     def stored(self, buffer: int, values: Floats, kind: str, axis: int | None) -> _Stored:
-        """`values` of a buffer in the form `kind`."""
+        """Return the `values` of a buffer stored as `kind`."""
         key = (buffer, values.shape, kind, axis)
         if key not in self._stored:
-            lean = _half(values) if kind == "float16" else _integers(values, kind, axis)
-            self._stored[key] = lean
+            self._stored[key] = _half(values) if kind == "float16" else _integers(values, kind, axis)
         return self._stored[key]
 
 
-class _Network:
-    """The edit of one graph; a matrix that several operators share is stored once."""
+class _GraphQuantizer:
+    """Edits one graph; a matrix that several operators share is stored once."""
 
     def __init__(self, model: Any, graph: Any, recipe: Recipe, matrices: _Matrices) -> None:
         self._model = model
@@ -164,13 +158,13 @@ class _Network:
         self._graph.operators = ordered
 
     def _rewrite(self, operator: Any) -> list[Any]:
-        """Quantize the constants of one operator; returns the DEQUANTIZE operators to put in front of it."""
-        code = self._model.operatorCodes[operator.opcodeIndex].builtinCode
-        # Other constants, such as learned positions, stay as they are: tflite-runtime 2.14 adds up wrongly what XNNPACK unpacked from
-        # fewer bits (probabilities off by 8e-3 in 24 slots of 128, right without XNNPACK).
-        if code not in _WEIGHTS:
+        """Quantize the constants of one operator; return the DEQUANTIZE operators to put in front of it."""
+        name = operator_name(self._model, operator)
+        # Other constants, such as learned positions, stay float32: the XNNPACK of tflite-runtime 2.14 adds wrongly what it unpacked
+        # from fewer bits (probabilities off by 8e-3 in 24 slots of 128, correct without XNNPACK).
+        if name not in _WEIGHTS:
             return []
-        places, axis = _WEIGHTS[code]
+        places, axis = _WEIGHTS[name]
         inputs = np.array(operator.inputs)
         added: list[Any] = []
         version = None
@@ -179,24 +173,24 @@ class _Network:
             if values is None:
                 continue
             kind = self._recipe.weights
-            if kind == "int4" and code == _FULLY_CONNECTED and values.shape[-1] % 2:
-                # XNNPACK takes no odd number of 4-bit inputs and leaves them to a kernel that is several times slower: the character
-                # features' 63, 8 kB instead of 4.
+            if kind == "int4" and name == "FULLY_CONNECTED" and values.shape[-1] % 2:
+                # XNNPACK does not take an odd number of 4-bit inputs and leaves them to a kernel that is several times slower. This
+                # concerns the 63 inputs of the character features: 8 kB instead of 4.
                 kind = "int8"
-            version = _DYNAMIC_VERSION.get((code, kind)) if self._recipe.dynamic else None
+            version = _DYNAMIC_VERSION.get((name, kind)) if self._recipe.dynamic else None
             index, buffer = inputs[place], self._graph.tensors[inputs[place]].buffer
             if version is not None:
-                stored = self._matrices.stored(buffer, values, kind, None if code == _LSTM else axis)
+                stored = self._matrices.stored(buffer, values, kind, None if name == _LSTM else axis)
                 inputs[place] = self._store(index, stored)
                 continue
             inputs[place] = self._dequantized(index, self._matrices.stored(buffer, values, kind, axis), added)
         if version is not None:
-            operator.opcodeIndex = self._operator_code(code, version)
+            operator.opcodeIndex = self._operator_code(name, version)
         operator.inputs = inputs
         return added
 
     def _constant(self, index: int) -> Floats | None:
-        """A stored float32 tensor's values; None for any other tensor."""
+        """Return a stored float32 tensor's values; None for any other tensor."""
         if index < 0:
             return None
         tensor = self._graph.tensors[index]
@@ -206,13 +200,13 @@ class _Network:
         return np.frombuffer(bytes(data), "<f4").reshape(tensor.shape)
 
     def _store(self, index: int, stored: _Stored) -> int:
-        """The index of a new constant that takes the place of tensor `index`, or of the one made before."""
+        """Return the index of the constant that replaces tensor `index`; make it when there is none yet."""
         tensor = self._graph.tensors[index]
         key = _key(tensor, stored)
         if key not in self._stored:
             generated = schema()
             made = generated.TensorT()
-            made.name, made.shape, made.hasRank = name_of(tensor), tensor.shape, tensor.hasRank
+            made.name, made.shape, made.hasRank = tensor.name or "", tensor.shape, tensor.hasRank
             made.type = getattr(generated.TensorType, stored.kind)
             made.buffer = add_buffer(self._model, stored.data)
             if stored.scales.size:
@@ -225,21 +219,21 @@ class _Network:
         return self._stored[key]
 
     def _dequantized(self, index: int, stored: _Stored, added: list[Any]) -> int:
-        """The index of the float32 result of a DEQUANTIZE of the stored tensor, which is put into `added` when new."""
+        """Return the index of the stored tensor's float32 values; a new DEQUANTIZE operator is put into `added`."""
         source = self._store(index, stored)
         key = _key(self._graph.tensors[index], stored)
         if key not in self._floats:
             generated = schema()
             tensor = self._graph.tensors[index]
             made = generated.TensorT()
-            made.name, made.shape, made.hasRank = f"{name_of(tensor)}/float32", tensor.shape, tensor.hasRank
+            made.name, made.shape, made.hasRank = f"{tensor.name or ''}/float32", tensor.shape, tensor.hasRank
             made.type = generated.TensorType.FLOAT32
             self._graph.tensors.append(made)
             self._floats[key] = len(self._graph.tensors) - 1
 
             versions = {"FLOAT16": 3, "INT4": 6, "INT8": 5 if stored.scales.size > 1 else 2}
             operator = generated.OperatorT()
-            operator.opcodeIndex = self._operator_code(_DEQUANTIZE, versions[stored.kind])
+            operator.opcodeIndex = self._operator_code("DEQUANTIZE", versions[stored.kind])
             operator.inputs = np.array([source], np.int32)
             operator.outputs = np.array([self._floats[key]], np.int32)
             operator.builtinOptionsType = generated.BuiltinOptions.DequantizeOptions
@@ -247,7 +241,9 @@ class _Network:
             added.append(operator)
         return self._floats[key]
 
-    def _operator_code(self, code: int, version: int) -> int:
+    def _operator_code(self, name: str, version: int) -> int:
+        """Return the index of an operator code; add it when the model has none."""
+        code = getattr(schema().BuiltinOperator, name)
         for index, known in enumerate(self._model.operatorCodes):
             if known.builtinCode == code and known.version == version:
                 return index
@@ -262,7 +258,7 @@ _Key = tuple[int, tuple[int, ...], str, int]
 
 
 def _key(tensor: Any, stored: _Stored) -> _Key:
-    """Tells the quantized forms of one graph's tensors apart. Equal contents share a buffer, whatever their shapes."""
+    """Tell the quantized forms of one graph's tensors apart: equal contents share a buffer, whatever their shapes."""
     return int(tensor.buffer), tuple(map(int, tensor.shape)), stored.kind, len(stored.scales)
 
 

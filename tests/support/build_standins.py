@@ -7,8 +7,7 @@ import numpy as np
 import standin
 import tensorflow as tf
 
-from retvec_lite.converters.tflite.convert import Entry, to_tflite
-from retvec_lite.converters.tflite.fused_lstm import fused_lstm
+from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.network_graph import classify
 

@@ -1,0 +1,252 @@
+"""Compare what an artifact answers with the NumPy reference, whatever runs it.
+
+Two questions. Does the file compute what it says? Its words, bits, embedding and probabilities are compared with the reference under
+the file's own dequantized weights. What did quantization cost? Its embedding and labels are compared with the float32 weights.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite import contract
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.converters.parity.checks import WORST, Check, Difference, bounded
+from retvec_lite.converters.parity.golden import BIT_TEXTS, edge_sample, golden_texts
+from retvec_lite.converters.parity.oracle import Oracle, Sample
+from retvec_lite.converters.recipes import Recipe
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.weight_files import TrainedModel
+
+STAGES: Final = ("words", "bits", "embedding")
+"""Inner values that are compared, by their keys in the metadata; RETVec-raw has no embedding."""
+
+OUTPUT: Final = "probabilities"
+
+EVERY_BIT_BOUND: Final = 5e-5
+"""Largest difference of an embedding value where a word sets bits that no real text sets together. With half of 336 bits at random,
+plain float32 sums, one addend after another, are up to 2.4e-5 off the exact ones (released v1 weights: 1.4e-5) on any runtime.
+Elsewhere the recipe's own bound holds. tests/converters/parity/test_examiner.py repeats the measurement."""
+
+_BIT_NAMES: Final = f"golden text '{BIT_TEXTS}"
+
+_STAGE_TEXTS: Final = 100
+"""Real texts whose inner values are compared, besides the golden ones; labels are compared on all of them."""
+
+Answers = Mapping[str, npt.NDArray[Any]]
+"""Name of an output -> its values for some texts `[texts, ...]`."""
+
+
+class StageComparison:
+    """Collects the differences of one artifact's inner values, text by text."""
+
+    def __init__(self, tensors: Mapping[str, str], exact: Oracle | None, real: frozenset[str]) -> None:
+        """Prepare; `Examiner.stages` is the usual way.
+
+        Args:
+            tensors: stage -> the name under which the answers hold it.
+            exact: the oracle of the float32 weights, to measure the cosine; None: do not measure it.
+            real: names of the texts whose words count for it.
+        """
+        self.names = list(dict.fromkeys(tensors.values()))
+        self._tensors = tensors
+        self._exact = exact if "embedding" in tensors else None
+        self._real = real
+        self._found: dict[str, list[Difference]] = {stage: [] for stage in tensors}
+        self._cosines: dict[bytes, float] = {}
+
+    def compare(self, answers: Answers, sample: Sample, oracle: Oracle) -> None:
+        """Compare all inner values of some texts.
+
+        Args:
+            answers: name -> values `[texts, ...]`.
+            sample: the texts.
+            oracle: the reference under the artifact's own weights.
+        """
+        self.compare_encoding(answers, sample)
+        if "embedding" not in self._tensors:
+            return
+        for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
+            found = self._one(answers, "embedding", index, oracle.embeddings(words)[0])
+            off = np.abs(found - oracle.nearest(words, found))
+            self._found["embedding"].append(Difference(name, float(off.max()), f"at {place(off)}"))
+            if self._exact is not None and name in self._real:
+                self._compare_direction(found, words, self._exact)
+
+    def compare_encoding(self, answers: Answers, sample: Sample) -> None:
+        """Compare only the words and bits of some texts; arguments as for `compare`."""
+        for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
+            for stage, right in (("words", words), ("bits", contract.bits(words))):
+                wrong = self._one(answers, stage, index, right) != right
+                self._found[stage].append(Difference(name, float(wrong.sum()), f"first at {place(wrong)}"))
+
+    def checks(self, recipe: Recipe) -> list[Check]:
+        """Return one check for each stage, and one for the cosine."""
+        checks = []
+        for stage, differences in self._found.items():
+            if stage != "embedding":
+                checks.append(bounded(stage, "computation", differences, 0.0))
+                continue
+            wide = max(recipe.parity_tolerance, EVERY_BIT_BOUND)
+            for name, is_bits, bound in (
+                (stage, False, recipe.parity_tolerance),
+                (f"{stage} of every bit", True, wide),
+            ):
+                chosen = [item for item in differences if item.text.startswith(_BIT_NAMES) is is_bits]
+                if chosen:
+                    checks.append(bounded(name, "computation", chosen, bound))
+        if recipe.embedding_cosine is not None and self._cosines:
+            checks.append(self._cosine_check(recipe.embedding_cosine))
+        return checks
+
+    def _one(self, answers: Answers, stage: str, index: int, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return a stage of one text; it must have the shape and type of `like`."""
+        name = self._tensors[stage]
+        shape = (len(answers.get(name, ())), *like.shape)
+        found: npt.NDArray[Any] = checked(answers, name, shape, like.dtype.type)[index]
+        return found
+
+    def _compare_direction(self, found: Floats, words: Ints, oracle: Oracle) -> None:
+        """Note the cosine of each used word to its embedding under the float32 weights."""
+        exact = oracle.embeddings(words)[0].astype(np.float64)
+        given = found.astype(np.float64)
+        norms = np.linalg.norm(exact, axis=1) * np.linalg.norm(given, axis=1)
+        cosines = (exact * given).sum(axis=1) / np.where(norms > 0, norms, 1.0)
+        for word, cosine in zip(words, cosines, strict=True):
+            if word[0]:
+                self._cosines[word.tobytes()] = float(cosine)
+
+    def _cosine_check(self, bound: float) -> Check:
+        mean = float(np.mean(list(self._cosines.values())))
+        lowest = sorted(self._cosines.items(), key=lambda item: item[1])[:WORST]
+        worst = () if mean >= bound else tuple(Difference(f"word {_word(key)!r}", cosine) for key, cosine in lowest)
+        note = f"least {lowest[0][1]:.6f}"
+        return Check("embedding cosine", "cost", mean, bound, True, len(self._cosines), worst, note)
+
+
+class Examiner:
+    """The reference side of an examination. What the artifacts of one classifier share is computed once.
+
+    Attributes:
+        classifier: the float32 weights that the artifacts are compared with.
+        golden_texts: what every artifact is run on.
+        golden: the same, with what the reference makes of them.
+        real: texts that people might write.
+        staged: the golden and the first real texts, on which inner values are compared.
+        edges: texts around the edges of every range of the contract, on which words and bits are compared.
+        accuracy: of the float32 weights on the real texts; None without labels.
+    """
+
+    def __init__(self, classifier: TrainedModel, texts: Sequence[str], labels: Sequence[str] | None = None) -> None:
+        """Compute the reference.
+
+        Args:
+            classifier: the float32 weights that the artifacts are compared with.
+            texts: real texts, to measure what quantization costs.
+            labels: their right labels, all of them known to the classifier; None: unknown.
+        """
+        config = classifier.encoder
+        self.classifier = classifier
+        self.golden_texts = golden_texts(config)
+        self.golden = Sample.of(
+            (f"golden text {text.name!r}" for text in self.golden_texts),
+            [text.codepoints for text in self.golden_texts],
+            config,
+        )
+        rows = [contract.codepoints(text, config.max_chars) for text in texts]
+        self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
+        self.staged = self.golden + self.real.first(_STAGE_TEXTS)
+        self.edges = edge_sample(config)
+        self._exact = Oracle(classifier, classifier.weights)
+        self._exact_answers = [self._exact.probabilities(slots)[0] for slots in self.real.slots]
+        self._exact_labels = [int(answer.argmax()) for answer in self._exact_answers]
+        self._right = None if labels is None else [classifier.labels.index(label) for label in labels]
+        self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
+
+    def stages(self, tensors: Mapping[str, str], recipe: Recipe) -> StageComparison:
+        """Return a fresh comparison for the inner values of one artifact on one runtime.
+
+        Args:
+            tensors: stage (see `STAGES`) -> the name under which the answers hold it.
+            recipe: the bounds.
+        """
+        names = frozenset(self.real.names)
+        return StageComparison(tensors, self._exact if recipe.embedding_cosine else None, names)
+
+    def answer_checks(self, table: Floats, oracle: Oracle, recipe: Recipe) -> list[Check]:
+        """Compare an artifact's answers with the reference under its own weights, and its labels with float32's.
+
+        Args:
+            table: float32 `[texts, classes]`, the answers to the golden texts and then the real ones.
+            oracle: the reference under the artifact's own weights.
+            recipe: the bounds.
+        """
+        checks = [self._probabilities(table, oracle, recipe)]
+        guesses = self._guesses(table)
+        if recipe.label_agreement is not None and guesses:
+            checks.append(self._labels(guesses, recipe.label_agreement))
+        return checks
+
+    def accuracy_of(self, table: Floats) -> float | None:
+        """Return the share of real texts with the right label in a table of answers, see `answer_checks`; None without labels."""
+        return None if self._right is None else _share_equal(self._guesses(table), self._right)
+
+    def _guesses(self, table: Floats) -> list[int]:
+        """Return the labels of the answers to the real texts."""
+        found: list[int] = table[len(self.golden) :].argmax(axis=1).tolist()
+        return found
+
+    def _probabilities(self, table: Floats, oracle: Oracle, recipe: Recipe) -> Check:
+        differences = []
+        # The table goes on behind the staged texts.
+        for name, slots, found in zip(self.staged.names, self.staged.slots, table, strict=False):
+            off = np.abs(oracle.probabilities(slots) - found)
+            off = off[off.max(axis=1).argmin()]
+            label = self.classifier.labels[int(off.argmax())]
+            differences.append(Difference(name, float(off.max()), f"label {label!r}"))
+        return bounded(OUTPUT, "computation", differences, recipe.parity_tolerance)
+
+    def _labels(self, guesses: list[int], bound: float) -> Check:
+        """Compare labels with those of the float32 weights; a difference is how much more likely those find their own label."""
+        labels = self.classifier.labels
+        differences = [
+            Difference(name, float(answer[exact] - answer[guess]), f"{labels[exact]!r} became {labels[guess]!r}")
+            for name, answer, exact, guess in zip(
+                self.real.names, self._exact_answers, self._exact_labels, guesses, strict=True
+            )
+            if exact != guess
+        ]
+        differences.sort(key=lambda item: -item.amount)
+        share = _share_equal(guesses, self._exact_labels)
+        note = f"{len(differences)} different"
+        if differences:
+            note += f", float32 margins up to {differences[0].amount:.4f}"
+        worst = () if share >= bound else tuple(differences[:WORST])
+        return Check("same label", "cost", share, bound, True, len(guesses), worst, note)
+
+
+def checked(answers: Answers, name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """Return one of the answers; raise RetvecLiteError when it is missing or has another shape or type."""
+    if name not in answers:
+        raise RetvecLiteError(f"The artifact has no output {name!r} (found: {', '.join(map(repr, sorted(answers)))}).")
+    found = answers[name]
+    if found.shape != shape or found.dtype != dtype:
+        raise RetvecLiteError(
+            f"The tensor {name!r} must be {np.dtype(dtype).name} {list(shape[1:])}, "
+            f"not {found.dtype.name} {list(found.shape[1:])}."
+        )
+    return found
+
+
+def place(off: npt.NDArray[Any]) -> str:
+    """Return the indices of the largest value, NaN first."""
+    return ", ".join(map(str, np.unravel_index(int(off.argmax()), off.shape)))
+
+
+def _word(key: bytes) -> str:
+    return "".join(map(chr, np.trim_zeros(np.frombuffer(key, np.int32), "b")))
+
+
+def _share_equal(first: Sequence[int], second: Sequence[int]) -> float:
+    return float(np.mean(np.array(first) == np.array(second))) if len(first) else 1.0
