@@ -1,0 +1,96 @@
+"""The commands, calls and names that the documentation shows are those of the code."""
+
+import argparse
+import ast
+import importlib
+import inspect
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import retvec_lite as rl
+from retvec_lite.__main__ import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted(ROOT.glob("docs/*.md")),
+    ROOT / "retvec_lite/weights/README.md",
+]
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+
+
+def blocks(page: Path, language: str) -> Iterator[str]:
+    """The fenced blocks of a language."""
+    text = page.read_text(encoding="utf-8")
+    yield from re.findall(rf"^ *```{language}\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """The `retvec-lite` commands in blocks and in code spans, as words without `retvec-lite`."""
+    lines = "".join(blocks(page, "sh")).replace("\\\n", " ").splitlines()
+    spans = re.findall(r"`(retvec-lite [a-z-]+ [^`]+)`", page.read_text(encoding="utf-8"))
+    for line in lines + spans:
+        words = shlex.split(line.partition(" > ")[0], comments=True)
+        if words[:1] == ["retvec-lite"]:
+            yield words[1:]
+
+
+@each_page
+def test_commands_parse(page: Path) -> None:
+    for name, *arguments in commands(page):
+        if name == "COMMAND":
+            continue
+        assert name in COMMANDS
+        parser = argparse.ArgumentParser(exit_on_error=False)
+        importlib.import_module(f"retvec_lite.cli.{name.replace('-', '_')}").add_arguments(parser)
+        try:
+            parser.parse_intermixed_args(arguments)
+        except (SystemExit, argparse.ArgumentError) as error:
+            pytest.fail(f"retvec-lite {name} {shlex.join(arguments)}: {error}")
+
+
+@each_page
+def test_calls_fit_their_signatures(page: Path) -> None:
+    for block in blocks(page, "python"):
+        for call in ast.walk(ast.parse(block)):
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+                continue
+            owner, name = call.func.value, call.func.attr
+            if not isinstance(owner, ast.Name) or owner.id not in ("rl", "classifier"):
+                continue
+            if owner.id == "rl":
+                assert name in rl.__all__
+                signatures = [inspect.signature(getattr(rl, name))]
+            else:  # trained or exported
+                methods = [getattr(kind, name, None) for kind in (rl.Classifier, rl.TextClassifier)]
+                assert any(methods), f"classifier.{name}"
+                signatures = [inspect.signature(method.__get__(0)) for method in methods if method]
+            keywords = {keyword.arg: None for keyword in call.keywords if keyword.arg}
+            assert any(fits(signature, len(call.args), keywords) for signature in signatures), ast.unparse(call)
+
+
+def fits(signature: inspect.Signature, arguments: int, keywords: dict[str, None]) -> bool:
+    try:
+        signature.bind(*[None] * arguments, **keywords)
+    except TypeError:
+        return False
+    return True
+
+
+@each_page
+def test_make_targets_exist(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    text = page.read_text(encoding="utf-8")
+    shown = re.findall(r"`make ([a-z -]+)", text) + re.findall(r"^make ([a-z-]+)", "".join(blocks(page, "sh")), re.M)
+    assert {target for found in shown for target in found.split()} <= targets
+
+
+def test_the_reference_has_every_public_name() -> None:
+    reference = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^::: retvec_lite\.(\w+)", reference, re.MULTILINE)
+    assert sorted(shown) == sorted(set(rl.__all__) - {"__version__"})
