@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
@@ -74,7 +75,7 @@ def load_default_embedding() -> Embedding:
         return load_embedding(path)
 
 
-def load_embedding(path: str | Path) -> Embedding:
+def load_embedding(path: str | os.PathLike[str]) -> Embedding:
     """Read an embedding file.
 
     Raises:
@@ -91,7 +92,7 @@ def load_embedding(path: str | Path) -> Embedding:
     return Embedding(metadata.get("name", Path(path).stem), weights, card)
 
 
-def check_layers(path: str | Path, tensors: Mapping[str, Floats]) -> None:
+def check_layers(path: str | os.PathLike[str], tensors: Mapping[str, Floats]) -> None:
     """Check that `dense_{0,1,2}/{kernel,bias}` exist, fit together and are finite.
 
     Raises:
@@ -148,7 +149,7 @@ class TrainedModel:
         return safetensors_bytes(self.weights, {"classifier": content})
 
 
-def load_trained_model(path: str | Path) -> TrainedModel:
+def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
     """Read a trained model from its file or from a trained folder.
 
     Raises:
@@ -214,7 +215,7 @@ def _check_model(file: Path, model: TrainedModel) -> None:
         _check_finite(file, name, value)
 
 
-def _check_format(path: str | Path, found: Mapping[str, Any], name: str, version: str | int) -> None:
+def _check_format(path: str | os.PathLike[str], found: Mapping[str, Any], name: str, version: str | int) -> None:
     if found.get("format") != name or found.get("version") != version:
         raise RetvecLiteError(
             f"{path} is not a {name} file of version {version}: "
@@ -222,19 +223,19 @@ def _check_format(path: str | Path, found: Mapping[str, Any], name: str, version
         )
 
 
-def _check_names(path: str | Path, found: Iterable[str], expected: Iterable[str]) -> None:
+def _check_names(path: str | os.PathLike[str], found: Iterable[str], expected: Iterable[str]) -> None:
     if missing := sorted(set(expected) - set(found)):
         raise RetvecLiteError(f"{path} lacks the weights {', '.join(missing)}.")
     if unknown := sorted(set(found) - set(expected)):
         raise RetvecLiteError(f"{path} contains the unknown weights {', '.join(unknown)}.")
 
 
-def _check_finite(path: str | Path, name: str, *values: Floats) -> None:
+def _check_finite(path: str | os.PathLike[str], name: str, *values: Floats) -> None:
     if not all(np.isfinite(value).all() for value in values):
         raise RetvecLiteError(f"{path}: {name} contains NaN or infinity.")
 
 
-def read_safetensors(path: str | Path) -> tuple[dict[str, Floats], dict[str, str]]:
+def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], dict[str, str]]:
     """Read the tensors, as float32, and the string metadata of a safetensors file.
 
     Raises:
@@ -243,9 +244,9 @@ def read_safetensors(path: str | Path) -> tuple[dict[str, Floats], dict[str, str
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError as error:
-        raise RetvecLiteError('Reading weights needs safetensors. Run `pip install "retvec-lite[train]"`.') from error
+        raise RetvecLiteError('Reading weights needs safetensors. Run: pip install "retvec-lite[train]"') from error
     try:
-        with safe_open(str(path), framework="numpy") as file:
+        with safe_open(os.fspath(path), framework="numpy") as file:
             tensors = {name: np.asarray(file.get_tensor(name), np.float32) for name in sorted(file.keys())}
             return tensors, dict(file.metadata() or {})
     except FileNotFoundError as error:

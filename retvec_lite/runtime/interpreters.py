@@ -59,9 +59,9 @@ def import_runtime(name: str | None = None) -> tuple[str, Any]:
     found = [other for other, package in RUNTIMES.items() if importlib.util.find_spec(package) is not None]
     choice = name or next(iter(loaded or found), None)
     if choice is None:
-        raise RetvecLiteError("No LiteRT runtime is installed. Run `pip install ai-edge-litert`.")
+        raise RetvecLiteError("No LiteRT runtime is installed. Run: pip install ai-edge-litert")
     if choice not in found:
-        raise RetvecLiteError(f"{choice} is not installed. Run `pip install {choice}`.")
+        raise RetvecLiteError(f"{choice} is not installed. Run: pip install {choice}")
     # For tflite-runtime, TensorFlow counts as a second runtime, too: they fail with `vector::reserve`.
     rivals = [other for other in loaded if other != choice]
     if choice == "tflite-runtime" and "tensorflow" in sys.modules:
