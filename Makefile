@@ -10,8 +10,7 @@ PYTEST_ARGS ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RETVEC := $(BIN)/retvec-lite
-RECIPES := float32 int8 int4
-PACKAGES := retvec_lite converters tests web_demo/scripts $(wildcard benchmarks)
+PACKAGES := retvec_lite converters tests web_demo/scripts examples $(wildcard benchmarks)
 
 # A slow network is no reason to fail.
 export UV_HTTP_TIMEOUT ?= 300
@@ -37,16 +36,7 @@ $(STAMP): requirements.lock pyproject.toml | $(BIN)/python
 	@touch $@
 
 demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, classify: all in out/demo
-	rm -rf $(OUT)
-	$(RETVEC) train starter --head cnn --out $(OUT)/classifier
-	$(RETVEC) export $(OUT)/classifier --out $(OUT)/dist --format all --recipe $(RECIPES) --embed
-	$(RETVEC) verify $(OUT)/dist
-	@echo; cat $(OUT)/dist/report.md; echo
-	$(RETVEC) evaluate $(OUT)/dist/classifier-int8.tflite --data starter --typos 0,20,50
-	$(RETVEC) classify $(OUT)/dist/classifier-int8.tflite \
-		"wake me up at half past six" "wkae me up at hlaf past six" \
-		"Ihr Paket wird heute zugestellt" "你的验证码是 482913" "هل ستمطر غدا؟" \
-		"Y0ur acc0unt is l0cked, v3rify now: login.example"
+	$(BIN)/python examples/demo.py $(OUT)
 
 # Two processes; each file's tests stay together, so that they share what they built.
 test: $(STAMP) | web_demo/node_modules  ## the tests: six minutes on two idle cores

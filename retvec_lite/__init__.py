@@ -1,9 +1,10 @@
 """Typo-proof multilingual text classifiers as one sub-1 MB .tflite: raw code points in, label out.
 
 >>> import retvec_lite as rl
->>> classifier = rl.train("starter", epochs=1)                      # texts and labels, a file, or the built-in data
->>> report = classifier.export("dist", recipes=("int8",))           # dist/classifier-int8.tflite, run before it is kept
->>> rl.load("dist/classifier-int8.tflite").predict("wkae me up at six", top=1)[0].label
+>>> texts = ["wake me at six", "alarm at noon", "where is my parcel", "track my order"] * 5
+>>> classifier = rl.train(texts, ["alarm", "alarm", "delivery", "delivery"] * 5, epochs=4)
+>>> report = classifier.export("dist")                              # every file is run before it is kept
+>>> rl.load("dist/classifier-int8.tflite").predict("wkae me at six", top=1)[0].label
 'alarm'
 
 Importing this package costs nothing: every name is imported on first use. Classifying with an exported file needs NumPy and

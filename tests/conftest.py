@@ -1,9 +1,12 @@
 """What all tests share: this folder's helper modules can be imported from its sub-folders, and results do not hang on load."""
 
 import os
+import shutil
 import signal
+from pathlib import Path
 
 import pytest
+from api_folder import ApiFolder, english
 from command_line import Main
 from hypothesis import settings
 from tiny_artifact import tiny_artifact
@@ -27,6 +30,18 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("model") / "tiny.tflite"
     path.write_bytes(tiny_artifact())
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def api_folder(tmp_path_factory: pytest.TempPathFactory) -> ApiFolder:
+    """A trained folder and an exported file of the starter data's labels."""
+    from retvec_lite import train
+
+    place = tmp_path_factory.mktemp("api")
+    asset = Path(__file__).parents[1] / "android_demo/app/src/main/assets/classifier.tflite"
+    shutil.copy(asset, place / "classifier-int8.tflite")
+    train(english("train"), epochs=12, out=place / "classifier")
+    return ApiFolder(place)
 
 
 @pytest.fixture

@@ -1,13 +1,16 @@
 """Options that several commands share, and types of arguments."""
 
 import argparse
+from typing import TYPE_CHECKING
 
-from retvec_lite.runtime.interpreters import RUNTIMES, silent_standard_error
-from retvec_lite.runtime.text_classifier import TextClassifier
+if TYPE_CHECKING:
+    from retvec_lite.runtime.text_classifier import TextClassifier
 
 
 def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--runtime`."""
+    from retvec_lite.runtime.interpreters import RUNTIMES
+
     parser.add_argument(
         "--runtime", choices=RUNTIMES, help="what runs the model (default: the first that is installed)"
     )
@@ -48,12 +51,15 @@ def png_file(text: str) -> str:
     return text
 
 
-def load_quietly(path: str, runtime: str | None, workers: int | None = None) -> TextClassifier:
+def load_quietly(path: str, runtime: str | None, workers: int | None = None) -> "TextClassifier":
     """Load an exported file and run it once, without the notes that LiteRT's C++ code prints meanwhile.
 
     Raises:
         RetvecLiteError: like `TextClassifier.load`.
     """
+    from retvec_lite.runtime.interpreters import silent_standard_error
+    from retvec_lite.runtime.text_classifier import TextClassifier
+
     with silent_standard_error():
         classifier = TextClassifier.load(path, runtime=runtime, workers=workers)
         classifier.probabilities("")

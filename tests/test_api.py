@@ -1,0 +1,183 @@
+"""The Python API as a newcomer uses it: train, predict, evaluate, save, load, export, verify."""
+
+import inspect
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from api_folder import ApiFolder, english
+
+import retvec_lite as rl
+
+TEXTS = ["wake me at six", "alarm at noon please", "where is my parcel", "track my order now"] * 6
+LABELS = ["alarm", "alarm", "delivery", "delivery"] * 6
+
+
+@pytest.fixture(scope="module")
+def trained() -> rl.Classifier:
+    return rl.train(TEXTS, LABELS, epochs=4, seed=3)
+
+
+def test_a_classifier_learns_predicts_and_tells_its_labels(trained: rl.Classifier) -> None:
+    assert trained.labels == ("alarm", "delivery")
+    best = trained.predict("wkae me at six", top=1)
+    assert best[0].label == "alarm" and isinstance(best[0], rl.Prediction)
+    both = trained.predict(["alarm at noon", "where is my parcel"])
+    assert [row[0].label for row in both] == ["alarm", "delivery"] and all(len(row) == 2 for row in both)
+    assert trained.probabilities(TEXTS[:5]).sum(axis=1) == pytest.approx(np.ones(5), abs=1e-5)
+    assert [row[0].label for row in trained.predict_many(iter(TEXTS * 40), top=1)] == LABELS * 40
+
+
+def test_texts_may_be_lists_arrays_and_series(trained: rl.Classifier) -> None:
+    expected = trained.probabilities(TEXTS[:4])
+    series = pd.Series(TEXTS[:4], index=[9, 3, 3, 1])
+    for texts in (tuple(TEXTS[:4]), np.array(TEXTS[:4]), np.array(TEXTS[:4], object), series):
+        assert np.array_equal(trained.probabilities(texts), expected)
+    frame = pd.DataFrame({"text": TEXTS, "label": LABELS})
+    same = rl.train(frame["text"], frame["label"], epochs=4, seed=3)
+    for texts in (np.array(TEXTS), np.array(TEXTS, object)):
+        again = rl.train(texts, np.array(LABELS), epochs=4, seed=3)
+        assert (
+            again.model.to_bytes()
+            == same.model.to_bytes()
+            == rl.train(TEXTS, LABELS, epochs=4, seed=3).model.to_bytes()
+        )
+
+
+def test_evaluate_gives_the_typo_curve(trained: rl.Classifier, tmp_path: Path) -> None:
+    evaluation = trained.evaluate(TEXTS, LABELS, typos=(0, 0.5))
+    assert evaluation.accuracy == 1.0 and [point.rate for point in evaluation.typos] == [0.0, 0.5]
+    assert "accuracy 1.0000" in str(evaluation) and "50 %" in str(evaluation)
+    assert trained.evaluate(rl.Dataset(tuple(TEXTS), tuple(LABELS)), typos=()).typos == ()
+    evaluation.plot(tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(rl.RetvecLiteError, match="exists"):
+        evaluation.plot(tmp_path / "curve.png")
+
+
+def test_a_saved_classifier_comes_back(trained: rl.Classifier, tmp_path: Path) -> None:
+    trained.save(tmp_path / "saved")
+    loaded = rl.load(tmp_path / "saved")
+    assert isinstance(loaded, rl.Classifier) and loaded.model.to_bytes() == trained.model.to_bytes()
+    assert np.array_equal(loaded.probabilities(TEXTS), trained.probabilities(TEXTS))
+    assert "Validation" in str(loaded) and str(loaded).splitlines()[0] == str(trained).splitlines()[0]
+    with pytest.raises(rl.RetvecLiteError, match="force"):
+        trained.save(tmp_path / "saved")
+    trained.save(tmp_path / "saved", force=True)
+
+
+def test_a_classifier_travels_between_processes(trained: rl.Classifier) -> None:
+    expected = trained.probabilities(TEXTS[:2])
+    assert np.array_equal(pickle.loads(pickle.dumps(trained)).probabilities(TEXTS[:2]), expected)
+
+
+def test_training_reports_progress_and_saves_where_asked(tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    rl.train(TEXTS, LABELS, epochs=1, progress=lambda *report: seen.append(report), out=tmp_path / "out")
+    assert {"training"} <= {what for what, _, _ in seen} and all(0 <= done <= total for _, done, total in seen)
+    assert isinstance(rl.load(tmp_path / "out"), rl.Classifier)
+
+
+def test_validation_may_be_texts_and_labels() -> None:
+    classifier = rl.train(TEXTS, LABELS, validation=(TEXTS[:4], LABELS[:4]), epochs=1)
+    assert classifier.training["validation_texts"] == 4 and classifier.training["training_texts"] == len(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"data": TEXTS}, "Pass labels with the texts"),
+        ({"data": TEXTS, "labels": LABELS[:-1]}, "24 texts but 23 labels"),
+        ({"data": [*TEXTS, ""], "labels": [*LABELS, "alarm"]}, "row 24: the column 'text' is empty"),
+        ({"data": [*TEXTS, 7], "labels": [*LABELS, "alarm"]}, "int"),
+        ({"data": TEXTS, "labels": ["alarm"] * 24}, "at least 2 different labels"),
+        ({"data": "nothing.csv"}, "nothing.csv does not exist"),
+        ({"data": TEXTS, "labels": LABELS, "head": "gru"}, "Unknown head 'gru'"),
+        ({"data": TEXTS, "labels": LABELS, "max_words": 0}, "max_words"),
+        ({"data": TEXTS, "labels": LABELS, "validation": 1.5}, "validation"),
+        ({"data": TEXTS, "labels": LABELS, "typo_rate": 1.5}, "typo_rate"),
+        ({"data": TEXTS, "labels": LABELS, "epochs": 0}, "epochs"),
+        ({"data": TEXTS, "labels": LABELS, "seed": -1}, "seed"),
+        ({"data": TEXTS, "labels": LABELS, "character_filters": 8}, "character_filters"),
+        ({"data": TEXTS, "labels": LABELS, "embedding": "raw", "fine_tune_embedding": True}, "raw"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(rl.RetvecLiteError) as caught:
+        rl.train(**arguments)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path: Path) -> None:
+    classifier = rl.load(api_folder.classifier)
+    assert isinstance(classifier, rl.Classifier)
+    exported = classifier.export(tmp_path / "dist", formats=("tflite", "coreml"), recipes=("int8", "float32"))
+    assert exported.ok and len(exported.files) == 4 and "classifier-int8.tflite" in str(exported)
+    verification = rl.verify(tmp_path / "dist")
+    assert verification.ok and not verification.worst and len(verification.rows) >= 4
+    assert "int8" in str(verification)
+    light = rl.load(tmp_path / "dist" / "classifier-float32.tflite")
+    assert isinstance(light, rl.TextClassifier)
+    test = english("test")
+    assert light.probabilities(test.texts) == pytest.approx(classifier.probabilities(test.texts), abs=1e-5)
+    theirs, ours = (one.evaluate(test, typos=(0, 0.5)) for one in (light, classifier))
+    assert theirs == ours and ours.accuracy > 0.7
+
+
+# --- every command-line option has its twin --------------------------------------------------------------------------
+
+TWINS = {
+    "train": (rl.train, set()),
+    "export": (rl.Classifier.export, {"classifier"}),
+    "verify": (rl.verify, {"json"}),
+    "classify": (rl.load, {"texts", "input", "text_column", "top", "json"}),
+    "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime"}),
+    "info": (rl.info, {"json"}),
+    "demo": (rl.demo, {"no_browser"}),
+    "pretrain": (rl.pretrain, set()),
+    "evaluate-embedding": (rl.evaluate_embedding, {"json"}),
+    "import-embedding": (rl.import_embedding, set()),
+}
+"""Command -> the function behind it, and options whose twin is elsewhere: a method of what the function returns or is called on
+(`classifier.export`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top)`, `plot(path, force=)`,
+`to_dict()` for --json), or `browser=False` for --no-browser."""
+
+
+@pytest.mark.parametrize("command", TWINS)
+def test_every_option_has_the_same_name_and_default_in_python(command: str) -> None:
+    import argparse
+    import importlib
+
+    function, elsewhere = TWINS[command]
+    parser = argparse.ArgumentParser()
+    importlib.import_module(f"retvec_lite.cli.{command.replace('-', '_')}").add_arguments(parser)
+    parameters = inspect.signature(function).parameters
+    names = {"model": "path"} if command in ("classify", "info") else {}
+    for action in parser._actions:
+        if action.dest == "help" or action.dest in elsewhere:
+            continue
+        name = names.get(action.dest, action.dest)
+        assert name in parameters, f"--{action.dest} of {command} has no twin"
+        default = parameters[name].default
+        if default is not inspect.Parameter.empty and action.option_strings and not action.required:
+            assert _plain(action.default) == _plain(default), f"{command}: {action.dest}"
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return [str(part) for part in value] if isinstance(value, (list, tuple)) else str(value)
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    for name in rl.__all__:
+        found = getattr(rl, name)
+        if callable(found):
+            assert found.__doc__ and re.search(r"^ *>>> ", found.__doc__, re.MULTILINE), f"{name} has no example"
+    assert set(rl.__all__) <= set(dir(rl))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = rl.nothing

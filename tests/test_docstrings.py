@@ -1,0 +1,43 @@
+"""Every example in a docstring runs as it stands."""
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from api_folder import ApiFolder
+
+import retvec_lite
+
+
+def _modules() -> list[ModuleType]:
+    names = [
+        name
+        for _, name, _ in pkgutil.walk_packages(retvec_lite.__path__, "retvec_lite.")
+        if not name.endswith("__main__")
+    ]
+    converters = importlib.import_module("retvec_lite.converters")
+    names += [name for _, name, _ in pkgutil.walk_packages(converters.__path__, "retvec_lite.converters.")]
+    return [retvec_lite, *(importlib.import_module(name) for name in dict.fromkeys(names))]
+
+
+def test_examples_run(api_folder: ApiFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    api_folder.copy_to(tmp_path)
+    finder, seen = doctest.DocTestFinder(exclude_empty=True), 0
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    failures: list[str] = []
+    for module in _modules():
+        for example in finder.find(module, module.__name__):
+            if not example.examples:
+                continue
+            place = tmp_path / f"{seen}"
+            api_folder.copy_to(place)
+            monkeypatch.chdir(place)
+            seen += 1
+            report: list[str] = []
+            if runner.run(example, out=report.append).failed:
+                failures.append("".join(report))
+    assert seen >= 20, "the examples were not found"
+    assert not failures, "\n".join(failures)

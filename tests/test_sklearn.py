@@ -1,0 +1,73 @@
+"""scikit-learn's own tools on `RetvecClassifier`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import retvec_lite as rl
+from retvec_lite.sklearn import RetvecClassifier
+
+TEXTS = np.array(["wake me at six", "alarm at noon please", "where is my parcel", "track my order now"] * 8)
+LABELS = np.array([7, 7, 30, 30] * 8)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> RetvecClassifier:
+    return RetvecClassifier(epochs=3).fit(TEXTS, LABELS)
+
+
+def test_fit_predict_and_score(fitted: RetvecClassifier) -> None:
+    assert fitted.classes_.tolist() == [7, 30]
+    probabilities = fitted.predict_proba(TEXTS)
+    assert probabilities.shape == (32, 2) and probabilities.sum(axis=1) == pytest.approx(np.ones(32), abs=1e-5)
+    assert np.array_equal(fitted.predict(TEXTS), fitted.classes_[probabilities.argmax(axis=1)])
+    assert fitted.score(TEXTS, LABELS) == 1.0
+    assert isinstance(fitted.classifier_, rl.Classifier) and fitted.classifier_.labels == ("30", "7")
+
+
+def test_clone_and_parameters(fitted: RetvecClassifier) -> None:
+    model = RetvecClassifier(head="cnn", epochs=2, seed=5)
+    copy = clone(model)
+    assert copy is not model and copy.get_params() == model.get_params() and copy.get_params()["head"] == "cnn"
+    assert copy.set_params(head="pool", typo_rate=0.1).typo_rate == 0.1
+    assert not hasattr(clone(fitted), "classes_")
+    with pytest.raises(NotFittedError):
+        copy.predict(TEXTS)
+
+
+def test_cross_validation_and_grid_search() -> None:
+    scores = cross_val_score(RetvecClassifier(epochs=3), TEXTS, LABELS, cv=2)
+    assert scores.shape == (2,) and (scores >= 0.75).all()
+    search = GridSearchCV(RetvecClassifier(), {"epochs": [1, 3]}, cv=2, error_score="raise").fit(TEXTS, LABELS)
+    assert search.best_params_["epochs"] in (1, 3) and search.predict(["where is my parcel"]) == [30]
+
+
+def test_pipelines_and_series() -> None:
+    lower = FunctionTransformer(lambda texts: np.char.lower(np.asarray(texts, str)))
+    pipeline = Pipeline([("lower", lower), ("classify", RetvecClassifier(epochs=3))]).fit(list(TEXTS), LABELS)
+    assert pipeline.predict(["WHERE IS MY PARCEL"]) == [30]
+    frame = pd.DataFrame({"text": TEXTS, "label": LABELS})
+    column = ColumnTransformer([("text", "passthrough", ["text"])])
+    model = Pipeline([("column", column), ("classify", RetvecClassifier(epochs=3))]).fit(frame, frame["label"])
+    assert model.score(frame, frame["label"]) == 1.0
+
+
+def test_labels_of_any_type() -> None:
+    words = np.where(LABELS == 7, "alarm", "delivery")
+    assert RetvecClassifier(epochs=1).fit(TEXTS, words).predict(TEXTS[:1]).dtype.kind == "U"
+    assert RetvecClassifier(epochs=1).fit(TEXTS, LABELS == 7).predict(TEXTS[:1]).dtype == bool
+
+
+def test_bad_input_is_one_sentence() -> None:
+    with pytest.raises(rl.RetvecLiteError, match="written alike"):
+        RetvecClassifier().fit(["a", "b"], np.array([1, "1"], object))
+    with pytest.raises(rl.RetvecLiteError, match="one column"):
+        RetvecClassifier().fit(np.array([["a", "b"]]), ["x"])
+    with pytest.raises(rl.RetvecLiteError, match="one string"):
+        RetvecClassifier().fit("text", ["x"])
