@@ -125,6 +125,7 @@ class Program:
             file.check_all_read()
         self._producers: dict[str, Operation] = {}
         self._constants: dict[str, Any] = {}
+        self._plans: dict[tuple[str, ...], list[Operation]] = {}
         self._check_order()
         self._check_description()
 
@@ -162,9 +163,7 @@ class Program:
         values: dict[str, Any] = dict(inputs)
         # Infinity is a valid fp16 result; the caller judges what comes of it.
         with np.errstate(all="ignore"):
-            for operation in self._needed(names):
-                if operation.outputs[0][0] in self._constants:
-                    continue
+            for operation in self._needed(tuple(names)):
                 constant = all(source in self._constants for source in operation.sources)
                 found = self._compute(operation, values)
                 (self._constants if constant else values).update(found)
@@ -175,20 +174,24 @@ class Program:
         zeros = {key: np.zeros(kind.shape, NUMPY_TYPES[kind.dtype]) for key, kind in self.inputs.items()}
         return self.run(zeros, [name])[name]
 
-    def _needed(self, names: Iterable[str]) -> list[Operation]:
-        """Return the ops behind some values, in order."""
-        reached, waiting = set(), list(names)
-        while waiting:
-            name = waiting.pop()
-            if name in self.inputs:
-                continue
-            if name not in self._producers:
-                raise RetvecLiteError(f"{self.package.path.name} has no value named {name!r}.")
-            operation = self._producers[name]
-            if id(operation) not in reached:
-                reached.add(id(operation))
-                waiting.extend(operation.sources)
-        return [operation for operation in self.operations if id(operation) in reached]
+    def _needed(self, names: tuple[str, ...]) -> list[Operation]:
+        """Return the ops behind some values, in order, but those whose results are known constants."""
+        if names not in self._plans:
+            reached, waiting = set(), list(names)
+            while waiting:
+                name = waiting.pop()
+                if name in self.inputs:
+                    continue
+                if name not in self._producers:
+                    raise RetvecLiteError(f"{self.package.path.name} has no value named {name!r}.")
+                operation = self._producers[name]
+                if id(operation) not in reached:
+                    reached.add(id(operation))
+                    waiting.extend(operation.sources)
+            self._plans[names] = [operation for operation in self.operations if id(operation) in reached]
+        plan = [item for item in self._plans[names] if item.outputs[0][0] not in self._constants]
+        self._plans[names] = plan
+        return plan
 
     def _compute(self, operation: Operation, values: Mapping[str, Any]) -> dict[str, Any]:
         arguments = {}

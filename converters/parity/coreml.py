@@ -1,7 +1,7 @@
-"""Holding a saved Core ML package against the NumPy reference (design, sections 1.4 and 3).
+"""Compare a saved Core ML package with the NumPy reference.
 
-Everywhere the package is run by our own evaluator, which reads the saved files alone; on macOS by Core ML as well, which gives
-no inner values. Both answer the two questions of `parity.py`.
+Everywhere the package runs in our own evaluator, which reads only the saved files. On macOS it also runs on Core ML, which gives no
+inner values. Both answer the two questions of `examiner.py`.
 """
 
 import dataclasses
@@ -14,13 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints
-from retvec_lite.converters.evaluator.package import Array
+from retvec_lite.converters.coreml import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.evaluator import Program, Type, load_package
-from retvec_lite.converters.parity.checks import ArtifactResult, Check, Difference, RuntimeResult, bounded, require_same
+from retvec_lite.converters.evaluator.package import Array
+from retvec_lite.converters.parity.checks import (
+    CORE_ML,
+    ArtifactResult,
+    Check,
+    Difference,
+    RuntimeResult,
+    bounded,
+    require_same,
+)
 from retvec_lite.converters.parity.coreml_matching import Match, match_constants, program_constants
-from retvec_lite.converters.parity.oracle import Oracle
-from retvec_lite.converters.parity.examiner import STAGES, Examiner
+from retvec_lite.converters.parity.examiner import STAGES, Examiner, place
 from retvec_lite.converters.parity.matching import magnitude
+from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
@@ -29,27 +38,11 @@ from retvec_lite.runtime.interpreters import silent_standard_error
 EVALUATED: Final = "coreml (evaluated)"
 """What results call our own evaluator."""
 
-RUNTIME: Final = "coreml"
-"""What results call Core ML itself."""
-
-INPUT: Final = "codepoints"
-LABEL: Final = "label"
-PROBABILITIES: Final = "probabilities"
-
-TOLERANCES: Final[Mapping[str, float]] = {"float32": 1e-5, "float16": 1.5e-2, "int8": 1.5e-2, "int4": 1.5e-2}
-"""Largest difference of any embedding value or probability from the reference under the file's own weights, by how it stores
-them. All but float32 compute the network in 16 bits, which alone moved values of the default embedding by up to 7e-3 (half of
-all texts by more than 1.9e-3, so 2e-3 would not do) and probabilities by up to 1.3e-3."""
-
-
-_KINDS: Final = ((32, "float32"), (16, "float16"), (8, "int8"), (0, "int4"))
-"""Bits in which a weight is stored at least, and what its bound is called."""
-
-_LEAST_BITS: Final[Mapping[str, int]] = {"float32": 32, "float16": 16, "int8": 8, "int4": 4}
-"""Fewest bits of any weight by what the recipe promises."""
+_BOUNDS: Final = sorted({recipe.bits: recipe.weight_bound for recipe in RECIPES.values()}.items(), reverse=True)
+"""Fewest bits of a weight, and its largest rounding error."""
 
 _FOUR_BITS: Final = 0.15
-"""Largest error of a weight in four bits that was not clipped: a palette of 15 colours leaves a half step of 0.07."""
+"""Largest error of an unclipped weight in 4 bits: half a step of a palette with 15 levels is 0.07."""
 
 _NEIGHBOURS: Final = 16
 """Fewest weights along the inputs that share a scale."""
@@ -61,11 +54,11 @@ _CHUNK: Final = 64
 
 
 def examine_package(examiner: Examiner, path: Path) -> tuple[ArtifactResult, Floats | None]:
-    """Examine one package, in every way to run it that this machine has.
+    """Examine one package, in every way that this machine can run it.
 
     Args:
         examiner: of the classifier it must come from.
-        path: the `.mlpackage`.
+        path: the `.mlpackage`, under any name.
 
     Returns:
         The result, and what the package must answer to the golden texts, float32 `[texts, classes]`; None with a problem.
@@ -75,15 +68,17 @@ def examine_package(examiner: Examiner, path: Path) -> tuple[ArtifactResult, Flo
     try:
         program = load_package(path)
         recipe = find_recipe(program.package.metadata.get("recipe", ""))
-        _check_origin(program, recipe, examiner.classifier)
+        if recipe.coreml is None:
+            raise RetvecLiteError(f"{path.name}: there is no recipe {recipe.name!r} for Core ML.")
+        _check_origin(program, examiner.classifier)
         matches = match_constants(program_constants(program), examiner.classifier.weights)
     except RetvecLiteError as error:
         return ArtifactResult(path.name, recipe.name if recipe else None, size, problem=str(error)), None
-    checks = [_weights(matches, examiner.classifier.weights, recipe)]
+    checks = [_weights_check(matches, examiner.classifier.weights, recipe)]
     if recipe.size_limit is not None:
         checks.append(Check("size", "file", size, recipe.size_limit))
     oracle = Oracle(examiner.classifier, {name: match.values for name, match in matches.items()})
-    bounds = dataclasses.replace(recipe, parity_tolerance=TOLERANCES[recipe.weights])
+    bounds = dataclasses.replace(recipe, parity_tolerance=recipe.coreml.parity_tolerance)
     runs = [_examine_evaluated(examiner, program, bounds, oracle)]
     if has_core_ml():
         runs.append(_examine_native(examiner, path, bounds, oracle))
@@ -92,7 +87,7 @@ def examine_package(examiner: Examiner, path: Path) -> tuple[ArtifactResult, Flo
 
 
 def has_core_ml() -> bool:
-    """Whether this machine has Core ML itself."""
+    """Return whether this machine has Core ML."""
     return platform.system() == "Darwin"
 
 
@@ -123,21 +118,21 @@ def predict(path: Path, rows: Ints, labels: Sequence[str]) -> Floats:
     # Core ML's errors reach Python as whatever its binding makes of them.
     except Exception as error:
         sentence = " ".join(str(error).split())
-        raise RetvecLiteError(f"Expected Core ML to run {path.name}, received: {sentence}") from error
+        raise RetvecLiteError(f"Core ML cannot run {path.name}: {sentence}") from error
     return np.stack(answers)
 
 
 def evaluate(program: Program, row: Ints, labels: Sequence[str], inner: Sequence[str] = ()) -> dict[str, Array]:
-    """Run a package on one text by the evaluator.
+    """Run a package on one text in the evaluator.
 
     Args:
         program: the loaded package.
         row: code points int32 `[max_chars]`.
         labels: the classes, in the order of the answer.
-        inner: inner values to give as well, by their names in the program.
+        inner: names of inner values to return as well.
 
     Returns:
-        `probabilities` float32 `[classes]`, and the inner values, without their first axis of one and floats as float32.
+        `probabilities` float32 `[classes]`, and the inner values without their first axis of one, floats as float32.
 
     Raises:
         RetvecLiteError: when the program cannot be run.
@@ -175,8 +170,8 @@ def _examine_native(examiner: Examiner, path: Path, recipe: Recipe, oracle: Orac
     try:
         table = predict(path, (examiner.golden + examiner.real).rows, examiner.classifier.labels)
     except RetvecLiteError as error:
-        return RuntimeResult(RUNTIME, version, True, (), str(error))
-    return _judged(RUNTIME, version, examiner, recipe, oracle, table, [])
+        return RuntimeResult(CORE_ML, version, True, (), str(error))
+    return _judged(CORE_ML, version, examiner, recipe, oracle, table, [])
 
 
 def _judged(
@@ -188,33 +183,31 @@ def _judged(
     table: Floats,
     checks: list[Check],
 ) -> RuntimeResult:
-    """`checks` of inner values and those of the answers to the golden and the real texts, `[texts, classes]`."""
+    """Add the checks of the answers to the golden and the real texts, `[texts, classes]`, to those of inner values."""
     checks = [*checks, *examiner.answer_checks(table, oracle, recipe)]
     return RuntimeResult(runtime, version, True, tuple(checks), None, examiner.accuracy_of(table))
 
 
-def _weights(matches: Mapping[str, Match], reference: Mapping[str, Floats], recipe: Recipe) -> Check:
-    """How far the package's weights are from the classifier's, as a share of the largest of their matrix.
+def _weights_check(matches: Mapping[str, Match], reference: Mapping[str, Floats], recipe: Recipe) -> Check:
+    """Measure how far the package's weights are from the classifier's, as a share of the largest of their matrix.
 
-    Each weight is held to the bound of the bits in which it is stored: a bias of 16 bits may not hide behind a matrix of four.
-    Four bits cost much only where the largest weights were clipped. No weight may have fewer bits than the recipe says.
+    The bound of each weight is that of its own bits, so that a bias in 16 bits does not get the room of a matrix in 4. With 4 bits,
+    only clipped weights may be far off. No weight may have fewer bits than the recipe says.
     """
     differences = []
     for name, weights in reference.items():
         match = matches[name]
         off = np.abs(match.values - weights) / magnitude(weights)
-        bound = RECIPES[next(kind for bits, kind in _KINDS if match.bits >= bits)].weight_bound
+        bound = next(bound for bits, bound in _BOUNDS if match.bits >= bits)
         broken = off > (np.where(_clipped(match.values, weights), bound, _FOUR_BITS) if match.bits < 8 else bound)
-        if match.bits < _LEAST_BITS[recipe.weights] or broken.any():
-            # In the check's one figure, out of bounds by one's own bound is out of the recipe's.
-            off = np.where(broken | (match.bits < _LEAST_BITS[recipe.weights]), np.maximum(off, 1.0), off)
-        place = ", ".join(map(str, np.unravel_index(int(off.argmax()), off.shape)))
-        differences.append(Difference(name, float(off.max()), f"at {place}, stored in {match.bits} bits"))
+        # The check has one bound, the recipe's: what breaks its own bound must break that one too.
+        off = np.where(broken | (match.bits < recipe.bits), np.maximum(off, 1.0), off)
+        differences.append(Difference(name, float(off.max()), f"at {place(off)}, stored in {match.bits} bits"))
     return bounded("weights", "file", differences, recipe.weight_bound)
 
 
 def _clipped(found: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
-    """Where a weight is larger than what stands for it, which is the largest of its neighbours along the inputs."""
+    """Return where a weight is larger than its stored value, and that is the largest of its neighbours along the inputs."""
     inputs = found.shape[0]
     padded = np.zeros((-(-inputs // _NEIGHBOURS) * _NEIGHBOURS, *found.shape[1:]), np.float32)
     padded[:inputs] = np.abs(found)
@@ -224,36 +217,34 @@ def _clipped(found: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
 
 
 def _in_order(label: Any, probabilities: Any, labels: Sequence[str]) -> Floats:
-    """The answer in the order of `labels`, float32 `[classes]`; raises RetvecLiteError when label and answer contradict."""
+    """Return the answer in the order of `labels`, float32 `[classes]`; raise RetvecLiteError when the label contradicts it."""
     if set(probabilities) != set(labels):
-        raise RetvecLiteError(f"Expected the probabilities of {list(labels)}, received those of {list(probabilities)}.")
+        raise RetvecLiteError(f"The answer has the labels {list(probabilities)}, not {list(labels)}.")
     answer = np.array([probabilities[name] for name in labels], np.float32)
-    # Written so that NaN, which is no largest value, is not refused here: the bounds do that, with the text's name.
+    # This lets NaN pass: the bounds refuse it, and name the text.
     if label not in labels or probabilities[label] < max(probabilities.values()):
-        raise RetvecLiteError(f"Expected the label of the largest probability, received {label!r}.")
+        raise RetvecLiteError(f"The label {label!r} does not have the largest probability.")
     return answer
 
 
-def _check_origin(program: Program, recipe: Recipe, classifier: TrainedModel) -> None:
-    """Make sure that a package claims to be this classifier, under the name of its recipe, as apps will call it."""
+def _check_origin(program: Program, classifier: TrainedModel) -> None:
+    """Check that a package claims to be this classifier, and has the interface that apps call."""
     path = program.package.path
     description, metadata = program.package.spec.description, program.package.metadata
-    answers = [description.predictedFeatureName, description.predictedProbabilitiesName]
+    encoder = EncoderConfig.from_json(metadata.get("encoder", ""))
     require_same(
         path.name,
         ("labels", program.labels, list(classifier.labels)),
-        ("encoder config", _encoder(metadata), classifier.encoder.to_dict()),
-        ("head", metadata.get("head"), classifier.head.name),
-        ("inputs", list(program.inputs), [INPUT]),
-        ("outputs", sorted(program.outputs), [LABEL, PROBABILITIES]),
-        ("outputs of a classifier", answers, [LABEL, PROBABILITIES]),
+        ("encoder settings", encoder.to_dict(), classifier.encoder.to_dict()),
+        ("head settings", metadata.get("head"), classifier.head.name),
     )
-    shape = (1, classifier.encoder.max_chars)
-    if program.inputs[INPUT] != Type("tensor", "int32", shape):
+    interface = (
+        program.inputs,
+        sorted(program.outputs),
+        [description.predictedFeatureName, description.predictedProbabilitiesName],
+    )
+    codepoints = Type("tensor", "int32", (1, classifier.encoder.max_chars))
+    if interface != ({INPUT: codepoints}, [LABEL, PROBABILITIES], [LABEL, PROBABILITIES]):
         raise RetvecLiteError(
-            f"Expected the input {INPUT} to be int32 {list(shape)}, received {program.inputs[INPUT]}."
+            f"{path.name} must take {INPUT}, a {codepoints}, and answer {LABEL} and {PROBABILITIES}; it has {interface}."
         )
-
-
-def _encoder(metadata: Mapping[str, str]) -> dict[str, Any]:
-    return EncoderConfig.from_json(metadata.get("encoder", "")).to_dict()

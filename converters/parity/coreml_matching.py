@@ -1,7 +1,7 @@
-"""Finding a classifier's weights in a saved Core ML program: what it really computes with, under the names of the source.
+"""Find a classifier's weights in a Core ML program: what it really computes with, under the names of the source.
 
-`verify` runs the NumPy reference with these, so that rounding the weights and computing wrongly are told apart. Only shapes and
-numbers count, not names or places: every constant is tried in every arrangement that can have the wanted shape.
+`verify` runs the NumPy reference with these, which separates the cost of rounding the weights from computing wrongly. Only shapes
+and values count: every constant is tried in every arrangement that gives the wanted shape.
 """
 
 import itertools
@@ -12,27 +12,22 @@ from typing import Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.evaluator.package import bits_of
 from retvec_lite.converters.evaluator import Literal, Operation, Program
-from retvec_lite.converters.parity.matching import SMALLEST, match_all
-
-_BOUNDS: Final = ((32, 1e-6), (16, 1e-3), (8, 0.05), (6, 0.2), (0, 0.4))
-"""Bits that a number is stored in at least, and the largest root mean square of (found - reference) / reference. Rounding to b
-bits of a normal distribution whose maximum is four deviations gives about 4 / 2**(b - 1) / sqrt(12); unrelated weights differ
-by 1.4."""
+from retvec_lite.converters.evaluator.package import bits_of
+from retvec_lite.converters.parity.matching import MATCH_BOUNDS, SMALLEST, match_all
 
 _EXACT: Final = 32
 _GATES: Final = 4
 _MOST_PARTS: Final = 8
-"""A constant may be this many weights in one (the gates of a LSTM, the projections of attention, in both directions)."""
+"""Most weights that one constant may hold, for example the gates of an LSTM."""
 
 _STORED: Final = ("val", "quantized_data", "data", "indices", "source_val")
-"""Inputs of const and constexpr ops that hold a number for each weight."""
+"""Inputs of const and constexpr ops that hold one number a weight."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A float tensor that depends on no input, and the bits in which each of its numbers is stored."""
+    """A float tensor that depends on no input, and the bits in which each value is stored."""
 
     name: str
     values: Floats
@@ -41,17 +36,17 @@ class Constant:
 
 @dataclass(frozen=True)
 class Match:
-    """What a program computes with in the place of a weight, in its shape, and the bits in which it is stored."""
+    """What a program computes with in the place of a weight, in its shape, and the bits of each stored value."""
 
     values: Floats
     bits: int
 
 
 def program_constants(program: Program) -> list[Constant]:
-    """Every float tensor that a program computes with.
+    """Return every float tensor that a program computes with.
 
-    Where a product with a constant matrix is multiplied by a constant for each output (a palette of integers and its scales),
-    the two are one matrix to the reference: it is given beside both.
+    Where a product with a constant matrix is multiplied by a constant for each output (a palette of integers and its scales), the
+    two are one matrix to the reference, which is returned too.
     """
     found: dict[str, Constant] = {}
     bits: dict[str, int] = {}
@@ -68,7 +63,7 @@ def program_constants(program: Program) -> list[Constant]:
 
 
 def _scaled(operations: Sequence[Operation], constants: Mapping[str, Constant]) -> Iterator[Constant]:
-    """Matrices with the scales that their products are multiplied by, `[outputs, inputs]` or `[inputs, outputs]`."""
+    """Yield matrices times the scales of their products, `[outputs, inputs]` or `[inputs, outputs]`."""
     producers = {name: operation for operation in operations for name, _ in operation.outputs}
     for operation in operations:
         if operation.kind != "mul":
@@ -83,13 +78,13 @@ def _scaled(operations: Sequence[Operation], constants: Mapping[str, Constant]) 
                     continue
                 values, bits = constants[name].values, constants[name].bits
                 for shape in ((-1, 1), (1, -1)):
-                    # A square matrix may lie either way; what does not fit the reference is not taken.
+                    # A square matrix may lie either way; the match decides.
                     if values.shape[shape.index(-1)] == outputs:
                         yield Constant(f"{name} * {scale}", (values * scales.reshape(shape)).astype(np.float32), bits)
 
 
 def _literal_bits(operation: Operation) -> list[int]:
-    """Bits of the numbers that an op holds itself; packed palettes tell by the number of their colours."""
+    """Return the bits of the values stored in an op itself; a packed palette shows them by its number of levels."""
     literals = {
         key: item.type
         for key, items in operation.inputs.items()
@@ -102,20 +97,20 @@ def _literal_bits(operation: Operation) -> list[int]:
 
 
 def match_constants(constants: Sequence[Constant], reference: Mapping[str, Floats]) -> dict[str, Match]:
-    """For every reference weight, what the program computes with in its place.
+    """Return what a program computes with in the place of every reference weight.
 
-    A weight may be transposed, have other axes of one, be part of a larger constant, or be kept gate by gate (LSTM) or row by
-    row. A weight of zeros alone may have been left out: adding nothing is what the program does then.
+    A weight may be transposed, have other axes of one, be part of a larger constant, or be stored gate by gate (LSTM) or row by
+    row. A weight that is all zeros may have been left out, which computes the same.
 
     Args:
         constants: all constants of the program.
         reference: float32 weights by name, as trained.
 
     Returns:
-        A match for each name.
+        Name -> match.
 
     Raises:
-        RetvecLiteError: names every weight for which the program holds nothing that is near enough.
+        RetvecLiteError: names every weight for which the program holds nothing that is close enough.
     """
     return match_all(reference, lambda name, weights: _match(name, weights, constants))
 
@@ -133,7 +128,7 @@ def _match(name: str, weights: Floats, constants: Sequence[Constant]) -> Match |
 
 
 def _joined(parts: Sequence[Floats], constants: Sequence[Constant], axis: int, shape: tuple[int, ...]) -> Match | None:
-    """The matches of all parts as one, in `shape`; None when one is missing."""
+    """Return the matches of all parts as one, in `shape`; None when one is missing."""
     matches = [match for match in (_nearest(part, constants) for part in parts) if match is not None]
     if len(matches) < len(parts):
         return None
@@ -142,11 +137,11 @@ def _joined(parts: Sequence[Floats], constants: Sequence[Constant], axis: int, s
 
 
 def _nearest(weights: Floats, constants: Sequence[Constant]) -> Match | None:
-    """The nearest part of a constant in the shape of `weights`; None when none is within its bound."""
+    """Return the nearest part of a constant in the shape of `weights`; None when none is within its bound."""
     best, least = None, np.inf
     size = float(np.sqrt(np.mean(np.square(weights, dtype=np.float64))))
     for constant in constants:
-        bound = next(bound for bits, bound in _BOUNDS if constant.bits >= bits)
+        bound = next(bound for bits, bound in MATCH_BOUNDS if constant.bits >= bits)
         bound *= size if constant.bits >= _EXACT else max(size, SMALLEST)
         for values in _views(constant.values, weights.shape):
             distance = float(np.sqrt(np.mean(np.square(values - weights, dtype=np.float64))))
@@ -156,7 +151,7 @@ def _nearest(weights: Floats, constants: Sequence[Constant]) -> Match | None:
 
 
 def _views(values: Floats, shape: tuple[int, ...]) -> Iterator[Floats]:
-    """`values`, or equal parts of it along one axis, in every order of axes that makes `shape`."""
+    """Yield `values`, or equal parts of it along one axis, in every order of axes that gives `shape`."""
     wanted = int(np.prod(shape))
     if not wanted or values.size % wanted:
         return
@@ -177,7 +172,7 @@ def _views(values: Floats, shape: tuple[int, ...]) -> Iterator[Floats]:
 
 
 def _merges(given: tuple[int, ...], wanted: list[int]) -> bool:
-    """Whether joining neighbouring axes of `given` makes `wanted`."""
+    """Return whether joining neighbouring axes of `given` gives `wanted`."""
     left = [size for size in given if size > 1]
     for size in wanted:
         joined = 1

@@ -49,7 +49,6 @@ class StageComparison:
             exact: the oracle of the float32 weights, to measure the cosine; None: do not measure it.
             real: names of the texts whose words count for it.
         """
-        self.names = list(dict.fromkeys(tensors.values()))
         self._tensors = tensors
         self._exact = exact if "embedding" in tensors else None
         self._real = real

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import standin
 
-from retvec_lite.converters.export import export
+from retvec_lite.converters.export import export_model
 
 
 def main(folder: Path, orders: list[str]) -> None:
@@ -20,13 +20,12 @@ def main(folder: Path, orders: list[str]) -> None:
             training={"note": "not trained"},
         )
         target = order.partition("=")[0].replace("/", "-").replace("+", "-")
-        source = folder / f"{target}.safetensors"
-        source.write_bytes(spec.to_bytes())
-        export(
-            source,
+        (folder / f"{target}.safetensors").write_bytes(spec.to_bytes())
+        export_model(
+            spec,
             folder / target,
-            recipes.split(","),
             formats=("coreml", *more),
+            recipes=recipes.split(","),
             ios=int(ios or 16),
             data=folder / "texts.csv",
         )
