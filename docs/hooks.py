@@ -1,4 +1,4 @@
-"""Lets the site show pages, pictures and docstrings from outside docs/, with links that work on GitHub too.
+"""Lets the site show pages and docstrings from outside docs/, with links that work on GitHub too.
 
 A page whose front matter names a `source`, a path from the repository's root, shows that file. Links are written as
 GitHub needs them, relative to the file they are in. The site keeps links to its own pages and pictures, turns those to other
@@ -15,7 +15,6 @@ import griffe
 import yaml
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
-from mkdocs.structure.files import File
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 
@@ -52,18 +51,14 @@ class ExampleSections(griffe.Extension):  # type: ignore[misc]
             obj.docstring.value = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)
 
 
-def on_files(files: Any, config: Any) -> Any:
-    """Learn which file each page shows, and add the measured pictures."""
+def on_files(files: Any, **_: Any) -> Any:
+    """Learn which file of the repository each file of the site shows."""
     _shown.clear()
     for file in files:
         _shown[f"docs/{file.src_uri}"] = file.src_uri
     for page in files.documentation_pages():
         if source := _source(page.content_string):
             _shown[source] = page.src_uri
-    for picture in sorted((ROOT / "benchmarks/results").glob("*.png")):
-        path = picture.relative_to(ROOT).as_posix()
-        files.append(File(path, str(ROOT), config.site_dir, config.use_directory_urls))
-        _shown[path] = path
     return files
 
 
