@@ -1,4 +1,4 @@
-"""Write files and folders whole or not at all: write to a temporary name beside the goal, flush to disk, rename."""
+"""Write files and folders whole or not at all: write to a temporary name beside the destination, flush to disk, rename."""
 
 import contextlib
 import errno
@@ -26,15 +26,15 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
     Raises:
         RetvecLiteError: when `path` exists and `force` is off.
     """
-    goal = Path(path)
-    if force or not os.path.lexists(goal):
+    destination = Path(path)
+    if force or not os.path.lexists(destination):
         return
     try:
-        if goal.is_dir() and not any(goal.iterdir()):
+        if destination.is_dir() and not any(destination.iterdir()):
             return
     except OSError as error:
         raise explain_os_error(error, path) from error
-    raise RetvecLiteError(f"{goal} already exists. Choose another name, or replace it with --force.")
+    raise RetvecLiteError(f"{destination} already exists. Choose another name, or replace it with --force.")
 
 
 def require_room(path: str | os.PathLike[str], needed: int) -> None:
@@ -66,24 +66,24 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
     Raises:
         RetvecLiteError: when the file cannot be written, the disk is full, or `path` is not a regular file.
     """
-    goal = Path(os.path.realpath(path))
-    temporary = _beside(goal)
+    destination = Path(os.path.realpath(path))
+    temporary = _beside(destination)
     try:
-        if goal.exists() and not goal.is_file():
+        if destination.exists() and not destination.is_file():
             raise RetvecLiteError(f"{path} exists and is not a regular file. Choose another name.")
-        goal.parent.mkdir(parents=True, exist_ok=True)
+        destination.parent.mkdir(parents=True, exist_ok=True)
         try:
             with open(temporary, "xb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            if goal.exists():
-                os.chmod(temporary, stat.S_IMODE(goal.stat().st_mode))
-            os.replace(temporary, goal)
+            if destination.exists():
+                os.chmod(temporary, stat.S_IMODE(destination.stat().st_mode))
+            os.replace(temporary, destination)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _flush_directory(goal.parent)
+        _flush_directory(destination.parent)
     except OSError as error:
         raise explain_os_error(error, path) from error
 
@@ -103,58 +103,60 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
         RetvecLiteError: for an existing folder without `force`, a folder with files that are not `owned`, a path that
             cannot be written, or a full disk.
     """
-    goal = Path(os.path.realpath(path))
-    refuse_existing(goal, force)
-    _refuse_foreign(goal, owned)
-    temporary, retired = _beside(goal), _beside(goal)
+    destination = Path(os.path.realpath(path))
+    refuse_existing(destination, force)
+    _refuse_foreign(destination, owned)
+    temporary, retired = _beside(destination), _beside(destination)
     try:
-        goal.parent.mkdir(parents=True, exist_ok=True)
+        destination.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir()
     except OSError as error:
         raise explain_os_error(error, path) from error
     try:
         yield temporary
-        _move_into_place(temporary, goal, retired)
+        _move_into_place(temporary, destination, retired)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        if goal.exists():
+        if destination.exists():
             shutil.rmtree(retired, ignore_errors=True)
 
 
-def _refuse_foreign(goal: Path, owned: Sequence[str]) -> None:
+def _refuse_foreign(destination: Path, owned: Sequence[str]) -> None:
     """Refuse to replace a folder that contains anything but `owned` files."""
-    if not goal.exists():
+    if not destination.exists():
         return
-    if not goal.is_dir():
-        raise RetvecLiteError(f"{goal} is a file, not a folder. Choose another name.")
-    if Path.cwd() == goal or goal in Path.cwd().parents:
-        raise RetvecLiteError(f"{goal} contains the current folder and cannot be replaced. Choose another folder.")
+    if not destination.is_dir():
+        raise RetvecLiteError(f"{destination} is a file, not a folder. Choose another name.")
+    if Path.cwd() == destination or destination in Path.cwd().parents:
+        raise RetvecLiteError(
+            f"{destination} contains the current folder and cannot be replaced. Choose another folder."
+        )
     try:
-        names = sorted(entry.name for entry in goal.iterdir())
+        names = sorted(entry.name for entry in destination.iterdir())
     except OSError as error:
-        raise explain_os_error(error, goal) from error
+        raise explain_os_error(error, destination) from error
     for name in names:
         if not any(fnmatch.fnmatchcase(name, pattern) for pattern in owned):
             raise RetvecLiteError(
-                f"{goal} contains {name}, which this command did not write. Move it away or choose another folder."
+                f"{destination} contains {name}, which this command did not write. Move it away or choose another folder."
             )
 
 
-def _move_into_place(temporary: Path, goal: Path, retired: Path) -> None:
+def _move_into_place(temporary: Path, destination: Path, retired: Path) -> None:
     try:
         _flush_tree(temporary)
         # A folder cannot be renamed over a full one: move the old one aside, and back if anything fails.
         try:
-            if goal.exists():
-                os.rename(goal, retired)
-            os.rename(temporary, goal)
+            if destination.exists():
+                os.rename(destination, retired)
+            os.rename(temporary, destination)
         except BaseException:
-            if retired.exists() and not goal.exists():
-                os.rename(retired, goal)
+            if retired.exists() and not destination.exists():
+                os.rename(retired, destination)
             raise
-        _flush_directory(goal.parent)
+        _flush_directory(destination.parent)
     except OSError as error:
-        raise explain_os_error(error, goal) from error
+        raise explain_os_error(error, destination) from error
 
 
 def _flush_tree(directory: Path) -> None:
@@ -166,9 +168,9 @@ def _flush_tree(directory: Path) -> None:
         _flush_directory(Path(folder))
 
 
-def _beside(goal: Path) -> Path:
-    """Return a new hidden name in the folder of `goal`, so that renaming stays on one disk."""
-    return goal.with_name(f".{goal.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+def _beside(destination: Path) -> Path:
+    """Return a new hidden name in the folder of `destination`, so that renaming stays on one disk."""
+    return destination.with_name(f".{destination.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
 
 
 def _flush_directory(path: Path) -> None:

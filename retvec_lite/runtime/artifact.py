@@ -176,7 +176,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
 def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
     """Return the flatbuffer, `retvec_lite.json` and `labels.txt` of a file."""
     try:
-        # One handle for all reads: a file that is replaced meanwhile is still read as it was.
+        # One handle for all reads: a file that is replaced while it is read stays consistent.
         with open(file, "rb") as handle:
             size = handle.seek(0, os.SEEK_END)
             handle.seek(4)

@@ -94,7 +94,7 @@ def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_thr
 
 @contextlib.contextmanager
 def silent_standard_error() -> Iterator[None]:
-    """Discard what is written to standard error meanwhile, including by C++ code. Exceptions pass through."""
+    """Discard everything written to standard error inside the block, including by C++ code. Exceptions pass through."""
     if sys.stderr is not None:
         sys.stderr.flush()
     try:

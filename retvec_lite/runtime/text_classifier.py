@@ -316,7 +316,7 @@ class TextClassifier:
 
     @contextlib.contextmanager
     def _engine(self) -> Iterator[Engine]:
-        """Borrow an interpreter that no other thread uses meanwhile."""
+        """Borrow a free interpreter; no other thread uses it inside the block."""
         engine = self._idle.get()
         try:
             yield engine
