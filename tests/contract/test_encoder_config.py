@@ -32,7 +32,7 @@ from retvec_lite.errors import RetvecLiteError
 
 
 def test_separators_are_unicodes_white_space() -> None:
-    """Python's `isspace` is White_Space plus the four information separators, whose bidirectional class says so."""
+    """Python's `isspace` is White_Space plus the four information separators."""
     spaces = {code for code in range(sys.maxunicode + 1) if chr(code).isspace()}
     assert set(SEPARATORS) == spaces - {0x1C, 0x1D, 0x1E, 0x1F}
     assert len(SEPARATORS) == 25 and list(SEPARATORS) == sorted(set(SEPARATORS))
@@ -173,7 +173,7 @@ def test_another_contract_version_is_refused(version: Any) -> None:
 
 @pytest.mark.parametrize("version", [True, 1.0])
 def test_a_version_that_only_equals_the_number_is_refused(version: Any) -> None:
-    """Python takes True and 1.0 for 1; another reader of the same JSON need not."""
+    """In Python, True and 1.0 equal 1; readers in other languages may disagree."""
     with pytest.raises(RetvecLiteError, match="contract version"):
         EncoderConfig.from_dict({**EncoderConfig().to_dict(), "contract_version": version})
 

@@ -166,7 +166,7 @@ def test_what_does_not_fit_is_not_encoded() -> None:
 
 @given(configs(), st.data())
 def test_no_word_is_lost_or_invented(config: EncoderConfig, data: st.DataObject) -> None:
-    """With neighbouring pieces, wrapping and room enough, the slots are the text without separators."""
+    """Without overlap, truncation or a full last slot, the slots are the text without separators."""
     values = data.draw(code_points(config.max_chars).filter(lambda found: all(value > 0 for value in found)))
     whole = EncoderConfig(
         max_chars=config.max_chars, max_words=config.max_chars, kana_piece=Piece(2, 2), sea_piece=Piece(3, 3)
@@ -200,7 +200,7 @@ def test_bits_are_the_binary_digits(values: list[int]) -> None:
 # --- the embedding ----------------------------------------------------------------------------------------------------
 
 PHI = NormalDist().cdf
-"""The normal distribution's own function: GELU is x * PHI(x)."""
+"""The cumulative normal distribution: GELU is x * PHI(x)."""
 
 
 def test_gelu_is_the_exact_one() -> None:
@@ -241,7 +241,7 @@ def test_dense_does_not_round_on_the_way() -> None:
 
 
 def filter_for(text: str) -> dict[str, np.ndarray]:
-    """One filter that answers 1 to three characters (a space stands for an end), and less to all others."""
+    """A filter that responds with 1 to these characters (a space means an end of the word), and with less to all others."""
     digits = bits(np.array([[0 if char == " " else ord(char) for char in text]], np.int32))[0]
     kernel = (2 * digits - 1)[:, None]
     return {"characters/kernel": kernel, "characters/bias": np.array([1 - digits.sum()], np.float32)}
@@ -256,7 +256,7 @@ def filter_for(text: str) -> dict[str, np.ndarray]:
     ],
 )
 def test_a_filter_finds_its_characters_wherever_they_are(window: str, found: list[str], not_found: list[str]) -> None:
-    """Ends of a slot count as ends of a word, also where a long word goes on in the next slot."""
+    """The ends of a slot count as ends of a word, even when a long word continues in the next slot."""
     for text, answer in [*((text, True) for text in found), *((text, False) for text in not_found)]:
         slots = words(codepoints(text, 32), EncoderConfig(max_chars=32, max_words=3))
         embedding = np.arange(3.0, dtype=np.float32)[:, None]

@@ -1,4 +1,4 @@
-"""The word embedding's own file: exact, the same bytes for equal embeddings, and checked before it is used."""
+"""The file of a word embedding: exact round trip, reproducible bytes, and checks on loading."""
 
 from pathlib import Path
 

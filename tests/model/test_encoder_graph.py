@@ -1,4 +1,4 @@
-"""The encoder graph against the oracle: the same words and bits from any int32 input, for any config, alone or batched."""
+"""The encoder graph against the reference: the same words and bits for any int32 input and any config, alone or batched."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ CONFIGS = [
 
 @pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
 def test_the_compiled_graph_on_many_texts(config: EncoderConfig) -> None:
-    """As training runs it: a batch of unknown size, texts that meet every limit."""
+    """As in training: a batch of unknown size, with texts that reach every limit."""
     graph = tf.function(
         lambda rows: encode_words(rows, config), input_signature=[tf.TensorSpec([None, config.max_chars], tf.int32)]
     )
@@ -96,7 +96,7 @@ def test_the_graph_of_one_text_as_it_is_exported() -> None:
 
 
 def test_every_border_of_the_character_classes() -> None:
-    """The ends of every range and page of 256, all separators and invisible characters, each with its neighbours, in a word."""
+    """Inside a word: the ends of every range and page, all separators and invisible characters, and their neighbours."""
     config = EncoderConfig(max_chars=3, max_words=6)
     borders = {code for ranges in UNSPACED.values() for span in ranges for code in span}
     pages = {page * 256 for page in range(0x1100)}
@@ -118,7 +118,7 @@ def test_a_text_of_one_value_alone(fill: int) -> None:
 
 
 def check_indices(values: list[int], drop: bool) -> None:
-    """What `tf.gather` and `tf.scatter_nd` are asked for, whatever the input: TFLite would not check it."""
+    """Every index passed to `tf.gather` and `tf.scatter_nd` must be in range: TFLite does not check."""
     config = EncoderConfig(max_chars=16, max_words=3, word_length=5, sea_piece=None, drop_invisible=drop)
     asked: list[tuple[int, int, int]] = []
     gather, scatter = tf.gather, tf.scatter_nd
@@ -175,7 +175,7 @@ def test_bits_of_every_power_and_its_neighbours() -> None:
 
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 7, 11, 13, 48, 63, 64])
 def test_the_longest_run_starts_a_piece_at_every_step(step: int) -> None:
-    """The share of a step is the one number of the graph that is rounded: as far from its start as a text goes."""
+    """The fraction of a step is the only rounded number in the graph; here it is as far from its start as possible."""
     length = 65536
     config = EncoderConfig(max_chars=length, max_words=1, word_length=64, sea_piece=Piece(64, step))
     codepoints = tf.fill([1, length], 0x0E01)
@@ -186,7 +186,7 @@ def test_the_longest_run_starts_a_piece_at_every_step(step: int) -> None:
 
 
 def test_matrix_products_with_rounded_factors_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Graphics processors may keep 11 bits of what they multiply (TensorFloat-32): no code point may be among it."""
+    """GPUs may round factors of matrix products to 11 bits (TensorFloat-32), so no code point may be a factor."""
     products, matmul = [], tf.matmul
 
     def rounded(values: tf.Tensor) -> tf.Tensor:

@@ -39,7 +39,7 @@ def test_fake_quantization_is_what_snapping_does() -> None:
 
 
 def test_a_learned_scale_clips_and_gets_the_gradient_of_the_rounding_error() -> None:
-    """LSQ's formula: round(v) - v inside the grid, +-levels outside; the weights' is 1 inside and 0 outside."""
+    """LSQ: the gradient of the scale is round(v) - v inside the grid and +-levels outside; that of weights is 1 or 0."""
     tf = pytest.importorskip("tensorflow")
     if pytest.importorskip("keras").backend.backend() != "tensorflow":
         pytest.skip("gradients are read with TensorFlow's tape")

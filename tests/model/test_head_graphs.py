@@ -1,4 +1,4 @@
-"""The heads as graphs against the oracle, from no word to full slots, and what the mask hides."""
+"""The heads as graphs against the reference, from no words to full slots; masked values have no effect."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.n
 
 
 def mask_of(used: list[int], words: int) -> np.ndarray:
-    """float32 `[texts, words]`: the first slots in use."""
+    """float32 `[texts, words]`, 1 for the first slots of each text."""
     return (np.arange(words) < np.array(used)[:, None]).astype(np.float32)
 
 
@@ -60,7 +60,7 @@ def test_what_stands_in_unused_slots_does_not_count(head: HeadSpec) -> None:
 
 @pytest.mark.parametrize("head", [head for head in SMALL_HEADS if head.name != "cnn"], ids=lambda head: head.name)
 def test_slots_may_be_cut_to_what_a_batch_needs(head: HeadSpec) -> None:
-    """As training does; what is exported always has all slots."""
+    """Training cuts slots; exported graphs always have all of them."""
     weights = random_head(head, 8, 3, 16)
     mask = mask_of([0, 2, 4], 16)
     embeddings = np.random.default_rng(4).normal(size=(3, 16, 8)).astype(np.float32)
@@ -71,7 +71,7 @@ def test_slots_may_be_cut_to_what_a_batch_needs(head: HeadSpec) -> None:
 
 @pytest.mark.parametrize("length", [4, 5, 6, 7])
 def test_the_convolutions_may_be_cut_to_any_length_too(length: int) -> None:
-    """Neighbours beyond the words in use are zeros, whether there are slots or not: also behind a halving."""
+    """Neighbours outside the used words are zeros, whether slots exist there or not, also after a halving."""
     head = CnnHead(hidden=7, filters=6, blocks=3, region=5)
     weights = random_head(head, 8, 3, 16)
     mask = mask_of([0, 2, 3, 4], 16)
@@ -96,7 +96,7 @@ def test_dropout_is_asked_for_the_input_and_the_pooled_text(head: HeadSpec) -> N
 
 @each_head
 def test_every_weight_learns(head: HeadSpec) -> None:
-    """No weight that `shapes` lists is left out of the graph."""
+    """The graph uses every weight that `shapes` lists."""
     rng = np.random.default_rng(6)
     weights = {name: tf.Variable(value) for name, value in random_head(head, 8, 3, 6).items()}
     with tf.GradientTape() as tape:

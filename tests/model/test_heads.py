@@ -1,4 +1,4 @@
-"""The heads by name and size: what they weigh, what they start from, how they are written down."""
+"""The heads: sizes in bytes, starting weights, JSON round trip, validation."""
 
 import json
 import re
@@ -23,7 +23,7 @@ ALL = [PoolHead(), CnnHead(), RnnHead(), BertHead()]
 SMALL = [PoolHead(hidden=6), CnnHead(hidden=8, filters=5, blocks=3, region=5), RnnHead(hidden=7, projection=4, units=3), BertHead(hidden=9, width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
 
 EMBEDDING_BYTES = 218_000
-"""Of the int8 embedding: 336 * 256 + 2 * 256 * 256 weights of one byte, 768 float32 biases and as many scales."""
+"""The int8 embedding: 336 * 256 + 2 * 256 * 256 weights of one byte, 768 float32 biases and 768 scales."""
 
 
 def test_the_embedding_weighs_what_it_is_said_to() -> None:
@@ -67,7 +67,7 @@ def test_initial_weights_follow_the_seed_and_their_rule(head: HeadSpec) -> None:
 @pytest.mark.parametrize("head", ALL, ids=str)
 @pytest.mark.parametrize("filters", [0, 128])
 def test_every_head_stays_under_one_megabyte_as_int8(head: HeadSpec, filters: int) -> None:
-    """A byte a weight, four bytes a bias, a scale and a position; 151 classes as in CLINC150, 64 slots; 60 kB for graph and tables."""
+    """1 byte per weight, 4 per bias, scale and position; 151 classes (CLINC150), 64 slots, 60 kB for graph and tables."""
     shapes = character_shapes(filters) | head.shapes(256 + filters, 151, EncoderConfig().max_words)
     positions = int(np.prod(shapes.pop("head/positions", 0)))
     matrices = sum(int(np.prod(shape)) + 4 * shape[-1] for shape in shapes.values() if len(shape) == 2)

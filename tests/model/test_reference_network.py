@@ -1,4 +1,4 @@
-"""The oracle's heads against sums worked out by hand, and against the properties that define them."""
+"""The reference heads against results worked out by hand and against the properties that define them."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ def sigmoid(value: float) -> float:
 
 
 def ones(head: HeadSpec, inputs: int, max_words: int) -> Weights:
-    """All weights 1, all biases 0, two classes: the mean alone and the maximum alone."""
+    """All weights 1, all biases 0; one logit is the mean, the other the maximum."""
     weights = {
         name: np.full(shape, 0.0 if name.endswith("/bias") else 1.0, np.float32)
         for name, shape in head.shapes(inputs, 2, max_words).items()
@@ -94,7 +94,7 @@ def test_rnn_is_an_lstm_with_the_gates_in_their_order() -> None:
 
 
 def test_bert_is_a_transformer_encoder_with_the_norm_before_each_part() -> None:
-    """The same sums once more, number by number, for two words in use, width 4 and two attention heads."""
+    """The same computation with plain Python numbers, for two words, width 4 and two attention heads."""
     head = BertHead(hidden=3, width=4, layers=1, attention_heads=2, feed_forward=3)
     weights = random_head(head, 2, 2, 3)
     embeddings = np.array([[2.0, 1.0], [-1.0, 0.5], [9.0, 9.0]], np.float32)

@@ -1,4 +1,4 @@
-"""What users import needs NumPy alone: proven in processes of their own."""
+"""The light path imports NumPy and a LiteRT runtime only. Each test uses a new process."""
 
 import pytest
 from light import loaded_after, run_python

@@ -1,4 +1,4 @@
-"""Which signatures a file has, which of them answers a text, and the texts' embeddings; on a file in miniature."""
+"""Signatures: what the metadata lists, which one answers a text, and text embeddings. Uses a miniature file."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def classifier(path: Path) -> TextClassifier:
 
 
 def answered_by_the_short_one(classifier: TextClassifier, text: str) -> bool:
-    """The short signature of the miniature says 1.5 where the full one says 0.5, which shows while there are few digits."""
+    """The short signature of the miniature has a logit of 1.5 where the full one has 0.5, so their answers differ."""
     found = classifier.probabilities(text)[0]
     short = tiny_probabilities(text, other=1.5)
     full = tiny_probabilities(text)

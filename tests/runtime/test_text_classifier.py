@@ -349,7 +349,7 @@ def test_a_model_with_another_interface_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_metadata_survives_unzip_and_the_model_its_identifier(model_path: Path) -> None:
-    """The same file is a zip archive for `unzip` and a flatbuffer for a runtime."""
+    """`unzip` reads the file as a zip archive, a runtime reads it as a flatbuffer."""
     content = model_path.read_bytes()
     assert content[4:8] == b"TFL3" and content[len(MODEL) :].startswith(b"PK\x03\x04")
     assert struct.unpack("<I", content[:4])[0] < len(MODEL)

@@ -1,4 +1,4 @@
-"""A trained classifier's file: the same bytes everywhere, exactly what was saved, and nothing that does not fit."""
+"""The file of a trained model: reproducible bytes, exact round trip, and refusal of weights that do not fit."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ CLASSIFIER = random_classifier(HEAD)
 
 
 def refusal(path: Path) -> str:
-    """The message with which a file is refused."""
+    """The error message for a file that is refused."""
     with pytest.raises(RetvecLiteError) as caught:
         load_trained_model(path)
     message = str(caught.value)

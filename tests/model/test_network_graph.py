@@ -1,4 +1,4 @@
-"""The whole graph against the oracle, stage by stage, batched and alone."""
+"""The whole graph against the reference, stage by stage, in batches and alone."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ def test_the_compiled_graph_is_the_same(head: HeadSpec) -> None:
 @pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
 @each_head
 def test_short_texts_are_answered_alike_in_fewer_slots(head: HeadSpec, kind: dict[str, Any]) -> None:
-    """An odd number of slots, so that the halving of `cnn` has a word left over."""
+    """An odd number of slots leaves an unpaired word when `cnn` halves the text."""
     classifier, slots, length = random_classifier(head, **kind), 5, 30
     config = classifier.encoder
     texts = [
