@@ -1,9 +1,12 @@
 """What the tests of Core ML's graph share: classifiers, packages, and coremltools' own evaluation of a graph under construction."""
 
+import contextlib
 import dataclasses
 import functools
 import importlib.util
+import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ import standin
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.coreml import find_storage, load_coremltools
+from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.converters.tflite.metadata import about, details
 from retvec_lite.model.weight_files import TrainedModel
 
@@ -21,6 +25,34 @@ needs_coremltools = pytest.mark.skipif(
 RECIPES = ("float32", "float16", "int8", "int4")
 HEADS = ("pool", "cnn", "rnn", "bert", "raw")
 MODEL = "Data/com.apple.CoreML/model.mlmodel"
+UNUSED = ("tensorflow", "sklearn")
+"""coremltools imports both where it can, which takes ten seconds, and needs neither to build a graph."""
+
+
+def import_coremltools() -> None:
+    """Import coremltools, and not what it does not need."""
+    with _hidden([name for name in UNUSED if name not in sys.modules]):
+        load_coremltools()
+
+
+@contextlib.contextmanager
+def _hidden(names: list[str]) -> Iterator[None]:
+    sys.modules.update(dict.fromkeys(names))  # type: ignore[arg-type]  # None: cannot be imported
+    try:
+        yield
+    finally:
+        for name in names:
+            del sys.modules[name]
+
+
+def combinations(recipes: tuple[str, ...]) -> list[Any]:
+    """Head, recipe, iOS; iOS 17 is like iOS 16, so that one head is enough for the normal run."""
+    return [
+        pytest.param(head, recipe, ios, marks=pytest.mark.exhaustive if ios == 17 and head != "pool" else ())
+        for head in HEADS
+        for recipe in recipes
+        for ios in IOS_VERSIONS
+    ]
 
 
 @functools.cache
@@ -46,6 +78,12 @@ def files_of(spec: TrainedModel, recipe: str, ios: int = 16, block: int | None =
 
     storage = find_storage(recipe, ios, block)
     return build_package(spec, storage, about(spec, recipe), details(spec, recipe, {"iOS": str(ios)}))
+
+
+@functools.cache
+def grid_files(name: str, recipe: str, ios: int = 16) -> dict[str, bytes]:
+    """A package's files, of `on_grid(name)`."""
+    return files_of(on_grid(name), recipe, ios)
 
 
 def model_of(files: dict[str, bytes]) -> Any:
