@@ -83,10 +83,10 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         targets = np.asarray(y)
         if targets.ndim != 1:
             raise RetvecLiteError(f"Pass one label for each text; y has {targets.ndim} dimensions.")
-        self.classes_: npt.NDArray[Any] = np.unique(targets)
-        names = [str(label) for label in self.classes_]
-        if len(set(names)) < len(names):
-            raise RetvecLiteError("Two labels in y are written alike, such as 1 and '1'. Use labels of one type.")
+        try:
+            self.classes_: npt.NDArray[Any] = np.unique(targets)
+        except TypeError as error:
+            raise RetvecLiteError("The labels in y are of several types, such as 1 and '1'. Use one type.") from error
         self.classifier_: Classifier = train(
             _one_column(X),
             [str(label) for label in targets],
@@ -110,7 +110,8 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each text."""
-        found: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        found: npt.NDArray[Any] = self.classes_[best]
         return found
 
     def __sklearn_tags__(self) -> Any:

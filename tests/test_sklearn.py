@@ -44,8 +44,8 @@ def test_clone_and_parameters(fitted: RetvecClassifier) -> None:
 def test_cross_validation_and_grid_search() -> None:
     scores = cross_val_score(RetvecClassifier(epochs=3), TEXTS, LABELS, cv=2)
     assert scores.shape == (2,) and (scores >= 0.75).all()
-    search = GridSearchCV(RetvecClassifier(), {"epochs": [1, 3]}, cv=2, error_score="raise").fit(TEXTS, LABELS)
-    assert search.best_params_["epochs"] in (1, 3) and search.predict(["where is my parcel"]) == [30]
+    search = GridSearchCV(RetvecClassifier(), {"epochs": [3]}, cv=2, error_score="raise").fit(TEXTS, LABELS)
+    assert search.best_params_ == {"epochs": 3} and search.predict(["where is my parcel"]) == [30]
 
 
 def test_pipelines_and_series() -> None:
@@ -65,7 +65,7 @@ def test_labels_of_any_type() -> None:
 
 
 def test_bad_input_is_one_sentence() -> None:
-    with pytest.raises(rl.RetvecLiteError, match="written alike"):
+    with pytest.raises(rl.RetvecLiteError, match="several types"):
         RetvecClassifier().fit(["a", "b"], np.array([1, "1"], object))
     with pytest.raises(rl.RetvecLiteError, match="one column"):
         RetvecClassifier().fit(np.array([["a", "b"]]), ["x"])
