@@ -29,7 +29,7 @@ from retvec_lite.converters.parity.verify import (
 from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, Recipe, find_recipe
 from retvec_lite.converters.report import Exported, Report
 from retvec_lite.converters.tflite.graph import signatures_of
-from retvec_lite.converters.tflite.metadata import about, attach_metadata, details
+from retvec_lite.converters.tflite.metadata import about, attach_files, attach_metadata, details
 from retvec_lite.converters.tflite.model import read_model
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.data.dataset import Dataset
@@ -37,7 +37,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.progress import Progress, silent
-from retvec_lite.runtime.artifact import SIGNATURES_KEY as METADATA_KEY
+from retvec_lite.runtime.artifact import SIGNATURES_KEY
 from retvec_lite.runtime.interpreters import silent_standard_error
 
 FORMATS: Final = ("tflite", "coreml")
@@ -184,9 +184,10 @@ def _fill(folder: Path, model: TrainedModel, plan: _Plan, texts: RealTexts, prog
     finished = []
     if plan.recipes:
         converted = convert(model, plan.embed)
+        signatures = _listed_signatures(converted)
         step()
         for recipe in plan.recipes:
-            finished.append(_tflite_file(folder, examiner, converted, recipe, plan.runtimes))
+            finished.append(_tflite_file(folder, examiner, converted, signatures, recipe, plan.runtimes))
             step()
     for item in _packages(folder, examiner, plan.storages):
         finished.append(item)
@@ -220,18 +221,24 @@ def _fill(folder: Path, model: TrainedModel, plan: _Plan, texts: RealTexts, prog
 
 
 def _tflite_file(
-    folder: Path, examiner: Examiner, converted: bytes, recipe: Recipe, runtimes: Mapping[str, str]
+    folder: Path, examiner: Examiner, converted: bytes, signatures: Any, recipe: Recipe, runtimes: Mapping[str, str]
 ) -> _Finished:
     """Write a .tflite, run it, and let it state the oldest runtime on which it was right."""
+    model = examiner.classifier
     file = folder / f"classifier-{recipe.name}.tflite"
-    quantized = quantize(converted, recipe.name)
-    file.write_bytes(package(quantized, examiner.classifier, recipe, dict([recipe.oldest_runtime])))
+    described = attach_metadata(quantize(converted, recipe.name), about(model, recipe.name), model.labels)
+
+    def stating(oldest: Mapping[str, str]) -> bytes:
+        facts = {**details(model, recipe.name, oldest), SIGNATURES_KEY: signatures}
+        return attach_files(described, model.labels, facts)
+
+    file.write_bytes(stating(dict([recipe.oldest_runtime])))
     result, table = examine_file(examiner, file, runtimes)
     if table is None:
         raise RetvecLiteError(str(result.problem))
     oldest = _oldest_runtime(recipe, result)
     # The statement is only in the zip tail: what was run and what is kept are the same flatbuffer.
-    data = package(quantized, examiner.classifier, recipe, oldest)
+    data = stating(oldest)
     file.write_bytes(data)
     result = _final(result, len(data), oldest)
     _refuse_broken_file(result)
@@ -275,10 +282,13 @@ def convert(model: TrainedModel, embed: bool = False) -> bytes:
 
 
 def package(graph: bytes, model: TrainedModel, recipe: Recipe, oldest_runtime: Mapping[str, str]) -> bytes:
-    """Return a quantized graph with its metadata and zip tail, the same bytes for the same arguments."""
-    told = details(model, recipe.name, oldest_runtime)
-    told[METADATA_KEY] = [signature.to_dict() for signature in signatures_of(read_model(graph))]
-    return attach_metadata(graph, about(model, recipe.name), model.labels, told)
+    """Return a quantized graph as a file with metadata and zip tail that was not run; `export_model` runs its files."""
+    facts = {**details(model, recipe.name, oldest_runtime), SIGNATURES_KEY: _listed_signatures(graph)}
+    return attach_files(attach_metadata(graph, about(model, recipe.name), model.labels), model.labels, facts)
+
+
+def _listed_signatures(graph: bytes) -> list[dict[str, Any]]:
+    return [signature.to_dict() for signature in signatures_of(read_model(graph))]
 
 
 def _oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:

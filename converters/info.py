@@ -85,14 +85,16 @@ def info(path: str | os.PathLike[str]) -> Info:
     """
     artifact = read_artifact(path)
     data = artifact.path.read_bytes()
-    kinds = operators(read_model(artifact.model))
+    model = read_model(artifact.model)
     return Info(
         {
             "file": str(artifact.path),
             "bytes": len(data),
             **artifact.metadata,
             "signatures": [signature.to_dict() for signature in artifact.signatures],
-            "sizes": sizes(data),
-            "operators": [{"name": name, "version": version, "count": count} for name, version, count in kinds],
+            "sizes": sizes(data, model),
+            "operators": [
+                {"name": name, "version": version, "count": count} for name, version, count in operators(model)
+            ],
         }
     )

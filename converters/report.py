@@ -3,6 +3,7 @@
 The same classifier on the same runtimes gives the same bytes: no dates, no durations, no paths.
 """
 
+import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,10 @@ class Exported:
     oldest_runtime: Mapping[str, str]
     result: ArtifactResult
 
+    @functools.cached_property
+    def _model(self) -> Any:
+        return read_model(bytes(self.data))  # type: ignore[arg-type]  # asked for .tflite files only
+
     @property
     def description(self) -> str:
         """What its recipe means in this format."""
@@ -63,19 +68,19 @@ class Exported:
     def sizes(self) -> dict[str, int]:
         """Return the bytes of each part; they add up to the artifact's size."""
         if isinstance(self.data, bytes):
-            return sizes(self.data)
+            return sizes(self.data, self._model)
         from retvec_lite.converters.coreml.build import package_sizes
 
         return package_sizes(self.data)
 
     def signatures(self) -> list[Signature]:
         """Return the signatures of a .tflite; none for an .mlpackage, which has one interface."""
-        return signatures_of(read_model(self.data)) if isinstance(self.data, bytes) else []
+        return signatures_of(self._model) if isinstance(self.data, bytes) else []
 
     def operators(self) -> list[tuple[str, int, int]]:
         """Return name, version and count of each kind of operator; Core ML's version is the iOS that the package is for."""
         if isinstance(self.data, bytes):
-            return operators(read_model(self.data))
+            return operators(self._model)
         from retvec_lite.converters.coreml.build import package_operators
 
         return package_operators(self.data)

@@ -62,6 +62,9 @@ def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) ->
         model = read_model(artifact.model)
         _check_origin(artifact, model, recipe, examiner.classifier)
         own = _own_weights(artifact, model, examiner.classifier)
+        tensors = _tensors(artifact, examiner.classifier)
+        names = [signature.name for signature in artifact.signatures]
+        promoted = promote_outputs(artifact.model, list(tensors.values()), names)
     except RetvecLiteError as error:
         return ArtifactResult(file.name, recipe.name if recipe else None, size, problem=str(error)), None
     checks = [_weights_check(own, examiner.classifier, recipe)]
@@ -69,7 +72,8 @@ def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) ->
         checks.append(Check("size", "file", size, recipe.size_limit))
     oracle = Oracle(examiner.classifier, own, eight_bit=recipe.dynamic)
     results = tuple(
-        run_artifact(examiner, artifact, recipe, oracle, runtime, version) for runtime, version in runtimes.items()
+        run_artifact(examiner, artifact, promoted, tensors, recipe, oracle, runtime, version)
+        for runtime, version in runtimes.items()
     )
     problem = None
     if not any(result.promised for result in results):
@@ -82,13 +86,22 @@ def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) ->
 
 
 def run_artifact(
-    examiner: Examiner, artifact: Artifact, recipe: Recipe, oracle: Oracle, runtime: str, version: str
+    examiner: Examiner,
+    artifact: Artifact,
+    promoted: bytes,
+    tensors: Mapping[str, str],
+    recipe: Recipe,
+    oracle: Oracle,
+    runtime: str,
+    version: str,
 ) -> RuntimeResult:
-    """Run an artifact on one runtime, in processes of its own, and compare.
+    """Run an artifact on one runtime, in a process of its own, and compare.
 
     Args:
         examiner: of the classifier that the file comes from.
         artifact: a file whose config and labels are the classifier's.
+        promoted: the same model with its inner values as outputs of every signature.
+        tensors: stage -> the name of its tensor.
         recipe: the bounds.
         oracle: the reference under the artifact's own weights.
         runtime: the distribution.
@@ -98,9 +111,7 @@ def run_artifact(
     exams: list[SignatureExam] = []
     try:
         whole = examiner.golden + examiner.real
-        tensors = _tensors(artifact, examiner.classifier)
         stages = examiner.stages(tensors, recipe)
-        promoted = promote_outputs(artifact.model, stages.names)
         step = max(1, _CHUNK_WORDS // artifact.config.max_words)
         parts = list(examiner.staged.parts(step))
         jobs = [Job(artifact.model, whole.rows), *(Job(promoted, part.rows) for part in (*parts, examiner.edges))]
@@ -108,7 +119,7 @@ def run_artifact(
             if signature.name != CLASSIFY:
                 comparison = StageComparison(tensors, None, frozenset())
                 exam = SignatureExam(signature, comparison, examiner.staged, artifact.config, _CHUNK_WORDS)
-                jobs += exam.jobs(artifact.model)
+                jobs += exam.jobs(promoted)
                 exams.append(exam)
         answered = run_models(runtime, jobs)
         table = checked(next(answered), OUTPUT, (len(whole), len(artifact.labels)), np.float32)
@@ -152,9 +163,12 @@ class SignatureExam:
         self._chunk = max(1, chunk // signature.max_words)
         self._found: dict[str, list[Difference]] = {}
 
-    def jobs(self, model: bytes) -> Iterator[Job]:
-        """Yield what is to be run; `take` expects the answers in this order."""
-        promoted = promote_outputs(model, self._stages.names, self.signature.name)
+    def jobs(self, promoted: bytes) -> Iterator[Job]:
+        """Yield what is to be run; `take` expects the answers in this order.
+
+        Args:
+            promoted: the model with its inner values as outputs of every signature.
+        """
         for part in (*self._texts.parts(self._chunk), self._edges):
             yield Job(promoted, part.rows, self.signature.name)
 

@@ -124,10 +124,10 @@ def to_tflite(entries: Sequence[Entry]) -> bytes:
         # It contains a hash of the folder's files, which differs at every call.
         converter.exclude_conversion_metadata = True
         converted = converter.convert()
-    model = _tidied(bytes(converted), entries)
-    parsed = read_model(model)
-    check_operators(parsed)
-    for entry, graph in zip(entries, parsed.subgraphs, strict=True):
+    edited = _tidied(bytes(converted), entries)
+    model = pack(edited)
+    check_operators(edited)
+    for entry, graph in zip(entries, edited.subgraphs, strict=True):
         network = behind(graph, find_tensor(graph, NETWORK_INPUT))
         for output in set(entry.outputs) & _FROM_BITS:
             if not network & before(graph, find_tensor(graph, output)):
@@ -166,7 +166,7 @@ def _frozen(concrete: Any) -> Any:
     return tf.function(constants, input_signature=[spec], autograph=False).get_concrete_function()
 
 
-def _tidied(model: bytes, entries: Sequence[Entry]) -> bytes:
+def _tidied(model: bytes, entries: Sequence[Entry]) -> Any:
     """Put the graphs in the given order, name the stages, keep only the outputs asked for, drop what differs between runs."""
     edited = read_model(model)
     signatures = [find_signature(edited, entry.name) for entry in entries]
@@ -179,7 +179,7 @@ def _tidied(model: bytes, entries: Sequence[Entry]) -> bytes:
         _tidy(edited, edited.subgraphs[index], signature, entry.outputs)
     edited.metadata = []
     edited.description = "retvec-lite"
-    return pack(edited)
+    return edited
 
 
 def _tidy(model: Any, graph: Any, signature: Any, outputs: Sequence[str]) -> None:

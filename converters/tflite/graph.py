@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.tflite.model import find_signature, find_tensor, read_model, schema
+from retvec_lite.converters.tflite.model import find_signature, find_tensor, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
 
@@ -251,16 +251,19 @@ def signatures_of(model: Any) -> list[Signature]:
     return sorted(found, key=lambda signature: (signature.kind != CLASSIFY, signature.max_words))
 
 
-def sizes(data: bytes) -> dict[str, int]:
+def sizes(data: bytes, model: Any) -> dict[str, int]:
     """Return the bytes of a file by part: `encoder`, `embedding` and `head` constants, `graph` structure, `metadata` with the zip.
 
     Constants that several graphs share count once; character features belong to the head, which alone reads them. The tensors
     `bits` and `embedding`, which the exporter names, separate the parts; a RETVec-raw graph has no `embedding`.
 
+    Args:
+        data: the file.
+        model: the same, parsed.
+
     Raises:
-        RetvecLiteError: for a file that is not a TFLite model, or has no tensor `bits`.
+        RetvecLiteError: for a file without a tensor `bits`.
     """
-    model = read_model(data)
     parts = dict.fromkeys(("encoder", "embedding", "head", "graph", "metadata"), 0)
     seen = {0}
     for graph in model.subgraphs:

@@ -85,17 +85,13 @@ def stage_names(classifier: TrainedModel) -> list[str]:
     return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
 
 
-def attach_metadata(model: bytes, about: About, labels: Sequence[str], details: Mapping[str, Any]) -> bytes:
-    """Return a model with its metadata, `labels.txt` and `retvec_lite.json`.
+def attach_metadata(model: bytes, about: About, labels: Sequence[str]) -> bytes:
+    """Return a model with standard TFLite metadata, the same bytes for the same arguments.
 
     Args:
         model: a .tflite with one input and one output; metadata and a zip tail that it has already are replaced.
         about: the words.
-        labels: class names, in the order of the outputs; they hold no line breaks.
-        details: JSON-ready content of `retvec_lite.json`. `model_sha256`, the SHA-256 of all bytes before the zip, is added.
-
-    Returns:
-        The file, the same bytes for the same arguments.
+        labels: class names, in the order of the outputs.
 
     Raises:
         RetvecLiteError: when a label would not survive as one line, or the number of labels is not that of the outputs.
@@ -114,11 +110,30 @@ def attach_metadata(model: bytes, about: About, labels: Sequence[str], details: 
     entry.name = _BUFFER_NAME
     entry.buffer = add_buffer(edited, _metadata_buffer(about, shape_of(graph.tensors[graph.inputs[0]])[-1]))
     edited.metadata = [entry]
-    described = pack(edited)
-    contents = json.dumps(
-        {**details, "model_sha256": hashlib.sha256(described).hexdigest()}, ensure_ascii=False, indent=1, sort_keys=True
-    )
-    return _with_files(described, {JSON_NAME: contents + "\n", LABELS_NAME: "\n".join(labels) + "\n"})
+    return pack(edited)
+
+
+def attach_files(model: bytes, labels: Sequence[str], details: Mapping[str, Any]) -> bytes:
+    """Return a model with `labels.txt` and `retvec_lite.json` in an uncompressed zip behind it, the same for the same arguments.
+
+    Args:
+        model: what `attach_metadata` returned.
+        labels: the same labels.
+        details: JSON-ready content of `retvec_lite.json`. `model_sha256`, the SHA-256 of all bytes before the zip, is added.
+    """
+    content = {**details, "model_sha256": hashlib.sha256(model).hexdigest()}
+    text = json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True)
+    target = io.BytesIO(model)
+    target.seek(0, io.SEEK_END)
+    # Offsets in the zip count from the start of the file.
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for name, lines in {JSON_NAME: text, LABELS_NAME: "\n".join(labels)}.items():
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            # Otherwise zipfile writes the system that it runs on.
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, f"{lines}\n".encode())
+    return target.getvalue()
 
 
 def _metadata_buffer(about: About, max_chars: int) -> bytes:
@@ -193,17 +208,3 @@ def _vector(builder: flatbuffers.Builder, offsets: Sequence[int]) -> int:
     for offset in reversed(offsets):
         builder.PrependUOffsetTRelative(offset)
     return int(builder.EndVector())
-
-
-def _with_files(model: bytes, files: Mapping[str, str]) -> bytes:
-    """The model and, behind it, an uncompressed zip whose offsets count from the start of the file."""
-    target = io.BytesIO(model)
-    target.seek(0, io.SEEK_END)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(name, _EPOCH)
-            # Otherwise zipfile writes down the system it runs on.
-            entry.create_system = 3
-            entry.external_attr = 0o100644 << 16
-            archive.writestr(entry, content.encode())
-    return target.getvalue()

@@ -81,7 +81,7 @@ def pack(model: Any) -> bytes:
     """Return the bytes of a `ModelT`, without the tensors, operator codes and buffers that nothing in it uses.
 
     What is equal is stored once: buffers, names, and the vectors of shapes, operands and scales. So graphs for several lengths
-    share all their weights. The model is changed on the way.
+    share all their weights. The model is edited on the way.
     """
     for graph in model.subgraphs:
         signatures = [entry for entry in model.signatureDefs if model.subgraphs[entry.subgraphIndex] is graph]
@@ -94,9 +94,12 @@ def pack(model: Any) -> bytes:
     _share_buffers(model)
     for buffer in model.buffers:
         buffer.Pack = functools.partial(_pack_buffer, buffer)
-    model.metadata, model.signatureDefs = model.metadata or None, model.signatureDefs or None
     builder = _SharingBuilder(1 << 20)
+    metadata, signatures = model.metadata, model.signatureDefs
+    # An empty vector would take room that an absent one does not.
+    model.metadata, model.signatureDefs = metadata or None, signatures or None
     builder.Finish(model.Pack(builder), b"TFL3")
+    model.metadata, model.signatureDefs = metadata, signatures
     return bytes(builder.Output())
 
 
@@ -124,7 +127,7 @@ def find_signature(model: Any, name: str = CLASSIFY) -> Any:
     raise RetvecLiteError(f"The model has no signature {name!r}.")
 
 
-def promote_outputs(model: bytes, names: Sequence[str], signature: str = CLASSIFY) -> bytes:
+def promote_outputs(model: bytes, names: Sequence[str], signatures: Sequence[str] = (CLASSIFY,)) -> bytes:
     """Return a copy of a model that also outputs inner tensors, computed by the same operators and weights.
 
     Asking a runtime for an inner tensor is unreliable: memory is reused, and a delegate never fills it. As an output of the graph
@@ -132,26 +135,27 @@ def promote_outputs(model: bytes, names: Sequence[str], signature: str = CLASSIF
 
     Args:
         model: a .tflite; its zip tail is not copied.
-        names: tensor names; each becomes an output of the signature's graph and, under the same name, of the signature.
-        signature: its name.
+        names: tensor names; each becomes an output of every signature, under the same name.
+        signatures: their names.
 
     Raises:
         RetvecLiteError: when there is no such tensor or signature.
     """
     edited = read_model(model)
-    entry_point = find_signature(edited, signature)
-    graph = edited.subgraphs[entry_point.subgraphIndex]
-    outputs = graph.outputs.tolist()
-    known = {entry.name for entry in entry_point.outputs}
-    for name in names:
-        index = find_tensor(graph, name)
-        if index not in outputs:
-            outputs.append(index)
-        if name not in known:
-            entry = schema().TensorMapT()
-            entry.name, entry.tensorIndex = name, index
-            entry_point.outputs.append(entry)
-    graph.outputs = np.array(outputs, np.int32)
+    for signature in signatures:
+        entry_point = find_signature(edited, signature)
+        graph = edited.subgraphs[entry_point.subgraphIndex]
+        outputs = graph.outputs.tolist()
+        known = {entry.name for entry in entry_point.outputs}
+        for name in names:
+            index = find_tensor(graph, name)
+            if index not in outputs:
+                outputs.append(index)
+            if name not in known:
+                entry = schema().TensorMapT()
+                entry.name, entry.tensorIndex = name, index
+                entry_point.outputs.append(entry)
+        graph.outputs = np.array(outputs, np.int32)
     return pack(edited)
 
 

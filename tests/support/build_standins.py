@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import standin
 import tensorflow as tf
+from exported import EMBED, WIDTH
 
+from retvec_lite.converters.export import convert
 from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.network_graph import classify
@@ -87,6 +89,11 @@ def main() -> None:
     for name in sys.argv[2:]:
         if name == "refusals":
             (folder / "refusals.txt").write_text("\n".join(refusals()), encoding="utf-8")
+            continue
+        if name.endswith("-export"):
+            head = name.removesuffix("-export")
+            spec = standin.classifier(f"{head}-snapped", standin.LONG, WIDTH)
+            (folder / f"{name}.tflite").write_bytes(convert(spec, embed=head in EMBED))
             continue
         base, _, variant = name.partition("+")
         function = conv_function() if base == "conv" else head_function(base, variant == "variables")

@@ -1,4 +1,4 @@
-"""Exported stand-ins, built once for all test files that ask, in a process of their own (it needs TensorFlow)."""
+"""Exported stand-ins: those that are kept in tests/data/exported, and others, built in a process with TensorFlow."""
 
 import atexit
 import csv
@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+DATA = Path(__file__).parents[1] / "data"
+EXPORTED = DATA / "exported"
+"""`<head>/classifier-<recipe>.tflite` and `<head>/reference.safetensors`; the folder `pool` is a whole export."""
 
 TEXTS = (
     ("where is my parcle?", "one"),
@@ -31,9 +35,13 @@ ORDERS = {
     "bert": "int8",
     "raw": "int8",
 }
-"""Head -> recipes of the fast tests; the slow one does all of them."""
+"""Head -> recipes that are kept."""
 EMBED = ("pool", "raw")
 """Heads whose files have the signature `embed`."""
+WIDTH = 32
+"""Of the embeddings, so that the files are small."""
+
+TEXTS_CSV = EXPORTED / "texts.csv"
 
 
 def texts_csv(folder: Path) -> Path:
@@ -44,15 +52,13 @@ def texts_csv(folder: Path) -> Path:
 
 
 @functools.cache
-def exports(orders: Sequence[tuple[str, str]] = tuple(ORDERS.items())) -> Path:
-    """A folder with `<head>/` (what export wrote) and `<head>.safetensors` (the classifier) for each head."""
+def built_exports(orders: Sequence[tuple[str, str]]) -> Path:
+    """A folder with what export writes now for heads -> recipes."""
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be exported")
     folder = Path(tempfile.mkdtemp(prefix="retvec-lite-exports-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    texts_csv(folder)
-    script = Path(__file__).with_name("build_exports.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(folder), *("=".join(order) for order in orders)],
+        [sys.executable, str(DATA / "make_exported.py"), str(folder), *("=".join(order) for order in orders)],
         check=False,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"},
         capture_output=True,

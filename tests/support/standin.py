@@ -30,20 +30,20 @@ FILTERS = 20
 CONV_CHARS, CONV_WIDTH = 32, 32
 
 
-def classifier(name: str, config: EncoderConfig = CONFIG) -> TrainedModel:
+def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> TrainedModel:
     """`pool`, `cnn`, `rnn`, `bert`; `raw`: pool without an embedding; `<head>-snapped`: kernels on a 4-bit grid.
 
-    `cnn` has character features.
+    `cnn` has character features; `width` is that of the embedding.
     """
     head_name, _, variant = name.partition("-")
     head = HEADS["pool" if head_name == "raw" else head_name]
-    dimension = config.word_length * 21 if head_name == "raw" else 64
+    dimension = config.word_length * 21 if head_name == "raw" else width
     filters = FILTERS if head_name == "cnn" else 0
     shapes = head.shapes(dimension + filters, len(LABELS), config.max_words) | character_shapes(filters)
     if head_name != "raw":
-        for layer, inputs in enumerate((config.word_length * 21, 64, 64)):
-            shapes[f"embedding/dense_{layer}/kernel"] = (inputs, 64)
-            shapes[f"embedding/dense_{layer}/bias"] = (64,)
+        for layer, inputs in enumerate((config.word_length * 21, width, width)):
+            shapes[f"embedding/dense_{layer}/kernel"] = (inputs, width)
+            shapes[f"embedding/dense_{layer}/bias"] = (width,)
     rng = np.random.default_rng(7)
     weights = {}
     for weight, shape in sorted(shapes.items()):
@@ -62,12 +62,12 @@ def snapped(kernel: np.ndarray) -> np.ndarray:
     return np.rint(kernel / step).astype(np.float32) * step
 
 
-def inputs() -> np.ndarray:
+def inputs(config: EncoderConfig = CONFIG) -> np.ndarray:
     """Code points of all texts and of two hostile inputs, int32 `[texts, 1, max_chars]`."""
-    hostile = np.zeros((2, CONFIG.max_chars), np.int32)
+    hostile = np.zeros((2, config.max_chars), np.int32)
     hostile[0, :6] = [-1, 2**31 - 1, -(2**31), 0xD800, 0x10FFFF, 0x110000]
-    hostile[1] = np.arange(0x20000, 0x20000 + CONFIG.max_chars)
-    return np.concatenate([[codepoints(text, CONFIG.max_chars) for text in TEXTS], hostile])[:, None]
+    hostile[1] = np.arange(0x20000, 0x20000 + config.max_chars)
+    return np.concatenate([[codepoints(text, config.max_chars) for text in TEXTS], hostile])[:, None]
 
 
 def reference(spec: TrainedModel, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from modeling_cases import random_head
 
-from retvec_lite.converters.tflite.fused_lstm import fused_lstm
+from retvec_lite.converters.tflite.convert import fused_lstm
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import RnnHead
 from retvec_lite.model.network_graph import head_logits, scan_lstm

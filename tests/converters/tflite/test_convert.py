@@ -1,0 +1,312 @@
+"""Conversion of every head and its quantization by every recipe, run on every installed runtime."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import standin
+from conftest import Run, run_script
+from exported import EXPORTED
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retvec_lite.converters.export import package
+from retvec_lite.converters.parity.matching import match_weights
+from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.converters.tflite.graph import (
+    ALLOWED,
+    behind,
+    constants,
+    dtype_of,
+    operator_name,
+    operators,
+    scales_of,
+    shape_of,
+    sizes,
+)
+from retvec_lite.converters.tflite.model import find_tensor, pack, promote_outputs, read_model
+from retvec_lite.converters.tflite.quantize import quantize, to_grid
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.weight_files import load_trained_model
+from retvec_lite.runtime.artifact import read_artifact
+
+HEADS = ["pool", "cnn", "rnn", "bert", "raw"]
+
+
+@functools.cache
+def quantized(folder: Path, name: str, recipe: str) -> bytes:
+    return quantize((folder / f"{name}.tflite").read_bytes(), recipe)
+
+
+def stages_of(name: str) -> list[str]:
+    return ["words", "bits"] if name == "raw" else ["words", "bits", "embedding"]
+
+
+# --- conversion -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_interface_and_operators(built: Path, name: str) -> None:
+    model = read_model((built / f"{name}.tflite").read_bytes())
+    (graph,) = model.subgraphs
+    (signature,) = model.signatureDefs
+    assert signature.signatureKey == "classify"
+    assert [(entry.name, entry.tensorIndex) for entry in signature.inputs] == [("codepoints", graph.inputs[0])]
+    assert [(entry.name, entry.tensorIndex) for entry in signature.outputs] == [("probabilities", graph.outputs[0])]
+    assert len(graph.inputs) == len(graph.outputs) == 1
+    taken, given_out = graph.tensors[graph.inputs[0]], graph.tensors[graph.outputs[0]]
+    assert (taken.name, dtype_of(taken), shape_of(taken)) == ("codepoints", "int32", (1, standin.CONFIG.max_chars))
+    assert (given_out.name, dtype_of(given_out)) == ("probabilities", "float32")
+    assert shape_of(given_out) == (1, len(standin.LABELS))
+    for operator, version, _ in operators(model):
+        assert version <= ALLOWED[operator]
+    assert [shape_of(tensor) for tensor in graph.tensors if tensor.name == "bits"] == [(1, 12, 336)]
+    assert model.metadata == [], "conversion metadata differs from run to run"
+
+
+def test_lstm_is_one_fused_operator(built: Path) -> None:
+    counts = {name: count for name, _, count in operators(read_model((built / "rnn.tflite").read_bytes()))}
+    assert counts["UNIDIRECTIONAL_SEQUENCE_LSTM"] == 1
+
+
+def test_a_call_does_not_remember_the_one_before(built: Path, runtime: str, run: Run) -> None:
+    """The fused LSTM keeps its state from call to call; `fused_lstm` clears it inside the graph."""
+    models = {"rnn": ((built / "rnn.tflite").read_bytes(), standin.inputs())}
+    outputs = run(runtime, models)["rnn"]
+    assert not isinstance(outputs, str), outputs
+    np.testing.assert_allclose(outputs["probabilities/again"], outputs["probabilities"], rtol=0, atol=1e-7)
+
+
+def test_variables_are_frozen(built: Path) -> None:
+    """A graph that kept its variables would be without weights: 67 kB that LiteRT runs without a word."""
+    model = read_model((built / "pool+variables.tflite").read_bytes())
+    weights = standin.classifier("pool").weights
+    matched = match_weights(model, weights)
+    for name, values in weights.items():
+        np.testing.assert_array_equal(matched[name], values)
+
+
+@pytest.mark.exhaustive
+def test_another_process_gives_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    run_script("build_standins.py", str(tmp_path), "rnn", "pool")
+    for name in ("pool", "rnn"):
+        assert (tmp_path / f"{name}.tflite").read_bytes() == (built / f"{name}.tflite").read_bytes()
+
+
+def test_a_kept_export_is_what_is_written_now(built: Path) -> None:
+    """With all signatures, by another process after other models; test_export.py does so for every file."""
+    path = EXPORTED / "raw" / "classifier-int8.tflite"
+    model = load_trained_model(EXPORTED / "raw" / "reference.safetensors")
+    graph = quantize((built / "raw-export.tflite").read_bytes(), "int8")
+    oldest = read_artifact(path).metadata["oldest_runtime"]
+    assert package(graph, model, RECIPES["int8"], oldest) == path.read_bytes()
+
+
+def test_refuses_functions_of_another_shape(built: Path) -> None:
+    name, batch, outputs, unconnected, forbidden = (built / "refusals.txt").read_text(encoding="utf-8").split("\n")
+    assert "one int32 argument 'codepoints'" in name
+    assert "static shape [1, max_chars]" in batch
+    assert "'probabilities' and 'bits'" in outputs
+    assert "does not compute 'probabilities' from 'bits'" in unconnected
+    assert "SIN version 1 (1x)" in forbidden
+
+
+# --- recipes ----------------------------------------------------------------------------------------------------------
+
+
+def versions(model: Any) -> dict[str, set[int]]:
+    """Of the operators of the network; the encoder stays as it is."""
+    found: dict[str, set[int]] = {}
+    for graph in model.subgraphs:
+        for position in behind(graph, find_tensor(graph, "bits")):
+            operator = graph.operators[position]
+            version = model.operatorCodes[operator.opcodeIndex].version
+            found.setdefault(operator_name(model, operator), set()).add(version)
+    # What turns stored weights into floats does not depend on the bits.
+    found["DEQUANTIZE"] = {version for name, version, _ in operators(model) if name == "DEQUANTIZE"}
+    return {name: kinds for name, kinds in found.items() if kinds}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_right_or_refused_on_every_runtime(built: Path, runtime: str, run: Run, recipe: str) -> None:
+    """A runtime that is older than a recipe asks for must refuse the file; silently wrong answers are the worst outcome."""
+    promises = RECIPES[recipe].oldest_runtime[0] in ("tflite-runtime", runtime)
+    models, expected = {}, {}
+    for name in HEADS:
+        model = quantized(built, name, recipe)
+        spec = standin.classifier(name)
+        if promises:
+            expected[name] = standin.reference(spec, match_weights(read_model(model), spec.weights))
+        models[name] = (promote_outputs(model, stages_of(name)), standin.inputs())
+    tolerance = RECIPES[recipe].parity_tolerance
+    for name, outputs in run(runtime, models).items():
+        if not promises:
+            assert isinstance(outputs, str)
+            assert "version" in outputs
+            continue
+        assert not isinstance(outputs, str), outputs
+        for stage in ("words", "bits"):
+            np.testing.assert_array_equal(outputs[stage], expected[name][stage], err_msg=f"{name} {stage}")
+        for stage in (*stages_of(name)[2:], "probabilities"):
+            worst = np.abs(outputs[stage] - expected[name][stage]).max()
+            assert worst <= tolerance, f"{name} {stage}: {worst}"
+
+
+def test_convolutions_and_addends(built: Path, runtime: str, run: Run) -> None:
+    """CONV_2D, DEPTHWISE_CONV_2D and a constant addend, against NumPy with the file's own weights."""
+    models = {recipe: (quantized(built, "conv", recipe), standin.conv_inputs()) for recipe in RECIPES}
+    for recipe, outputs in run(runtime, models).items():
+        if RECIPES[recipe].oldest_runtime[0] not in ("tflite-runtime", runtime):
+            assert isinstance(outputs, str), recipe
+            continue
+        assert not isinstance(outputs, str), (recipe, outputs)
+        worst = np.abs(outputs["probabilities"] - conv_reference(models[recipe][0])).max()
+        assert worst <= RECIPES[recipe].parity_tolerance, recipe
+
+
+def conv_reference(model: bytes) -> np.ndarray:
+    """What the graph of convolutions must answer with its own weights."""
+    weights = standin.conv_weights()
+    conv = np.transpose(weights.conv, (2, 0, 1))
+    stored = match_weights(
+        read_model(model),
+        {
+            "dense": weights.dense,
+            "positions": weights.positions,
+            "conv": conv.reshape(standin.CONV_WIDTH, 3, 1, standin.CONV_WIDTH),
+            "depthwise": weights.depthwise,
+            "logits": weights.logits,
+        },
+    )
+    return standin.conv_reference(
+        standin.ConvWeights(
+            stored["dense"],
+            stored["positions"],
+            np.transpose(stored["conv"].reshape(conv.shape), (1, 2, 0)),
+            stored["depthwise"],
+            stored["logits"],
+        )
+    )
+
+
+def matrices(model: bytes) -> list[Any]:
+    """Constants that are rounded. The encoder has a matrix of 16 x 16, which nothing rounds."""
+    parsed = read_model(model)
+    found = constants(parsed, parsed.subgraphs[0])
+    return [constant for constant in found if constant.values.ndim == 2 and constant.values.size > 256]
+
+
+def test_an_odd_number_of_inputs_keeps_eight_bits(built: Path) -> None:
+    """XNNPACK has no 4-bit kernel for the 63 inputs of the character features; another one is four times slower (454 instead of 118 µs a text)."""
+    kinds = {constant.values.shape: constant.bits for constant in matrices(quantized(built, "cnn", "int4"))}
+    assert kinds.pop((standin.FILTERS, 63)) == 8
+    assert len(kinds) > 3 and set(kinds.values()) == {4}
+
+
+def test_how_weights_are_stored(built: Path) -> None:
+    for recipe in RECIPES.values():
+        assert {constant.bits for constant in matrices(quantized(built, "rnn", recipe.name))} == {recipe.bits}
+
+
+def test_operator_versions(built: Path) -> None:
+    """The versions decide which runtimes refuse a file; 12 is per-channel float x int8, 5 and 6 are int8 and int4 weights."""
+    found = {recipe: versions(read_model(quantized(built, "rnn", recipe))) for recipe in RECIPES}
+    assert found["float16"]["DEQUANTIZE"] == {3}
+    assert found["int8"]["DEQUANTIZE"] == {5}
+    assert max(found["int8"]["FULLY_CONNECTED"]) <= 9
+    assert found["int8"]["UNIDIRECTIONAL_SEQUENCE_LSTM"] == {1}
+    assert found["int8-dynamic"]["FULLY_CONNECTED"] == {12}
+    assert found["int8-dynamic"]["UNIDIRECTIONAL_SEQUENCE_LSTM"] == {2}
+    assert "DEQUANTIZE" not in found["int8-dynamic"]
+    assert found["int4"]["FULLY_CONNECTED"] == {12}
+    assert found["int4"]["DEQUANTIZE"] == {6}
+
+
+def test_hybrid_lstm_has_one_scale_a_matrix(built: Path) -> None:
+    """Its kernel reads the first scale only; a file with more is accepted and answers nonsense."""
+    model = read_model(quantized(built, "rnn", "int8-dynamic"))
+    (graph,) = model.subgraphs
+    (lstm,) = [operator for operator in graph.operators if "LSTM" in operator_name(model, operator)]
+    assert {scales_of(graph.tensors[index]).size for index in lstm.inputs[1:9]} == {1}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_sizes_shrink_and_the_encoder_stays(built: Path, name: str) -> None:
+    files = {recipe: quantized(built, name, recipe) for recipe in RECIPES}
+    parts = {recipe: sizes(data, read_model(data)) for recipe, data in files.items()}
+    network = {recipe: part["embedding"] + part["head"] for recipe, part in parts.items()}
+    assert network["float16"] < 0.56 * network["float32"]
+    assert network["int8"] < 0.40 * network["float32"]
+    assert network["int4"] < 0.28 * network["float32"]
+    assert {part["encoder"] for part in parts.values()} == {parts["float32"]["encoder"]}
+
+
+@pytest.mark.parametrize(("head", "recipe"), [("pool", "int8"), ("pool", "int4"), ("rnn", "int8")])
+def test_weights_on_a_four_bit_grid_are_kept_exactly(head: str, recipe: str) -> None:
+    """Those of the kept exports lie on one."""
+    weights = load_trained_model(EXPORTED / head / "reference.safetensors").weights
+    path = EXPORTED / head / f"classifier-{recipe}.tflite"
+    stored = match_weights(read_model(read_artifact(path).model), weights)
+    for weight, values in weights.items():
+        np.testing.assert_array_equal(stored[weight], values, err_msg=weight)
+
+
+@given(
+    step=st.floats(2.0**-20, 1024.0, width=32),
+    row=st.lists(st.integers(-7, 7), min_size=1, max_size=40),
+    bits=st.sampled_from([4, 8]),
+)
+def test_grid_of_any_step_is_recovered(step: float, row: list[int], bits: int) -> None:
+    values = (np.array([[*row, 7]], np.float32) * np.float32(step)).astype(np.float32)
+    integers, scales = to_grid(values, bits, 0)
+    np.testing.assert_array_equal(integers.astype(np.float32) * scales[:, None], values)
+
+
+@pytest.mark.parametrize(("bits", "limit"), [(4, 7), (8, 127)])
+def test_grid_is_symmetric_and_near(bits: int, limit: int) -> None:
+    values = np.random.default_rng(0).normal(size=(5, 300)).astype(np.float32)
+    values[2] = 0
+    for axis in (0, 1, None):
+        integers, scales = to_grid(values, bits, axis)
+        assert integers.min() >= -limit
+        assert integers.max() <= limit
+        assert scales.shape == (1,) if axis is None else (values.shape[axis],)
+        along = scales.reshape([-1, 1] if axis == 0 else [1, -1])
+        off = np.sqrt(np.square(integers * along - values).mean() / np.square(values).mean())
+        assert off < (0.2 if bits == 4 else 0.02)
+        assert not integers[2].any()
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_quantizing_again_gives_the_same_bytes(built: Path, recipe: str) -> None:
+    assert quantize((built / "bert.tflite").read_bytes(), recipe) == quantized(built, "bert", recipe)
+
+
+def test_unknown_recipe() -> None:
+    with pytest.raises(
+        RetvecLiteError, match=r"Unknown recipe 'int2'\. Choose from float32, float16, int8, int8-dynamic, int4"
+    ):
+        quantize(b"", "int2")
+
+
+def test_model_without_bits(built: Path) -> None:
+    model = read_model((built / "pool.tflite").read_bytes())
+    model.subgraphs[0].tensors[find_tensor(model.subgraphs[0], "bits")].name = "other"
+    with pytest.raises(RetvecLiteError, match="'bits'"):
+        quantize(pack(model), "int8")
+
+
+def test_bounds_do_not_drift() -> None:
+    bounds = {
+        recipe.name: (recipe.parity_tolerance, recipe.embedding_cosine, recipe.label_agreement)
+        for recipe in RECIPES.values()
+    }
+    assert bounds == {
+        "float32": (1e-5, None, None),
+        "float16": (2e-3, 0.99999, 0.999),
+        "int8": (2e-3, 0.999, 0.995),
+        "int8-dynamic": (2e-2, 0.999, 0.995),
+        "int4": (2e-2, 0.99, 0.985),
+    }
