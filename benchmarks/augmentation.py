@@ -14,7 +14,7 @@ import numpy as np
 from common import command_parser, markdown_table, result_path, write_results
 
 from retvec_lite.pretraining.augment import augment
-from retvec_lite.pretraining.batches import CHUNK, KIND_WEIGHTS
+from retvec_lite.pretraining.batches import AUGMENTATION_WEIGHTS, CHUNK
 from retvec_lite.pretraining.pretrain import PretrainSettings
 from retvec_lite.pretraining.words import wordfreq_words
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     measured = {
         "all 22 kinds alike": words_a_second(lambda: augment(rows, rng), len(rows), repeats),
         "the shares of pre-training": words_a_second(
-            lambda: augment(rows, rng, weights=KIND_WEIGHTS), len(rows), repeats
+            lambda: augment(rows, rng, weights=AUGMENTATION_WEIGHTS), len(rows), repeats
         ),
         "copying the rows": words_a_second(lambda: [rows.copy() for _ in range(100)], 100 * len(rows), repeats),
     }

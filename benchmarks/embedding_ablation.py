@@ -17,7 +17,6 @@ from typing import Any, Final
 
 import numpy as np
 from common import command_parser, markdown_table, read_results, result_path, write_results
-from rich.console import Console
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset, read_dataset, split
@@ -25,7 +24,7 @@ from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.weight_files import Embedding, load_embedding
 from retvec_lite.pretraining.model import NetworkSettings
 from retvec_lite.pretraining.pretrain import PretrainSettings, pretrain
-from retvec_lite.pretraining.retrieval import retrieval_task
+from retvec_lite.pretraining.tasks import retrieval_task
 from retvec_lite.pretraining.words import WordList, load_wordfreq, wordfreq_words
 from retvec_lite.training.examples import prepare
 from retvec_lite.training.fit import FitSettings, fit
@@ -121,10 +120,7 @@ def measure_variant(
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "embedding.safetensors"
-        quiet = Console(quiet=True)
-        pretrain(
-            words, settings, out, run_dir=Path(folder) / "run", tasks=retrieval, evaluate_every=steps, console=quiet
-        )
+        pretrain(words, settings, out, run_dir=Path(folder) / "run", tasks=retrieval, evaluate_every=steps)
         embedding = load_embedding(out)
     row: dict[str, Any] = {
         "variant": name,

@@ -14,14 +14,13 @@ from typing import Any, Final
 
 import numpy as np
 from common import command_parser, markdown_table, read_results, result_path, write_results
-from rich.console import Console
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import snap
 from retvec_lite.model.weight_files import Embedding, load_embedding
 from retvec_lite.pretraining.model import NetworkSettings, Schedule, build_model
 from retvec_lite.pretraining.pretrain import PretrainSettings, measure, pretrain
-from retvec_lite.pretraining.retrieval import RetrievalTask, wordfreq_tasks
+from retvec_lite.pretraining.tasks import RetrievalTask, wordfreq_tasks
 from retvec_lite.pretraining.words import WordList, load_wordfreq
 
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
@@ -70,7 +69,7 @@ def trained(embedding: Embedding, network: NetworkSettings | None, steps: int, w
     )
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "embedding.safetensors"
-        pretrain(words, settings, out, run_dir=Path(folder) / "run", initial=embedding, console=Console(quiet=True))
+        pretrain(words, settings, out, run_dir=Path(folder) / "run", initial=embedding)
         return load_embedding(out)
 
 

@@ -156,13 +156,13 @@ def profile_pretrain(steps: int) -> list[Row]:
     """Profile a step: making its batch (in another thread), the step with Muon and with Adam, and their floors."""
     from retvec_lite.data.dataset import load_starter
     from retvec_lite.pretraining import words as lists
-    from retvec_lite.pretraining.batches import CHUNK, KIND_WEIGHTS, make_chunk
+    from retvec_lite.pretraining.batches import AUGMENTATION_WEIGHTS, CHUNK, make_chunk
     from retvec_lite.pretraining.model import Schedule, build_model
     from retvec_lite.pretraining.pretrain import PretrainSettings
 
     # Any list of words will do: the cost of a step does not depend on it.
     words = sorted({word for text in load_starter("train").texts for word in text.split()})
-    rows = lists.encode_words(words)
+    rows = lists.word_rows(words)
     word_list = lists.build_word_list([("starter", rows, np.ones(len(rows)), 1.0)], "starter")
     settings = PretrainSettings()
     common = {"seed": 0, "batch_size": settings.batch_size, "random_share": settings.random_share}
@@ -170,7 +170,7 @@ def profile_pretrain(steps: int) -> list[Row]:
     batch_ms = []
     for number in range(2):
         began = time.perf_counter()
-        chunks += make_chunk(word_list, number, dropout=settings.dropout, weights=KIND_WEIGHTS, **common)
+        chunks += make_chunk(word_list, number, dropout=settings.dropout, weights=AUGMENTATION_WEIGHTS, **common)
         batch_ms.append((time.perf_counter() - began) / CHUNK * 1e3)
     found: list[Row] = [{"part": "making a batch (one thread)", "ms": min(batch_ms)}]
     rate = best_rate()

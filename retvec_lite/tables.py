@@ -47,7 +47,7 @@ def draw(*parts: str | Table) -> str:
         style = {"box": box.ROUNDED} if part.boxed else {"box": None, "padding": (0, 1, 0, 0)}
         drawn = RichTable(title=part.title or None, title_justify="left", **style)  # type: ignore[arg-type]
         for column in part.columns:
-            drawn.add_column(column, justify="right" if column in part.right else "left")
+            drawn.add_column(Text(column), justify="right" if column in part.right else "left")
         for row in part.rows:
             drawn.add_row(*map(Text, row))
         console.print(drawn)

@@ -4,7 +4,7 @@ import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments."""
     parser.add_argument(
         "source", metavar="SOURCE", help="SavedModel folder, TF.js folder, or .npz with k0, b0, ..., k2, b2"
     )
@@ -14,10 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Import and write FILE."""
-    from retvec_lite.files import atomic_write, refuse_existing
-    from retvec_lite.pretraining.import_v1 import import_v1
+    from retvec_lite.pretraining.import_v1 import import_embedding
 
-    refuse_existing(args.out, args.force)
-    atomic_write(args.out, import_v1(args.source).to_bytes())
-    print(f"Written to {args.out}; next: retvec-lite train DATA --embedding {args.out} --out DIR")
+    import_embedding(**vars(args))
+    print(f"Written to {args.out}. Next: retvec-lite train DATA --embedding {args.out} --out DIR")
     return 0

@@ -1,11 +1,9 @@
-"""Typos: the paper's 22 augmentations over batches of words, vectorized in NumPy (RETVec paper, 3.3 and appendix).
+"""The 22 augmentations of the RETVec paper (section 3.3 and appendix) over batches of words, vectorized in NumPy.
 
-A word is a row of int32 code points, zero-padded: `[16]` in what ships, of any other length in comparisons. Every one of the 22 kinds is the same operation with other
-numbers: at a place, cut out some characters and put some others in. So a batch in which each row has a kind of its own is
-mistyped in one pass: place, cut and characters per row, then a single gather.
+A word is a row of int32 code points, zero-padded, 16 long in the embedding that ships. All 22 are one operation with other
+numbers: at a place, cut out some characters and put others in. So a batch in which each row has its own augmentation takes
+one pass: place, cut and characters per row, then a single gather.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,25 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Ints
-from retvec_lite.pretraining.homoglyph import homoglyphs
-from retvec_lite.pretraining.keyboards import keyboard_neighbours
-from retvec_lite.pretraining.unicode_tables import (
-    FloatArray,
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.pretraining.substitutes import (
+    Doubles,
     alphabets,
     ascii_pool,
     bmp_pool,
     emoji_pool,
+    homoglyphs,
+    keyboard_neighbours,
     punctuation_pool,
     swapcase_table,
 )
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 WORD_LENGTH: Final = 16
 _MAX_INSERT: Final = 5
 
-TYPO_KINDS: Final[tuple[str, ...]] = (
+AUGMENTATIONS: Final[tuple[str, ...]] = (
     "deletion",
     "repetition",
     "ngram_prefix_insertion",
@@ -56,13 +55,13 @@ TYPO_KINDS: Final[tuple[str, ...]] = (
     "neighbour_swap",
     "shuffle",
 )
-"""The 22 kinds, in the order of the paper's table; a kind is asked for by name or by its index here."""
+"""In the order of the paper's table. A kind of typo is asked for by its name or by its index here."""
 
-_KIND: Final = {name: index for index, name in enumerate(TYPO_KINDS)}
+_KIND: Final = {name: index for index, name in enumerate(AUGMENTATIONS)}
 
 
-def _named(predicate: str) -> BoolArray:
-    return np.asarray([predicate in name for name in TYPO_KINDS])
+def _named(predicate: str) -> Mask:
+    return np.asarray([predicate in name for name in AUGMENTATIONS])
 
 
 _IS_PREFIX = _named("prefix")
@@ -75,38 +74,41 @@ _CUT[[_KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 3
 _PUT = np.where(_named("insertion") | _named("substitution") | _named("repetition"), 1, 0)
 _PUT[[_KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 3
 # A word must keep at least one character, and cannot be shuffled when it is too short.
-_SHORTEST = np.ones(len(TYPO_KINDS), np.int64)
+_SHORTEST = np.ones(len(AUGMENTATIONS), np.int64)
 _SHORTEST[[_KIND["deletion"], _KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 2, 3
 
 _PERMUTATIONS = np.asarray([(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])  # all but the identity
 
 
-def word_lengths(words: Ints) -> IntArray:
-    """Length of each word: int64 [B] from int32 [B, L] (zeros are padding, and only padding)."""
-    lengths: IntArray = np.count_nonzero(words, axis=1).astype(np.int64)
+def word_lengths(words: Ints) -> Indices:
+    """Return the length of each word, int64 [B], from int32 [B, L]: zeros are padding, and only padding."""
+    lengths: Indices = np.count_nonzero(words, axis=1).astype(np.int64)
     return lengths
 
 
-def kind_indices(kinds: str | int | npt.ArrayLike, count: int) -> IntArray:
-    """Kinds by name or index, for one batch: int64 [count]."""
+def kind_indices(kinds: str | int | npt.ArrayLike, count: int) -> Indices:
+    """Return the indices of kinds given by name or index, for one batch: int64 [count]."""
     if isinstance(kinds, str):
         if kinds not in _KIND:
-            raise ValueError(f"Expected one of {', '.join(TYPO_KINDS)}. Received {kinds!r}.")
+            raise RetvecLiteError(f"Unknown augmentation {kinds!r}: choose from {', '.join(AUGMENTATIONS)}.")
         kinds = _KIND[kinds]
     return np.array(np.broadcast_to(np.asarray(kinds, np.int64), (count,)))
 
 
 def apply_typos(words: Ints, kinds: str | int | npt.ArrayLike, rng: np.random.Generator) -> Ints:
-    """One typo in every word.
+    """Return the words with one typo in each.
 
     Args:
         words: int32 [B, L]. The n-grams that are inserted come from other words of this batch.
-        kinds: one name or index of `TYPO_KINDS` for all words, or an index for each.
+        kinds: one name or index of `AUGMENTATIONS` for all words, or an index for each.
         rng: the only source of randomness.
 
     Returns:
         int32 [B, L], cut off at L characters. A word that the kind cannot change (nothing to swap, no other case, an
-        insertion behind the last place, an empty word) is returned as it is.
+        insertion behind the last place, an empty word) stays as it is.
+
+    Raises:
+        RetvecLiteError: for an unknown name.
     """
     count = len(words)
     if count == 0:
@@ -149,22 +151,22 @@ def augment(
     kinds: npt.ArrayLike | None = None,
     weights: Sequence[int] | None = None,
 ) -> Ints:
-    """Mistype a batch as the paper does: most words, up to a quarter of their characters, at most four typos.
+    """Return the words mistyped as in the paper: most words, up to a quarter of their characters, at most four typos.
 
     Args:
         words: int32 [B, L].
         rng: the only source of randomness.
         share: share of words that are mistyped at all.
-        max_share: number of typos of a mistyped word is uniform between 1 and this share of its length ...
-        max_typos: ... and at most this many (always at least 1).
-        kinds: indices of `TYPO_KINDS` to draw from, uniformly, one per typo; None for all 22.
-        weights: how often each of the 22 comes, as integers, and not uniformly.
+        max_share: the number of typos in a mistyped word is uniform between 1 and this share of its length.
+        max_typos: at most this many.
+        kinds: indices of `AUGMENTATIONS` to draw from, uniformly, one per typo; None for all 22.
+        weights: how often each of the 22 is drawn, as integers; None for equally often.
 
     Returns:
-        int32 [B, L]. With all 22 kinds a typo that cannot be (a case change in Arabic, a swap in a word of one
-        character) becomes a substitution within the alphabet, so that a mistyped word is one.
+        int32 [B, L]. Where all 22 are drawn, a typo that is impossible (a case change in Arabic, a swap in a word of
+        one character) becomes a substitution within the alphabet, so that every chosen word comes out different.
     """
-    pool = np.arange(len(TYPO_KINDS)) if kinds is None else np.asarray(kinds, np.int64)
+    pool = np.arange(len(AUGMENTATIONS)) if kinds is None else np.asarray(kinds, np.int64)
     if weights is not None:
         pool = np.repeat(pool, weights)
     most = np.clip((word_lengths(words) * max_share).astype(np.int64), 1, max_typos)
@@ -185,10 +187,10 @@ def augment(
 
 
 def random_tokens(count: int, rng: np.random.Generator, word_length: int = WORD_LENGTH) -> Ints:
-    """Random UTF-8 tokens of 1-16 characters (paper: 10 % of the samples): int32 [count, word_length].
+    """Return random tokens of 1 to `word_length` characters (10 % of the paper's samples): int32 [count, word_length].
 
-    Five sorts in equal parts, because uniform code points alone would be nothing but Han, Hangul and unassigned values:
-    any Unicode scalar value; any assigned BMP character; characters of one alphabet; printable ASCII (codes, addresses,
+    Five sorts in equal parts, because uniform code points alone would be almost only Han, Hangul and unassigned values: any
+    Unicode scalar value; any assigned BMP character; characters of one alphabet; printable ASCII (codes, addresses,
     prices); digits and emoji.
     """
     shape = (count, word_length)
@@ -206,13 +208,13 @@ def random_tokens(count: int, rng: np.random.Generator, word_length: int = WORD_
     return tokens
 
 
-def _from_pool(pool: Ints, uniform: FloatArray) -> Ints:
+def _from_pool(pool: Ints, uniform: Doubles) -> Ints:
     picked: Ints = pool[(uniform * len(pool)).astype(np.int64)]
     return picked
 
 
-def _other_from_pool(pool: Ints, current: Ints, uniform: FloatArray) -> Ints:
-    """A character of the pool that is not the current one: the next of the pool where it is."""
+def _other_from_pool(pool: Ints, current: Ints, uniform: Doubles) -> Ints:
+    """Return a character of the pool other than the current one: where they are equal, the next of the pool."""
     index = (uniform * len(pool)).astype(np.int64)
     picked = pool[index]
     return np.where(picked == current, pool[(index + 1) % len(pool)], picked).astype(np.int32)
@@ -221,15 +223,15 @@ def _other_from_pool(pool: Ints, current: Ints, uniform: FloatArray) -> Ints:
 def _fill(
     characters: Ints,
     words: Ints,
-    kind: IntArray,
-    length: IntArray,
-    place: IntArray,
-    possible: BoolArray,
-    uniform: FloatArray,
+    kind: Indices,
+    length: Indices,
+    place: Indices,
+    possible: Mask,
+    uniform: Doubles,
     rng: np.random.Generator,
 ) -> None:
-    """Write the characters to put in for all kinds but n-grams; moves `place` where only some characters will do."""
-    # Kinds that need a character with a certain property look for one, all others take the place that was drawn.
+    """Write the characters to put in, for all kinds but n-grams; move `place` where only some characters will do."""
+    # Kinds that need a character with a certain property look for one; all others take the place that was drawn.
     for name, usable in (
         ("case_substitution", None),
         ("qwerty_substitution", keyboard_neighbours()),
@@ -281,8 +283,8 @@ def _fill(
     characters[rows[:, None], np.arange(3)] = words[rows[:, None], start[:, None] + order]
 
 
-def _fill_ngrams(characters: Ints, words: Ints, length: IntArray, rows: IntArray, rng: np.random.Generator) -> None:
-    """N-grams are real ones: read from another word of the batch, from a random place on, around its end."""
+def _fill_ngrams(characters: Ints, words: Ints, length: Indices, rows: Indices, rng: np.random.Generator) -> None:
+    """Write n-grams, each read from another word of the batch, from a random place on and around its end."""
     if len(rows) == 0:
         return
     # Row i never reads itself (unless it is alone), or an n-gram could be replaced by itself.
@@ -292,8 +294,8 @@ def _fill_ngrams(characters: Ints, words: Ints, length: IntArray, rows: IntArray
     characters[rows] = words[other[:, None], index]
 
 
-def _splice(words: Ints, place: IntArray, cut: IntArray, characters: Ints, put: IntArray) -> Ints:
-    """Cut `cut` characters out at `place` and put the first `put` of `characters` there: int32 [B, L]."""
+def _splice(words: Ints, place: Indices, cut: Indices, characters: Ints, put: Indices) -> Ints:
+    """Return the words with `cut` characters at `place` replaced by the first `put` of `characters`: int32 [B, L]."""
     count, length = words.shape
     # Columns: the word, as many zeros as a cut can pull in, the characters to put in.
     width = length + 2 * _MAX_INSERT

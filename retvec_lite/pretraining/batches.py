@@ -1,27 +1,25 @@
 """Batches for pre-training, prepared ahead of time in a thread."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.pretraining.augment import TYPO_KINDS, augment, random_tokens
+from retvec_lite.pretraining.augment import AUGMENTATIONS, augment, random_tokens
 from retvec_lite.pretraining.words import WordList, row_hashes
 
-# NumPy calls on 8 batches at once cost a third of 8 times one. Also the unit of randomness: chunk k of a run is a function
-# of (seed, k) alone, so that a resumed run sees the same batches without any stored generator state.
-CHUNK = 8
+CHUNK: Final = 8
+"""Batches that are made at once: eight cost about as much as three made one by one.
 
+Also the unit of randomness: chunk k of a run is a function of (seed, k) alone, so that a resumed run sees the same batches
+without any stored generator state.
+"""
 
-# How often each kind of typo comes in training; the retrieval metric draws them all alike. Shifts are the hardest to see through
-# for a network that reads positions, and deletions are what people do most; a word under a foreign n-gram is beyond
-# finding, and at equal shares such words drew the strongest gradients (docs/embedding.md has the comparison).
-_SHARES = {
+_SHARES: Final = {
     "deletion": 24,
     "repetition": 9,
     "alphabet_insertion": 9,
@@ -35,11 +33,16 @@ _SHARES = {
     "ngram_suffix_insertion": 2,
     "ngram_substitution": 2,
 }
-KIND_WEIGHTS = tuple(_SHARES.get(kind, 6) for kind in TYPO_KINDS)
+AUGMENTATION_WEIGHTS: Final = tuple(_SHARES.get(kind, 6) for kind in AUGMENTATIONS)
+"""How often each augmentation is drawn in training; retrieval tasks draw all 22 equally.
+
+A network that reads positions finds shifts the hardest, and deletions are the most frequent human typo. A word under a
+foreign n-gram cannot be recognized, and at equal shares such words drew the strongest gradients (docs/embedding.md).
+"""
 
 
 @dataclass(frozen=True)
-class Batch:
+class WordBatch:
     """One training batch.
 
     Attributes:
@@ -62,8 +65,8 @@ def make_chunk(
     random_share: float,
     dropout: float,
     weights: Sequence[int] | None = None,
-) -> list[Batch]:
-    """The `CHUNK` batches of chunk number `chunk`: a pure function of its arguments (see `PretrainSettings`)."""
+) -> list[WordBatch]:
+    """Return the `CHUNK` batches of chunk number `chunk`: a pure function of its arguments (see `PretrainSettings`)."""
     rng = np.random.default_rng((seed, chunk))
     half = batch_size // 2
     randoms = round(half * random_share)
@@ -76,25 +79,24 @@ def make_chunk(
     keep = (rng.random(pairs.shape, np.float32) >= dropout).astype(np.float32) / np.float32(1 - dropout)
     batches = []
     for index in range(CHUNK):
-        # Sampling is with replacement, and short words repeat: the same word twice is one class, not a negative pair.
+        # Sampling is with replacement, so short words repeat: the same word twice is one class, not a negative pair.
         _, classes = np.unique(row_hashes(pairs[index]), return_inverse=True)
-        batches.append(Batch(variants[index], keep[index], classes.astype(np.int32)))
+        batches.append(WordBatch(variants[index], keep[index], classes.astype(np.int32)))
     return batches
 
 
-def prefetch(make: Callable[[int], list[Batch]], start: int, stop: int, *, depth: int = 4) -> Iterator[Batch]:
-    """Batches `start` to `stop` (exclusive), whose chunks `make` prepares in a thread, `depth` chunks ahead.
+def prefetch(make: Callable[[int], list[WordBatch]], start: int, stop: int, *, depth: int = 4) -> Iterator[WordBatch]:
+    """Yield batches `start` to `stop` (exclusive), whose chunks `make` prepares in a thread, `depth` chunks ahead.
 
-    NumPy and the training step both release the interpreter lock, so that a thread is enough. An exception in it is
-    raised here.
+    NumPy and the training step both release the interpreter lock, so a thread is enough. Its exceptions are raised here.
     """
-    ready: queue.Queue[list[Batch] | BaseException] = queue.Queue(maxsize=depth)
+    ready: queue.Queue[list[WordBatch] | BaseException] = queue.Queue(maxsize=depth)
     stopped = threading.Event()
 
     def produce() -> None:
         for chunk in range(start // CHUNK, -(-stop // CHUNK)):
             try:
-                made: list[Batch] | BaseException = make(chunk)
+                made: list[WordBatch] | BaseException = make(chunk)
             except BaseException as error:  # noqa: BLE001 - handed over: it belongs to the thread that trains
                 made = error
             while not stopped.is_set():

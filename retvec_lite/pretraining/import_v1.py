@@ -1,12 +1,13 @@
-"""Importer: the released RETVec v1 weights -> our embedding file format.
+"""Import the released RETVec v1 weights as an embedding file of our own format.
 
 The release (https://github.com/google-research/retvec, Apache 2.0) is a Keras 2 SavedModel whose variables are the kernels
 and biases of three dense layers, `[384, 256]`, `[256, 256]`, `[256, 256]`, numbered in their order; there is a TF.js
 conversion as well. Inputs are 16 characters of 24 binary digits, most significant first. The top three digits are zero
-for every Unicode scalar value, so that their rows are dropped without changing any result.
+for every Unicode scalar value, so their rows are dropped without changing any result.
 """
 
 import json
+import os
 import re
 import zipfile
 from collections.abc import Mapping
@@ -14,16 +15,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from retvec_lite.contract import BITS
+from retvec_lite.contract import BITS, Floats
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_write, refuse_existing
 from retvec_lite.model.weight_files import LAYERS, Embedding, check_layers
 
-RELEASED_BITS: Final = 24
-RELEASED_WORD_LENGTH: Final = 16
+_RELEASED_BITS: Final = 24
+_RELEASED_WORD_LENGTH: Final = 16
 
-Arrays = Mapping[str, npt.NDArray[np.float32]]
+Arrays = Mapping[str, Floats]
 
 _CARD: Final = {
     "description": "Released RETVec v1 word embedding, imported.",
@@ -33,15 +34,35 @@ _CARD: Final = {
 }
 
 
-def import_v1(path: str | Path) -> Embedding:
-    """Read the released weights.
+def import_embedding(source: str | os.PathLike[str], out: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Import the released RETVec v1 weights as an embedding file, for `train(embedding=...)` and comparisons.
 
     Args:
-        path: a SavedModel folder, a TF.js folder (or its model.json), or an .npz file with k0, b0, k1, b1, k2, b2.
+        source: a SavedModel folder, a TF.js folder (or its model.json), or an .npz file with k0, b0, k1, b1, k2, b2.
+        out: the embedding file to write (.safetensors).
+        force: replace an existing file.
+
+    Returns:
+        The path of the file written.
 
     Raises:
-        RetvecLiteError: when it is none of these or holds other layers.
+        RetvecLiteError: when `source` is none of these or holds other layers, or `out` exists.
+
+    Example:
+        >>> import numpy as np
+        >>> import retvec_lite as rl
+        >>> shapes = {"k0": (384, 256), "b0": 256, "k1": (256, 256), "b1": 256, "k2": (256, 256), "b2": 256}
+        >>> np.savez("released.npz", **{name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
+        >>> rl.import_embedding("released.npz", "v1.safetensors").name
+        'v1.safetensors'
     """
+    refuse_existing(out, force)
+    atomic_write(out, import_v1(source).to_bytes())
+    return Path(out)
+
+
+def import_v1(path: str | os.PathLike[str]) -> Embedding:
+    """Read the released weights; for `path` and errors see `import_embedding`."""
     path = Path(path)
     if path.is_dir() and (path / "saved_model.pb").is_file():
         arrays = _saved_model(path)
@@ -53,25 +74,25 @@ def import_v1(path: str | Path) -> Embedding:
         arrays = _npz(path)
     else:
         raise RetvecLiteError(
-            f"Expected a SavedModel folder, a TF.js folder or an .npz file of RETVec v1 weights, received {path}."
+            f"{path} holds no RETVec v1 weights: name a SavedModel folder, a TF.js folder or an .npz file."
         )
     return Embedding("retvec-v1", _layers(path, arrays), _CARD)
 
 
-def _layers(path: Path, arrays: Arrays) -> dict[str, npt.NDArray[np.float32]]:
-    """Kernels and biases in the order of their layers' numbers, the rows of the dead digits dropped."""
+def _layers(path: Path, arrays: Arrays) -> dict[str, Floats]:
+    """Return kernels and biases in the order of their layers' numbers, without the rows of the digits that are always 0."""
     by_order = sorted(arrays, key=_natural)
     kernels = [arrays[name] for name in by_order if arrays[name].ndim == 2]
     biases = [arrays[name] for name in by_order if arrays[name].ndim == 1]
-    inputs = RELEASED_WORD_LENGTH * RELEASED_BITS
+    inputs = _RELEASED_WORD_LENGTH * _RELEASED_BITS
     expected = [(inputs, 256), (256, 256), (256, 256)]
     if [kernel.shape for kernel in kernels] != expected or [bias.shape for bias in biases] != [(256,)] * 3:
         raise RetvecLiteError(
-            f"Expected {path} to hold dense layers of the shapes {expected} with biases, "
-            f"received the arrays {', '.join(f'{name} {arrays[name].shape}' for name in by_order) or 'none'}."
+            f"{path} does not hold the RETVec v1 layers {expected} with biases "
+            f"(found: {', '.join(f'{name} {arrays[name].shape}' for name in by_order) or 'none'})."
         )
-    digits = kernels[0].reshape(RELEASED_WORD_LENGTH, RELEASED_BITS, -1)[:, RELEASED_BITS - BITS :]
-    kernels[0] = digits.reshape(RELEASED_WORD_LENGTH * BITS, -1)
+    digits = kernels[0].reshape(_RELEASED_WORD_LENGTH, _RELEASED_BITS, -1)[:, _RELEASED_BITS - BITS :]
+    kernels[0] = digits.reshape(_RELEASED_WORD_LENGTH * BITS, -1)
     layers = {}
     for layer, kernel, bias in zip(LAYERS, kernels, biases, strict=True):
         layers[f"{layer}/kernel"] = np.ascontiguousarray(kernel, np.float32)
@@ -81,7 +102,7 @@ def _layers(path: Path, arrays: Arrays) -> dict[str, npt.NDArray[np.float32]]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Sort key under which dense_9 comes before dense_10."""
+    """Return a sort key under which dense_9 comes before dense_10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
@@ -91,28 +112,26 @@ def _saved_model(path: Path) -> Arrays:
     try:
         variables = tf.saved_model.load(str(path)).variables
     except (OSError, ValueError, AttributeError) as error:
-        raise RetvecLiteError(f"Expected a readable SavedModel with variables in {path}, received: {error}.") from error
+        raise RetvecLiteError(f"Cannot read the SavedModel in {path}: {error}.") from error
     return {variable.name: variable.numpy() for variable in variables}
 
 
 def _tfjs(path: Path) -> Arrays:
-    """Weights of a TF.js model: `weightsManifest` names shapes and dtypes in the order of the bytes of its shard files."""
+    """Read a TF.js model: `weightsManifest` names shapes and dtypes in the order of the bytes of its weight files."""
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))["weightsManifest"]
-        arrays: dict[str, npt.NDArray[np.float32]] = {}
+        arrays: dict[str, Floats] = {}
         for group in manifest:
             data = b"".join((path.parent / name).read_bytes() for name in group["paths"])
             offset = 0
             for entry in group["weights"]:
                 offset = _take(entry, data, offset, arrays)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RetvecLiteError(
-            f"Expected a TF.js model with its weight files at {path}, received: {error!r}."
-        ) from error
+        raise RetvecLiteError(f"Cannot read the TF.js model {path} and its weight files: {error!r}.") from error
     return arrays
 
 
-def _take(entry: Mapping[str, Any], data: bytes, offset: int, arrays: dict[str, npt.NDArray[np.float32]]) -> int:
+def _take(entry: Mapping[str, Any], data: bytes, offset: int, arrays: dict[str, Floats]) -> int:
     dtype = np.dtype(entry["dtype"])
     if "quantization" in entry:
         raise ValueError(f"{entry['name']} is quantized")
@@ -124,9 +143,9 @@ def _take(entry: Mapping[str, Any], data: bytes, offset: int, arrays: dict[str, 
 
 
 def _npz(path: Path) -> Arrays:
-    """Arrays k0, b0, k1, ... named so that kernels and biases sort by layer."""
+    """Read the arrays k0, b0, k1, ..., named so that kernels and biases sort by layer."""
     try:
         with path.open("rb") as stream, np.load(stream) as file:
             return {f"{name[1:]}/{name[0]}": file[name] for name in file.files}
     except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise RetvecLiteError(f"Expected an .npz file of weights at {path}, received: {error}.") from error
+        raise RetvecLiteError(f"Cannot read the .npz file {path}: {error}.") from error

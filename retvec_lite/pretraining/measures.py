@@ -1,24 +1,41 @@
-"""What is measured of an embedding: right words found, cosines of pairs, per language, typo kind, script and precision."""
-
-from __future__ import annotations
+"""What is measured of an embedding: right words found, cosines of pairs, by language, augmentation, script and precision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from retvec_lite.contract import Floats
-from retvec_lite.model.weight_files import Embedding
-from retvec_lite.pretraining.augment import TYPO_KINDS
-from retvec_lite.pretraining.evaluation_network import PRECISIONS, embed, quantized, same_function
-from retvec_lite.pretraining.tasks import Task
-
-BoolArray = npt.NDArray[np.bool_]
+from retvec_lite.contract import BITS, Floats, Ints
+from retvec_lite.model.weight_files import LAYERS, Embedding
+from retvec_lite.pretraining.augment import AUGMENTATIONS, Indices, Mask, apply_typos
+from retvec_lite.pretraining.tasks import Task, script_of
+from retvec_lite.pretraining.words import decode_word
+from retvec_lite.runtime.interpreters import silent_standard_error
 
 FLOAT32: Final = "float32"
+PRECISIONS: Final[Mapping[str, int]] = {"int8": 127, "int4": 7}
+"""Precisions besides float32, and the largest integer of each grid."""
+
+# Rows embedded at once: their hidden layers (a megabyte each) stay in the processor's cache.
+_ROWS: Final = 1024
+
+# Abramowitz and Stegun, Handbook of Mathematical Functions, formula 7.1.26: |error| <= 1.5e-7, what float32 resolves.
+_ERF_P: Final = 0.3275911
+_ERF_A: Final = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+
 _QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+_SHOWN_LANGUAGES: Final = 12
+_SHOWN_WORDS: Final = 25  # of each language
+_SHOWN_VARIANTS: Final = 4  # of each word
+
+_PROJECTOR_CONFIG: Final = """embeddings {
+  tensor_name: "words"
+  tensor_path: "tensors.tsv"
+  metadata_path: "metadata.tsv"
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +52,7 @@ class Share:
 
     @property
     def share(self) -> float:
-        """From 0 to 1."""
+        """The share, from 0 to 1."""
         return self.found / self.queries
 
 
@@ -50,7 +67,7 @@ class TaskScores:
         cosine_to_float: precision (but float32) -> mean cosine of the candidates' embeddings to the float32 ones.
         pairs: float32 [Q], cosine of each word and its mistyped form.
         randoms: float32 [Q], cosine of each word and the mistyped form of another.
-        kinds: typo kind -> right words found when mistyped in this way alone.
+        kinds: augmentation -> right words found of words mistyped by it alone.
         scripts: script of the right word -> right words found.
     """
 
@@ -65,11 +82,11 @@ class TaskScores:
 
     @property
     def gap(self) -> float:
-        """Mean cosine of pairs above that of random pairs."""
+        """How far the mean cosine of pairs is above that of random pairs."""
         return float(self.pairs.mean() - self.randoms.mean())
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready values."""
+        """Return JSON-ready values."""
         return {
             "name": self.name,
             "source": self.source,
@@ -97,29 +114,29 @@ class FileScores:
     misspellings: TaskScores | None
 
     def found(self, precision: str) -> float:
-        """Right words found, mean over languages."""
+        """Return the share of right words found, mean over languages."""
         return float(np.mean([scores.found[precision].share for scores in self.languages]))
 
     def cosine_to_float(self, precision: str) -> float:
-        """Cosine to the float32 embeddings, mean over languages."""
+        """Return the cosine to the float32 embeddings, mean over languages."""
         return float(np.mean([scores.cosine_to_float[precision] for scores in self.languages]))
 
     def cosines(self) -> tuple[float, float]:
-        """Cosine of pairs and of random pairs, mean over languages."""
+        """Return the cosine of pairs and of random pairs, mean over languages."""
         pairs, randoms = zip(*((scores.pairs.mean(), scores.randoms.mean()) for scores in self.languages), strict=True)
         return float(np.mean(pairs)), float(np.mean(randoms))
 
     def kinds(self) -> dict[str, Share]:
-        """Right words found for each typo kind, of the words of all languages together."""
+        """Return the right words found for each augmentation, of the words of all languages together."""
         return _pooled([scores.kinds for scores in self.languages])
 
     def scripts(self) -> dict[str, Share]:
-        """Right words found for each script, of the words of all languages together, most words first."""
+        """Return the right words found for each script, of the words of all languages together, most words first."""
         shares = _pooled([scores.scripts for scores in self.languages])
         return dict(sorted(shares.items(), key=lambda item: (-item[1].queries, item[0])))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready values."""
+        """Return JSON-ready values."""
         pair_cosine, random_cosine = self.cosines()
         return {
             "name": self.name,
@@ -138,7 +155,7 @@ class FileScores:
 
 
 class Measured:
-    """An embedding at every precision.
+    """An embedding at every precision, ready to be scored.
 
     Args:
         name: how reports call it.
@@ -151,7 +168,7 @@ class Measured:
         self._rounded = {precision: quantized(embedding, levels) for precision, levels in PRECISIONS.items()}
 
     def score(self, task: Task) -> TaskScores:
-        """Ask one task at every precision; kinds and scripts in float32 only."""
+        """Score one task at every precision; augmentations and scripts in float32 only."""
         candidates, queries = embed(self._embedding, task.candidates), embed(self._embedding, task.queries)
         right = _right(candidates, queries, task.answers)
         found = {FLOAT32: _share(right)}
@@ -174,13 +191,13 @@ class Measured:
             _cosines(words, queries),
             # Answers are in order of frequency: half the list away is another word, not its neighbour in the alphabet.
             _cosines(words, np.roll(queries, max(len(queries) // 2, 1), axis=0)),
-            {TYPO_KINDS[kind]: _share(kinds[task.kinds == kind]) for kind in np.unique(task.kinds)},
+            {AUGMENTATIONS[kind]: _share(kinds[task.kinds == kind]) for kind in np.unique(task.kinds)},
             {str(script): _share(right[scripts == script]) for script in np.unique(scripts)},
         )
 
 
 def better_in(one: FileScores, other: FileScores) -> tuple[int, list[str]]:
-    """In how many languages `one` finds more right words than `other` (float32), and where it finds fewer."""
+    """Return in how many languages `one` finds more right words than `other` (float32), and where it finds fewer."""
     better, worse = 0, []
     for mine, theirs in zip(one.languages, other.languages, strict=True):
         better += mine.found[FLOAT32].found > theirs.found[FLOAT32].found
@@ -189,12 +206,12 @@ def better_in(one: FileScores, other: FileScores) -> tuple[int, list[str]]:
     return better, worse
 
 
-def _right(candidates: Floats, queries: Floats, answers: npt.NDArray[np.int64]) -> BoolArray:
-    nearest: BoolArray = (queries @ candidates.T).argmax(axis=1) == answers
+def _right(candidates: Floats, queries: Floats, answers: Indices) -> Mask:
+    nearest: Mask = (queries @ candidates.T).argmax(axis=1) == answers
     return nearest
 
 
-def _share(right: BoolArray) -> Share:
+def _share(right: Mask) -> Share:
     return Share(int(right.sum()), len(right))
 
 
@@ -220,3 +237,127 @@ def _distribution(cosines: Floats) -> dict[str, float]:
     quantiles = np.quantile(cosines, _QUANTILES)
     named = {f"p{round(100 * at):02d}": round(float(value), 5) for at, value in zip(_QUANTILES, quantiles, strict=True)}
     return {"mean": round(float(cosines.mean()), 5), **named}
+
+
+def embed(embedding: Embedding, words: Ints) -> Floats:
+    """Return the embeddings of words, each scaled to length 1, so that a dot product is a cosine.
+
+    Args:
+        embedding: its own word length may differ from that of `words`, which are padded or cut off.
+        words: int32 [N, L] code points, zero-padded.
+
+    Returns:
+        float32 [N, dimension].
+    """
+    weights = [
+        (embedding.weights[f"embedding/{layer}/kernel"], embedding.weights[f"embedding/{layer}/bias"])
+        for layer in LAYERS
+    ]
+    vectors = np.empty((len(words), embedding.dimension), np.float32)
+    for start in range(0, len(words), _ROWS):
+        hidden = _bits(words[start : start + _ROWS], embedding.word_length)
+        for kernel, bias in weights[:-1]:
+            hidden = _gelu(hidden @ kernel + bias)
+        kernel, bias = weights[-1]
+        found = np.tanh(hidden @ kernel + bias)
+        vectors[start : start + _ROWS] = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+    return vectors
+
+
+def quantized(embedding: Embedding, levels: int) -> Embedding:
+    """Return the embedding with each kernel on a symmetric integer grid per output, as an exported file stores it.
+
+    A kernel that is on its 4-bit grid already (trained for it) stays as it is at either width, as in an export.
+
+    Args:
+        embedding: float32 weights.
+        levels: the largest integer: 127 for 8 bits, 7 for 4.
+    """
+    with silent_standard_error():  # loads Keras
+        from retvec_lite.model.grid import FOUR_BITS, snap
+
+    weights = dict(embedding.weights)
+    for layer in LAYERS:
+        name = f"embedding/{layer}/kernel"
+        four_bits = snap(weights[name], FOUR_BITS)
+        if not np.array_equal(four_bits, weights[name]):
+            weights[name] = four_bits if levels == FOUR_BITS else snap(weights[name], levels)
+    return Embedding(embedding.name, weights, embedding.card)
+
+
+def same_function(one: Embedding, other: Embedding) -> bool:
+    """Return whether two embeddings have the same weights, bit for bit."""
+    return all(np.array_equal(one.weights[name], other.weights[name]) for name in one.weights)
+
+
+def _bits(words: Ints, word_length: int) -> Floats:
+    """Return code points as 21 binary digits each, most significant first: float32 [N, word_length * 21]."""
+    fitted = words[:, :word_length]
+    fitted = np.pad(fitted, ((0, 0), (0, word_length - fitted.shape[1])))
+    shifts = np.arange(BITS - 1, -1, -1, dtype=np.int32)
+    digits: Floats = ((fitted[:, :, None] >> shifts) & 1).astype(np.float32)
+    return digits.reshape(len(words), word_length * BITS)
+
+
+def _gelu(inputs: Floats) -> Floats:
+    """Return the exact GELU, x * (1 + erf(x / sqrt 2)) / 2, to float32 precision; NumPy has no erf, `math.erf` is slow."""
+    size = np.abs(inputs) * np.float32(np.sqrt(0.5))
+    t = 1 / (1 + np.float32(_ERF_P) * size)
+    polynomial = np.zeros_like(t)
+    for coefficient in reversed(_ERF_A):
+        polynomial = (polynomial + np.float32(coefficient)) * t
+    # 1 - erf(|x| / sqrt 2); a negative input has that much of itself left, a positive one loses it.
+    missing = polynomial * np.exp(-size * size)
+    activated: Floats = inputs * np.where(inputs < 0, missing, 2 - missing) * np.float32(0.5)
+    return activated
+
+
+def projector_files(embedding: Embedding, tasks: Sequence[Task], seed: int) -> Mapping[str, str]:
+    """Return files for the TensorBoard embedding projector (RETVec paper, appendix).
+
+    The points are about 300 unseen words of 12 languages, each with up to four forms that hold one typo.
+
+    Args:
+        embedding: what to show.
+        tasks: languages to choose from.
+        seed: of the typos.
+
+    Returns:
+        File name -> text: `tensors.tsv` (a line of numbers for each point), `metadata.tsv` (a header, then word, original,
+        language and typo kind of each point; "none" for the word itself) and `projector_config.pbtxt`.
+    """
+    rng = np.random.default_rng(seed)
+    rows, facts = [], ["word\toriginal\tlanguage\ttypo kind"]
+    for task in _many_scripts(tasks):
+        words = task.candidates[task.answers[:_SHOWN_WORDS]]
+        originals = [decode_word(word) for word in words]
+        rows.append(words)
+        facts += [f"{word}\t{word}\t{task.name}\tnone" for word in originals]
+        for _ in range(_SHOWN_VARIANTS):
+            kinds = rng.integers(0, len(AUGMENTATIONS), len(words))
+            mistyped = apply_typos(words, kinds, rng)
+            changed = np.flatnonzero((mistyped != words).any(axis=1))
+            rows.append(mistyped[changed])
+            facts += [
+                f"{decode_word(mistyped[index])}\t{originals[index]}\t{task.name}\t{AUGMENTATIONS[kinds[index]]}"
+                for index in changed
+            ]
+    vectors = embed(embedding, np.concatenate(rows))
+    lines = ("\t".join(f"{value:.6g}" for value in vector) for vector in vectors.tolist())
+    return {
+        "tensors.tsv": "\n".join(lines) + "\n",
+        "metadata.tsv": "\n".join(facts) + "\n",
+        "projector_config.pbtxt": _PROJECTOR_CONFIG,
+    }
+
+
+def _many_scripts(tasks: Sequence[Task]) -> list[Task]:
+    """Return a language of each script first (English for Latin), then the others."""
+    first: list[Task] = []
+    others: list[Task] = []
+    seen: set[str] = set()
+    for task in sorted(tasks, key=lambda task: task.name != "en"):
+        script = script_of(decode_word(task.candidates[task.answers[0]]))
+        (others if script in seen else first).append(task)
+        seen.add(script)
+    return [*first, *others][:_SHOWN_LANGUAGES]

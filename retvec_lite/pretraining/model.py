@@ -1,28 +1,27 @@
-"""The network that is pre-trained, quantization-aware, in Keras 3 ops (any backend)."""
-
-from __future__ import annotations
+"""The network that is pre-trained, quantization-aware, and its loss, in Keras 3 ops (any backend)."""
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import keras
 import numpy as np
 from keras import ops
 
-from retvec_lite.contract import Floats, Ints
+from retvec_lite.contract import BITS, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.grid import channel_scale, fake_quantize, snap
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.augment import WORD_LENGTH
-from retvec_lite.pretraining.similarity import Tensor, multi_similarity_loss
 
-BITS = 21  # every Unicode scalar value fits; the paper's 24 have three leading digits that are always zero
-EMBEDDING_DIM = 256
+Tensor = Any  # a tensor of whichever Keras backend is in use
+
+EMBEDDING_DIM: Final = 256
+_OUT_OF_RANGE: Final = 3.0  # beyond every cosine, also after the margin
 
 
 def bits_of(codepoints: Tensor) -> Tensor:
-    """Binary digits, most significant first: float32 [B, 16, 21] from int32 [B, 16]."""
+    """Return binary digits, most significant first: float32 [B, 16, 21] from int32 [B, 16]."""
     places = ops.arange(BITS - 1, -1, -1, dtype="int32")
     return ops.cast(ops.bitwise_and(ops.right_shift(codepoints[..., None], places), 1), "float32")
 
@@ -33,16 +32,16 @@ def _first_clipping() -> keras.initializers.Initializer:
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """What decides the network and its grid. The defaults are what ships; the others are compared in `benchmarks/`.
+    """What decides the network and its grid. The defaults are what ships; `benchmarks/` compares the others.
 
     Attributes:
         word_length: characters a word.
         embedding_dim: width of all three layers' outputs.
         weight_bits: of the grid that the last part of training computes on, 2 to 8.
-        per_tensor: one scale for a whole kernel, which old runtimes need, and not one for each output channel.
-        learned_clipping: train the scales too (LSQ), and do not take each channel's largest weight for its limit.
-        projection: train the similarities of a fourth layer that is dropped afterwards, as the paper does, and not those of
-            the embedding itself.
+        per_tensor: one scale for a whole kernel, which old runtimes need, instead of one for each output channel.
+        learned_clipping: train the scales too (LSQ, Esser et al. 2020), instead of taking each channel's largest weight.
+        projection: train the similarities of a fourth layer that is dropped afterwards, as the paper does, instead of those
+            of the embedding itself.
     """
 
     word_length: int = WORD_LENGTH
@@ -54,7 +53,7 @@ class NetworkSettings:
 
     @property
     def levels(self) -> int:
-        """The grid's largest integer."""
+        """The largest integer of the grid."""
         return int(2 ** (self.weight_bits - 1)) - 1
 
 
@@ -79,22 +78,22 @@ class QuantizableDense(keras.layers.Layer):  # type: ignore[misc]
             self.clipping = self.add_weight(shape=(width,), initializer=_first_clipping(), name="clipping")
 
     def scale(self) -> Tensor:
-        """The grid's step: float32 [1, units], or [1, 1] per tensor."""
+        """Return the step of the grid: float32 [1, units], or [1, 1] per tensor."""
         largest = channel_scale(self.kernel, self.settings.levels, per_tensor=self.settings.per_tensor)
         if not self.settings.learned_clipping:
             return largest
         return ops.stop_gradient(largest) * ops.clip(self.clipping, 0.1, 1.0)
 
     def call(self, inputs: Tensor) -> Tensor:
-        """float32 [B, in] -> float32 [B, units]."""
+        """Return the outputs, float32 [B, units], of float32 [B, in]."""
         scale = self.scale() if self.settings.learned_clipping or self.settings.per_tensor else None
         quantized = fake_quantize(self.kernel, self.settings.levels, scale)
         values = ops.matmul(inputs, self.kernel + self.active * (quantized - self.kernel)) + self.bias
-        # GELU is the exact one: Keras's default is exact, but the contract should not hang on a default.
+        # The exact GELU, whatever Keras's default is.
         return ops.gelu(values, approximate=False) if self.activation == "gelu" else ops.tanh(values)
 
     def arrays(self, *, snapped: bool) -> tuple[Floats, Floats]:
-        """Kernel and bias as NumPy, the kernel on its grid if `snapped`."""
+        """Return kernel and bias, the kernel on its grid if `snapped`."""
         kernel = ops.convert_to_numpy(self.kernel).astype(np.float32)
         if snapped:
             kernel = snap(kernel, self.settings.levels, ops.convert_to_numpy(self.scale()))
@@ -102,7 +101,7 @@ class QuantizableDense(keras.layers.Layer):  # type: ignore[misc]
 
 
 class WordModel(keras.Model):  # type: ignore[misc]
-    """Bits -> 256 GELU -> 256 GELU -> 256 tanh, and the similarities that are trained (paper, 3.2)."""
+    """Bits -> 256 GELU -> 256 GELU -> 256 tanh, and the similarities that are trained (RETVec paper, section 3.2)."""
 
     def __init__(self, seed: int, settings: NetworkSettings) -> None:
         super().__init__(name="word_model")
@@ -119,7 +118,7 @@ class WordModel(keras.Model):  # type: ignore[misc]
             self.similarity = keras.layers.Dense(settings.embedding_dim, kernel_initializer=glorot, name="similarity")
 
     def embed(self, codepoints: Tensor, keep: Tensor | None = None) -> Tensor:
-        """Embedding float32 [B, D] of words int32 [B, L]; `keep` float32 [B, L] multiplies characters (dropout)."""
+        """Return the embedding, float32 [B, D], of words int32 [B, L]; `keep` float32 [B, L] multiplies characters (dropout)."""
         bits = bits_of(codepoints)
         if keep is not None:
             bits = bits * keep[..., None]
@@ -129,7 +128,7 @@ class WordModel(keras.Model):  # type: ignore[misc]
         return values
 
     def call(self, inputs: dict[str, Tensor], training: bool = False) -> Tensor:
-        """L2-normalized similarity vectors float32 [B, D] of {"codepoints": [B, L], "keep": [B, L]}."""
+        """Return L2-normalized similarity vectors, float32 [B, D], of {"codepoints": [B, L], "keep": [B, L]}."""
         values = self.embed(inputs["codepoints"], inputs["keep"])
         if self.settings.projection:
             values = self.similarity(values)
@@ -143,11 +142,11 @@ class WordModel(keras.Model):  # type: ignore[misc]
         sample_weight: Tensor = None,
         training: bool = True,
     ) -> Tensor:
-        """Multi-Similarity loss of classes int32 [B] and vectors float32 [B, D]."""
+        """Return the Multi-Similarity loss of classes int32 [B] and vectors float32 [B, D]."""
         return multi_similarity_loss(y, y_pred)
 
     def arrays(self, *, snapped: bool) -> dict[str, Floats]:
-        """The three dense layers as NumPy arrays, `dense_0/kernel` and so on, kernels on their grid if `snapped`."""
+        """Return the three layers as `dense_0/kernel`, `dense_0/bias` and so on, kernels on their grid if `snapped`."""
         found: dict[str, Floats] = {}
         for index, layer in enumerate(self.dense_layers):
             found[f"dense_{index}/kernel"], found[f"dense_{index}/bias"] = layer.arrays(snapped=snapped)
@@ -159,24 +158,19 @@ class WordModel(keras.Model):  # type: ignore[misc]
         Raises:
             RetvecLiteError: when it has another word length or width.
         """
-        given, wanted = (
-            (embedding.word_length, embedding.dimension),
-            (
-                self.settings.word_length,
-                self.settings.embedding_dim,
-            ),
-        )
+        given = (embedding.word_length, embedding.dimension)
+        wanted = (self.settings.word_length, self.settings.embedding_dim)
         if given != wanted:
             raise RetvecLiteError(
-                f"Expected an embedding with word length {wanted[0]} and {wanted[1]} dimensions, received {embedding.name} "
-                f"with {given[0]} and {given[1]}."
+                f"The embedding {embedding.name} has word length {given[0]} and {given[1]} dimensions, but the run needs "
+                f"{wanted[0]} and {wanted[1]}."
             )
         for index, layer in enumerate(self.dense_layers):
             layer.kernel.assign(embedding.weights[f"embedding/dense_{index}/kernel"])
             layer.bias.assign(embedding.weights[f"embedding/dense_{index}/bias"])
 
     def embed_words(self, words: Ints, batch_size: int = 1024) -> Floats:
-        """Embeddings as NumPy, in batches: float32 [N, 256] of int32 [N, 16]."""
+        """Return embeddings, float32 [N, 256], of int32 [N, 16], computed in batches."""
         parts = [
             ops.convert_to_numpy(self.embed(ops.convert_to_tensor(words[start : start + batch_size]))).astype(
                 np.float32
@@ -184,16 +178,6 @@ class WordModel(keras.Model):  # type: ignore[misc]
             for start in range(0, len(words), batch_size)
         ]
         return np.concatenate(parts)
-
-
-def build_model(schedule: Schedule, seed: int, settings: NetworkSettings) -> WordModel:
-    """A compiled model, with XLA where the backend has it."""
-    model = WordModel(seed, settings)
-    model.compile(optimizer=schedule.optimizer(), jit_compile=keras.backend.backend() in ("tensorflow", "jax"))
-    ones = np.ones((2, settings.word_length), np.float32)
-    model({"codepoints": ones.astype(np.int32), "keep": ones})
-    model.optimizer.build(model.trainable_variables)
-    return model
 
 
 @dataclass(frozen=True)
@@ -214,14 +198,14 @@ class Schedule:
     muon: bool
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step (for the log)."""
+        """Return the learning rate of a step, for the log."""
         if step < self.warmup:
             return self.peak * step / self.warmup
         progress = min((step - self.warmup) / max(self.steps - self.warmup, 1), 1.0)
         return self.final + (self.peak - self.final) * 0.5 * (1 + math.cos(math.pi * progress))
 
     def optimizer(self) -> keras.optimizers.Optimizer:
-        """Adam, or Muon for matrices (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/), with this rate."""
+        """Return Adam, or Muon for matrices (https://kellerjordan.github.io/posts/muon/), with this learning rate."""
         rate = keras.optimizers.schedules.CosineDecay(
             0.0 if self.warmup else self.peak,
             decay_steps=max(self.steps - self.warmup, 1),
@@ -230,3 +214,68 @@ class Schedule:
             warmup_steps=self.warmup,
         )
         return keras.optimizers.Muon(rate, weight_decay=None) if self.muon else keras.optimizers.Adam(rate)
+
+
+def build_model(schedule: Schedule, seed: int, settings: NetworkSettings) -> WordModel:
+    """Return a compiled model, with XLA where the backend has it."""
+    model = WordModel(seed, settings)
+    model.compile(optimizer=schedule.optimizer(), jit_compile=keras.backend.backend() in ("tensorflow", "jax"))
+    ones = np.ones((2, settings.word_length), np.float32)
+    model({"codepoints": ones.astype(np.int32), "keep": ones})
+    model.optimizer.build(model.trainable_variables)
+    return model
+
+
+_OUT_OF_RANGE = 3.0  # beyond every cosine, also after the margin
+
+
+def multi_similarity_loss(
+    classes: Tensor,
+    vectors: Tensor,
+    *,
+    alpha: float = 4.0,
+    beta: float = 40.0,
+    center: float = 0.5,
+    epsilon: float = 0.1,
+) -> Tensor:
+    """Return the mean Multi-Similarity loss (Wang et al. 2019) of a batch of pairs, every row an anchor.
+
+    Rows i and i + B/2 are variants of one word. An anchor is compared with the other half of the batch only. That half holds
+    a variant of every word, so only the number of negatives halves, while similarities and their gradients cost a quarter.
+    The steps that this saves are worth more (docs/embedding.md).
+
+    Mining keeps, per anchor, the negatives that are nearer than its farthest positive and the positives that are farther
+    than its nearest negative, both with a margin of `epsilon`. The loss is
+    `log(1 + sum(exp(-alpha (s - center)))) / alpha` over positives plus the same with `+beta` over negatives (alpha 4,
+    beta 40, lambda 0.5: RETVec paper, appendix).
+
+    Args:
+        classes: int32 [B], equal for variants of the same word, B even.
+        vectors: float32 [B, D], L2-normalized.
+        alpha: weight of positives, the steepness below `center`.
+        beta: weight of negatives, the steepness above `center`.
+        center: the paper's lambda, the cosine that both are measured from.
+        epsilon: the margin of the mining.
+
+    Returns:
+        float32 scalar.
+    """
+    half = vectors.shape[0] // 2
+    similarity = ops.matmul(vectors[:half], ops.transpose(vectors[half:]))
+    same = ops.equal(classes[:half, None], classes[None, half:])
+    different = ops.logical_not(same)
+    positives = ops.where(same, similarity, _OUT_OF_RANGE)
+    negatives = ops.where(same, -_OUT_OF_RANGE, similarity)
+    # One exponential for both: a pair is positive or negative, never both. Cosines bound it: exp(40 * 0.5) fits float32.
+    distance = similarity - center
+    power = ops.exp(ops.where(same, -alpha * distance, beta * distance))
+    losses = []
+    for others in (1, 0):  # anchors of the first half (rows), then of the second (columns)
+        farthest = ops.min(positives, axis=others, keepdims=True)
+        nearest = ops.max(negatives, axis=others, keepdims=True)
+        pull = ops.logical_and(same, similarity < nearest + epsilon)
+        push = ops.logical_and(different, similarity > farthest - epsilon)
+        pulled = ops.sum(ops.where(pull, power, 0.0), axis=others)
+        pushed = ops.sum(ops.where(push, power, 0.0), axis=others)
+        losses.append(ops.mean(ops.log1p(pulled) / alpha + ops.log1p(pushed) / beta))
+    return (losses[0] + losses[1]) / 2

@@ -1,10 +1,8 @@
-"""What an embedding is asked: mistyped words that pre-training never saw, and people's own misspellings.
+"""What an embedding is asked: to find the right words of mistyped ones that pre-training never saw, and of misspellings.
 
-Where words come from: frequency lists of the user, and for other languages those of wordfreq, of which pre-training left out
-2 % (`held_out`). A word of a user's list is asked for only when no training row of any language is that word.
+Words come from frequency lists of the user, and for other languages from wordfreq, of which pre-training leaves out 2 %
+(`held_out`). A word of a user's list is asked for only when it is in no training row of any language.
 """
-
-from __future__ import annotations
 
 import csv
 import unicodedata
@@ -15,39 +13,110 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from retvec_lite.contract import SEPARATORS, Ints
+from retvec_lite.contract import SEPARATORS, Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.augment import TYPO_KINDS, BoolArray, augment, word_lengths
-from retvec_lite.pretraining.retrieval import candidate_words, mistyped_queries
+from retvec_lite.pretraining.augment import AUGMENTATIONS, Indices, Mask, augment, word_lengths
 from retvec_lite.pretraining.words import (
-    UInt64Array,
+    Hashes,
     decode_word,
-    encode_words,
     held_out,
     load_wordfreq,
     row_hashes,
+    word_rows,
     wordfreq_languages,
     wordfreq_words,
 )
 
-IntArray = npt.NDArray[np.int64]
-
 CANDIDATES: Final = 10_000
-"""Words among which the right one is to be found."""
+"""Words among which the right one has to be found."""
 
 FEWEST_QUERIES: Final = 100
 """A language with fewer words to ask for is skipped: its share would say nothing."""
 
-# A list's shorter words are left alone, as those of wordfreq are: they are a closed set, and pieces of other words.
+# Shorter words are not asked for, as with wordfreq: they are a closed set, and pieces of other words.
 _SHORTEST_QUERY: Final = 3
-# Typos of one kind: this part of the queries of each language, which over 50 languages still are 3,000 words a kind.
+# Words mistyped by one augmentation alone: this part of each language's queries; over 50 languages 3,000 words each.
 _KIND_PART: Final = 8
-# Misspellings all lie in one language, so that their share needs as many queries as ten languages have.
+# Misspellings are all of one language: their share takes as many queries as ten languages have.
 _MISSPELLING_FACTOR: Final = 10
 _WHITE_SPACE: Final = frozenset(map(chr, SEPARATORS))
+
+
+@dataclass(frozen=True)
+class RetrievalTask:
+    """Find the right word for each mistyped one: the metric of a pre-training run.
+
+    Attributes:
+        language: its code.
+        candidates: int32 [C, L], C up to 10,000.
+        queries: int32 [Q, L], mistyped words.
+        answers: int64 [Q], the row of the right one in `candidates`.
+    """
+
+    language: str
+    candidates: Ints
+    queries: Ints
+    answers: Indices
+
+    def found(self, embed: Callable[[Ints], Floats]) -> float:
+        """Return the share of queries whose nearest candidate by cosine is the right one."""
+        candidates, queries = (_normalized(embed(rows)) for rows in (self.candidates, self.queries))
+        return float(np.mean((queries @ candidates.T).argmax(axis=1) == self.answers))
+
+
+def retrieval_task(
+    language: str, rows: Ints, *, seed: int, candidates: int = 10_000, queries: int = 500
+) -> RetrievalTask:
+    """Return the task of finding mistyped held-out words among the most frequent words of their language.
+
+    Args:
+        language: its code.
+        rows: int32 [N, L], words by falling frequency. Of lists without held-out words, all words are asked for.
+        seed: of typos and of the choice of queries.
+        candidates: words to find the right one among, at most.
+        queries: mistyped words to look up, at most.
+    """
+    rng = np.random.default_rng(seed)
+    unseen = held_out(rows)
+    if not unseen.any():
+        unseen = np.ones(len(rows), np.bool_)
+    pool, asked = candidate_words(rows, unseen, candidates)
+    answers, mistyped = mistyped_queries(pool, asked, queries, rng)
+    return RetrievalTask(language, pool, mistyped, answers)
+
+
+def candidate_words(rows: Ints, unseen: Mask, most: int) -> tuple[Ints, int]:
+    """Return the words to look up among: the most frequent unseen words, up to half, before the most frequent others.
+
+    Args:
+        rows: int32 [N, L], words by falling frequency.
+        unseen: bool [N], which of them may be asked for.
+        most: candidates, at most.
+
+    Returns:
+        int32 [C, L] and how many of the first rows are unseen words.
+    """
+    chosen = np.flatnonzero(unseen)[: most // 2]
+    rest = np.setdiff1d(np.arange(len(rows)), chosen)[: most - len(chosen)]
+    return np.concatenate([rows[chosen], rows[rest]]), len(chosen)
+
+
+def mistyped_queries(pool: Ints, asked: int, queries: int, rng: np.random.Generator) -> tuple[Indices, Ints]:
+    """Return up to `queries` of the first `asked` rows, ascending int64 [Q], and their mistyped forms int32 [Q, L]."""
+    answers = np.sort(rng.permutation(asked)[:queries]).astype(np.int64)
+    return answers, augment(pool[answers], rng, share=1.0)
+
+
+def wordfreq_tasks(languages: tuple[str, ...], *, seed: int) -> list[RetrievalTask]:
+    """Return the retrieval tasks of some languages of wordfreq."""
+    return [retrieval_task(language, wordfreq_words(language)[0], seed=seed) for language in languages]
+
+
+def _normalized(vectors: Floats) -> Floats:
+    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return scaled
 
 
 @dataclass(frozen=True)
@@ -60,22 +129,22 @@ class Task:
         candidates: int32 [C, 16] distinct words, C up to 10,000.
         queries: int32 [Q, 16], mistyped words.
         answers: int64 [Q], the row of the right one in `candidates`.
-        kind_queries: int32 [K, 16], words mistyped in one way each ...
-        kind_answers: int64 [K], ... their right ones ...
-        kinds: int64 [K], ... and the way, an index of `TYPO_KINDS`.
+        kind_queries: int32 [K, 16], words mistyped by one augmentation each.
+        kind_answers: int64 [K], the rows of their right ones.
+        kinds: int64 [K], their augmentations, indices of `AUGMENTATIONS`.
     """
 
     name: str
     source: str
     candidates: Ints
     queries: Ints
-    answers: IntArray
+    answers: Indices
     kind_queries: Ints
-    kind_answers: IntArray
-    kinds: IntArray
+    kind_answers: Indices
+    kinds: Indices
 
     def scripts(self) -> list[str]:
-        """The script of the right word of each query."""
+        """Return the script of the right word of each query."""
         return [script_of(decode_word(row)) for row in self.candidates[self.answers]]
 
 
@@ -92,32 +161,40 @@ class WordSource:
 
     language: str
     origin: str
-    load: Callable[[], tuple[Ints, BoolArray]]
+    load: Callable[[], tuple[Ints, Mask]]
 
 
-def word_sources(folder: Path | None) -> list[WordSource]:
-    """All languages, sorted: one for each `<language>.csv` of `folder`, and those of wordfreq that it lacks.
+def word_sources(folder: Path | None, languages: Sequence[str] | None = None) -> list[WordSource]:
+    """Return all languages, sorted: one for each `<language>.csv` of `folder`, and those of wordfreq that it lacks.
+
+    Args:
+        folder: of frequency lists; None for wordfreq alone.
+        languages: only these.
 
     Raises:
-        RetvecLiteError: for a folder that is missing or holds no such file.
+        RetvecLiteError: for a folder that is missing or holds no such file, or an unknown language.
     """
     lists = {} if folder is None else _list_files(folder)
     sources = [
         WordSource(name, "wordfreq", _wordfreq_loader(name)) for name in wordfreq_languages() if name not in lists
     ]
-    trained: list[UInt64Array] = []
+    trained: list[Hashes] = []
 
-    def hashes() -> UInt64Array:
+    def hashes() -> Hashes:
         if not trained:
             trained.append(np.sort(row_hashes(load_wordfreq().rows)))
         return trained[0]
 
     sources += [WordSource(name, "list", _list_loader(path, hashes)) for name, path in lists.items()]
-    return sorted(sources, key=lambda source: source.language)
+    known = {source.language: source for source in sources}
+    unknown = sorted(set(languages or ()) - set(known))
+    if unknown:
+        raise RetvecLiteError(f"Unknown language {unknown[0]!r}: choose from {', '.join(sorted(known))}.")
+    return [known[language] for language in sorted(set(languages) if languages else known)]
 
 
 def word_task(source: WordSource, *, seed: int, queries: int) -> Task | None:
-    """Mistyped unseen words of a language, as the paper mistypes them, against its most frequent words.
+    """Return the task of finding mistyped unseen words of a language among its most frequent words.
 
     The most frequent unseen words make up to half of the candidates; the rest are the most frequent others. The same seed
     asks the same of every embedding, whichever other languages are asked for.
@@ -139,10 +216,10 @@ def word_task(source: WordSource, *, seed: int, queries: int) -> Task | None:
     return Task(source.language, source.origin, pool, mistyped, answers, *_by_kind(pool, answers, rng))
 
 
-def _by_kind(pool: Ints, answers: IntArray, rng: np.random.Generator) -> tuple[Ints, IntArray, IntArray]:
-    """Words mistyped in each of the 22 ways alone; what a way cannot change (case in Arabic) is left out."""
+def _by_kind(pool: Ints, answers: Indices, rng: np.random.Generator) -> tuple[Ints, Indices, Indices]:
+    """Return words mistyped by each augmentation alone; words it cannot change (case in Arabic) are left out."""
     queries, rights, kinds = [], [], []
-    for kind in range(len(TYPO_KINDS)):
+    for kind in range(len(AUGMENTATIONS)):
         right = rng.permutation(answers)[: max(len(answers) // _KIND_PART, 1)]
         mistyped = augment(pool[right], rng, share=1.0, kinds=[kind])
         changed = (mistyped != pool[right]).any(axis=1)
@@ -153,10 +230,10 @@ def _by_kind(pool: Ints, answers: IntArray, rng: np.random.Generator) -> tuple[I
 
 
 def misspelling_task(pairs: Dataset, *, seed: int, queries: int) -> Task:
-    """People's misspellings against the right words and the most frequent English ones.
+    """Return the task of finding the right words of human misspellings among them and the most frequent English words.
 
-    Pairs count that are single words, differ once casefolded and cut off at 16 characters, and whose misspelling is no
-    candidate itself: without a sentence around it, "their" is no misspelling of "there".
+    A pair counts if both are single words, they differ once casefolded and cut off at 16 characters, and the misspelling is
+    no candidate itself: without a sentence around it, "their" is no misspelling of "there".
 
     Args:
         pairs: texts are misspellings, labels the right words.
@@ -172,7 +249,7 @@ def misspelling_task(pairs: Dataset, *, seed: int, queries: int) -> Task:
         if not (_WHITE_SPACE & set(wrong + right))
     }
     ordered = sorted(single)
-    wrong, right = (encode_words([pair[side] for pair in ordered]) for side in (0, 1))
+    wrong, right = (word_rows([pair[side] for pair in ordered]) for side in (0, 1))
     differ = np.flatnonzero((wrong != right).any(axis=1))
     picked = np.random.default_rng(seed).permutation(differ)[: min(_MISSPELLING_FACTOR * queries, CANDIDATES // 2)]
     _, first = np.unique(row_hashes(right[picked]), return_index=True)
@@ -183,7 +260,7 @@ def misspelling_task(pairs: Dataset, *, seed: int, queries: int) -> Task:
     asked = picked[~np.isin(row_hashes(wrong[picked]), row_hashes(candidates))]
     if len(asked) == 0:
         raise RetvecLiteError(
-            f"Expected pairs of a single misspelled word and its right form in {pairs.path}, received none."
+            f"{pairs.path} has no pair of a misspelled single word (column text) and its right form (column label)."
         )
     order = np.argsort(row_hashes(rights))
     answers = order[np.searchsorted(row_hashes(rights), row_hashes(right[asked]), sorter=order)].astype(np.int64)
@@ -192,7 +269,7 @@ def misspelling_task(pairs: Dataset, *, seed: int, queries: int) -> Task:
 
 
 def script_of(word: str) -> str:
-    """The script of a word's first letter, by its Unicode name: "Latin", "Cyrillic", "Han"; "other" without a letter."""
+    """Return the script of a word's first letter by its Unicode name ("Latin", "Han"); "other" without a letter."""
     for char in word:
         if unicodedata.category(char)[0] == "L":
             name = unicodedata.name(char, "other").removeprefix("HALFWIDTH ").removeprefix("FULLWIDTH ")
@@ -201,18 +278,18 @@ def script_of(word: str) -> str:
     return "other"
 
 
-def _wordfreq_loader(language: str) -> Callable[[], tuple[Ints, BoolArray]]:
-    def load() -> tuple[Ints, BoolArray]:
+def _wordfreq_loader(language: str) -> Callable[[], tuple[Ints, Mask]]:
+    def load() -> tuple[Ints, Mask]:
         rows, _ = wordfreq_words(language)
         return rows, held_out(rows)
 
     return load
 
 
-def _list_loader(path: Path, trained: Callable[[], UInt64Array]) -> Callable[[], tuple[Ints, BoolArray]]:
-    def load() -> tuple[Ints, BoolArray]:
+def _list_loader(path: Path, trained: Callable[[], Hashes]) -> Callable[[], tuple[Ints, Mask]]:
+    def load() -> tuple[Ints, Mask]:
         words = list(dict.fromkeys(word.casefold() for word in read_frequency_list(path)))
-        rows = encode_words(words)
+        rows = word_rows(words)
         _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the last place
         first = np.sort(first)
         rows = rows[first]
@@ -222,24 +299,24 @@ def _list_loader(path: Path, trained: Callable[[], UInt64Array]) -> Callable[[],
     return load
 
 
-def _contains(ordered: UInt64Array, hashes: UInt64Array) -> BoolArray:
-    """Which hashes are in an ascending array."""
-    found: BoolArray = ordered[np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)] == hashes
+def _contains(ordered: Hashes, hashes: Hashes) -> Mask:
+    """Return which hashes are in an ascending array."""
+    found: Mask = ordered[np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)] == hashes
     return found
 
 
 def _list_files(folder: Path) -> dict[str, Path]:
     paths = sorted(folder.glob("*.csv")) if folder.is_dir() else []
     if not paths:
-        raise RetvecLiteError(f"Expected a folder of frequency lists <language>.csv, received {folder}.")
+        raise RetvecLiteError(f"There are no frequency lists <language>.csv in {folder}.")
     for path in paths:
-        # One line of each: a file of another kind is refused before the long work.
+        # One line of each, so that a file of another kind is refused before the long work.
         next(_rows(path), None)
     return {path.stem: path for path in paths}
 
 
 def read_frequency_list(path: Path) -> list[str]:
-    """The words of a CSV file with the columns `word` and `count`, the most frequent first, none with white space.
+    """Return the words of a CSV file with the columns `word` and `count`, most frequent first, none with white space.
 
     Raises:
         RetvecLiteError: for another header, a count that is no number, a file that is not UTF-8.
@@ -253,17 +330,17 @@ def _rows(path: Path) -> Iterator[tuple[str, float]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             if not _has_columns(reader.fieldnames):
-                received = ",".join(reader.fieldnames or []) or "nothing"
-                raise RetvecLiteError(f"Expected the columns word,count in {path}, received {received}.")
+                found = ", ".join(reader.fieldnames or []) or "none"
+                raise RetvecLiteError(f"No columns 'word' and 'count' in {path} (found: {found}).")
             for row in reader:
                 try:
                     yield row["word"] or "", float(row["count"])
                 except (TypeError, ValueError):
                     raise RetvecLiteError(
-                        f"Expected a number as the count in {path}, line {reader.line_num}, received {row['count']!r}."
+                        f"The count in {path}, line {reader.line_num}, is no number: {row['count']!r}."
                     ) from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise RetvecLiteError(f"Expected a UTF-8 frequency list in {path}, received: {error}.") from error
+        raise RetvecLiteError(f"Cannot read the frequency list {path} as UTF-8 text: {error}.") from error
 
 
 def _has_columns(names: Sequence[str] | None) -> bool:

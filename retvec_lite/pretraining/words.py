@@ -1,46 +1,64 @@
 """The words that pre-training learns from: lists, case restoration, balanced sampling, held-out words.
 
-Rows are words as int32 code points `[N, L]`, zero-padded, longer words cut off (the paper's rule); L, the word length, is 16
-in what ships.
+Rows are words as int32 code points `[N, L]`, zero-padded, longer words cut off (as in the paper); L, the word length, is 16
+in the embedding that ships.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 from retvec_lite.contract import Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.augment import WORD_LENGTH, BoolArray, word_lengths
-from retvec_lite.pretraining.cldr_words import SCRIPT_LOCALES, cldr_languages, cldr_words
-from retvec_lite.pretraining.unicode_tables import FloatArray, title_table, upper_table
+from retvec_lite.pretraining.augment import WORD_LENGTH, Mask, word_lengths
+from retvec_lite.pretraining.substitutes import Doubles, title_table, upper_table
 
-UInt64Array = npt.NDArray[np.uint64]
+Hashes = npt.NDArray[np.uint64]
 
 # Languages of scripts without spaces, of which the encoder sees pieces and not words.
-UNSPACED_LANGUAGES = ("zh", "ja", "th", "lo", "km", "my")
-# The encoder cuts Han into single characters, kana into pairs and South-East Asian runs into sixes (contract, rule 4), and
-# leaves shorter remainders of each.
-_PIECE_LENGTHS = {"zh": (1, 2, 3, 4), "ja": (1, 2, 3, 4)}
-_SEA_PIECE_LENGTHS = (1, 2, 3, 4, 5, 6)
+_UNSPACED_LANGUAGES: Final = ("zh", "ja", "th", "lo", "km", "my")
+# The encoder cuts Han into single characters, kana into pairs and South-East Asian runs into sixes (`retvec_lite.contract.Piece`),
+# and leaves shorter remainders of each.
+_PIECE_LENGTHS: Final = {"zh": (1, 2, 3, 4), "ja": (1, 2, 3, 4)}
+_SEA_PIECE_LENGTHS: Final = (1, 2, 3, 4, 5, 6)
 
-# P(language) ~ count ** 0.3: Finnish (734,000 words) comes four times as often as Vietnamese (11,000), not 70 times.
-_LANGUAGE_EXPONENT = 0.3
-# P(word | language) ~ frequency ** 0.25: common words come some ten times as often as the rarest, so that the words people
-# write are known well, and the half million rare ones, on which the model learns to generalize, still are most of a batch.
-_FREQUENCY_EXPONENT = 0.25
-# CLDR holds about 150 more languages with small lists, mostly in Latin script: together no more than a handful of large ones.
-_SMALL_LANGUAGE_SHARE = 0.25
-# A script that only CLDR covers comes half as often again as its short list would: it has one language to be learnt from.
-_SCRIPT_SHARE = 1.5
-_CASES = (0.6, 0.25, 0.15)  # as it is (casefolded), Title, UPPER
+# P(language) ~ count ** 0.3: Finnish (734,000 words) is drawn four times as often as Vietnamese (11,000), not 70 times.
+_LANGUAGE_EXPONENT: Final = 0.3
+# P(word | language) ~ frequency ** 0.25: common words are drawn about ten times as often as the rarest, so that the model
+# knows the words people write, while most of a batch are the half million rare ones, from which it learns to generalize.
+_FREQUENCY_EXPONENT: Final = 0.25
+# CLDR holds about 150 more languages with small lists, mostly in Latin script: together they count like a few large ones.
+_SMALL_LANGUAGE_SHARE: Final = 0.25
+# A script that only CLDR covers is drawn 1.5 times as often as its short list would be: it has only one language.
+_SCRIPT_SHARE: Final = 1.5
+_CASES: Final = (0.6, 0.25, 0.15)  # as it is (casefolded), Title, UPPER
 
-_HELD_OUT_ONE_IN = 50  # 2 %
+_HELD_OUT_ONE_IN: Final = 50  # 2 %
+
+# CLDR (the data inside the package `babel`, Unicode licence v3) translates the names of territories, languages, scripts,
+# currencies, units, time zones, days and months into several hundred languages: a few thousand real words each, in every
+# living script that has a keyboard. Here one locale for each script that wordfreq lacks (Ethiopic and Tibetan have two).
+SCRIPT_LOCALES: Final[tuple[str, ...]] = (
+    *("th", "km", "lo", "my", "ka", "hy", "am", "ti", "gu", "pa", "kn", "ml", "te", "si", "bo", "dz"),
+    *("or", "mn", "kk"),  # Odia likewise; Mongolian and Kazakh for the extra letters of their Cyrillic alphabets
+)
+
+# Sections that hold names; the others hold patterns ("d MMM y"), which are no words.
+_SECTIONS: Final = (
+    *("territories", "languages", "variants", "scripts", "months", "days", "quarters", "eras", "day_periods"),
+    *("time_zones", "meta_zones", "currency_names", "currency_names_plural", "unit_display_names", "unit_patterns"),
+    *("date_fields", "measurement_systems", "compound_unit_patterns", "zone_formats", "list_patterns"),
+)
+
+# A word is letters and marks (joiners are invisible and dropped by the encoder, so they are dropped here too).
+_WORD: Final = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’·\-]*")
+_INVISIBLE: Final = regex.compile(r"[\u00ad\u061c\u200b-\u200f\u2060\ufeff]")
+_LATIN: Final = regex.compile(r"\p{Script=Latin}")
 
 
 @dataclass(frozen=True)
@@ -55,7 +73,7 @@ class WordList:
     """
 
     rows: Ints
-    cumulative: FloatArray
+    cumulative: Doubles
     languages: Mapping[str, tuple[int, int]]
     source: str
 
@@ -66,19 +84,19 @@ class WordList:
         return restore_case(restore_digits(words, rng), rng)
 
 
-def encode_words(words: Sequence[str], word_length: int = WORD_LENGTH) -> Ints:
-    """Words as rows of code points: int32 [N, word_length], zero-padded, cut off there."""
+def word_rows(words: Sequence[str], word_length: int = WORD_LENGTH) -> Ints:
+    """Return words as rows of code points, int32 [N, word_length], zero-padded; longer words are cut off."""
     text = "".join(word[:word_length].ljust(word_length, "\0") for word in words)
     return np.frombuffer(text.encode("utf-32-le", "replace"), "<i4").reshape(-1, word_length).astype(np.int32)
 
 
 def decode_word(row: Ints) -> str:
-    """The word of one row."""
+    """Return the word of one row."""
     return "".join(chr(code) for code in row.tolist() if code)
 
 
-def row_hashes(rows: Ints) -> UInt64Array:
-    """A stable 64-bit hash of each row (polynomial, then mixed): uint64 [N]; the same on every machine and version."""
+def row_hashes(rows: Ints) -> Hashes:
+    """Return a 64-bit hash of each row, uint64 [N], the same on every machine and in every version (polynomial, then mixed)."""
     hashes = np.zeros(len(rows), np.uint64)
     for column in range(rows.shape[1]):
         hashes = hashes * np.uint64(0x100000001B3) + rows[:, column].astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
@@ -87,18 +105,18 @@ def row_hashes(rows: Ints) -> UInt64Array:
     return hashes ^ (hashes >> np.uint64(29))
 
 
-def held_out(rows: Ints) -> BoolArray:
-    """Which casefolded words pre-training never sees: 2 % by hash, none of one or two characters: bool [N].
+def held_out(rows: Ints) -> Mask:
+    """Return which casefolded words pre-training never sees, bool [N]: 2 % by hash, of three or more characters.
 
-    Words that short are a closed set (every Han character is one), and they are pieces of other words.
+    Shorter words are a closed set (every Han character is one), and they are pieces of other words.
     """
     # By its first 16 characters, so that embeddings of every word length leave out the same words.
-    chosen: BoolArray = row_hashes(rows[:, :WORD_LENGTH]) % np.uint64(_HELD_OUT_ONE_IN) == 0
+    chosen: Mask = row_hashes(rows[:, :WORD_LENGTH]) % np.uint64(_HELD_OUT_ONE_IN) == 0
     return chosen & (word_lengths(rows) > 2)
 
 
 def restore_case(words: Ints, rng: np.random.Generator) -> Ints:
-    """Leave, Title or UPPER each word at random; scripts without case stay as they are: int32 [B, L]."""
+    """Return each word as it is, in Title case or in UPPER case, at random: int32 [B, L]."""
     case = rng.choice(3, len(words), p=_CASES)
     words = words.copy()
     words[case == 1, 0] = title_table()[words[case == 1, 0]]
@@ -107,7 +125,7 @@ def restore_case(words: Ints, rng: np.random.Generator) -> Ints:
 
 
 def restore_digits(words: Ints, rng: np.random.Generator) -> Ints:
-    """wordfreq writes every digit of a long number as 0 ("00:00", "0000"): put random digits there: int32 [B, L]."""
+    """Return words with random digits for the zeros that wordfreq writes in long numbers ("00:00", "0000"): int32 [B, L]."""
     zeros = words == ord("0")
     zeros &= (zeros.sum(axis=1) >= 2)[:, None]
     digits = rng.integers(ord("0"), ord("9") + 1, words.shape, dtype=np.int32)
@@ -115,7 +133,7 @@ def restore_digits(words: Ints, rng: np.random.Generator) -> Ints:
 
 
 def pieces(rows: Ints, sizes: Sequence[int]) -> Ints:
-    """All distinct runs of so many characters inside words of a script without spaces: int32 [P, L]."""
+    """Return all distinct runs of so many characters inside words of a script without spaces: int32 [P, L]."""
     found = []
     lengths, word_length = word_lengths(rows), rows.shape[1]
     for size in sizes:
@@ -130,12 +148,15 @@ def _distinct(rows: Ints) -> Ints:
     return rows[np.sort(first)]
 
 
-def build_word_list(lists: Iterable[tuple[str, Ints, FloatArray, float]], source: str) -> WordList:
-    """Balance languages and leave out the held-out words.
+def build_word_list(lists: Iterable[tuple[str, Ints, Doubles, float]], source: str) -> WordList:
+    """Return a word list with balanced languages, without the held-out words.
 
     Args:
         lists: (language, int32 [n, L] casefolded words, float64 [n] weights within the language, factor of the language).
         source: for the model card.
+
+    Raises:
+        RetvecLiteError: when no word is left.
     """
     rows, probabilities, languages, start = [], [], {}, 0
     for language, words, weights, factor in lists:
@@ -148,44 +169,43 @@ def build_word_list(lists: Iterable[tuple[str, Ints, FloatArray, float]], source
         languages[language] = (start, start + len(words))
         start += len(words)
     if not rows:
-        raise RetvecLiteError(f"Expected words to train on, received none from {source}.")
+        raise RetvecLiteError(f"There are no words to train on in {source}.")
     cumulative = np.cumsum(np.concatenate(probabilities))
     return WordList(np.concatenate(rows), cumulative / cumulative[-1], languages, source)
 
 
 def load_wordfreq(word_length: int = WORD_LENGTH) -> WordList:
-    """wordfreq's best lists of 42 languages, CLDR words of the scripts and languages it lacks, pieces of unspaced ones."""
-    lists: list[tuple[str, Ints, FloatArray, float]] = []
+    """Return wordfreq's best lists of 42 languages, CLDR words of those it lacks, and pieces of unspaced scripts."""
+    lists: list[tuple[str, Ints, Doubles, float]] = []
     lists.extend((language, *wordfreq_words(language, word_length), 1.0) for language in wordfreq_languages())
     known = {name for name, *_ in lists} | {"no", "nn", "hr", "sr", "bs"}  # wordfreq calls the last three sh
     for language in cldr_languages():
         words = cldr_words(language) if language not in known else []
         if len(words) >= 200 or language in SCRIPT_LOCALES:
-            rows = _distinct(encode_words(words, word_length))
+            rows = _distinct(word_rows(words, word_length))
             factor = _SCRIPT_SHARE if language in SCRIPT_LOCALES else _SMALL_LANGUAGE_SHARE
             lists.append((language, rows, np.ones(len(rows)), factor))
     for language, words_, *_ in list(lists):
-        if language in UNSPACED_LANGUAGES:
-            runs = pieces(
-                words_[words_[:, 0] > 0x2FF], _PIECE_LENGTHS.get(language, _SEA_PIECE_LENGTHS)
-            )  # wordfreq's lists hold Latin words and numbers, too
+        if language in _UNSPACED_LANGUAGES:
+            unspaced = words_[words_[:, 0] > 0x2FF]  # wordfreq's lists hold Latin words and numbers, too
+            runs = pieces(unspaced, _PIECE_LENGTHS.get(language, _SEA_PIECE_LENGTHS))
             lists.append((f"{language}-pieces", runs, np.ones(len(runs)), 1.0))
     return build_word_list(lists, "wordfreq 3.1 (best lists) and CLDR (babel)")
 
 
 def wordfreq_languages() -> list[str]:
-    """The 42 languages of wordfreq, sorted."""
+    """Return the 42 languages of wordfreq, sorted."""
     return sorted(_wordfreq().available_languages("best"))
 
 
-def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, FloatArray]:
-    """One language of wordfreq: int32 [N, word_length] casefolded words by falling frequency, float64 [N] sampling weights."""
+def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, Doubles]:
+    """Return casefolded words by falling frequency, int32 [N, word_length], and their sampling weights, float64 [N]."""
     frequencies: dict[str, float] = _wordfreq().get_frequency_dict(language, "best")
     ranked = sorted(frequencies.items(), key=lambda item: (-item[1], item[0]))
     words = [word for word, _ in ranked]
     if language == "el":  # casefolding made the final sigma a plain one
         words = [word[:-1] + "ς" if len(word) > 1 and word.endswith("σ") else word for word in words]
-    rows = encode_words(words, word_length)
+    rows = word_rows(words, word_length)
     weights = np.asarray([frequency for _, frequency in ranked]) ** _FREQUENCY_EXPONENT
     _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the last place
     first = np.sort(first)
@@ -193,14 +213,18 @@ def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints,
 
 
 def load_files(paths: Sequence[Path], word_length: int = WORD_LENGTH) -> WordList:
-    """Word lists of the user: UTF-8, one word a line (what follows a blank or a tab is ignored), one file a language."""
+    """Read word lists: UTF-8, one word per line (what follows a blank or a tab is ignored), one file per language.
+
+    Raises:
+        RetvecLiteError: for a file that cannot be read or is not UTF-8, and when there is no word to train on.
+    """
     lists = []
     for path in paths:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise RetvecLiteError(f"Expected a UTF-8 word list in {path}, received: {error}.") from error
-        rows = _distinct(encode_words([line.split()[0] for line in lines if line.strip()] or [""], word_length))
+            raise RetvecLiteError(f"Cannot read the word list {path} as UTF-8 text: {error}.") from error
+        rows = _distinct(word_rows([line.split()[0] for line in lines if line.strip()] or [""], word_length))
         lists.append((path.stem, rows, np.ones(len(rows)), 1.0))
     return build_word_list(lists, ", ".join(path.name for path in paths))
 
@@ -209,5 +233,49 @@ def _wordfreq() -> Any:
     try:
         import wordfreq
     except ImportError as error:
-        raise RetvecLiteError("Pre-training needs the package wordfreq (word lists): pip install wordfreq.") from error
+        raise RetvecLiteError(
+            'The package wordfreq is missing. Install it: pip install "retvec-lite[pretrain]"'
+        ) from error
     return wordfreq
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, (tuple, list)):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def cldr_words(locale: str) -> list[str]:
+    """Return the distinct casefolded words of one locale's own CLDR data, sorted; empty where it has none."""
+    localedata = _localedata()
+    data = localedata.load(locale, merge_inherited=False)
+    found: set[str] = set()
+    for section in _SECTIONS:
+        for text in _strings(data.get(section, {})):
+            text = regex.sub(r"\{\d\}|%\(?\d?\)?s", " ", _INVISIBLE.sub("", text))
+            found.update(word.casefold() for word in _WORD.findall(text))
+    # In a locale of another script, Latin words are codes and leftovers of English.
+    latin = sum(bool(_LATIN.match(word)) for word in found)
+    if latin * 2 < len(found):
+        found = {word for word in found if not _LATIN.search(word)}
+    return sorted(found)
+
+
+def cldr_languages() -> list[str]:
+    """Return all plain language locales (no territory, no script), sorted."""
+    return sorted(name for name in _localedata().locale_identifiers() if "_" not in name and name != "root")
+
+
+def _localedata() -> Any:
+    try:
+        from babel import localedata
+    except ImportError as error:
+        raise RetvecLiteError(
+            'The package babel is missing. Install it: pip install "retvec-lite[pretrain]"'
+        ) from error
+    return localedata

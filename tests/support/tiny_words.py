@@ -4,8 +4,11 @@ import numpy as np
 
 from retvec_lite.contract import Ints
 from retvec_lite.pretraining.augment import WORD_LENGTH, word_lengths
-from retvec_lite.pretraining.unicode_tables import FloatArray
-from retvec_lite.pretraining.words import WordList, encode_words, held_out
+from retvec_lite.pretraining.substitutes import Doubles
+from retvec_lite.pretraining.words import WordList, held_out, word_rows
+
+SYLLABLES = ("ka", "ro", "mi", "tun", "les", "vo")
+NAMES = [a + b + c for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES]
 
 LETTERS = {"en": "abcdefgiklmnoprstu", "el": "αβγδεζηικλμνοπρστ", "ar": "ابتثجحخدذرزسشصضطظع"}
 
@@ -19,9 +22,9 @@ def made_up(language: str, count: int, seed: int = 0) -> list[str]:
     return list(words)
 
 
-def tiny_wordfreq(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, FloatArray]:
+def tiny_wordfreq(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, Doubles]:
     """Stands in for `wordfreq_words`: enough words that some 140 of them are held out."""
-    rows = encode_words(made_up(language, 7000), word_length)
+    rows = word_rows(made_up(language, 7000), word_length)
     return rows, np.ones(len(rows))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from retvec_lite.contract import BITS, CONTRACT_VERSION, INVISIBLE, SEPARATORS
 from retvec_lite.data import typos
-from retvec_lite.pretraining.homoglyph import homoglyphs
+from retvec_lite.pretraining.substitutes import homoglyphs
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "tables.json"
 

@@ -4,22 +4,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_words import made_up, tiny_training, tiny_wordfreq
+from tiny_words import NAMES, made_up, tiny_training, tiny_wordfreq
 
 from retvec_lite.contract import Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.pretraining import tasks
-from retvec_lite.pretraining.augment import TYPO_KINDS
+from retvec_lite.pretraining.augment import AUGMENTATIONS, word_lengths
 from retvec_lite.pretraining.tasks import (
     Task,
     misspelling_task,
     read_frequency_list,
+    retrieval_task,
     script_of,
     word_sources,
     word_task,
 )
-from retvec_lite.pretraining.words import decode_word, held_out, row_hashes
+from retvec_lite.pretraining.words import decode_word, held_out, row_hashes, word_rows
 
 pytestmark = pytest.mark.usefixtures("tiny")
 
@@ -89,13 +90,13 @@ def test_queries_are_mistyped_words_and_the_same_whoever_else_is_asked(tmp_path:
 
 def test_every_kind_is_asked_alone_where_it_can_be(tmp_path: Path) -> None:
     task = task_of(None, "en", queries=80)
-    assert set(task.kinds.tolist()) == set(range(len(TYPO_KINDS)))
+    assert set(task.kinds.tolist()) == set(range(len(AUGMENTATIONS)))
     words = task.candidates[task.kind_answers]
-    assert (task.kind_queries != words).any(axis=1).all() and len(words) <= 10 * len(TYPO_KINDS)
-    swapped = task.kinds == TYPO_KINDS.index("case_substitution")
+    assert (task.kind_queries != words).any(axis=1).all() and len(words) <= 10 * len(AUGMENTATIONS)
+    swapped = task.kinds == AUGMENTATIONS.index("case_substitution")
     assert [word.casefold() for word in words_of(task.kind_queries[swapped])] == words_of(words[swapped])
     write_list(tmp_path, "ar", made_up("ar", 150))
-    assert TYPO_KINDS.index("case_substitution") not in task_of(tmp_path, "ar").kinds
+    assert AUGMENTATIONS.index("case_substitution") not in task_of(tmp_path, "ar").kinds
 
 
 def test_a_language_with_too_few_words_is_no_task(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_misspellings(tmp_path: Path) -> None:
 
 
 def test_misspellings_without_any_pair_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RetvecLiteError, match=r"Expected pairs of a single misspelled word .* received none"):
+    with pytest.raises(RetvecLiteError, match=r"m\.csv has no pair of a misspelled single word"):
         misspelling_task(Dataset(("a b", "x"), ("ab", "X"), tmp_path / "m.csv"), seed=0, queries=50)
 
 
@@ -153,10 +154,10 @@ def test_a_list_is_read_by_falling_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"text,label\na,b\n", r"Expected the columns word,count in .*en\.csv, received text,label\."),
-        (b"", r"received nothing\."),
-        (b"word,count\nthe,many\n", r"Expected a number as the count in .*en\.csv, line 2, received 'many'\."),
-        (b"word,count\n\xff\xfe,1\n", r"Expected a UTF-8 frequency list"),
+        (b"text,label\na,b\n", r"No columns 'word' and 'count' in .*en\.csv \(found: text, label\)\."),
+        (b"", r"\(found: none\)\."),
+        (b"word,count\nthe,many\n", r"The count in .*en\.csv, line 2, is no number: 'many'\."),
+        (b"word,count\n\xff\xfe,1\n", r"Cannot read the frequency list .*en\.csv as UTF-8 text: "),
     ],
 )
 def test_a_bad_list_is_told_in_a_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
@@ -167,5 +168,28 @@ def test_a_bad_list_is_told_in_a_sentence(tmp_path: Path, content: bytes, senten
 
 def test_a_folder_without_lists_is_told_in_a_sentence(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(RetvecLiteError, match="Expected a folder of frequency lists"):
+        with pytest.raises(RetvecLiteError, match="There are no frequency lists"):
             word_sources(folder)
+
+
+def test_only_the_languages_that_are_named(tmp_path: Path) -> None:
+    write_list(tmp_path, "ar", made_up("ar", 150))
+    assert [source.language for source in word_sources(tmp_path, ["el", "ar", "el"])] == ["ar", "el"]
+    with pytest.raises(RetvecLiteError, match="Unknown language 'xx': choose from ar, el, en"):
+        word_sources(tmp_path, ["en", "xx"])
+
+
+# --- the metric of a run ----------------------------------------------------------------------------------------------
+
+
+def test_retrieval_finds_words_of_an_embedding_that_knows_them() -> None:
+    task = retrieval_task("tiny", word_rows(NAMES), seed=0)
+    assert len(task.candidates) == len(NAMES)
+
+    def counts(rows: np.ndarray) -> np.ndarray:
+        return np.stack([(rows == code).sum(axis=1) for code in range(97, 123)], axis=1).astype(np.float32)
+
+    right = task.candidates[task.answers]
+    assert (word_lengths(right) > 2).all()
+    assert task.found(lambda rows: np.zeros((len(rows), 2), np.float32)) <= 0.5
+    assert 0.05 < task.found(counts) < 1.0  # anagrams keep it from all

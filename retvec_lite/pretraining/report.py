@@ -1,0 +1,392 @@
+"""The evaluation of word embeddings: how well they see through typos, language by language, beside others."""
+
+import contextlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from retvec_lite.data.dataset import read_dataset
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_directory, refuse_existing
+from retvec_lite.model.weight_files import load_default_embedding, load_embedding
+from retvec_lite.pretraining.measures import FLOAT32, PRECISIONS, FileScores, Measured, better_in, projector_files
+from retvec_lite.pretraining.tasks import CANDIDATES, FEWEST_QUERIES, Task, misspelling_task, word_sources, word_task
+from retvec_lite.progress import Progress, watched
+from retvec_lite.tables import Table, draw
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+REPORT_FILES: Final = ("embedding.json", "embedding.md", "embedding.png", "embedding-found.png")
+PROJECTOR_FILES: Final = ("tensors.tsv", "metadata.tsv", "projector_config.pbtxt")
+
+_PAIRS: Final = "#2a6fbb"
+_RANDOMS: Final = "#d98032"
+_DOTS: Final = (_PAIRS, _RANDOMS, "#4c9f70", "#8a5fb0", "#7f7f7f")
+_MARKERS: Final = ("o", "s", "^", "D", "v")
+
+
+@dataclass(frozen=True)
+class EmbeddingEvaluation:
+    """What `evaluate_embedding` measured; `print` shows it as tables.
+
+    Attributes:
+        files: scores of each file, in the order they were named.
+        skipped: languages with too few words to ask for.
+        queries: mistyped words per language, at most.
+        seed: of the typos.
+    """
+
+    files: tuple[FileScores, ...]
+    skipped: tuple[str, ...]
+    queries: int
+    seed: int
+
+    def __str__(self) -> str:
+        """Return tables, and sentences that compare the files."""
+        return draw(*tables(self.files), *sentences(self.files, self.skipped))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        one, *others = self.files
+        comparisons = []
+        for other in others:
+            better, worse = better_in(one, other)
+            comparisons.append({"against": other.name, "better_in": better, "worse_in": worse})
+        return {
+            "seed": self.seed,
+            "queries": self.queries,
+            "files": [scores.to_dict() for scores in self.files],
+            "comparisons": comparisons,
+            "skipped": list(self.skipped),
+        }
+
+
+def evaluate_embedding(
+    file: str | os.PathLike[str],
+    *,
+    against: Iterable[str | os.PathLike[str]] = (),
+    words: str | os.PathLike[str] | None = None,
+    misspellings: str | os.PathLike[str] | None = None,
+    languages: Sequence[str] | None = None,
+    queries: int = 500,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    projector: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Progress | bool | None = None,
+) -> EmbeddingEvaluation:
+    """Measure how well a word embedding sees through typos, language by language, beside others.
+
+    Mistyped words that pre-training never saw are looked up, by cosine, among 10,000 words of their language.
+
+    Args:
+        file: embedding file (.safetensors), or `default` for the one in the package.
+        against: other embedding files to compare with.
+        words: folder of frequency lists `<language>.csv` with the columns `word` and `count`. Languages that it lacks use
+            the words of wordfreq that pre-training leaves out.
+        misspellings: human misspellings of English words, a labelled file: text as written, label the right word.
+        languages: only these; None for all 42 of wordfreq and those of `words`.
+        queries: mistyped words per language, at most.
+        seed: of the typos.
+        out: folder for the report as JSON, Markdown and plots.
+        projector: folder for the files of the TensorBoard embedding projector.
+        force: replace earlier reports in these folders.
+        progress: True for a progress bar, or a callback.
+
+    Raises:
+        RetvecLiteError: for a file that cannot be read, an option out of range, a folder that cannot be written, or when no
+            language has enough words.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> evaluation = rl.evaluate_embedding("default", languages=["lt"], queries=50)
+        >>> evaluation.files[0].found("int8") > 0.5
+        True
+    """
+    for name, value, least in (("queries", queries, 1), ("seed", seed, 0)):
+        if value < least:
+            raise RetvecLiteError(f"{name} must be at least {least}, not {value}.")
+    _check_folders(out, projector, force)
+    paths = [Path(file), *map(Path, against)]
+    embeddings = [load_default_embedding() if path == Path("default") else load_embedding(path) for path in paths]
+    pairs = read_dataset(misspellings) if misspellings is not None else None
+    sources = word_sources(None if words is None else Path(words), languages)
+    human = misspelling_task(pairs, seed=seed, queries=queries) if pairs else None
+    measured = [Measured(name, embedding) for name, embedding in zip(file_names(paths), embeddings, strict=True)]
+    with contextlib.ExitStack() as folders:
+        # Opened before the work: a place that cannot be written must not cost a result.
+        report, points = (
+            folders.enter_context(atomic_directory(folder, force=force, owned=owned)) if folder is not None else None
+            for folder, owned in ((out, REPORT_FILES), (projector, PROJECTOR_FILES))
+        )
+        with watched(progress) as tell:
+            found: list[Task | None] = []
+            for source in sources:
+                found.append(word_task(source, seed=seed, queries=queries))
+                tell("mistyping words", len(found), len(sources))
+            tasks = [task for task in found if task]
+            if not tasks:
+                raise RetvecLiteError(f"No language has {FEWEST_QUERIES} words that pre-training never saw.")
+            scores = _score(measured, tasks, human, tell)
+        skipped = tuple(source.language for source, task in zip(sources, found, strict=True) if task is None)
+        evaluation = EmbeddingEvaluation(tuple(scores), skipped, queries, seed)
+        if report:
+            _write_report(report, evaluation)
+        if points:
+            for name, text in projector_files(embeddings[0], tasks, seed).items():
+                (points / name).write_text(text, encoding="utf-8", newline="\n")
+    return evaluation
+
+
+def file_names(paths: Sequence[Path]) -> list[str]:
+    """Return how reports call the files: by stem, by path where two stems are equal, numbered where two paths are."""
+    stems = [path.stem for path in paths]
+    names = [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, paths, strict=True)]
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: index + 1].count(name)})"
+        for index, name in enumerate(names)
+    ]
+
+
+def _check_folders(out: str | os.PathLike[str] | None, projector: str | os.PathLike[str] | None, force: bool) -> None:
+    """Refuse, before the work, folders that exist or lie inside each other, and a missing plotting package."""
+    for folder in (out, projector):
+        if folder is not None:
+            refuse_existing(folder, force)
+    if out is not None and projector is not None:
+        one, other = Path(out).resolve(), Path(projector).resolve()
+        if one == other or one in other.parents or other in one.parents:
+            raise RetvecLiteError(f"out and projector must be separate folders, not {out} and {projector}.")
+    if out is not None:
+        import matplotlib.figure  # noqa: F401
+
+
+def _score(files: Sequence[Measured], tasks: Sequence[Task], human: Task | None, tell: Progress) -> list[FileScores]:
+    results = []
+    asked = [*tasks, human] if human else [*tasks]
+    for number, file in enumerate(files):
+        scores = []
+        for index, task in enumerate(asked):
+            scores.append(file.score(task))
+            tell("measuring", number * len(asked) + index + 1, len(files) * len(asked))
+        results.append(FileScores(file.name, tuple(scores[: len(tasks)]), scores[-1] if human else None))
+    return results
+
+
+def _write_report(folder: Path, evaluation: EmbeddingEvaluation) -> None:
+    text = json.dumps(evaluation.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    (folder / "embedding.json").write_text(text, encoding="utf-8", newline="\n")
+    text = markdown(evaluation.files, evaluation.skipped)
+    (folder / "embedding.md").write_text(text, encoding="utf-8", newline="\n")
+    (folder / "embedding.png").write_bytes(box_plot(evaluation.files))
+    if len(evaluation.files) > 1:
+        (folder / "embedding-found.png").write_bytes(dot_plot(evaluation.files))
+
+
+def tables(files: Sequence[FileScores]) -> list[Table]:
+    """Return everything that was measured of the first file, beside the others."""
+    return [
+        _summary(files),
+        _languages(files),
+        _more_languages(files),
+        _shares("Right word found, one augmentation alone", "augmentation", files, FileScores.kinds),
+        _shares("Right word found, by script of the word", "script", files, FileScores.scripts),
+    ]
+
+
+def sentences(files: Sequence[FileScores], skipped: Sequence[str]) -> list[str]:
+    """Return what the tables do not say: which file is better where, and which languages were skipped."""
+    one, *others = files
+    found = []
+    for other in others:
+        better, worse = better_in(one, other)
+        where = f"; worse in {', '.join(worse)}" if worse else ""
+        found.append(f"{one.name} is better than {other.name} in {better} of {len(one.languages)} languages{where}.")
+    if skipped:
+        found.append(f"Skipped, too few words that pre-training never saw: {', '.join(skipped)}.")
+    return found
+
+
+def markdown(files: Sequence[FileScores], skipped: Sequence[str]) -> str:
+    """Return the whole report as a Markdown document."""
+    parts = [
+        f"# Embedding {files[0].name}",
+        f"Found: share of mistyped words whose nearest neighbour by cosine among {CANDIDATES:,} words of the language is "
+        "the right one. No word that is asked for was seen in pre-training.",
+        *sentences(files, skipped),
+    ]
+    for table in tables(files):
+        lines = [
+            f"## {table.title}\n",
+            _markdown_row(table.columns),
+            "|" + "".join("---:|" if column in table.right else "---|" for column in table.columns),
+        ]
+        parts.append("\n".join([*lines, *map(_markdown_row, table.rows)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> Table:
+    """Return a table whose first `words` columns are text, and the others numbers."""
+    return Table(title, tuple(columns), tuple(map(tuple, rows)), right=frozenset(columns[words:]))
+
+
+def _summary(files: Sequence[FileScores]) -> Table:
+    one = files[0]
+    precisions = (FLOAT32, *PRECISIONS)
+    rows = [(f"right word found, {name}", *_compared([scores.found(name) for scores in files])) for name in precisions]
+    pairs, randoms = zip(*(scores.cosines() for scores in files), strict=True)
+    gaps = [pair - other for pair, other in zip(pairs, randoms, strict=True)]
+    rows += [
+        ("cosine of a word and its mistyped form", *_compared(pairs)),
+        ("cosine of random pairs", *_compared(randoms)),
+        ("gap", *_compared(gaps)),
+    ]
+    for name in PRECISIONS:
+        rows.append((f"{name}: cosine to float32", *_compared([scores.cosine_to_float(name) for scores in files], 5)))
+    if one.misspellings is not None:
+        asked = [scores.misspellings for scores in files if scores.misspellings is not None]
+        what = f"{one.misspellings.found[FLOAT32].queries:,} human misspellings"
+        for name in precisions:
+            rows.append((f"{what}, {name}", *_compared([scores.found[name].share for scores in asked])))
+        rows.append((f"{what}, gap", *_compared([scores.gap for scores in asked])))
+    return _table(f"Mean over {len(one.languages)} languages", ("measure", *_names(files)), rows)
+
+
+def _languages(files: Sequence[FileScores]) -> Table:
+    rows = []
+    for mine, *others in zip(*(scores.languages for scores in files), strict=True):
+        shares = [scores.found[FLOAT32].share for scores in (mine, *others)]
+        queries = str(mine.found[FLOAT32].queries)
+        rows.append((mine.name, mine.source, queries, *_compared(shares)))
+    return _table("Right word found", ("language", "words", "queries", *_names(files)), rows, words=2)
+
+
+def _more_languages(files: Sequence[FileScores]) -> Table:
+    columns = [f"{what} {scores.name}" for what in ("int4", "gap") for scores in files]
+    rows = []
+    for beside in zip(*(scores.languages for scores in files), strict=True):
+        shares = [f"{scores.found['int4'].share:.3f}" for scores in beside]
+        rows.append((beside[0].name, *shares, *(f"{scores.gap:.3f}" for scores in beside)))
+    return _table("Right word found as int4, and the gap of cosines", ("language", *columns), rows)
+
+
+def _shares(
+    title: str, column: str, files: Sequence[FileScores], pick: Callable[[FileScores], dict[str, Any]]
+) -> Table:
+    beside = [pick(scores) for scores in files]
+    rows = []
+    for name, share in beside[0].items():
+        shares = [found[name].share for found in beside]
+        rows.append((name.replace("_", " "), f"{share.queries:,}", *_compared(shares)))
+    return _table(title, (column, "queries", *_names(files)), rows)
+
+
+def _names(files: Sequence[FileScores]) -> list[str]:
+    """Return headings: each file, and after each but the first how far the first is above it."""
+    headings = [files[0].name]
+    for scores in files[1:]:
+        headings += [scores.name, "difference"]
+    return headings
+
+
+def _compared(values: Sequence[float], digits: int = 3) -> list[str]:
+    """Return the first value, and each other value with how far the first is above it."""
+    cells = [f"{values[0]:.{digits}f}"]
+    for value in values[1:]:
+        cells += [f"{value:.{digits}f}", f"{values[0] - value:+.{digits}f}"]
+    return cells
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def box_plot(files: Sequence[FileScores]) -> bytes:
+    """Return a PNG, a panel for each file: cosine of words and their mistyped forms by language, beside random pairs."""
+    languages = len(files[0].languages)
+    figure = _figure(width=max(6.0, 2.0 + 0.28 * languages), height=0.6 + 3.4 * len(files))
+    panels = figure.subplots(len(files), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
+    order = np.argsort([-np.median(scores.pairs) for scores in files[0].languages], kind="stable")
+    for axes, scores in zip(panels, files, strict=True):
+        ordered = [scores.languages[index] for index in order]
+        for offset, colour, label, values in (
+            (-0.18, _PAIRS, "a word and its mistyped form", [item.pairs for item in ordered]),
+            (0.18, _RANDOMS, "random pairs", [item.randoms for item in ordered]),
+        ):
+            axes.boxplot(
+                values,
+                positions=np.arange(languages) + offset,
+                widths=0.3,
+                whis=(5, 95),
+                showfliers=False,
+                patch_artist=True,
+                manage_ticks=False,
+                boxprops={"facecolor": colour, "edgecolor": colour, "alpha": 0.75, "linewidth": 0.6},
+                medianprops={"color": "black", "linewidth": 0.9},
+                whiskerprops={"color": colour, "linewidth": 0.8},
+                capprops={"color": colour, "linewidth": 0.8},
+            )
+            axes.fill_between([], [], color=colour, alpha=0.75, label=label)  # the legend's patch
+        axes.set(title=_plain(scores.name), ylabel="cosine")
+        axes.grid(axis="y", alpha=0.3)
+    panels[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False)
+    _name_languages(panels[-1], [files[0].languages[index].name for index in order])
+    return _png(figure)
+
+
+def dot_plot(files: Sequence[FileScores]) -> bytes:
+    """Return a PNG: right words found by language, a colour and a shape for each file."""
+    languages = len(files[0].languages)
+    figure = _figure(width=max(6.0, 2.0 + 0.24 * languages), height=4.2)
+    axes = figure.subplots()
+    shares = np.asarray([[item.found[FLOAT32].share for item in scores.languages] for scores in files])
+    order = np.argsort(-shares[0], kind="stable")
+    places = np.arange(languages)
+    axes.vlines(places, shares.min(axis=0)[order], shares.max(axis=0)[order], color="#bbbbbb", linewidth=1.2, zorder=1)
+    for index, scores in enumerate(files):
+        colour, marker = _DOTS[index % len(_DOTS)], _MARKERS[index % len(_MARKERS)]
+        label = f"mean {scores.found(FLOAT32):.3f}: {_plain(scores.name)}"
+        axes.scatter(places, shares[index][order], color=colour, marker=marker, s=26, label=label, zorder=2)
+    axes.set(ylabel="right word found", ylim=(max(0.0, np.floor(10 * shares.min() - 0.5) / 10), 1.0))
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend(loc="lower left")
+    _name_languages(axes, [files[0].languages[index].name for index in order])
+    return _png(figure)
+
+
+def _plain(name: str) -> str:
+    """Return a name for matplotlib, which reads what is between dollar signs as mathematics."""
+    return name.replace("$", r"\$")
+
+
+def _name_languages(axes: "Axes", names: Sequence[str]) -> None:
+    axes.set_xticks(
+        np.arange(len(names)),
+        [_plain(name) for name in names],
+        fontsize=8,
+        rotation=0 if max(map(len, names)) < 4 else 90,
+    )
+    axes.set_xlim(-0.8, len(names) - 0.2)
+
+
+def _figure(width: float, height: float) -> "Figure":
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _png(figure: "Figure") -> bytes:
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=130, metadata={"Software": None})
+    return picture.getvalue()

@@ -1,0 +1,28 @@
+"""The tables of what a typo puts in: keys that touch each other, look-alikes, alphabets, cases."""
+
+import unicodedata
+
+from retvec_lite.pretraining.substitutes import (
+    LAYOUTS,
+    alphabets,
+    homoglyphs,
+    keyboard_neighbours,
+    neighbours_of_layout,
+    upper_table,
+)
+
+
+def test_tables() -> None:
+    neighbours = set(neighbours_of_layout(LAYOUTS["us"])["g"])
+    assert neighbours == set("ftyhvb")
+    assert set(neighbours_of_layout(LAYOUTS["us"])["q"]) == set("12wa")
+    for rows in LAYOUTS.values():
+        keys = [key for row in rows for key in row if key != " "]
+        assert len(keys) == len(set(keys)) and len(rows[0]) == 12
+        assert not any(unicodedata.category(key).startswith("C") for key in keys)  # none invisible or unassigned
+    assert all(keyboard_neighbours().counts[ord(letter)] > 0 for letter in "йћқөαאكگकকਕકକகకಕകකកກကཀกკկㅏ")
+    confusable = homoglyphs()
+    of_a = confusable.members[confusable.starts[ord("a")] :][: confusable.counts[ord("a")]]
+    assert ord("а") in of_a  # the Cyrillic one
+    assert alphabets().counts[ord("q")] == 26
+    assert upper_table()[ord("ß")] == ord("ß") and upper_table()[ord("я")] == ord("Я")
