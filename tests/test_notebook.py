@@ -18,7 +18,7 @@ def test_the_notebook_has_no_outputs() -> None:
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_notebook_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbclient.NotebookClient(
