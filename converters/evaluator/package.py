@@ -251,7 +251,7 @@ def proto() -> SimpleNamespace:
     """
     package = importlib.util.find_spec("coremltools")
     if package is None or not package.submodule_search_locations:
-        raise RetvecLiteError("Reading an .mlpackage needs coremltools. Run `pip install 'retvec-lite[coreml]'`.")
+        raise RetvecLiteError('The package coremltools is not installed. Run: pip install "retvec-lite[coreml]"')
     folder = Path(package.submodule_search_locations[0]) / "proto"
     spec = importlib.util.spec_from_file_location(
         _PROTO_PACKAGE, folder / "__init__.py", submodule_search_locations=[str(folder)]

@@ -1,7 +1,6 @@
-"""coremltools' own value inference of saved packages, the second witness: `infer_values.py OUTPUT.npz PACKAGE ROWS.npy ...`.
+"""Evaluate saved packages by coremltools' own value inference: `infer_values.py OUTPUT.npz PACKAGE ROWS.npy ...`.
 
-A saved program is loaded back with its input replaced by a constant, so that every op is inferred as it is added. In its own
-process, since coremltools loads TensorFlow.
+A saved program is loaded with its input replaced by a constant, so that coremltools infers every op as it adds it.
 """
 
 import sys

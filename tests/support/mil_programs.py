@@ -1,4 +1,4 @@
-"""Save tiny MIL programs as packages: `mil_programs.py FOLDER`. In its own process, since coremltools loads TensorFlow."""
+"""Save tiny MIL programs as packages: `mil_programs.py FOLDER`; see `packages.py`."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ def save(
 
 
 def save_cases(path: Path, target: str) -> None:
-    """All cases of a target as one program; input `x` of the case `tile` is `tile__x`, its first output `tile__0`."""
+    """All cases of a target as one program; input `x` of the case `gelu` is `gelu__x`, its first output `gelu__0`."""
     chosen = {name: case for name, case in CASES.items() if target in case.targets}
     inputs = {f"{name}__{key}": value for name, case in chosen.items() for key, value in case.inputs.items()}
 
@@ -81,7 +81,7 @@ def save_classifier(path: Path, target: str) -> None:
 
 
 def save_trap(path: Path, target: str) -> None:
-    """A gather of code points by 16-bit indices, as newer targets do it of their own accord."""
+    """A gather of code points by 16-bit indices, which coremltools' default passes make from iOS 17 on."""
 
     def body(mb: Any, variables: dict[str, Any]) -> Any:
         table = np.arange(0x110000, dtype=np.int32)

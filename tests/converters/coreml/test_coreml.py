@@ -64,7 +64,7 @@ def test_any_input_becomes_the_words_and_bits_of_the_contract(data: st.DataObjec
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_many_inputs_become_the_words_and_bits_of_the_contract(data: st.DataObject) -> None:
     check_any_input(data)

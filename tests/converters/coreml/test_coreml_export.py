@@ -8,17 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from coreml_cases import needs_coremltools, on_grid
+from coreml_cases import import_coremltools, needs_coremltools, on_grid
 from exported import texts_csv
 
 from retvec_lite.__main__ import main
-from retvec_lite.cli import export as export_command
 from retvec_lite.converters import export as export_module
-from retvec_lite.converters.export import export
+from retvec_lite.converters.export import export_model
 from retvec_lite.converters.parity.checks import Check, Difference
 from retvec_lite.errors import RetvecLiteError
 
 RECIPES = ("float32", "float16", "int8", "int4")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _imported() -> None:
+    if importlib.util.find_spec("coremltools") is not None:
+        import_coremltools()
 
 
 @pytest.fixture
@@ -36,8 +41,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All recipes of one export, for Core ML alone."""
     folder = tmp_path_factory.mktemp("coreml")
     texts_csv(folder)
-    (folder / "classifier.safetensors").write_bytes(on_grid("pool").to_bytes())
-    export(folder, folder / "dist", RECIPES, formats=["coreml"], data=folder / "texts.csv")
+    export_model(on_grid("pool"), folder / "dist", formats=["coreml"], recipes=RECIPES, data=folder / "texts.csv")
     return folder / "dist"
 
 
@@ -92,11 +96,12 @@ def test_the_report_says_that_core_ml_itself_did_not_run(dist: Path) -> None:
 @needs_coremltools
 def test_the_same_classifier_gives_the_same_bytes(dist: Path, tmp_path: Path) -> None:
     (tmp_path / "texts.csv").write_bytes((dist.parent / "texts.csv").read_bytes())
-    export(dist.parent, tmp_path / "again", RECIPES, formats=["coreml"], data=tmp_path / "texts.csv")
+    again = tmp_path / "again"
+    export_model(on_grid("pool"), again, formats=["coreml"], recipes=RECIPES, data=tmp_path / "texts.csv")
     paths = [path for path in dist.rglob("*") if path.is_file()]
     assert len(paths) == 3 * len(RECIPES) + 5
     for path in paths:
-        assert (tmp_path / "again" / path.relative_to(dist)).read_bytes() == path.read_bytes(), path.name
+        assert (again / path.relative_to(dist)).read_bytes() == path.read_bytes(), path.name
 
 
 @needs_coremltools
@@ -111,10 +116,8 @@ def test_a_package_that_computes_wrongly_is_refused(source: Path, monkeypatch: p
         return dataclasses.replace(result, runtimes=runs), table
 
     monkeypatch.setattr(export_module, "examine_package", wrong)
-    with pytest.raises(
-        RetvecLiteError, match=r"int8\.mlpackage to be right on coreml .*off by 5\.0e-01 .*worst a text"
-    ):
-        export(source, source / "dist", formats=["coreml"], data=source / "texts.csv")
+    with pytest.raises(RetvecLiteError, match=r"int8\.mlpackage is wrong on coreml .*off by 5\.0e-01 .*worst a text"):
+        export_model(on_grid("pool"), source / "dist", formats=["coreml"], data=source / "texts.csv")
     assert leftovers(source) == []
 
 
@@ -133,15 +136,11 @@ def test_the_command_makes_packages_and_replaces_them(source: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--format", "onnx"], "Expected --format to be one of tflite, coreml, all, received 'onnx'"),
-        (["--format", "tflite", "--ios", "17"], "Expected --ios only with --format coreml or all"),
-        (["--block", "16"], "Expected --block only with --format coreml or all"),
-        (["--format", "coreml", "--ios", "15"], "oldest iOS to be one of 16, 17, 18, received 15"),
-        (
-            ["--format", "all", "--recipe", "int8", "int8-dynamic"],
-            "recipe for Core ML out of float32, float16, int8, int4",
-        ),
-        (["--format", "coreml", "--recipe", "int4", "--block", "16"], "int4 for iOS 18 or newer"),
+        (["--format", "tflite", "--ios", "17"], "The option ios is for the format coreml"),
+        (["--block", "16"], "The option block is for the format coreml"),
+        (["--format", "coreml", "--ios", "15"], "iOS 15 is not supported. Choose from 16, 17, 18."),
+        (["--format", "all", "--recipe", "int8", "int8-dynamic"], "no recipe 'int8-dynamic' for Core ML"),
+        (["--format", "coreml", "--recipe", "int4", "--block", "16"], "int4 and iOS 18 or newer"),
     ],
 )
 def test_bad_input_is_one_sentence(
@@ -161,19 +160,9 @@ def test_without_coremltools_the_extra_is_named(
     missing = lambda name, package=None: None if name == "coremltools" else real(name, package)  # noqa: E731
     monkeypatch.setattr(export_module.importlib.util, "find_spec", missing)
     assert main(["export", str(source), "--out", str(source / "dist"), "--format", "coreml"]) == 2
-    assert 'coremltools, which is not installed: run `pip install "retvec-lite[coreml]"`' in capsys.readouterr().err
+    hint = 'The package coremltools is not installed. Run: pip install "retvec-lite[coreml]"'
+    assert hint in capsys.readouterr().err
     assert leftovers(source) == []
-
-
-def test_formats_are_checked(source: Path) -> None:
-    for formats in ((), ("onnx",)):
-        with pytest.raises(RetvecLiteError, match="Expected formats out of tflite, coreml"):
-            export(source, source / "dist", formats=formats)
-
-
-def test_the_command_offers_what_there_is() -> None:
-    assert export_command._FORMATS["all"] == export_module.FORMATS
-    assert export_command._IOS == export_module.DEFAULT_TARGET
 
 
 def test_nothing_imports_coremltools_before_it_is_needed() -> None:

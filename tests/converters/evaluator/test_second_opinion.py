@@ -1,0 +1,45 @@
+"""The evaluator and coremltools' own value inference agree on saved packages. coremltools has no inference of LSTMs."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import standin
+from packages import packages, run_script
+
+from retvec_lite.converters.evaluator import load_package
+from retvec_lite.converters.parity.coreml import evaluate
+
+SOME = ("pool/classifier-int8", "pool-18/classifier-int4")
+OTHERS = (
+    "pool/classifier-float32",
+    "pool/classifier-float16",
+    "pool/classifier-int4",
+    "pool-17/classifier-float16",
+    "cnn/classifier-float16",
+    "bert/classifier-int4",
+)
+
+
+@pytest.mark.parametrize(
+    "names", [pytest.param(SOME, id="some"), pytest.param(OTHERS, id="others", marks=pytest.mark.exhaustive)]
+)
+def test_coremltools_own_inference_agrees_with_the_evaluator(names: tuple[str, ...], tmp_path: Path) -> None:
+    folder, rows = packages(), standin.inputs()[:, 0]
+    np.save(tmp_path / "rows.npy", rows)
+    paths = [folder / f"{name}.mlpackage" for name in names]
+    arguments = [part for path in paths for part in (str(path), str(tmp_path / "rows.npy"))]
+    run_script("infer_values.py", str(tmp_path / "inferred.npz"), *arguments)
+    with np.load(tmp_path / "inferred.npz") as stored:
+        inferred = dict(stored)
+    for number, path in enumerate(paths):
+        program = load_package(path)
+        # Two ways to round to 16 bits may be that far apart.
+        tolerance = 1e-5 if path.stem.endswith("float32") else 1.5e-2
+        for place, row in enumerate(rows):
+            found = evaluate(program, row, standin.LABELS, ("words", "bits", "embedding"))
+            theirs = {key: inferred[f"{number}/{place}/{key}"] for key in found}
+            for key in ("words", "bits"):
+                np.testing.assert_array_equal(theirs[key][0], found[key], err_msg=f"{path} {place}")
+            for key in ("embedding", "probabilities"):
+                np.testing.assert_allclose(theirs[key][0], found[key], atol=tolerance, err_msg=f"{path} {place}")
