@@ -81,7 +81,7 @@ format: $(STAMP)  ## let ruff put the code in order
 	$(BIN)/ruff format $(PACKAGES)
 
 docs: $(STAMP)  ## build the documentation site into site/, with every link checked
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(STAMP)  ## the quick form of every benchmark
 	@if [ -f benchmarks/run.py ]; then $(BIN)/python benchmarks/run.py --quick; else echo "No benchmarks/run.py here." >&2; exit 1; fi
@@ -92,6 +92,6 @@ lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=-
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file requirements.lock
 
 clean:  ## remove what was built or measured; .venv stays
-	rm -rf build dist out *.egg-info android_demo/target android_demo/build android_demo/app/build android_demo/.gradle
+	rm -rf build dist out site *.egg-info android_demo/target android_demo/build android_demo/app/build android_demo/.gradle
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find retvec_lite converters tests -name __pycache__ -type d -prune -exec rm -rf {} +
