@@ -62,9 +62,8 @@ def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) ->
         model = read_model(artifact.model)
         _check_origin(artifact, model, recipe, examiner.classifier)
         own = _own_weights(artifact, model, examiner.classifier)
-        tensors = _tensors(artifact, examiner.classifier)
-        names = [signature.name for signature in artifact.signatures]
-        promoted = promote_outputs(artifact.model, list(tensors.values()), names)
+        stages = _tensors(artifact, examiner.classifier).values()
+        promoted = promote_outputs(artifact.model, list(stages), [item.name for item in artifact.signatures])
     except RetvecLiteError as error:
         return ArtifactResult(file.name, recipe.name if recipe else None, size, problem=str(error)), None
     checks = [_weights_check(own, examiner.classifier, recipe)]
@@ -72,7 +71,7 @@ def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) ->
         checks.append(Check("size", "file", size, recipe.size_limit))
     oracle = Oracle(examiner.classifier, own, eight_bit=recipe.dynamic)
     results = tuple(
-        run_artifact(examiner, artifact, promoted, tensors, recipe, oracle, runtime, version)
+        run_artifact(examiner, artifact, promoted, recipe, oracle, runtime, version)
         for runtime, version in runtimes.items()
     )
     problem = None
@@ -89,7 +88,6 @@ def run_artifact(
     examiner: Examiner,
     artifact: Artifact,
     promoted: bytes,
-    tensors: Mapping[str, str],
     recipe: Recipe,
     oracle: Oracle,
     runtime: str,
@@ -101,7 +99,6 @@ def run_artifact(
         examiner: of the classifier that the file comes from.
         artifact: a file whose config and labels are the classifier's.
         promoted: the same model with its inner values as outputs of every signature.
-        tensors: stage -> the name of its tensor.
         recipe: the bounds.
         oracle: the reference under the artifact's own weights.
         runtime: the distribution.
@@ -111,6 +108,7 @@ def run_artifact(
     exams: list[SignatureExam] = []
     try:
         whole = examiner.golden + examiner.real
+        tensors = _tensors(artifact, examiner.classifier)
         stages = examiner.stages(tensors, recipe)
         step = max(1, _CHUNK_WORDS // artifact.config.max_words)
         parts = list(examiner.staged.parts(step))

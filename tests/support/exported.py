@@ -47,7 +47,7 @@ TEXTS_CSV = EXPORTED / "texts.csv"
 def texts_csv(folder: Path) -> Path:
     path = folder / "texts.csv"
     with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("text", "label"), *TEXTS])
+        csv.writer(file, lineterminator="\n").writerows([("text", "label"), *TEXTS])
     return path
 
 

@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +14,8 @@ import standin
 from retvec_lite import contract
 from retvec_lite.converters.parity import tflite as parity
 from retvec_lite.converters.parity.checks import Check, Difference, age, bounded, promises
+from retvec_lite.converters.parity.examiner import STAGES, Examiner
 from retvec_lite.converters.parity.oracle import Oracle, _rounded
-from retvec_lite.converters.parity.tflite import Examiner
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
@@ -124,8 +125,8 @@ def test_two_ties_may_fall_differently(steps: tuple[int, int]) -> None:
 class Stage:
     """Stands in for the runtimes: answers with the oracle, and lets a test spoil the answers."""
 
-    def __init__(self, spec: TrainedModel, spoil: Callable[[Outputs], None]) -> None:
-        self.oracle = Oracle(spec, spec.weights)
+    def __init__(self, spec: TrainedModel, oracle: Oracle, spoil: Callable[[Outputs], None]) -> None:
+        self.oracle = oracle
         self.spec = spec
         self.spoil = spoil
 
@@ -149,24 +150,41 @@ def examiner() -> Examiner:
     )
 
 
-def examine(
-    examiner: Examiner, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Outputs], None], recipe: str = "int8"
+@pytest.fixture(scope="module")
+def oracle(examiner: Examiner) -> Oracle:
+    return Oracle(examiner.classifier, examiner.classifier.weights)
+
+
+Examine = Callable[..., dict[str, Check]]
+
+
+@pytest.fixture
+def examine(examiner: Examiner, oracle: Oracle, monkeypatch: pytest.MonkeyPatch) -> Examine:
+    """Examine an artifact whose answers a function spoils."""
+    return functools.partial(examined, examiner, oracle, monkeypatch)
+
+
+def examined(
+    examiner: Examiner,
+    oracle: Oracle,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[Outputs], None],
+    recipe: str = "int8",
 ) -> dict[str, Check]:
     spec = examiner.classifier
-    stage = Stage(spec, spoil)
+    stage = Stage(spec, oracle, spoil)
     monkeypatch.setattr(parity, "run_models", stage.run_models)
-    monkeypatch.setattr(parity, "promote_outputs", lambda model, names: model)
-    metadata = {"tensors": {name: name for name in parity.STAGES}, "oldest_runtime": {"tflite-runtime": "2.14.0"}}
+    metadata = {"tensors": {name: name for name in STAGES}, "oldest_runtime": {"tflite-runtime": "2.14.0"}}
     artifact = Artifact(Path("classifier-int8.tflite"), b"", spec.labels, spec.encoder, MappingProxyType(metadata))
-    result = examiner.examine(artifact, RECIPES[recipe], stage.oracle, "ai-edge-litert", "2.3.0")
+    result = parity.run_artifact(examiner, artifact, b"", RECIPES[recipe], oracle, "ai-edge-litert", "2.3.0")
     assert result.refusal is None
     assert result.ok == all(check.ok for check in result.checks)
     return {check.name: check for check in result.checks}
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_right_answers_pass(examiner: Examiner, monkeypatch: pytest.MonkeyPatch, recipe: str) -> None:
-    checks = examine(examiner, monkeypatch, lambda answers: None, recipe)
+def test_right_answers_pass(examiner: Examiner, examine: Examine, recipe: str) -> None:
+    checks = examine(lambda answers: None, recipe)
     assert all(check.ok for check in checks.values())
     cost = {"embedding cosine", "same label"} if recipe != "float32" else set()
     assert set(checks) == {"words", "bits", "embedding", "embedding of every bit", "probabilities"} | cost
@@ -174,9 +192,11 @@ def test_right_answers_pass(examiner: Examiner, monkeypatch: pytest.MonkeyPatch,
     assert checks["probabilities"].texts == len(examiner.staged) == len(examiner.golden) + len(examiner.real)
 
 
-def test_parts_of_a_long_list_are_put_together(examiner: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_a_long_list_are_put_together(
+    examiner: Examiner, examine: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parity, "_CHUNK_WORDS", 7 * examiner.classifier.encoder.max_words)
-    checks = examine(examiner, monkeypatch, lambda answers: None)
+    checks = examine(lambda answers: None)
     assert all(check.ok for check in checks.values())
     compared = checks["embedding"].texts + checks["embedding of every bit"].texts
     assert compared == len(examiner.golden) + len(examiner.real)
@@ -223,19 +243,17 @@ def spoil_labels(answers: Outputs) -> None:
     ],
 )
 def test_a_wrong_answer_breaks_its_check_and_is_named(
-    examiner: Examiner, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Outputs], None], name: str, worst: str
+    examiner: Examiner, examine: Examine, spoil: Callable[[Outputs], None], name: str, worst: str
 ) -> None:
-    check = examine(examiner, monkeypatch, spoil)[name]
+    check = examine(spoil)[name]
     assert not check.ok
     assert worst in check.worst[0].text
 
 
 @pytest.mark.parametrize("tensor", ["words", "bits", "embedding"])
-def test_a_tensor_of_another_shape_is_a_refusal(
-    examiner: Examiner, monkeypatch: pytest.MonkeyPatch, tensor: str
-) -> None:
+def test_a_tensor_of_another_shape_is_a_refusal(examiner: Examiner, examine: Examine, tensor: str) -> None:
     def spoil(answers: Outputs) -> None:
         answers[tensor] = answers[tensor][:, :-1]
 
-    with pytest.raises(AssertionError, match=f"Expected the tensor '{tensor}' to be"):
-        examine(examiner, monkeypatch, spoil)
+    with pytest.raises(AssertionError, match=f"The tensor '{tensor}' must be"):
+        examine(spoil)

@@ -8,12 +8,11 @@ import pytest
 import standin
 
 from retvec_lite import contract
-from retvec_lite.converters.parity import signatures as signature_parity
 from retvec_lite.converters.parity.checks import Check
+from retvec_lite.converters.parity.examiner import STAGES, StageComparison
 from retvec_lite.converters.parity.golden import golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
-from retvec_lite.converters.parity.signatures import SignatureExam
-from retvec_lite.converters.parity.stages import STAGES, Stages
+from retvec_lite.converters.parity.tflite import SignatureExam
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, Signature, full_signature, short_signatures
@@ -60,7 +59,6 @@ def right_answers(spec: TrainedModel, oracle: Oracle, signature: Signature, job:
 
 
 def exam(
-    monkeypatch: pytest.MonkeyPatch,
     spec: TrainedModel,
     oracle: Oracle,
     texts: Sample,
@@ -68,8 +66,7 @@ def exam(
     spoil: Callable[[Outputs], None] = lambda answers: None,
     recipe: str = "int8",
 ) -> dict[str, Check]:
-    monkeypatch.setattr(signature_parity, "promote_outputs", lambda model, names, signature: model)
-    stages = Stages({stage: stage for stage in STAGES}, None, frozenset())
+    stages = StageComparison({stage: stage for stage in STAGES}, None, frozenset())
     found = SignatureExam(signature, stages, texts, spec.encoder, 400)
     table = oracle.table(texts)
 
@@ -91,18 +88,14 @@ def exam(
 
 
 @pytest.mark.parametrize("signature", [SHORT, WHOLE], ids=lambda signature: signature.name)
-def test_right_answers_pass(
-    monkeypatch: pytest.MonkeyPatch, spec: TrainedModel, oracle: Oracle, texts: Sample, signature: Signature
-) -> None:
-    checks = exam(monkeypatch, spec, oracle, texts, signature)
+def test_right_answers_pass(spec: TrainedModel, oracle: Oracle, texts: Sample, signature: Signature) -> None:
+    checks = exam(spec, oracle, texts, signature)
     assert all(check.ok for check in checks.values()), checks
     own = {"embeddings", "text"} if signature.kind == EMBED else {"slots", "probabilities", "as classify"}
     assert set(checks) == {"words", "bits", "embedding"} | own
 
 
-def test_texts_at_the_limits_are_among_them(
-    monkeypatch: pytest.MonkeyPatch, spec: TrainedModel, oracle: Oracle, texts: Sample
-) -> None:
+def test_texts_at_the_limits_are_among_them(spec: TrainedModel, oracle: Oracle, texts: Sample) -> None:
     """Just fitting, just not fitting by slots: both are counted; one code point too many: not asked at all."""
     config = spec.encoder
     slots = {name: int(np.count_nonzero(words[:, 0])) for name, words in zip(texts.names, texts.slots, strict=True)}
@@ -116,7 +109,7 @@ def test_texts_at_the_limits_are_among_them(
         assert chars[f"classify_16: as many code points as it takes{kind}"] == SHORT.max_chars
         assert chars[f"classify_16: one code point more{kind}"] == SHORT.max_chars + 1
     assert chars["classify_16: one slot more, Han"] == 17
-    checks = exam(monkeypatch, spec, oracle, texts, SHORT)
+    checks = exam(spec, oracle, texts, SHORT)
     fitting = [name for name in texts.names if chars[name] <= SHORT.max_chars]
     assert checks["slots"].texts == len(fitting)
     assert checks["probabilities"].texts == sum(slots[name] <= 16 for name in fitting) < len(fitting)
@@ -149,7 +142,6 @@ def change(name: str, amount: float) -> Callable[[Outputs], None]:
     ],
 )
 def test_a_wrong_answer_breaks_its_check_and_names_the_text(
-    monkeypatch: pytest.MonkeyPatch,
     spec: TrainedModel,
     oracle: Oracle,
     texts: Sample,
@@ -157,7 +149,7 @@ def test_a_wrong_answer_breaks_its_check_and_names_the_text(
     spoil: Callable[[Outputs], None],
     broken: set[str],
 ) -> None:
-    checks = exam(monkeypatch, spec, oracle, texts, signature, spoil)
+    checks = exam(spec, oracle, texts, signature, spoil)
     assert {name for name, check in checks.items() if not check.ok} == broken
     taken = [name for name, row in zip(texts.names, texts.rows, strict=True) if not row[signature.max_chars :].any()]
     for name in broken:
@@ -165,11 +157,11 @@ def test_a_wrong_answer_breaks_its_check_and_names_the_text(
 
 
 def test_files_that_round_activations_get_the_bound_of_their_recipe(
-    monkeypatch: pytest.MonkeyPatch, spec: TrainedModel, oracle: Oracle, texts: Sample
+    spec: TrainedModel, oracle: Oracle, texts: Sample
 ) -> None:
     spoil = change("probabilities", 1e-4)
-    assert exam(monkeypatch, spec, oracle, texts, SHORT, spoil, "int8-dynamic")["as classify"].ok
-    assert not exam(monkeypatch, spec, oracle, texts, SHORT, spoil, "float16")["as classify"].ok
+    assert exam(spec, oracle, texts, SHORT, spoil, "int8-dynamic")["as classify"].ok
+    assert not exam(spec, oracle, texts, SHORT, spoil, "float16")["as classify"].ok
 
 
 def test_the_embedding_of_a_text_is_the_scaled_mean_of_its_words() -> None:

@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 import standin
-from exported import EMBED, ORDERS, exports
+from exported import EMBED, EXPORTED, ORDERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS
-from retvec_lite.converters.describing import signatures_of
 from retvec_lite.converters.parity.matching import match_weights
 from retvec_lite.converters.parity.oracle import text_embedding
-from retvec_lite.converters.tflite.editing import pack, unpack
-from retvec_lite.converters.tflite.metadata import read_metadata
-from retvec_lite.converters.tflite.reading import Model, Table, flatbuffer_size, read_model, sizes
+from retvec_lite.converters.tflite.graph import data_of, flatbuffer_size, is_stored, signatures_of, sizes
+from retvec_lite.converters.tflite.model import pack, read_model
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFY, read_artifact
@@ -33,7 +31,7 @@ each_file = pytest.mark.parametrize(("head", "recipe"), PAIRS)
 
 
 def path_of(head: str, recipe: str) -> Path:
-    return exports() / head / f"classifier-{recipe}.tflite"
+    return EXPORTED / head / f"classifier-{recipe}.tflite"
 
 
 @each_file
@@ -45,33 +43,24 @@ def test_the_list_in_the_file_is_true(head: str, recipe: str) -> None:
     assert [signature.name for signature in artifact.signatures] == names
     assert [(s.max_chars, s.max_words) for s in artifact.signatures] == [(120, 16), (160, 20), (160, 20)][: len(names)]
     # Whoever names no signature gets the whole classifier.
-    assert model.signatures[0].name == CLASSIFY and model.signatures[0].graph == 0
+    assert model.signatureDefs[0].signatureKey == CLASSIFY and model.signatureDefs[0].subgraphIndex == 0
 
 
-@each_file
-def test_standard_readers_see_one_graph_with_labels(head: str, recipe: str) -> None:
-    """The metadata's schema allows several graphs, its readers take files with one described graph only."""
-    data = path_of(head, recipe).read_bytes()
-    metadata = read_metadata(data)
-    assert [tensor.name for tensor in metadata.inputs] == ["codepoints"]
-    assert metadata.outputs[0].files == (("labels.txt", True),)
-    assert len(Table.root(read_model(data).metadata["TFLITE_METADATA"]).tables(3)) == 1
-
-
-def constants_of(model: Model, place: int) -> set[int]:
-    graph = model.graphs[place]
-    return {tensor.buffer for tensor in graph.tensors if model.is_constant(tensor)}
+def constants_of(model: Any, place: int) -> dict[int, int]:
+    """Buffer -> its bytes, of the stored tensors of a graph."""
+    stored = [tensor for tensor in model.subgraphs[place].tensors if is_stored(model, tensor)]
+    return {tensor.buffer: len(data_of(model, tensor)) for tensor in stored}
 
 
 @each_file
 def test_weights_are_in_the_file_once(head: str, recipe: str) -> None:
     data = path_of(head, recipe).read_bytes()
     model = read_model(data)
-    contents = [bytes(buffer) for buffer in model.buffers if len(buffer)]
+    contents = [bytes(buffer.data) for buffer in model.buffers if buffer.data is not None]
     assert len(contents) == len(set(contents))
     shared = constants_of(model, 0)
-    for place in range(1, len(model.graphs)):
-        own = sum(len(model.buffers[buffer]) for buffer in constants_of(model, place) - shared)
+    for place in range(1, len(model.subgraphs)):
+        own = sum(size for buffer, size in constants_of(model, place).items() if buffer not in shared)
         # A Transformer has fewer learned positions for fewer slots; shapes and ranges are a few numbers.
         assert own < 2500 + (16 * 64 * 4 if head == "bert" else 0)
 
@@ -79,18 +68,18 @@ def test_weights_are_in_the_file_once(head: str, recipe: str) -> None:
 @pytest.mark.parametrize("recipe", ["float32", "int8", "int4"])
 def test_a_signature_costs_its_structure_alone(recipe: str) -> None:
     model = read_artifact(path_of("pool", recipe)).model
-    alone = unpack(model)
+    alone = read_model(model)
     alone.signatureDefs = alone.signatureDefs[:1]
     alone.subgraphs = alone.subgraphs[:1]
     grown = len(model) - len(pack(alone))
     assert 0 < grown < 2 * 16_000
-    assert sum(sizes(model).values()) == len(model)
+    assert sum(sizes(model, read_model(model)).values()) == len(model)
 
 
 @each_file
 def test_every_signature_computes_with_the_same_weights(head: str, recipe: str) -> None:
     model = read_model(read_artifact(path_of(head, recipe)).model)
-    weights = load_trained_model(exports() / f"{head}.safetensors").weights
+    weights = load_trained_model(EXPORTED / head / "reference.safetensors").weights
     wanted = {name: value[:16] if name == "head/positions" else value for name, value in weights.items()}
     full, short = match_weights(model, weights), match_weights(model, wanted, "classify_16")
     for name, value in short.items():
@@ -180,7 +169,7 @@ def test_embeddings_are_the_reference_s(head: str, recipe: str) -> None:
     classifier = TextClassifier.load(path_of(head, recipe))
     weights = match_weights(
         read_model(read_artifact(path_of(head, recipe)).model),
-        dict(load_trained_model(exports() / f"{head}.safetensors").weights),
+        dict(load_trained_model(EXPORTED / head / "reference.safetensors").weights),
     )
 
     @given(st.text(CHARACTERS, max_size=180))

@@ -7,9 +7,9 @@ import pytest
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
+from retvec_lite.converters.parity.examiner import EVERY_BIT_BOUND, StageComparison
 from retvec_lite.converters.parity.golden import BIT_TEXTS, golden_texts
 from retvec_lite.converters.parity.oracle import Sample
-from retvec_lite.converters.parity.stages import EVERY_BIT_BOUND, Stages
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import load_default_embedding
@@ -40,7 +40,7 @@ def checks(recipe: str, **off: float) -> dict[str, Any]:
         "bits": np.stack([contract.bits(words) for words in sample.slots]),
         "embedding": embedding,
     }
-    stages = Stages({name: name for name in answers}, None, frozenset())
+    stages = StageComparison({name: name for name in answers}, None, frozenset())
     stages.compare(answers, sample, ZeroOracle())  # type: ignore[arg-type]
     return {check.name: check for check in stages.checks(find_recipe(recipe))}
 
