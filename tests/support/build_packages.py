@@ -1,30 +1,34 @@
-"""Export stand-ins for Core ML: `build_packages.py FOLDER HEAD[/IOS][+tflite]=RECIPE,...`; see `packages.py`."""
+"""Export stand-ins for Core ML: `build_packages.py FOLDER HEAD[/IOS]=RECIPE,...`; see `packages.py`. The head `kept` is the kept export of `pool`."""
 
 import dataclasses
 import sys
 from pathlib import Path
 
 import standin
+from exported import EXPORTED
 
 from retvec_lite.converters.export import export_model
+from retvec_lite.model.weight_files import load_trained_model
 
 
 def main(folder: Path, orders: list[str]) -> None:
     for order in orders:
         name, _, recipes = order.partition("=")
-        name, *more = name.split("+")
         head, _, ios = name.partition("/")
-        spec = dataclasses.replace(
-            standin.classifier(f"{head}-snapped"),
-            embedding={"name": "random", "card": {"note": "random weights, for tests of mechanics"}},
-            training={"note": "not trained"},
-        )
-        target = order.partition("=")[0].replace("/", "-").replace("+", "-")
+        if head == "kept":
+            spec = load_trained_model(EXPORTED / "pool" / "reference.safetensors")
+        else:
+            spec = dataclasses.replace(
+                standin.classifier(f"{head}-snapped"),
+                embedding={"name": "random", "card": {"note": "random weights, for tests of mechanics"}},
+                training={"note": "not trained"},
+            )
+        target = name.replace("/", "-")
         (folder / f"{target}.safetensors").write_bytes(spec.to_bytes())
         export_model(
             spec,
             folder / target,
-            formats=("coreml", *more),
+            formats=("coreml",),
             recipes=recipes.split(","),
             ios=int(ios or 16),
             data=folder / "texts.csv",

@@ -11,12 +11,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from exported import texts_csv
+from exported import EXPORTED, texts_csv
 
 ORDERS = (
     "pool=float32,float16,int8,int4",
@@ -27,7 +26,7 @@ ORDERS = (
     "pool/17=float16",
     "pool/18=int8,int4",
 )
-"""Head, the oldest iOS if it is not 16, `+tflite` for both formats; then the recipes."""
+"""Head, the oldest iOS if it is not 16; then the recipes."""
 
 _WITHOUT_TENSORFLOW = (
     # coremltools imports both where it can, which takes ten seconds, and needs neither to build a graph.
@@ -71,21 +70,22 @@ def _folder(name: str, *needed: str) -> Path:
 
 
 @functools.cache
-def packages(orders: Sequence[str] = ORDERS) -> Path:
-    """A folder with what export wrote for each order (`/` becomes `-`), `<folder>.safetensors` and texts.csv."""
+def packages(*orders: str) -> Path:
+    """A folder with what export wrote for each order (all by default; `/` becomes `-`), `<folder>.safetensors` and texts.csv."""
     folder = _folder("packages", "coremltools")
     texts_csv(folder)
-    run_script("build_packages.py", str(folder), *orders)
+    run_script("build_packages.py", str(folder), *(orders or ORDERS))
     return folder
 
 
 @functools.cache
 def both_formats() -> Path:
-    """What export wrote for `pool` as int8, in both formats."""
-    folder = _folder("formats", "coremltools", "tensorflow")
+    """The kept export of `pool` as int8, and a package of the same weights beside it."""
+    folder = _folder("formats", "coremltools")
     texts_csv(folder)
-    _run(str(Path(__file__).with_name("build_packages.py")), str(folder), "pool+tflite=int8")
-    return folder / "pool-tflite"
+    run_script("build_packages.py", str(folder), "kept=int8")
+    shutil.copy(EXPORTED / "pool" / "classifier-int8.tflite", folder / "kept")
+    return folder / "kept"
 
 
 @functools.cache
