@@ -235,7 +235,7 @@ def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[s
 
 
 def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
-    from retvec_lite.progress import watched
+    from retvec_lite.terminal import watched
     from retvec_lite.training.trainer import choose_embedding, train
 
     with watched(True) as progress:
@@ -263,7 +263,7 @@ def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) ->
 def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
     from table_network import same_label_in_file, train_table
 
-    from retvec_lite.progress import watched
+    from retvec_lite.terminal import watched
     from retvec_lite.training.examples import augmented_copies
 
     kind, size = TABLES[system]

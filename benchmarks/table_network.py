@@ -28,8 +28,8 @@ from retvec_lite.model.grid import EIGHT_BITS
 from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
 from retvec_lite.model.network_graph import head_logits, scan_lstm
 from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
-from retvec_lite.progress import Progress
 from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_error
+from retvec_lite.terminal import Progress
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
 from retvec_lite.training.fit import FitSettings, run_epochs, schedule_for
 from retvec_lite.training.network import TrainableNetwork, class_weights

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import retvec_lite as rl
-from retvec_lite.tables import Table, draw
+from retvec_lite.terminal import Table, draw
 
 TEXTS = (
     "wake me up at half past six",

@@ -13,7 +13,7 @@ a LiteRT runtime only.
 
 from typing import TYPE_CHECKING, Any, Final
 
-__version__: Final = "0.1.0"
+from retvec_lite.version import __version__
 
 if TYPE_CHECKING:
     from retvec_lite import sklearn

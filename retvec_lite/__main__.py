@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from retvec_lite import __version__
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.version import __version__
 
 COMMANDS: Final = {
     "train": "train a classifier on a labelled file",

@@ -14,8 +14,8 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing, require_room
 from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import Embedding, load_default_embedding, load_embedding, load_trained_model
-from retvec_lite.progress import Progress, watched
 from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.terminal import Progress, watched
 
 _ROOM: Final = 8_000_000
 """Bytes of the largest classifier with its report."""

@@ -18,8 +18,8 @@ from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, TrainedModel
-from retvec_lite.progress import Progress, watched
 from retvec_lite.runtime.text_classifier import Prediction
+from retvec_lite.terminal import Progress, watched
 
 if TYPE_CHECKING:
     from retvec_lite.converters.report import Report
@@ -281,7 +281,7 @@ class Classifier:
         return f"<Classifier {self.model.head.name}, {len(self.labels)} labels>"
 
     def __str__(self) -> str:
-        from retvec_lite.tables import Table, draw
+        from retvec_lite.terminal import Table, draw
 
         facts = self.training
         parts: list[str | Table] = [

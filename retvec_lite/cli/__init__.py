@@ -1,1 +1,66 @@
-"""The commands, one module each: `add_arguments(parser)` and `run(args) -> exit code`."""
+"""The commands, one thin module each: `add_arguments(parser)` and `run(args) -> exit code`. Here: the options they share."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from retvec_lite.runtime.text_classifier import TextClassifier
+
+
+def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--runtime`."""
+    from retvec_lite.runtime.interpreters import RUNTIMES
+
+    parser.add_argument(
+        "--runtime", choices=RUNTIMES, help="what runs the model (default: the first that is installed)"
+    )
+
+
+def add_column_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare `--text-column` and `--label-column`."""
+    parser.add_argument("--text-column", default="text", metavar="NAME", help="column of the texts (default: text)")
+    parser.add_argument("--label-column", default="label", metavar="NAME", help="column of the labels (default: label)")
+
+
+def positive_integer(text: str) -> int:
+    """Parse an integer of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
+    return number
+
+
+positive_integer.__name__ = "integer"  # argparse says "invalid integer value: 'x'"
+
+
+def percentages(text: str) -> tuple[float, ...]:
+    """Parse comma-separated percentages into ascending shares from 0 to 1, without repeats."""
+    rates = sorted({float(part) / 100 for part in text.split(",")})
+    if not all(0 <= rate <= 1 for rate in rates):
+        raise argparse.ArgumentTypeError(f"percentages lie between 0 and 100: {text!r}")
+    return tuple(rates)
+
+
+percentages.__name__ = "list of percentages"
+
+
+def png_file(text: str) -> str:
+    """Parse the name of a PNG file."""
+    if not text.lower().endswith(".png"):
+        raise argparse.ArgumentTypeError(f"the name must end in .png: {text!r}")
+    return text
+
+
+def load_quietly(path: str, runtime: str | None, workers: int | None = None) -> "TextClassifier":
+    """Load an exported file and run it once, without the notes that LiteRT's C++ code prints meanwhile.
+
+    Raises:
+        RetvecLiteError: like `TextClassifier.load`.
+    """
+    from retvec_lite.runtime.interpreters import silent_standard_error
+    from retvec_lite.runtime.text_classifier import TextClassifier
+
+    with silent_standard_error():
+        classifier = TextClassifier.load(path, runtime=runtime, workers=workers)
+        classifier.probabilities("")
+    return classifier

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
-from retvec_lite.cli.options import add_runtime_argument, load_quietly, positive_integer
+from retvec_lite.cli import add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.text_classifier import Prediction

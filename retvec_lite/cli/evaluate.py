@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from retvec_lite.cli.options import add_column_arguments, add_runtime_argument, load_quietly, percentages, png_file
+from retvec_lite.cli import add_column_arguments, add_runtime_argument, load_quietly, percentages, png_file
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
 from retvec_lite.files import refuse_existing
 

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     """Export, and print what came out."""
     from retvec_lite.converters.export import export_model
     from retvec_lite.model.weight_files import load_trained_model
-    from retvec_lite.progress import watched
+    from retvec_lite.terminal import watched
 
     options = vars(args)
     options["formats"] = args.formats or ["tflite"]

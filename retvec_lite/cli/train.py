@@ -3,7 +3,7 @@
 import argparse
 
 from retvec_lite.api import train
-from retvec_lite.cli.options import add_column_arguments
+from retvec_lite.cli import add_column_arguments
 from retvec_lite.model.heads import HEADS
 
 

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from retvec_lite.cli.options import add_column_arguments
+from retvec_lite.cli import add_column_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

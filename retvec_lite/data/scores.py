@@ -16,7 +16,7 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
-from retvec_lite.progress import Progress, silent
+from retvec_lite.terminal import Progress, silent
 
 Classify = Callable[[Sequence[str]], Floats]
 """Texts -> probabilities float32 `[texts, classes]`."""
@@ -98,7 +98,7 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        from retvec_lite.tables import Table, draw
+        from retvec_lite.terminal import Table, draw
 
         source = f" of {self.source}" if self.source else ""
         parts: list[str | Table] = [

@@ -19,9 +19,9 @@ from retvec_lite.data.dataset import as_dataset
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
 from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.progress import Progress, watched
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, codepoint_rows, import_runtime
+from retvec_lite.terminal import Progress, watched
 
 _CHUNK: Final = 64
 """Texts that an interpreter runs between two hand-overs: a few milliseconds of work."""

@@ -24,7 +24,7 @@ from retvec_lite.pretraining.report import (
     sentences,
     tables,
 )
-from retvec_lite.tables import Table
+from retvec_lite.terminal import Table
 
 pytestmark = pytest.mark.usefixtures("tiny")
 
