@@ -34,11 +34,14 @@ class CoreMLFacts:
         computes: data type of the network's arithmetic. The encoder, the softmax and an LSTM always use float32.
         parity_tolerance: like `Recipe.parity_tolerance`. Arithmetic in 16 bits alone moves values of the default embedding
             by up to 7e-3 and probabilities by up to 1.3e-3.
+        unclipped_bound: like `Recipe.weight_bound`, for weights that were not clipped. With 4 bits, half a step of 15 even
+            levels is 0.07.
     """
 
     description: str
     computes: Literal["float32", "float16"]
     parity_tolerance: float
+    unclipped_bound: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,10 @@ RECIPES: Final[Mapping[str, Recipe]] = {
             label_agreement=None,
             weight_bound=0.0,
             coreml=CoreMLFacts(
-                description="weights as trained, float32 arithmetic", computes="float32", parity_tolerance=1e-5
+                description="weights as trained, float32 arithmetic",
+                computes="float32",
+                parity_tolerance=1e-5,
+                unclipped_bound=0.0,
             ),
         ),
         Recipe(
@@ -110,7 +116,10 @@ RECIPES: Final[Mapping[str, Recipe]] = {
             label_agreement=0.999,
             weight_bound=2**-10,
             coreml=CoreMLFacts(
-                description="half-precision weights and arithmetic", computes="float16", parity_tolerance=1.5e-2
+                description="half-precision weights and arithmetic",
+                computes="float16",
+                parity_tolerance=1.5e-2,
+                unclipped_bound=2**-10,
             ),
         ),
         Recipe(
@@ -123,7 +132,10 @@ RECIPES: Final[Mapping[str, Recipe]] = {
             label_agreement=0.995,
             weight_bound=0.01,
             coreml=CoreMLFacts(
-                description="8-bit weights, half-precision arithmetic", computes="float16", parity_tolerance=1.5e-2
+                description="8-bit weights, half-precision arithmetic",
+                computes="float16",
+                parity_tolerance=1.5e-2,
+                unclipped_bound=0.01,
             ),
         ),
         Recipe(
@@ -153,7 +165,10 @@ RECIPES: Final[Mapping[str, Recipe]] = {
             oldest_runtime=("ai-edge-litert", "2.3.0"),
             newer_operators=_LITERT_OPERATORS,
             coreml=CoreMLFacts(
-                description="4-bit weights, half-precision arithmetic", computes="float16", parity_tolerance=1.5e-2
+                description="4-bit weights, half-precision arithmetic",
+                computes="float16",
+                parity_tolerance=1.5e-2,
+                unclipped_bound=0.15,
             ),
         ),
     )

@@ -48,7 +48,7 @@ class CoreMLNetwork:
             bits: float32 `[1, words, word_length * 21]`.
 
         Returns:
-            `[1, words, dimension]` in the recipe's precision, called `embedding`; the bits themselves without an embedding.
+            `[1, words, dimension]` in the recipe's precision, named `embedding`; the bits themselves without an embedding.
         """
         values = self._cast(bits)
         if "embedding/dense_0/kernel" not in self._weights:
@@ -85,7 +85,7 @@ class CoreMLNetwork:
             head: which head, with its sizes.
 
         Returns:
-            float32 `[1, classes]`, called `probability_values`.
+            float32 `[1, classes]`, named `probability_values`.
 
         Raises:
             RetvecLiteError: for a head that cannot be built.

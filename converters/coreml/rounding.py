@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
+from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
 
@@ -29,9 +30,9 @@ _SMALLEST_SCALE: Final = np.finfo(np.float16).tiny
 _ON_GRID: Final = 1e-6
 """Largest squared error, relative to the weights', of weights on a grid. Rounding the scales to float16 costs less than 6e-8."""
 
-_MOST_OFF: Final = {8: 0.01, 4: 0.15}
-"""Bits -> how far `verify` lets an unclipped weight be off, as a share of the matrix's largest. A palette may exceed it, because
-it spends few levels on rare values; a grid does not."""
+_MOST_OFF: Final = {recipe.bits: recipe.coreml.unclipped_bound for recipe in RECIPES.values() if recipe.coreml}
+"""Bits -> how far `verify` lets an unclipped weight be off. A palette may exceed it, because it spends few levels on rare values; a
+grid does not."""
 
 _KNOT: Final = 8
 """Values per knot of the estimated density."""

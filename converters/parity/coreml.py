@@ -26,9 +26,8 @@ from retvec_lite.converters.parity.checks import (
     bounded,
     require_same,
 )
-from retvec_lite.converters.parity.coreml_matching import Match, match_constants, program_constants
 from retvec_lite.converters.parity.examiner import STAGES, Examiner, place
-from retvec_lite.converters.parity.matching import magnitude
+from retvec_lite.converters.parity.matching import Match, magnitude, match_constants, program_constants
 from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
 from retvec_lite.errors import RetvecLiteError
@@ -38,11 +37,15 @@ from retvec_lite.runtime.interpreters import silent_standard_error
 EVALUATED: Final = "coreml (evaluated)"
 """What results call our own evaluator."""
 
-_BOUNDS: Final = sorted({recipe.bits: recipe.weight_bound for recipe in RECIPES.values()}.items(), reverse=True)
-"""Fewest bits of a weight, and its largest rounding error."""
-
-_FOUR_BITS: Final = 0.15
-"""Largest error of an unclipped weight in 4 bits: half a step of a palette with 15 levels is 0.07."""
+_BOUNDS: Final = sorted(
+    (
+        (recipe.bits, recipe.weight_bound, recipe.coreml.unclipped_bound)
+        for recipe in RECIPES.values()
+        if recipe.coreml is not None
+    ),
+    reverse=True,
+)
+"""Fewest bits of a weight, its largest rounding error, and that of an unclipped one."""
 
 _NEIGHBOURS: Final = 16
 """Fewest weights along the inputs that share a scale."""
@@ -198,8 +201,8 @@ def _weights_check(matches: Mapping[str, Match], reference: Mapping[str, Floats]
     for name, weights in reference.items():
         match = matches[name]
         off = np.abs(match.values - weights) / magnitude(weights)
-        bound = next(bound for bits, bound in _BOUNDS if match.bits >= bits)
-        broken = off > (np.where(_clipped(match.values, weights), bound, _FOUR_BITS) if match.bits < 8 else bound)
+        bound, unclipped = next(bounds for bits, *bounds in _BOUNDS if match.bits >= bits)
+        broken = off > np.where(_clipped(match.values, weights), bound, unclipped)
         # The check has one bound, the recipe's: what breaks its own bound must break that one too.
         off = np.where(broken | (match.bits < recipe.bits), np.maximum(off, 1.0), off)
         differences.append(Difference(name, float(off.max()), f"at {place(off)}, stored in {match.bits} bits"))

@@ -70,11 +70,11 @@ def _folder(name: str, *needed: str) -> Path:
 
 
 @functools.cache
-def packages(*orders: str) -> Path:
-    """A folder with what export wrote for each order (all by default; `/` becomes `-`), `<folder>.safetensors` and texts.csv."""
+def packages() -> Path:
+    """A folder with what export wrote for each of `ORDERS` (`/` becomes `-`), `<folder>.safetensors` and texts.csv."""
     folder = _folder("packages", "coremltools")
     texts_csv(folder)
-    run_script("build_packages.py", str(folder), *(orders or ORDERS))
+    run_script("build_packages.py", str(folder), *ORDERS)
     return folder
 
 
