@@ -50,7 +50,6 @@ class Constant:
     name: str
     values: Floats
     bits: int
-    scales: Floats
 
 
 # --- operators --------------------------------------------------------------------------------------------------------
@@ -166,7 +165,7 @@ def values_of(model: Any, tensor: Any) -> Floats:
 def constants(model: Any, graph: Any) -> list[Constant]:
     """Return every stored float or quantized tensor of a graph, in the order of first use."""
     return [
-        Constant(tensor.name or "", values_of(model, tensor), BITS[dtype_of(tensor)], scales_of(tensor))
+        Constant(tensor.name or "", values_of(model, tensor), BITS[dtype_of(tensor)])
         for tensor, _ in _stored(model, graph)
         if dtype_of(tensor) in ("float32", "float16") or (dtype_of(tensor) in BITS and scales_of(tensor).size)
     ]
