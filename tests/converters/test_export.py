@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exported import EVERY_RECIPE, EXPORTED, ORDERS, built_exports, texts_csv
+from exported import EVERY_RECIPE, EXPORTED, ORDERS, built_exports, call_it_kept_version, texts_csv
 
 from retvec_lite.__main__ import main
 from retvec_lite.cli import export as export_command
@@ -49,6 +49,7 @@ def source(tmp_path: Path) -> Path:
 @pytest.fixture
 def converted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stands in for TensorFlow, which must not be loaded here: the float32 file that was converted before."""
+    call_it_kept_version(monkeypatch.setattr)
     model = read_artifact(POOL / "classifier-float32.tflite").model
     monkeypatch.setattr(export_module, "convert", lambda classifier, embed: model)
 

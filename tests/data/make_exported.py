@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import standin
-from exported import EMBED, EXPORTED, ORDERS, WIDTH, texts_csv
+from exported import EMBED, EXPORTED, ORDERS, WIDTH, call_it_kept_version, texts_csv
 
 from retvec_lite.converters.export import export_model
 from retvec_lite.model.weight_files import TrainedModel
@@ -31,6 +31,7 @@ def random_classifier(head: str) -> TrainedModel:
 
 def main(folder: Path, orders: Sequence[str]) -> None:
     """Export each head as its recipes."""
+    call_it_kept_version()
     texts = texts_csv(folder)
     for order in orders:
         head, _, recipes = order.partition("=")

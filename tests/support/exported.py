@@ -8,10 +8,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+
+from retvec_lite.converters.tflite import metadata
 
 DATA = Path(__file__).parents[1] / "data"
 EXPORTED = DATA / "exported"
@@ -41,7 +43,15 @@ EMBED = ("pool", "raw")
 WIDTH = 32
 """Of the embeddings, so that the files are small."""
 
-TEXTS_CSV = EXPORTED / "texts.csv"
+
+KEPT_VERSION = "0"
+"""What the kept files call the version of this project, so that a new release does not change them."""
+
+
+def call_it_kept_version(setattr: Callable[[object, str, object], None] = setattr) -> None:
+    """Let exports name that version from now on; a test passes its `monkeypatch.setattr`."""
+    setattr(metadata, "__version__", KEPT_VERSION)
+    setattr(metadata, "CREATED_BY", f"retvec-lite {KEPT_VERSION}")
 
 
 def texts_csv(folder: Path) -> Path:

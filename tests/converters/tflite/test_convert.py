@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import standin
 from conftest import Run, run_script
-from exported import EXPORTED
+from exported import EXPORTED, call_it_kept_version
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,8 +95,9 @@ def test_another_process_gives_the_same_bytes(built: Path, tmp_path: Path) -> No
         assert (tmp_path / f"{name}.tflite").read_bytes() == (built / f"{name}.tflite").read_bytes()
 
 
-def test_a_kept_export_is_what_is_written_now(built: Path) -> None:
+def test_a_kept_export_is_what_is_written_now(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all signatures, by another process after other models; test_export.py does so for every file."""
+    call_it_kept_version(monkeypatch.setattr)
     path = EXPORTED / "raw" / "classifier-int8.tflite"
     model = load_trained_model(EXPORTED / "raw" / "reference.safetensors")
     graph = quantize((built / "raw-export.tflite").read_bytes(), "int8")
