@@ -198,7 +198,6 @@ def everything(folder: str, recipe: str) -> Any:
 @pytest.mark.parametrize(
     ("folder", "recipe", "every"),
     [
-        ("pool", "float16", False),
         ("pool-18", "int4", False),
         everything("pool", "float32"),
         everything("pool", "float16"),
