@@ -155,7 +155,9 @@ def test_every_option_has_the_same_name_and_default_in_python(command: str) -> N
         name = names.get(action.dest, action.dest)
         assert name in parameters, f"--{action.dest} of {command} has no twin"
         default = parameters[name].default
-        if default is not inspect.Parameter.empty and action.option_strings and not action.required:
+        # Options that may be given several times extend an empty list; the command fills in the function's default.
+        collects = action.default is None and action.nargs == "+"
+        if default is not inspect.Parameter.empty and action.option_strings and not (action.required or collects):
             assert _plain(action.default) == _plain(default), f"{command}: {action.dest}"
 
 
