@@ -17,7 +17,6 @@ from retvec_lite.converters.parity.golden import golden_bytes
 from retvec_lite.converters.parity.tflite import examine_file
 from retvec_lite.converters.parity.verify import (
     GOLDEN_NAME,
-    LABELS_NAME,
     REPORT_NAME,
     RealTexts,
     golden_entry,
@@ -36,9 +35,9 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.progress import Progress, silent
-from retvec_lite.runtime.artifact import SIGNATURES_KEY
+from retvec_lite.runtime.artifact import LABELS_NAME, SIGNATURES_KEY
 from retvec_lite.runtime.interpreters import silent_standard_error
+from retvec_lite.terminal import Progress, silent
 
 FORMATS: Final = ("tflite", "coreml")
 ALL_FORMATS: Final = "all"

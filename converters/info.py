@@ -34,7 +34,7 @@ class Info:
         return dict(self.facts)
 
     def __str__(self) -> str:
-        from retvec_lite.tables import Table, draw
+        from retvec_lite.terminal import Table, draw
 
         facts = self.facts
         about = [

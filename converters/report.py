@@ -26,7 +26,7 @@ from retvec_lite.converters.tflite.model import read_model
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import Signature
-from retvec_lite.tables import draw
+from retvec_lite.terminal import draw
 
 FORMAT: Final = "retvec-lite-report"
 VERSION: Final = 1

@@ -14,11 +14,6 @@ from retvec_lite.converters.recipes import DEFAULT_IOS, IOS_VERSIONS, RECIPES, R
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.interpreters import silent_standard_error
 
-INPUT: Final = "codepoints"
-LABEL: Final = "label"
-PROBABILITIES: Final = "probabilities"
-"""The input and the outputs of every package, as apps name them."""
-
 FOUR_BITS_SINCE: Final = 18
 """The first iOS that knows 4-bit integers with one scale for each output, or for each block of a row."""
 

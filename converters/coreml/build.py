@@ -22,7 +22,8 @@ from coremltools.converters.mil import Builder as mb
 from coremltools.converters.mil.backend.mil.load import load
 from coremltools.converters.mil.mil import Function, Program, mil_list, types
 
-from retvec_lite.converters.coreml import INPUT, LABEL, PROBABILITIES, Storage
+from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
+from retvec_lite.converters.coreml import Storage
 from retvec_lite.converters.coreml.encoder import check_length, encode_words, word_bits, word_mask
 from retvec_lite.converters.coreml.network import CoreMLNetwork
 from retvec_lite.converters.tflite.metadata import About

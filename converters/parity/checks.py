@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFY
-from retvec_lite.tables import Table
+from retvec_lite.terminal import Table
 
 WORST: Final = 3
 """How many of the worst texts are kept."""

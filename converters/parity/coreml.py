@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints
-from retvec_lite.converters.coreml import INPUT, LABEL, PROBABILITIES
+from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.evaluator import Program, Type, load_package
 from retvec_lite.converters.evaluator.package import Array
 from retvec_lite.converters.parity.checks import (

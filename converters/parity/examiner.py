@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from retvec_lite import contract
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.converters import PROBABILITIES
 from retvec_lite.converters.parity.checks import WORST, Check, Difference, bounded
 from retvec_lite.converters.parity.golden import BIT_TEXTS, edge_sample, golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample
@@ -21,8 +22,6 @@ from retvec_lite.model.weight_files import TrainedModel
 
 STAGES: Final = ("words", "bits", "embedding")
 """Inner values that are compared, by their keys in the metadata; RETVec-raw has no embedding."""
-
-OUTPUT: Final = "probabilities"
 
 EVERY_BIT_BOUND: Final = 5e-5
 """Largest difference of an embedding value where a word sets bits that no real text sets together. With half of 336 bits at random,
@@ -204,7 +203,7 @@ class Examiner:
             off = off[off.max(axis=1).argmin()]
             label = self.classifier.labels[int(off.argmax())]
             differences.append(Difference(name, float(off.max()), f"label {label!r}"))
-        return bounded(OUTPUT, "computation", differences, recipe.parity_tolerance)
+        return bounded(PROBABILITIES, "computation", differences, recipe.parity_tolerance)
 
     def _labels(self, guesses: list[int], bound: float) -> Check:
         """Compare labels with those of the float32 weights; a difference is how much more likely those find their own label."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.converters import PROBABILITIES
 from retvec_lite.converters.parity.checks import (
     ArtifactResult,
     Check,
@@ -22,7 +23,7 @@ from retvec_lite.converters.parity.checks import (
     require_same,
     short,
 )
-from retvec_lite.converters.parity.examiner import OUTPUT, STAGES, Answers, Examiner, StageComparison, checked, place
+from retvec_lite.converters.parity.examiner import STAGES, Answers, Examiner, StageComparison, checked, place
 from retvec_lite.converters.parity.golden import edge_sample
 from retvec_lite.converters.parity.matching import magnitude, match_weights
 from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
@@ -120,7 +121,7 @@ def run_artifact(
                 jobs += exam.jobs(promoted)
                 exams.append(exam)
         answered = run_models(runtime, jobs)
-        table = checked(next(answered), OUTPUT, (len(whole), len(artifact.labels)), np.float32)
+        table = checked(next(answered), PROBABILITIES, (len(whole), len(artifact.labels)), np.float32)
         for part in parts:
             stages.compare(next(answered), part, oracle)
         stages.compare_encoding(next(answered), examiner.edges)
@@ -204,7 +205,7 @@ class SignatureExam:
     ) -> None:
         """Compare the slots of all texts, and the probabilities of those that fit with the reference and `classify`."""
         counts = checked(answers, "slots", (len(part),), np.int32)
-        rows = checked(answers, OUTPUT, (len(part), len(classifier.labels)), np.float32)
+        rows = checked(answers, PROBABILITIES, (len(part), len(classifier.labels)), np.float32)
         for index, name in enumerate(part.names):
             whole = self._whole[start + index]
             # Of a text that does not fit, the count must only tell that.
@@ -215,7 +216,7 @@ class SignatureExam:
                 continue
             right = np.abs(oracle.probabilities(whole) - rows[index])
             right = right[right.max(axis=1).argmin()]
-            self._note(OUTPUT, name, float(right.max()), f"label {classifier.labels[int(right.argmax())]!r}")
+            self._note(PROBABILITIES, name, float(right.max()), f"label {classifier.labels[int(right.argmax())]!r}")
             off = np.abs(table[self._places[start + index]] - rows[index])
             self._note(f"as {CLASSIFY}", name, float(off.max()), f"label {classifier.labels[int(off.argmax())]!r}")
 

@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from retvec_lite.converters import INPUT, PROBABILITIES
 from retvec_lite.converters.tflite.graph import before, behind, check_operators, operator_name
 from retvec_lite.converters.tflite.metadata import stage_names
 from retvec_lite.converters.tflite.model import find_signature, find_tensor, pack, read_model
@@ -28,13 +29,11 @@ from retvec_lite.model.network_graph import classify, classify_short, embed
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, short_signatures
 
-INPUT: Final = "codepoints"
-OUTPUT: Final = "probabilities"
 NETWORK_INPUT: Final = "bits"
-SHORT_OUTPUTS: Final = (OUTPUT, "slots")
+SHORT_OUTPUTS: Final = (PROBABILITIES, "slots")
 EMBED_OUTPUTS: Final = ("words", "embeddings", "text")
 
-_FROM_BITS: Final = frozenset({OUTPUT, "embeddings", "text"})
+_FROM_BITS: Final = frozenset({PROBABILITIES, "embeddings", "text"})
 """Outputs of the network; all others belong to the encoder."""
 
 _CLOSED: Final = 100.0
@@ -57,7 +56,7 @@ class Entry:
 
     function: Any
     name: str = CLASSIFY
-    outputs: tuple[str, ...] = (OUTPUT,)
+    outputs: tuple[str, ...] = (PROBABILITIES,)
 
 
 def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
@@ -66,12 +65,12 @@ def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
     stages = stage_names(classifier)
 
     def full(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
-        return _only(classify(codepoints, classifier, weights, fused_lstm), [*stages, OUTPUT])
+        return _only(classify(codepoints, classifier, weights, fused_lstm), [*stages, PROBABILITIES])
 
     def short(max_words: int) -> Graph:
         def graph(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
             found, slots = classify_short(codepoints, classifier, weights, fused_lstm, max_words)
-            return {**_only(found, [*stages, OUTPUT]), "slots": slots}
+            return {**_only(found, [*stages, PROBABILITIES]), "slots": slots}
 
         return graph
 

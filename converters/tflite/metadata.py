@@ -17,17 +17,16 @@ from typing import Any, Final
 
 import flatbuffers
 
-from retvec_lite import __version__
+from retvec_lite.converters import INPUT, PROBABILITIES
 from retvec_lite.converters.tflite.graph import shape_of
 from retvec_lite.converters.tflite.model import add_buffer, pack, read_model, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.runtime.artifact import CLASSIFY, LABELS_NAME, METADATA_FORMAT, METADATA_NAME
+from retvec_lite.version import __version__
 
 CREATED_BY: Final = f"retvec-lite {__version__}"
-
-LABELS_NAME: Final = "labels.txt"
-JSON_NAME: Final = "retvec_lite.json"
 
 _BUFFER_NAME: Final = "TFLITE_METADATA"
 _IDENTIFIER: Final = b"M001"
@@ -65,7 +64,7 @@ def about(classifier: TrainedModel, recipe: str) -> About:
 def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, str]) -> dict[str, Any]:
     """Return what a runtime and `verify` need to know, JSON-ready; both formats store it."""
     return {
-        "format": "retvec-lite",
+        "format": METADATA_FORMAT,
         "contract_version": classifier.encoder.contract_version,
         "encoder": classifier.encoder.to_dict(),
         "labels": list(classifier.labels),
@@ -127,7 +126,7 @@ def attach_files(model: bytes, labels: Sequence[str], details: Mapping[str, Any]
     target.seek(0, io.SEEK_END)
     # Offsets in the zip count from the start of the file.
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for name, lines in {JSON_NAME: text, LABELS_NAME: "\n".join(labels)}.items():
+        for name, lines in {METADATA_NAME: text, LABELS_NAME: "\n".join(labels)}.items():
             entry = zipfile.ZipInfo(name, _EPOCH)
             # Otherwise zipfile writes the system that it runs on.
             entry.create_system = 3
@@ -141,18 +140,20 @@ def _metadata_buffer(about: About, max_chars: int) -> bytes:
     labels = _file(
         builder, LABELS_NAME, "The classes, one a line, in the order of the probabilities.", _TENSOR_AXIS_LABELS
     )
-    details = _file(builder, JSON_NAME, "The text-to-words contract, labels and origin of the model.", _UNKNOWN_FILE)
+    details = _file(
+        builder, METADATA_NAME, "The text-to-words contract, labels and origin of the model.", _UNKNOWN_FILE
+    )
     codepoints = _tensor(
         builder,
-        "codepoints",
+        INPUT,
         f"The text as Unicode code points: int32, the first {max_chars}, zeros behind the end. No tokenizer is needed.",
         [],
     )
-    probabilities = _tensor(builder, "probabilities", "The probability of each label; they add up to 1.", [labels])
+    probabilities = _tensor(builder, PROBABILITIES, "The probability of each label; they add up to 1.", [labels])
     graph = _table(
         builder,
         7,
-        {0: builder.CreateString("classify"), 2: _vector(builder, [codepoints]), 3: _vector(builder, [probabilities])},
+        {0: builder.CreateString(CLASSIFY), 2: _vector(builder, [codepoints]), 3: _vector(builder, [probabilities])},
     )
     model = _table(
         builder,

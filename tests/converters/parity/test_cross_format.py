@@ -15,7 +15,7 @@ from packages import both_formats, run_command
 
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
-from retvec_lite.converters.coreml import INPUT
+from retvec_lite.converters import INPUT
 from retvec_lite.converters.evaluator import load_package
 from retvec_lite.converters.parity.coreml import evaluate
 from retvec_lite.converters.tflite.model import promote_outputs
