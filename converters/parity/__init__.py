@@ -1,1 +1,1 @@
-"""Is an exported file what it says? Golden texts, the reference, the comparison."""
+"""Does an exported file compute what it says? Golden texts, the reference, the comparison."""

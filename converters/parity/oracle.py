@@ -1,4 +1,4 @@
-"""The NumPy reference run many times: texts encoded once, each distinct word embedded once."""
+"""Run the NumPy reference on many texts: each text is encoded once, each distinct word embedded once."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from retvec_lite.model.weight_files import TrainedModel
 
 @dataclass(frozen=True)
 class Sample:
-    """Texts with what the reference cuts them into: rows int32 `[texts, max_chars]`, slots `[texts, max_words, word_length]`."""
+    """Texts and the words in them: rows int32 `[texts, max_chars]`, slots int32 `[texts, max_words, word_length]`."""
 
     names: tuple[str, ...]
     rows: Ints
@@ -44,15 +44,15 @@ class Sample:
         )
 
     def first(self, count: int) -> "Sample":
-        """The first texts."""
+        """Return the first `count` texts."""
         return self._part(slice(0, count))
 
     def chosen(self, places: npt.NDArray[np.intp]) -> "Sample":
-        """The texts at some places, in their order."""
+        """Return the texts at the given places."""
         return Sample(tuple(self.names[place] for place in places), self.rows[places], self.slots[places])
 
     def parts(self, count: int) -> Iterator["Sample"]:
-        """All texts in order, at most `count` at once."""
+        """Yield all texts in order, at most `count` at once."""
         for start in range(0, len(self), count):
             yield self._part(slice(start, start + count))
 
@@ -61,16 +61,16 @@ class Sample:
 
 
 _NUDGE: Final = 1e-3
-"""How far, in steps of the 8-bit grid, an activation may be moved before it is rounded. The runtime's float32 sums differ from
-ours in the last digits, so that now and then a number in the middle of two steps falls to the other side; one such step moved
-an embedding by up to 0.023 and a probability by up to 0.048 (measured; all other texts agreed to 1e-6), and says nothing
-about the file."""
+"""How far an activation is moved before it is rounded, in steps of the 8-bit grid. The runtime's float32 sums differ from ours in the
+last digits, so a number halfway between two steps (a tie) may be rounded to either. One such step moved an embedding by up to 0.023
+and a probability by up to 0.048, while all other texts agreed to 1e-6: it says nothing about the file."""
+
 _SEARCHED: Final = (1e-4, 0.1)
-"""How far from all variants an embedding must be for a search among rarer ones: nearer ones need none, and ties move none farther."""
+"""Distances from all variants between which an embedding is compared with rarer ones: below, there is no need; above, no tie explains it."""
 
 
 class Oracle:
-    """The reference under one set of weights. It is slow, so words and texts are computed once."""
+    """The reference under one set of weights. It is slow, so every word and text is computed once."""
 
     def __init__(self, classifier: TrainedModel, weights: Mapping[str, Floats], eight_bit: bool = False) -> None:
         """Prepare.
@@ -78,7 +78,7 @@ class Oracle:
         Args:
             classifier: contract parameters and head.
             weights: named and shaped like the classifier's.
-            eight_bit: whether dense layers read their inputs rounded to 8 bits, as the files of dynamic recipes do.
+            eight_bit: whether dense layers round their inputs to 8 bits, as files of dynamic recipes do.
         """
         self._head = classifier.head
         self._variants = [_eight_bit(weights, sign) for sign in (0, 1, -1)] if eight_bit else [weights]
@@ -88,14 +88,14 @@ class Oracle:
         self._answers: dict[bytes, Floats] = {}
 
     def embeddings(self, slots: Ints) -> Floats:
-        """Every right embedding of one text's words, empty slots included: float32 `[variants, max_words, dimension]`.
+        """Return every right embedding of one text's words, empty slots included: float32 `[variants, max_words, dimension]`.
 
-        There is one variant, the reference; with `eight_bit` there are two more, with ties rounded up and down.
+        There is one variant, the reference; with `eight_bit` there are two more, with all ties rounded up or down.
         """
         return np.stack([embedding for embedding, _ in self._of_words(slots)], axis=1)
 
     def _of_words(self, slots: Ints) -> list[tuple[Floats, Floats]]:
-        """Of each word its right embeddings, and with them what the head reads: float32 `[variants, ...]` both."""
+        """Return the right embeddings of each word, and what the head reads with them: float32 `[variants, ...]` both."""
         keys = [word.tobytes() for word in slots]
         new = {key: word for key, word in zip(keys, slots, strict=True) if key not in self._known}
         if new:
@@ -110,10 +110,10 @@ class Oracle:
         return [self._known[key] for key in keys]
 
     def nearest(self, slots: Ints, found: Floats) -> Floats:
-        """The right embedding of each word that is nearest to the one found: float32 `[max_words, dimension]`.
+        """Return the right embedding of each word that is nearest to the one found: float32 `[max_words, dimension]`.
 
-        With `eight_bit`, a word that is near none of the variants is held against rarer ones too: of any two ties, wherever they are
-        among a layer's inputs, some variant rounds one up and the other down.
+        With `eight_bit`, a word that is near none of the variants is also compared with rarer ones: for any two ties among a layer's
+        inputs, some variant rounds one up and the other down.
 
         Args:
             slots: the words of one text.
@@ -124,7 +124,7 @@ class Oracle:
         chosen: Floats = right[off.argmin(axis=0), np.arange(len(slots))].copy()
         least, most = _SEARCHED
         near = off.min(axis=0)
-        # As many binary digits as the place of a layer's last input has: any two places differ in one.
+        # The binary digits of the last input's place: any two places differ in one of them.
         digits = max(len(kernel) - 1 for name, kernel in self._weights.items() if name.endswith("/kernel")).bit_length()
         for place in np.flatnonzero((near > least) & (near < most)) if self._eight_bit else ():
             bits = contract.bits(slots[place : place + 1])
@@ -135,7 +135,7 @@ class Oracle:
         return chosen
 
     def probabilities(self, slots: Ints) -> Floats:
-        """Every right answer to one text: float32 `[variants, classes]`, see `embeddings`."""
+        """Return every right answer to one text: float32 `[variants, classes]`, see `embeddings`."""
         key = slots.tobytes()
         if key not in self._answers:
             mask = slots[:, 0] != 0
@@ -149,12 +149,12 @@ class Oracle:
         return self._answers[key]
 
     def table(self, sample: Sample) -> Floats:
-        """The first variant of each text's answer: float32 `[texts, classes]`."""
+        """Return the first variant of each text's answer: float32 `[texts, classes]`."""
         return np.stack([self.probabilities(slots)[0] for slots in sample.slots])
 
 
 def text_embedding(embeddings: Floats) -> Floats:
-    """The embedding of a text: the mean over its words, of length 1; zeros for a text without words.
+    """Return the embedding of a text: the mean over its words, scaled to length 1; zeros for a text without words.
 
     Args:
         embeddings: float32 `[max_words, dimension]`, zeros for empty slots.
@@ -166,7 +166,7 @@ def text_embedding(embeddings: Floats) -> Floats:
 
 
 class _EightBitKernel(np.ndarray[Any, np.dtype[Any]]):
-    """A kernel that rounds what it is multiplied with: so the reference stays one piece of code for all recipes."""
+    """A kernel that rounds what it is multiplied with, so the reference code is the same for all recipes."""
 
     nudge: Floats
 
@@ -178,12 +178,12 @@ class _EightBitKernel(np.ndarray[Any, np.dtype[Any]]):
 
 
 def _eight_bit(weights: Mapping[str, Floats], sign: int, bit: int | None = None) -> dict[str, Floats]:
-    """Weights whose dense kernels round; a LSTM's hybrid kernel rounds in other ways, and far less hangs on it.
+    """Return weights whose dense kernels round. An LSTM's hybrid kernel rounds in other ways, which matters far less.
 
     Args:
         weights: float32 weights by name.
-        sign: whether ties go up (1), down (-1) or as they are (0).
-        bit: inputs whose place has this binary digit set go the other way; None: all go the same way.
+        sign: whether ties are rounded up (1), down (-1) or by the sums themselves (0).
+        bit: inputs whose place has this binary digit set are rounded the other way; None: all the same way.
     """
     found = dict(weights)
     for name in weights:
@@ -196,7 +196,7 @@ def _eight_bit(weights: Mapping[str, Floats], sign: int, bit: int | None = None)
 
 
 def _rounded(inputs: npt.NDArray[Any], nudge: Floats) -> Floats:
-    """Every row on its own grid of 256 values from its least to its largest, with zero on the grid.
+    """Round every row to its own grid of 256 values from its smallest to its largest, with zero on the grid.
 
     XNNPACK's `qd8` data type (https://github.com/google/XNNPACK, `xnn_f32_qd8_asymmetric_quantization_params`).
     """
