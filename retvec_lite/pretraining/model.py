@@ -226,9 +226,6 @@ def build_model(schedule: Schedule, seed: int, settings: NetworkSettings) -> Wor
     return model
 
 
-_OUT_OF_RANGE = 3.0  # beyond every cosine, also after the margin
-
-
 def multi_similarity_loss(
     classes: Tensor,
     vectors: Tensor,

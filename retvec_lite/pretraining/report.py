@@ -17,8 +17,7 @@ from retvec_lite.files import atomic_directory, refuse_existing
 from retvec_lite.model.weight_files import load_default_embedding, load_embedding
 from retvec_lite.pretraining.measures import FLOAT32, PRECISIONS, FileScores, Measured, better_in, projector_files
 from retvec_lite.pretraining.tasks import CANDIDATES, FEWEST_QUERIES, Task, misspelling_task, word_sources, word_task
-from retvec_lite.progress import Progress, watched
-from retvec_lite.tables import Table, draw
+from retvec_lite.terminal import Progress, Table, draw, watched
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ from retvec_lite.contract import UNSPACED, EncoderConfig, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.model.encoder_graph import encode_words
-from retvec_lite.progress import Progress, silent
 from retvec_lite.runtime.interpreters import codepoint_rows
+from retvec_lite.terminal import Progress, silent
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words at which validation is scored: for early stopping and for the final table."""
@@ -320,13 +320,15 @@ def _alike(texts: Mapping[int, str], word_length: int) -> Iterator[tuple[int, in
 
     Graphs have powers of two as their lengths. Lengths with few texts join the next longer one.
     """
-    unspaced, spaced = [], []
+    unspaced: list[int] = []
+    spaced: list[int] = []
     for key, text in texts.items():
         (unspaced if word_length == 1 or _UNSPACED_CHAR.search(text) else spaced).append(key)
     # Where words are spaced, each but the last is followed by a separator, or goes on in the next slot after two or more
     # code points; elsewhere each code point may be a word.
     for keys, chars_per_word in ((spaced, 2), (unspaced, 1)):
-        size, part = _SHORTEST, []
+        size = _SHORTEST
+        part: list[int] = []
         by_length = sorted(keys, key=lambda key: len(texts[key]))
         for key in by_length:
             while len(texts[key]) > size:

@@ -15,7 +15,7 @@ from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS
 from retvec_lite.model.heads import HeadSpec, character_shapes, initial
 from retvec_lite.model.network_graph import Tensors, embed_bits
-from retvec_lite.progress import Progress, silent
+from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import Examples, HeldOut, TrainingData
 from retvec_lite.training.network import RateSchedule, TrainableNetwork, class_weights, cosine_schedule, epoch
 

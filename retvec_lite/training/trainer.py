@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite import __version__
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset, check_trainable, split
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import Embedding, TrainedModel, load_default_embedding, load_embedding
-from retvec_lite.progress import Progress, silent
+from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import prepare
 from retvec_lite.training.fit import FitSettings, fit, recommended
+from retvec_lite.version import __version__
 
 _INTEGERS: Final = {"max_words": (1, 4096), "epochs": (1, None), "character_filters": (0, 1024), "seed": (0, 2**31 - 1)}
 """Least and largest value of the arguments that are integers."""

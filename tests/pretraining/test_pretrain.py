@@ -27,18 +27,19 @@ class Run(NamedTuple):
     words: WordList
     task: RetrievalTask
     folder: Path
+    lines: list[str]
 
     def go(self, name: str, stop_at: int | None = None) -> Path | None:
         return pretrain(
             self.words, SETTINGS, self.folder / f"{name}.safetensors", run_dir=self.folder / name, tasks=[self.task],
-            report_every=10, evaluate_every=15, export_at=[20], stop_at=stop_at,
+            report_every=10, evaluate_every=15, export_at=[20], stop_at=stop_at, log=self.lines.append,
         )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def run(list_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     task = retrieval_task("tiny", word_rows(NAMES), seed=0)
-    return Run(load_files([list_file]), task, tmp_path_factory.mktemp("runs"))
+    return Run(load_files([list_file]), task, tmp_path_factory.mktemp("runs"), [])
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,8 @@ def test_the_file_holds_four_bit_weights_and_its_card(run: Run, whole: Path) -> 
     losses = [line["loss"] for line in log if "loss" in line]
     assert losses[-1] < losses[0]
     assert [line["step"] for line in log if "found" in line] == [15, 30]
+    assert [line.split("  ")[0] for line in run.lines[:5]] == ["step 10/30", "step 15", "step 20/30 4-bit", "step 30/30 4-bit", "step 30"]  # fmt: skip
+    assert "  loss " in run.lines[0] and "right word found" in run.lines[1] and "tiny" in run.lines[1]
 
 
 def card_tells_of_the_file(task: RetrievalTask, path: Path) -> None:
@@ -96,30 +99,36 @@ def test_the_card_tells_of_the_weights_on_a_grid_that_is_not_learned(run: Run, t
     card_tells_of_the_file(run.task, out)
 
 
-def test_a_resumed_run_ends_with_the_same_weights(run: Run, whole: Path) -> None:
-    assert run.go("parts", stop_at=13) is None  # in the middle of a chunk, before 4 bits
-    assert run.go("parts", stop_at=26) is None  # with 4 bits
-    parts = run.go("parts")
+@pytest.mark.parametrize(
+    "stops",
+    [
+        pytest.param([26], id="with 4 bits"),
+        pytest.param([13, 26], id="before 4 bits and with them", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_a_resumed_run_ends_with_the_same_weights(run: Run, whole: Path, stops: list[int]) -> None:
+    """Stopped in the middle of a chunk of batches."""
+    name = f"parts-{len(stops)}"
+    for stop in stops:
+        assert run.go(name, stop_at=stop) is None
+    parts = run.go(name)
     assert parts is not None and not list(run.folder.glob("*.partial"))
     assert parts.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.usefixtures("whole")
+def test_a_run_of_other_settings_is_not_resumed(run: Run) -> None:
     changed = PretrainSettings(steps=30, batch_size=64, warmup=5, seed=1)
     with pytest.raises(RetvecLiteError, match=r"has seed=0\. Resume it with the same settings, not seed=1"):
-        pretrain(run.words, changed, run.folder / "x.safetensors", run_dir=run.folder / "parts")
+        pretrain(run.words, changed, run.folder / "x.safetensors", run_dir=run.folder / "whole")
 
 
-def test_a_run_can_begin_with_another_ones_weights(run: Run, tmp_path: Path) -> None:
-    default = load_default_embedding()
-
-    def go(network: NetworkSettings) -> Path | None:
-        settings = PretrainSettings(steps=1, batch_size=8, warmup=0, peak_rate=1e-6, quantized_share=0, network=network)
-        return pretrain(run.words, settings, tmp_path / "e.safetensors", run_dir=tmp_path / "run", initial=default)
-
-    found = go(NetworkSettings())
-    assert found is not None
-    for name, weights in load_embedding(found).weights.items():
-        assert np.abs(weights - default.weights[name]).max() < 1e-4
+def test_a_run_cannot_begin_with_weights_of_another_shape(run: Run, tmp_path: Path) -> None:
+    settings = PretrainSettings(steps=1, batch_size=8, warmup=0, network=NetworkSettings(embedding_dim=128))
     with pytest.raises(RetvecLiteError, match=r"word length 16 and 256 dimensions.*16 and 128"):
-        go(NetworkSettings(embedding_dim=128))
+        pretrain(
+            run.words, settings, tmp_path / "e.safetensors", run_dir=tmp_path / "run", initial=load_default_embedding()
+        )
 
 
 SHAPES: list[dict[str, Any]] = [{"word_length": 20}, {"embedding_dim": 32}, {"projection": True}]
@@ -163,16 +172,35 @@ def test_an_unknown_optimizer_is_refused() -> None:
         pretrain_embedding(optimizer="sgd")
 
 
-def test_the_command(list_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "e.safetensors"
-    options = ("--steps", "4", "--batch-size", "32", "--no-learned-clipping", "--name", "tiny")
-    assert cli.main(["pretrain", "--words", str(list_file), *options, "--out", str(out)]) == 0
+def test_the_command_begins_with_another_embedding(
+    list_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    default, out = load_default_embedding(), tmp_path / "e.safetensors"
+    (tmp_path / "default.safetensors").write_bytes(default.to_bytes())
+    arguments = [
+        *("pretrain", "--words", str(list_file), "--start-from", str(tmp_path / "default.safetensors")),
+        *(
+            "--steps",
+            "1",
+            "--batch-size",
+            "8",
+            "--peak-rate",
+            "1e-6",
+            "--quantized-share",
+            "0",
+            "--no-learned-clipping",
+        ),
+        *("--name", "next", "--out", str(out)),
+    ]
+    assert cli.main(arguments) == 0
     assert (tmp_path / "e-run").is_dir()
     printed = capsys.readouterr().out
-    assert "step 4/4 4-bit  loss " in printed and "right word found" in printed and f"Written to {out}." in printed
+    assert "step 1/1  loss " in printed and "right word found" in printed and f"Written to {out}." in printed
     embedding = load_embedding(out)
-    assert embedding.name == "tiny"
+    for name, weights in embedding.weights.items():
+        assert np.abs(weights - default.weights[name]).max() < 1e-4
+    assert embedding.name == "next"
     assert embedding.card["command"] == (
-        "retvec-lite pretrain --words tiny.txt --steps 4 --batch-size 32 --seed 0 --optimizer muon --peak-rate 0.001 "
-        "--warmup 1000 --quantized-share 0.4 --no-learned-clipping"
+        "retvec-lite pretrain --words tiny.txt --steps 1 --batch-size 8 --seed 0 --optimizer muon --peak-rate 1e-06 "
+        "--warmup 1000 --quantized-share 0 --no-learned-clipping --start-from default.safetensors"
     )

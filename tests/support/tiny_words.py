@@ -1,5 +1,7 @@
 """Languages of a few hundred made-up words in place of wordfreq's."""
 
+import functools
+
 import numpy as np
 
 from retvec_lite.contract import Ints
@@ -15,11 +17,16 @@ LETTERS = {"en": "abcdefgiklmnoprstu", "el": "αβγδεζηικλμνοπρστ
 
 def made_up(language: str, count: int, seed: int = 0) -> list[str]:
     """Distinct words of five to nine letters."""
+    return list(_made_up(language, count, seed))
+
+
+@functools.cache
+def _made_up(language: str, count: int, seed: int) -> tuple[str, ...]:
     rng = np.random.default_rng((seed, ord(language[0]), ord(language[1])))
     words: dict[str, None] = {}
     while len(words) < count:
         words["".join(rng.choice(list(LETTERS[language]), rng.integers(5, 10)).tolist())] = None
-    return list(words)
+    return tuple(words)
 
 
 def tiny_wordfreq(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, Doubles]:

@@ -1,18 +1,45 @@
-"""A training of the tiny data, made ready once."""
+"""The tiny data made ready, and trained on once through `train` and once through `prepare` and `fit`."""
 
 import pytest
-from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
+from modeling_cases import random_embedding
+from tiny_data import QUICK, tiny_dataset
 
+from retvec_lite.model.heads import PoolHead
 from retvec_lite.training.examples import TrainingData, prepare
+from retvec_lite.training.fit import FitResult, fit
+from retvec_lite.training.trainer import Trained, train
+
+SLOTS = 8
+"""Enough for the tiny texts, all but those with a Japanese word: one length of batches, so that XLA compiles one step."""
+
+Told = dict[str, list[tuple[int, int]]]
 
 
 @pytest.fixture(scope="session")
 def tiny_training_data() -> TrainingData:
+    training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     return prepare(
-        tiny_dataset(),
-        tiny_dataset(10, seed=1),
-        copies=QUICK.copies,
-        typo_rate=QUICK.typo_rate,
-        seed=QUICK.seed,
-        config=TINY_CONFIG,
+        training, validation, copies=QUICK.copies, typo_rate=QUICK.typo_rate, seed=QUICK.seed, max_words=SLOTS
     )
+
+
+@pytest.fixture(scope="session")
+def frozen(tiny_training_data: TrainingData) -> FitResult:
+    embedding = random_embedding(dimension=64).weights
+    return fit(tiny_training_data, PoolHead(), embedding, fine_tune=False, settings=QUICK)
+
+
+@pytest.fixture(scope="session")
+def told() -> Told:
+    """What the training of `trained` told about its progress."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def trained(told: Told) -> Trained:
+    def progress(what: str, done: int, total: int) -> None:
+        told.setdefault(what, []).append((done, total))
+
+    training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
+    embedding = random_embedding(dimension=64)
+    return train(training, validation, embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)

@@ -58,10 +58,11 @@ def assert_reference_words(groups: Sequence[Sequence[str]], ids: Sequence[Ints],
             np.testing.assert_array_equal(row != 0, expected[:, 0] != 0)
 
 
-@pytest.mark.parametrize("rules", [EncoderConfig(), OTHER_RULES, ONE_CHARACTER], ids=["usual", "other", "characters"])
-@given(texts, st.sampled_from([(24, 5), (64, 9), (128, 200)]))
-@settings(max_examples=30)
-def test_ids_name_the_reference_s_words(rules: EncoderConfig, found: list[str], size: tuple[int, int]) -> None:
+RULES = {"usual": EncoderConfig(), "other": OTHER_RULES, "characters": ONE_CHARACTER}
+chosen = st.sampled_from([(24, 5), (64, 9), (128, 200)])
+
+
+def assert_counted_and_cut_is_encoded(rules: EncoderConfig, found: list[str], size: tuple[int, int]) -> None:
     """Counted first and then cut, as training does it, or encoded directly: the words are the same."""
     config = dataclasses.replace(rules, max_chars=size[0], max_words=size[1])
     groups = [found, found[::-1], TEXTS]
@@ -75,6 +76,21 @@ def test_ids_name_the_reference_s_words(rules: EncoderConfig, found: list[str], 
     np.testing.assert_array_equal(directly[1], words)
     for one, other in zip(directly[0], ids, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("rules", RULES)
+@given(texts, chosen)
+@settings(max_examples=12)
+def test_ids_name_the_reference_s_words(rules: str, found: list[str], size: tuple[int, int]) -> None:
+    assert_counted_and_cut_is_encoded(RULES[rules], found, size)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("rules", RULES)
+@given(texts, chosen)
+@settings(max_examples=200)
+def test_ids_name_the_reference_s_words_in_many_texts(rules: str, found: list[str], size: tuple[int, int]) -> None:
+    assert_counted_and_cut_is_encoded(RULES[rules], found, size)
 
 
 def test_equal_words_have_equal_ids() -> None:

@@ -1,7 +1,6 @@
 """From a data set to a model: sizes, facts, the model that the reference confirms, and what is refused beforehand."""
 
-import subprocess
-import sys
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +11,26 @@ from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.data.dataset import Dataset, split
+from retvec_lite.data.scores import score
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, load_trained_model
 from retvec_lite.training import trainer
 from retvec_lite.training.examples import VALIDATION_RATES
-from retvec_lite.training.fit import FitSettings, recommended
+from retvec_lite.training.fit import FitResult, FitSettings, recommended
 from retvec_lite.training.trainer import Trained, choose_embedding, train
 
-
-@pytest.fixture(scope="module")
-def trained() -> Trained:
-    return train(tiny_dataset(60), 0.25, embedding=random_embedding(dimension=64), settings=QUICK)
+Told = dict[str, list[tuple[int, int]]]
 
 
 def test_the_model_carries_its_facts(trained: Trained) -> None:
     model, facts = trained.model, trained.model.training
     assert model.labels == tuple(sorted(WORDS)) and model.head.name == "pool"
-    assert model.encoder.max_words == 16 and model.encoder.word_length == 16
+    assert model.encoder.max_words == 8 and model.encoder.word_length == 16
     assert dict(model.embedding) == {"name": "random", "card": random_embedding().card}
-    assert (facts["training_texts"], facts["validation_texts"], facts["data"]) == (180, 60, "tiny.csv")
+    assert (facts["training_texts"], facts["validation_texts"], facts["data"]) == (120, 40, "tiny.csv")
     assert facts["settings"] == vars(QUICK) and facts["fine_tuned_embedding"] is False
-    assert facts["texts_cut_by_max_words"] == 0.0 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
+    assert 0.0 < facts["texts_cut_by_max_words"] < 0.5 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
     assert set(trained.validation) == set(VALIDATION_RATES)
     assert facts["validation"]["0"]["accuracy"] == trained.validation[0.0].accuracy > 0.9
 
@@ -42,13 +39,33 @@ def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_pat
     """What was trained on word ids, float16 vectors and XLA is what the file says from raw text."""
     (tmp_path / CLASSIFIER_FILE).write_bytes(trained.model.to_bytes())
     model = load_trained_model(tmp_path)
-    _, validation = split(tiny_dataset(60), 0.25, QUICK.seed)
+    validation = tiny_dataset(10, seed=1)
     right = 0
     for text, label in zip(validation.texts, validation.labels, strict=True):
         slots = contract.words(contract.codepoints(text, model.encoder.max_chars), model.encoder)
         found = reference_network.probabilities(slots, model.head, model.weights)
         right += model.labels[int(np.argmax(found))] == label
     assert right / len(validation) == pytest.approx(trained.validation[0.0].accuracy, abs=0.5 / len(validation))
+
+
+def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: FitResult) -> None:
+    """`train` is `prepare` and `fit`: two trainings, of equal weights and scores."""
+    assert trained.model.weights.keys() == frozen.weights.keys()
+    for name, value in trained.model.weights.items():
+        np.testing.assert_array_equal(value, frozen.weights[name], err_msg=name)
+    labels, truth = trained.model.labels, tiny_dataset(10, seed=1).labels
+    for rate, scores in trained.validation.items():
+        assert scores == score(truth, frozen.validation_logits[rate], labels)
+    facts = trained.model.training
+    assert (facts["epochs"], facts["best_epoch"]) == (len(frozen.history), frozen.best_epoch)
+
+
+def test_progress_is_told_to_the_end(trained: Trained, told: Told) -> None:
+    assert list(told) == ["encoding texts", "embedding words", "training"]
+    for what, steps in told.items():
+        done = [count for count, _ in steps]
+        assert done == sorted(done)
+        assert steps[-1][0] == steps[-1][1] or (what == "training" and trained.model.training["epochs"] < QUICK.epochs)
 
 
 def settings_of(monkeypatch: pytest.MonkeyPatch, data: Dataset, validation: Dataset | float, **options: Any) -> Any:
@@ -60,6 +77,7 @@ def settings_of(monkeypatch: pytest.MonkeyPatch, data: Dataset, validation: Data
     def stop(*args: Any, settings: FitSettings, **kwargs: Any) -> None:
         raise Stop(settings)
 
+    monkeypatch.setattr(trainer, "prepare", lambda *args, **kwargs: None)
     monkeypatch.setattr(trainer, "fit", stop)
     with pytest.raises(Stop) as stopped:
         train(data, validation, **options)
@@ -151,10 +169,28 @@ def test_embeddings_are_chosen_by_name(tmp_path: Path) -> None:
         choose_embedding(tmp_path / "none.safetensors")
 
 
+def imported_by(file: Path) -> set[str]:
+    """The modules that a file imports anywhere, and the names it imports from them (which may be modules)."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
 def test_training_a_classifier_needs_nothing_of_the_pretrain_extra() -> None:
-    code = (
-        "import sys, retvec_lite.training.trainer\n"
-        "print([name for name in ('wordfreq', 'babel', 'confusable_homoglyphs', 'regex') if name in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    """Followed through every module of ours that training imports, lazily or not."""
+    root = Path(trainer.__file__).parents[1]
+    seen, waiting = set(), {"retvec_lite.training.trainer"}
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        place = root.joinpath(*name.split(".")[1:])
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if name.startswith("retvec_lite.") and file.is_file():
+                waiting |= imported_by(file) - seen
+    assert {"retvec_lite.model.encoder_graph", "tensorflow"} <= seen, "the imports were followed"
+    extra = {"wordfreq", "babel", "confusable_homoglyphs", "regex"}
+    assert not [name for name in seen if name.split(".")[0] in extra or name.startswith("retvec_lite.pretraining")]
