@@ -206,9 +206,10 @@ class Classifier:
     def write(self, place: Path) -> None:
         """Write the files of `save` into a folder that exists; raises RetvecLiteError when that fails."""
         labels = "".join(f"{label}\n" for label in self.labels)
+        contents = (self.model.to_bytes(), self._report_json().encode(), labels.encode())
         try:
-            for name, content in zip(SAVED_FILES, (self.model.to_bytes(), self._report_json(), labels), strict=True):
-                (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+            for name, content in zip(SAVED_FILES, contents, strict=True):
+                (place / name).write_bytes(content)
         except OSError as error:
             raise explain_os_error(error, place) from error
 

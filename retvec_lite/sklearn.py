@@ -124,7 +124,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
 def _one_column(X: Any) -> list[str]:
     """Return texts from a sequence, or from a table of one column, as scikit-learn's transformers pass them."""
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", (0,))
     if len(shape) == 2:
         if shape[1] != 1:
             raise RetvecLiteError(f"Pass one column of texts; X has {shape[1]}.")

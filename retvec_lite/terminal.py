@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is going on, how much is done, out of how much)."""
@@ -109,8 +109,8 @@ def draw(*parts: str | Table) -> str:
         if isinstance(part, str):
             console.print(Text(part), soft_wrap=True)
             continue
-        style = {"box": box.ROUNDED} if part.boxed else {"box": None, "padding": (0, 1, 0, 0)}
-        drawn = RichTable(title=part.title or None, title_justify="left", **style)  # type: ignore[arg-type]
+        style: dict[str, Any] = {"box": box.ROUNDED} if part.boxed else {"box": None, "padding": (0, 1, 0, 0)}
+        drawn = RichTable(title=part.title or None, title_justify="left", **style)
         for column in part.columns:
             drawn.add_column(Text(column), justify="right" if column in part.right else "left")
         for row in part.rows:

@@ -104,22 +104,18 @@ class Evaluation:
         parts: list[str | Table] = [
             f"{self.texts:,} texts{source}: accuracy {self.accuracy:.4f}, macro F1 {self.macro_f1:.4f}"
         ]
+        numbers = frozenset({"share", "accuracy", "macro F1", "texts", "precision", "recall", "F1"})
         if self.typos:
-            rows = [
-                (f"{100 * point.rate:g} %", f"{point.accuracy:.4f}", f"{point.macro_f1:.4f}") for point in self.typos
-            ]
-            columns = ("share", "accuracy", "macro F1")
-            parts.append(Table("Mistyped words", columns, rows, frozenset(columns)))
+            curve = [(f"{100 * rate:g} %", f"{accuracy:.4f}", f"{f1:.4f}") for rate, accuracy, f1 in self.typos]
+            parts.append(Table("Mistyped words", ("share", "accuracy", "macro F1"), curve, numbers))
         weakest = sorted(self.classes, key=lambda row: row.f1)[:_SHOWN]
         is_all = len(weakest) == len(self.classes)
         title = "Classes" if is_all else f"The {_SHOWN} weakest of {len(self.classes)} classes"
         rows = [(c.label, f"{c.texts:,}", f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}") for c in weakest]
-        columns = ("label", "texts", "precision", "recall", "F1")
-        parts.append(Table(title, columns, rows, frozenset(columns[1:])))
+        parts.append(Table(title, ("label", "texts", "precision", "recall", "F1"), rows, numbers))
         if self.confusions:
-            rows = [(row.expected, row.predicted, f"{row.texts:,}") for row in self.confusions[:_SHOWN]]
-            columns = ("expected", "predicted", "texts")
-            parts.append(Table("Most frequent confusions", columns, rows, frozenset({"texts"})))
+            mistakes = [(row.expected, row.predicted, f"{row.texts:,}") for row in self.confusions[:_SHOWN]]
+            parts.append(Table("Most frequent confusions", ("expected", "predicted", "texts"), mistakes, numbers))
         return draw(*parts)
 
     def plot(self, path: str | os.PathLike[str], *, name: str = "model", force: bool = False) -> None:
