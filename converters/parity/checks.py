@@ -207,7 +207,8 @@ class Row(NamedTuple):
     Attributes:
         file: the artifact's name.
         recipe: its recipe; the file's name when that could not be read.
-        runtime: distribution and version; empty when nothing ran.
+        runtime: the distribution; empty when nothing ran.
+        version: its version.
         signature: the signature.
         checks: what was measured.
         verdict: `ok`, `broken`; on a runtime that the file does not promise: `too old` when it refused the file, else `unstated`.
@@ -216,6 +217,7 @@ class Row(NamedTuple):
     file: str
     recipe: str
     runtime: str
+    version: str
     signature: str
     checks: tuple[Check, ...]
     verdict: str
@@ -227,14 +229,14 @@ def rows_of(artifacts: Sequence[ArtifactResult]) -> tuple[Row, ...]:
     for artifact in artifacts:
         recipe = artifact.recipe or artifact.file
         if not artifact.runtimes:
-            rows.append(Row(artifact.file, recipe, "", CLASSIFY, artifact.checks, "broken"))
+            rows.append(Row(artifact.file, recipe, "", "", CLASSIFY, artifact.checks, "broken"))
         for run in artifact.runtimes:
             for signature in dict.fromkeys([CLASSIFY, *(check.signature for check in run.checks)]):
                 checks = tuple(check for check in run.checks if check.signature == signature)
                 verdict = "too old" if run.refusal else "unstated"
                 if run.promised:
                     verdict = "ok" if run.refusal is None and all(check.ok for check in checks) else "broken"
-                rows.append(Row(artifact.file, recipe, f"{run.runtime} {run.version}", signature, checks, verdict))
+                rows.append(Row(artifact.file, recipe, run.runtime, run.version, signature, checks, verdict))
     return tuple(rows)
 
 
@@ -245,7 +247,7 @@ def results_table(artifacts: Sequence[ArtifactResult]) -> Table:
         values = {check.name: check.value_text if check.value or check.at_least else "same" for check in row.checks}
         title = row.recipe if row.signature == CLASSIFY else f"{row.recipe}\n{row.signature}"
         cells = [values.get(name, "") for name in _SHOWN]
-        lines.append((title, row.runtime.replace(" ", "\n", 1), *cells, row.verdict))
+        lines.append((title, f"{row.runtime}\n{row.version}".strip(), *cells, row.verdict))
     return Table("", _COLUMNS, lines, boxed=False)
 
 
