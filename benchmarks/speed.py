@@ -60,8 +60,8 @@ def _tensorflow(embedding: str) -> Vectorize:
     from retvec_lite.contract import EncoderConfig
     from retvec_lite.model.encoder_graph import encode_words, word_bits
     from retvec_lite.model.network_graph import embed_bits
+    from retvec_lite.model.weight_files import choose_embedding
     from retvec_lite.runtime.interpreters import codepoint_rows
-    from retvec_lite.training.trainer import choose_embedding
 
     chosen = choose_embedding(embedding)
     assert chosen is not None
@@ -83,8 +83,7 @@ def build_file(path: Path, embedding: str) -> None:
     from retvec_lite.converters.recipes import find_recipe
     from retvec_lite.converters.tflite.quantize import quantize
     from retvec_lite.model.heads import PoolHead
-    from retvec_lite.model.weight_files import TrainedModel
-    from retvec_lite.training.trainer import choose_embedding
+    from retvec_lite.model.weight_files import TrainedModel, choose_embedding
 
     chosen = choose_embedding(embedding)
     assert chosen is not None

@@ -235,8 +235,9 @@ def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[s
 
 
 def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
+    from retvec_lite.model.weight_files import choose_embedding
     from retvec_lite.terminal import watched
-    from retvec_lite.training.trainer import choose_embedding, train
+    from retvec_lite.training.trainer import train
 
     with watched(True) as progress:
         trained = train(
@@ -300,7 +301,7 @@ def _load(system: str, folder: Path, facts: dict[str, Any], plan: Plan) -> Produ
 
 def _settings(task: Task, plan: Plan, *, fine_tune: bool = False) -> Any:
     """Return the product's own settings for so many texts."""
-    from retvec_lite.training.fit import recommended
+    from retvec_lite.training.trainer import recommended
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
     return recommended(len(task.training), fine_tune=fine_tune, **chosen)

@@ -124,8 +124,7 @@ def profile_train(epochs: int) -> list[Row]:
     """Profile a training on the starter data with the default embedding. The first step includes XLA's compilation."""
     from retvec_lite.data.dataset import load_starter
     from retvec_lite.model.weight_files import load_default_embedding
-    from retvec_lite.training.fit import FitSettings
-    from retvec_lite.training.trainer import train
+    from retvec_lite.training.trainer import FitSettings, train
 
     phases = Phases()
     data = load_starter("train")

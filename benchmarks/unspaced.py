@@ -17,9 +17,9 @@ from common import command_parser, markdown_table, read_language, read_results, 
 from retvec_lite.contract import EncoderConfig, Piece
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.model.heads import PoolHead
+from retvec_lite.model.weight_files import choose_embedding
 from retvec_lite.training.examples import TextEncoder, prepare
-from retvec_lite.training.fit import FitSettings, fit
-from retvec_lite.training.trainer import choose_embedding
+from retvec_lite.training.trainer import FitSettings, fit
 
 Rules = dict[str, Piece | None]
 

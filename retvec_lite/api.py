@@ -5,7 +5,6 @@ Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from retvec_lite.classifier import SAVED_FILES, Classifier
@@ -13,7 +12,7 @@ from retvec_lite.data.dataset import Dataset, as_dataset, check_trainable
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing, require_room
 from retvec_lite.model.heads import HEADS
-from retvec_lite.model.weight_files import Embedding, load_default_embedding, load_embedding, load_trained_model
+from retvec_lite.model.weight_files import Embedding, choose_embedding, load_trained_model
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
 
@@ -86,6 +85,7 @@ def train(
     dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column)
     check_trainable(dataset)
     held_out = _validation(validation, text_column, label_column)
+    chosen = choose_embedding(embedding)
     if out is not None:
         require_room(out, _ROOM)
 
@@ -100,7 +100,7 @@ def train(
                 dataset,
                 held_out,
                 head=head,
-                embedding=_embedding(embedding),
+                embedding=chosen,
                 fine_tune_embedding=fine_tune_embedding,
                 character_filters=character_filters,
                 max_words=slots,
@@ -167,12 +167,3 @@ def _validation(validation: object, text_column: str, label_column: str) -> Data
         return float(validation)
     data, labels = validation if isinstance(validation, tuple) else (validation, None)
     return as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
-
-
-def _embedding(embedding: str | os.PathLike[str] | Embedding) -> Embedding | None:
-    """Return the word embedding that a name, a file or an object means; None for bits alone."""
-    if isinstance(embedding, Embedding):
-        return embedding
-    if embedding == "raw":
-        return None
-    return load_default_embedding() if embedding == "default" else load_embedding(Path(embedding))

@@ -14,8 +14,7 @@ from coremltools.converters.mil import Builder as mb
 from coremltools.converters.mil.mil import types
 
 from retvec_lite.contract import BITS, Floats
-from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Storage
-from retvec_lite.converters.coreml.rounding import Grid, Palette, compressed
+from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Grid, Palette, Storage, compressed
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
 

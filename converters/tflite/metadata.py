@@ -1,4 +1,4 @@
-"""What an exported file says about itself: standard TFLite metadata, and labels and contract in a zip behind the model.
+"""What an exported file says about itself, written and read: standard TFLite metadata, labels and contract in a zip behind the model.
 
 The tables are those of the published schema, version 1.1.0 of
 https://github.com/tensorflow/tflite-support/blob/master/tensorflow_lite_support/metadata/metadata_schema.fbs. They are written
@@ -10,6 +10,7 @@ open the .tflite itself.
 import hashlib
 import io
 import json
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +19,19 @@ from typing import Any, Final
 import flatbuffers
 
 from retvec_lite.converters import INPUT, PROBABILITIES
-from retvec_lite.converters.tflite.graph import shape_of
+from retvec_lite.converters.tflite.graph import operators, shape_of, sizes
 from retvec_lite.converters.tflite.model import add_buffer, pack, read_model, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import CLASSIFY, LABELS_NAME, METADATA_FORMAT, METADATA_NAME
+from retvec_lite.runtime.artifact import (
+    CLASSIFY,
+    LABELS_NAME,
+    METADATA_FORMAT,
+    METADATA_NAME,
+    describe_oldest_runtime,
+    read_artifact,
+)
 from retvec_lite.version import __version__
 
 CREATED_BY: Final = f"retvec-lite {__version__}"
@@ -36,6 +44,16 @@ _MIN_PARSER_VERSION: Final = "1.0.0"
 _UNKNOWN_FILE, _TENSOR_AXIS_LABELS = 0, 2
 _FEATURE_PROPERTIES: Final = 1
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+
+
+_PARTS: Final = {
+    "encoder": "encoder constants",
+    "embedding": "word embedding",
+    "head": "classifier head",
+    "graph": "graph structure",
+    "metadata": "metadata, labels, config",
+}
+"""Parts of a file's size, as `info` calls them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,3 +227,84 @@ def _vector(builder: flatbuffers.Builder, offsets: Sequence[int]) -> int:
     for offset in reversed(offsets):
         builder.PrependUOffsetTRelative(offset)
     return int(builder.EndVector())
+
+
+@dataclass(frozen=True)
+class Info:
+    """What `info` found. `print(info)` shows tables.
+
+    Attributes:
+        facts: the file's metadata, with its bytes, signatures, operators (name, version, count) and bytes by part.
+    """
+
+    facts: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return dict(self.facts)
+
+    def __str__(self) -> str:
+        from retvec_lite.terminal import Table, draw
+
+        facts = self.facts
+        about = [
+            ("recipe", str(facts.get("recipe"))),
+            ("head", str(facts.get("head"))),
+            ("embedding", self._embedding()),
+            ("oldest runtime", describe_oldest_runtime(facts)),
+            ("created by", str(facts.get("created_by"))),
+            ("labels", f"{len(facts['labels'])}: {', '.join(facts['labels'])}"),
+        ]
+        encoder = [(key, json.dumps(value)) for key, value in facts["encoder"].items()]
+        signatures = [(s["name"], s["kind"], str(s["max_chars"]), str(s["max_words"])) for s in facts["signatures"]]
+        parts = [(_PARTS[part], f"{size:,}") for part, size in facts["sizes"].items()]
+        kinds = [(row["name"], str(row["version"]), str(row["count"])) for row in facts["operators"]]
+        return draw(
+            Table(str(facts["file"]), ("", "value"), about),
+            Table("Text to words", ("setting", "value"), encoder),
+            Table(
+                "Signatures",
+                ("name", "kind", "code points", "word slots"),
+                signatures,
+                frozenset({"code points", "word slots"}),
+            ),
+            Table("Size", ("part", "bytes"), [*parts, ("file", f"{facts['bytes']:,}")], frozenset({"bytes"})),
+            Table("Operators", ("name", "version", "count"), kinds, frozenset({"version", "count"})),
+        )
+
+    def _embedding(self) -> str:
+        """Return its name, and what was trained of it and beside it; early files tell the name alone."""
+        filters = self.facts.get("character_filters")
+        tuned = ", fine-tuned" if self.facts.get("fine_tuned") else ""
+        return f"{self.facts.get('embedding')}{tuned}{f', {filters} character features' if filters else ''}"
+
+
+def info(path: str | os.PathLike[str]) -> Info:
+    """Read what an exported `.tflite` says about itself and what its graph holds.
+
+    Args:
+        path: the file.
+
+    Raises:
+        RetvecLiteError: for a file that is damaged or was not exported by retvec-lite.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> rl.info("classifier-int8.tflite").to_dict()["recipe"]
+        'int8'
+    """
+    artifact = read_artifact(path)
+    data = artifact.path.read_bytes()
+    model = read_model(artifact.model)
+    return Info(
+        {
+            "file": str(artifact.path),
+            "bytes": len(data),
+            **artifact.metadata,
+            "signatures": [signature.to_dict() for signature in artifact.signatures],
+            "sizes": sizes(data, model),
+            "operators": [
+                {"name": name, "version": version, "count": count} for name, version, count in operators(model)
+            ],
+        }
+    )

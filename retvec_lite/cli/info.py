@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from retvec_lite.converters.info import info
+from retvec_lite.converters.tflite.metadata import info
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

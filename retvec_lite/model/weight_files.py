@@ -92,6 +92,22 @@ def load_embedding(path: str | os.PathLike[str]) -> Embedding:
     return Embedding(metadata.get("name", Path(path).stem), weights, card)
 
 
+def choose_embedding(embedding: str | os.PathLike[str] | Embedding) -> Embedding | None:
+    """Return the word embedding that a name, a file or an object means.
+
+    Args:
+        embedding: `default` (the one in the package), `raw` (None: bits only), an embedding file, or an `Embedding`.
+
+    Raises:
+        RetvecLiteError: for a file that is missing or no embedding.
+    """
+    if isinstance(embedding, Embedding):
+        return embedding
+    if embedding == "raw":
+        return None
+    return load_default_embedding() if embedding == "default" else load_embedding(Path(embedding))
+
+
 def check_layers(path: str | os.PathLike[str], tensors: Mapping[str, Floats]) -> None:
     """Check that `dense_{0,1,2}/{kernel,bias}` exist, fit together and are finite.
 

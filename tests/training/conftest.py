@@ -6,8 +6,7 @@ from tiny_data import QUICK, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.training.examples import TrainingData, prepare
-from retvec_lite.training.fit import FitResult, fit
-from retvec_lite.training.trainer import Trained, train
+from retvec_lite.training.trainer import FitResult, Trained, fit, train
 
 SLOTS = 8
 """Enough for the tiny texts, all but those with a Japanese word: one length of batches, so that XLA compiles one step."""

@@ -16,9 +16,9 @@ from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec, PoolHead
-from retvec_lite.training import fit as fit_module
+from retvec_lite.training import trainer as fit_module
 from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, prepare
-from retvec_lite.training.fit import FitResult, embed_words, fit, recommended
+from retvec_lite.training.trainer import FitResult, embed_words, fit, recommended
 
 EMBEDDING = random_embedding(dimension=64)
 

@@ -14,11 +14,10 @@ from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import score
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
-from retvec_lite.model.weight_files import CLASSIFIER_FILE, load_trained_model
+from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, load_trained_model
 from retvec_lite.training import trainer
 from retvec_lite.training.examples import VALIDATION_RATES
-from retvec_lite.training.fit import FitResult, FitSettings, recommended
-from retvec_lite.training.trainer import Trained, choose_embedding, train
+from retvec_lite.training.trainer import FitResult, FitSettings, Trained, recommended, train
 
 Told = dict[str, list[tuple[int, int]]]
 

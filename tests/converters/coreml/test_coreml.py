@@ -30,8 +30,7 @@ from hypothesis import strategies as st
 
 from retvec_lite import contract
 from retvec_lite.contract import UNSPACED, EncoderConfig, Piece
-from retvec_lite.converters.coreml import find_storage
-from retvec_lite.converters.coreml.rounding import Grid, Palette, compressed
+from retvec_lite.converters.coreml import Grid, Palette, compressed, find_storage
 from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.errors import RetvecLiteError
