@@ -66,15 +66,16 @@ web_demo/node_modules: web_demo/package-lock.json
 	else cd web_demo && npm ci --no-audit --no-fund || { rm -rf node_modules; \
 		echo "npm cannot fetch the page's packages: the tests of the playground will be skipped." >&2; }; fi
 
-# mypy follows no import hook, which is how an editable installation finds converters/ as retvec_lite.converters:
-# it gets the tree as it will be installed, made of links.
-lint: $(STAMP)  ## ruff and mypy, nothing changed
+# mypy and import-linter follow no import hook, which is how an editable installation finds converters/ as
+# retvec_lite.converters: they get the tree as it will be installed, made of links.
+lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed
 	$(BIN)/ruff check $(PACKAGES)
 	$(BIN)/ruff format --check $(PACKAGES)
 	@rm -rf build/typed && mkdir -p build/typed/retvec_lite
 	@for entry in retvec_lite/*; do ln -s "$(CURDIR)/$$entry" build/typed/retvec_lite/; done
 	@ln -s "$(CURDIR)/converters" build/typed/retvec_lite/converters
 	MYPYPATH=build/typed $(BIN)/mypy --package retvec_lite
+	cd build/typed && "$(CURDIR)/$(BIN)/lint-imports" --no-logo --no-cache --config ../../pyproject.toml
 
 format: $(STAMP)  ## let ruff put the code in order
 	$(BIN)/ruff check --fix $(PACKAGES)
