@@ -16,8 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import flatbuffers
-
 from retvec_lite.converters import INPUT, PROBABILITIES
 from retvec_lite.converters.tflite.graph import operators, shape_of, sizes
 from retvec_lite.converters.tflite.model import add_buffer, pack, read_model, schema
@@ -154,6 +152,8 @@ def attach_files(model: bytes, labels: Sequence[str], details: Mapping[str, Any]
 
 
 def _metadata_buffer(about: About, max_chars: int) -> bytes:
+    import flatbuffers  # here, so that `model` gives its hint when it is missing
+
     builder = flatbuffers.Builder(1024)
     labels = _file(
         builder, LABELS_NAME, "The classes, one a line, in the order of the probabilities.", _TENSOR_AXIS_LABELS
@@ -191,7 +191,7 @@ def _metadata_buffer(about: About, max_chars: int) -> bytes:
     return bytes(builder.Output())
 
 
-def _tensor(builder: flatbuffers.Builder, name: str, description: str, files: list[int]) -> int:
+def _tensor(builder: Any, name: str, description: str, files: list[int]) -> int:
     """A `TensorMetadata` whose content is plain numbers (`FeatureProperties`, an empty table)."""
     properties = _table(builder, 0, {})
     builder.StartObject(2)
@@ -204,7 +204,7 @@ def _tensor(builder: flatbuffers.Builder, name: str, description: str, files: li
     return _table(builder, 7, fields)
 
 
-def _file(builder: flatbuffers.Builder, name: str, description: str, kind: int) -> int:
+def _file(builder: Any, name: str, description: str, kind: int) -> int:
     """An `AssociatedFile`."""
     named, described = builder.CreateString(name), builder.CreateString(description)
     builder.StartObject(4)
@@ -214,7 +214,7 @@ def _file(builder: flatbuffers.Builder, name: str, description: str, kind: int) 
     return int(builder.EndObject())
 
 
-def _table(builder: flatbuffers.Builder, slots: int, fields: Mapping[int, int]) -> int:
+def _table(builder: Any, slots: int, fields: Mapping[int, int]) -> int:
     """A table whose fields are all offsets, by field number."""
     builder.StartObject(slots)
     for field, offset in fields.items():
@@ -222,7 +222,7 @@ def _table(builder: flatbuffers.Builder, slots: int, fields: Mapping[int, int]) 
     return int(builder.EndObject())
 
 
-def _vector(builder: flatbuffers.Builder, offsets: Sequence[int]) -> int:
+def _vector(builder: Any, offsets: Sequence[int]) -> int:
     builder.StartVector(4, len(offsets), 4)
     for offset in reversed(offsets):
         builder.PrependUOffsetTRelative(offset)
