@@ -110,7 +110,10 @@ def draw(*parts: str | Table) -> str:
             console.print(Text(part), soft_wrap=True)
             continue
         style: dict[str, Any] = {"box": box.ROUNDED} if part.boxed else {"box": None, "padding": (0, 1, 0, 0)}
-        drawn = RichTable(title=part.title or None, title_justify="left", **style)
+        if part.title:
+            # Not as rich's title, which is wrapped to the width of the table.
+            console.print(Text(part.title), soft_wrap=True)
+        drawn = RichTable(**style)
         for column in part.columns:
             drawn.add_column(Text(column), justify="right" if column in part.right else "left")
         for row in part.rows:
