@@ -140,6 +140,7 @@ def verify(
 
     Example:
         >>> import retvec_lite as rl
+        >>> report = rl.load("classifier").export("dist", recipes=["float32"])
         >>> rl.verify("dist").ok
         True
     """
