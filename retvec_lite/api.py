@@ -144,8 +144,8 @@ def load(
 
     Example:
         >>> import retvec_lite as rl
-        >>> rl.load("classifier-int8.tflite").predict("where is my parcel?", top=1)[0].label
-        'delivery'
+        >>> rl.load("classifier-int8.tflite").predict("your code is 482913", top=1)[0].label
+        'one_time_code'
     """
     if not os.path.isdir(path):
         return TextClassifier.load(path, num_threads, runtime, workers)

@@ -46,7 +46,7 @@ def schema() -> ModuleType:
     if package is None or not package.submodule_search_locations:
         raise RetvecLiteError(_MISSING)
     path = Path(package.submodule_search_locations[0]) / "schema_py_generated.py"
-    spec = importlib.util.spec_from_file_location("retvec_lite.converters._tflite_schema", path)
+    spec = importlib.util.spec_from_file_location("_litert_schema", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise RetvecLiteError(f"ai-edge-litert has no TFLite schema at {path}: install another version of it.")
     module = importlib.util.module_from_spec(spec)
