@@ -123,7 +123,7 @@ def test_a_single_string_is_a_list_of_one() -> None:
         (3, "int"),
         (float("nan"), "float"),
         ({"12": 1}, "dict"),
-        ({"12", "A"}, "set"),
+        ({"12"}, "set"),
         (np.array("12"), "ndarray"),
         (np.array([["12", "A"]]), "ndarray"),
         (pd.DataFrame({"text": ["12"]}), "DataFrame"),
