@@ -104,19 +104,19 @@ def timed_network(phases: Phases) -> "type[TrainableNetwork]":
 @contextlib.contextmanager
 def watched_training(phases: Phases) -> Iterator[None]:
     """Count the parts of a training until the context ends."""
-    from retvec_lite.training import examples, fit
+    from retvec_lite.training import examples, trainer
 
     watched = (
         (examples, "augmented_copies", "typos"),
         (examples, "mistype_many", "typos"),
         (examples.TextEncoder, "count_words", "texts through the encoder"),
         (examples.TextEncoder, "encode", "texts through the encoder"),
-        (fit, "embed_words", "distinct words through the embedding"),
+        (trainer, "embed_words", "distinct words through the embedding"),
     )
     with contextlib.ExitStack() as watching:
         for owner, attribute, name in watched:
             watching.enter_context(phases.watch(owner, attribute, name))
-        watching.enter_context(patch.object(fit, "TrainableNetwork", timed_network(phases)))
+        watching.enter_context(patch.object(trainer, "TrainableNetwork", timed_network(phases)))
         yield
 
 

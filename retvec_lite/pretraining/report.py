@@ -28,6 +28,9 @@ PROJECTOR_FILES: Final = ("tensors.tsv", "metadata.tsv", "projector_config.pbtxt
 
 _PAIRS: Final = "#2a6fbb"
 _RANDOMS: Final = "#d98032"
+_LONGEST_NAME: Final = 40
+"""Characters of a file's name in a plot; a longer one would leave no room for the points."""
+
 _DOTS: Final = (_PAIRS, _RANDOMS, "#4c9f70", "#8a5fb0", "#7f7f7f")
 _MARKERS: Final = ("o", "s", "^", "D", "v")
 
@@ -362,8 +365,9 @@ def dot_plot(files: Sequence[FileScores]) -> bytes:
 
 
 def _plain(name: str) -> str:
-    """Return a name for matplotlib, which reads what is between dollar signs as mathematics."""
-    return name.replace("$", r"\$")
+    """Return a name for matplotlib: the end of a long path, and dollar signs, which would start mathematics, escaped."""
+    shown = name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
+    return shown.replace("$", r"\$")
 
 
 def _name_languages(axes: "Axes", names: Sequence[str]) -> None:

@@ -51,7 +51,7 @@ def test_every_step_of_a_training_is_counted() -> None:
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing is trained")
     from retvec_lite.contract import EncoderConfig
     from retvec_lite.data.dataset import Dataset
-    from retvec_lite.training import examples, fit
+    from retvec_lite.training import examples, trainer
     from retvec_lite.training.network import TrainableNetwork
     from retvec_lite.training.trainer import FitSettings
 
@@ -69,8 +69,8 @@ def test_every_step_of_a_training_is_counted() -> None:
             config=EncoderConfig(max_chars=32, max_words=4),
         )
         embedding = random_embedding(dimension=64).weights
-        fit.fit(data, SMALL_HEADS[0], embedding, fine_tune=False, settings=settings)
-    assert fit.TrainableNetwork is TrainableNetwork
+        trainer.fit(data, SMALL_HEADS[0], embedding, fine_tune=False, settings=settings)
+    assert trainer.TrainableNetwork is TrainableNetwork
     rates = len(examples.VALIDATION_RATES)
     evaluations = (settings.epochs + 1) * rates
     assert phases.calls == Counter(

@@ -85,7 +85,7 @@ def test_ctrl_c_in_the_middle_leaves_the_old_and_nothing_new(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_a_real_signal_in_the_middle_of_training(table: Path, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
@@ -134,7 +134,7 @@ def test_bad_arguments_are_told_in_one_sentence(
 ) -> None:
     monkeypatch.setattr(train_module, "fit", lambda *args, **kwargs: pytest.fail("no work may be done"))
     before = sorted(tmp_path.iterdir())
-    extra = [] if "--embedding" in arguments else ["--embedding", "raw"]
+    extra = [] if {"--embedding", "--fine-tune-embedding"} & set(arguments) else ["--embedding", "raw"]
     assert command(table, "--out", tmp_path / "out", *extra, *arguments) == cli.USAGE_ERROR
     message = capsys.readouterr().err
     assert message.startswith("retvec-lite: error: ") and part in message and message.count("\n") == 1

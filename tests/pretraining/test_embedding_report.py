@@ -1,6 +1,7 @@
 """The evaluation of an embedding: means, tables, plots, and the command as a user meets it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +159,15 @@ def test_a_file_against_itself_differs_in_nothing(
     assert one.pop("name") == f"{files[0]} (1)" and two.pop("name") == f"{files[0]} (2)"
     assert one == two and facts["comparisons"][0]["better_in"] == 0
     assert "better" in capsys.readouterr().out
+
+
+def test_a_long_path_leaves_room_for_the_plot(files: tuple[Path, Path], tmp_path: Path) -> None:
+    deep = tmp_path / ("folder" * 15)
+    deep.mkdir()
+    shutil.copy(files[0], deep / "long.safetensors")
+    shutil.copy(files[0], tmp_path / "long.safetensors")
+    arguments = ("--against", deep / "long.safetensors", "--queries", 30, "--out", tmp_path / "out")
+    assert evaluate(tmp_path / "long.safetensors", *arguments) == 0
 
 
 def test_names_of_files() -> None:
