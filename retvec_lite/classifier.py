@@ -4,21 +4,18 @@ Importing this module is cheap: TensorFlow and the exporter are loaded by the ca
 """
 
 import json
-import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.data.dataset import as_dataset
-from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
-from retvec_lite.data.texts import as_texts, one_column, require_strings
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.texts import as_texts, require_strings
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, TrainedModel
-from retvec_lite.runtime.text_classifier import Prediction
+from retvec_lite.runtime.text_classifier import Predictor
 from retvec_lite.terminal import Progress, watched
 
 if TYPE_CHECKING:
@@ -34,7 +31,7 @@ _SHOWN: Final = 8
 """Confusions that `str(classifier)` shows."""
 
 
-class Classifier:
+class Classifier(Predictor):
     """A trained classifier: predict, evaluate, save and export it. `train` and `load` make one.
 
     It computes with TensorFlow in float32 what every exported file is compared with.
@@ -56,13 +53,9 @@ class Classifier:
     def __init__(self, model: TrainedModel, validation: Mapping[float, Evaluation] | None = None) -> None:
         """Wrap a trained model; `train` and `load` do so."""
         self.model = model
+        self.labels = model.labels
         self.validation = dict(validation or {})
         self._graph: Any = None
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The classes, in the order of `probabilities`' columns."""
-        return self.model.labels
 
     @property
     def config(self) -> EncoderConfig:
@@ -74,7 +67,7 @@ class Classifier:
         """How it was trained: data, settings, epochs, accuracy on validation texts."""
         return self.model.training
 
-    def probabilities(self, texts: str | Sequence[str]) -> Floats:
+    def probabilities(self, texts: str | Iterable[str]) -> Floats:
         """Return the probability of each label for each text.
 
         Args:
@@ -99,90 +92,10 @@ class Classifier:
         parts = [self._graph(found[start : start + _BATCH]) for start in range(0, len(found), _BATCH)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.labels)), np.float32)
 
-    @overload
-    def predict(self, texts: str, top: int | None = None) -> list[Prediction]: ...  # type: ignore[overload-overlap]
-    @overload
-    def predict(self, texts: Sequence[str], top: int | None = None) -> list[list[Prediction]]: ...
-    def predict(self, texts: str | Sequence[str], top: int | None = None) -> list[Prediction] | list[list[Prediction]]:
-        """Return the labels of one text or of several, the most probable first.
-
-        Args:
-            texts: one string, which gives one list; or several (list, NumPy array, pandas Series), which give one list each.
-            top: how many labels to keep for each text; all by default.
-
-        Raises:
-            RetvecLiteError: for something else than strings, or a `top` below 1.
-
-        Example:
-            >>> import retvec_lite as rl
-            >>> [p.label for p in rl.load("classifier").predict("where is my parcel?", top=1)]
-            ['delivery']
-        """
-        rows = list(self.predict_many(as_texts(texts), top))
-        return rows[0] if isinstance(texts, str) else rows
-
-    def predict_many(self, texts: Iterable[str], top: int | None = None) -> Iterator[list[Prediction]]:
-        """Return the labels of any number of texts, one list after the other, in flat memory.
-
-        Args:
-            texts: strings, taken as they are needed.
-            top: how many labels to keep for each text; all by default.
-
-        Raises:
-            RetvecLiteError: for something else than strings, or a `top` below 1.
-
-        Example:
-            >>> import retvec_lite as rl
-            >>> lines = iter(["hello", "where is my parcel?"])
-            >>> len(list(rl.load("classifier").predict_many(lines, top=1)))
-            2
-        """
-        if top is not None and top < 1:
-            raise RetvecLiteError(f"top must be at least 1, not {top!r}.")
-        if isinstance(texts, str):
-            raise RetvecLiteError("Pass several texts to predict_many, or one string to predict.")
-        return self._ranked(iter(one_column(texts)), top)
-
-    def _ranked(self, texts: Iterator[object], top: int | None) -> Iterator[list[Prediction]]:
-        while chunk := list(islice(texts, _BATCH)):
-            for row in self.probabilities(require_strings(chunk)).tolist():
-                ranked = sorted(map(Prediction, self.labels, row), key=operator.itemgetter(1), reverse=True)
-                yield ranked[:top]
-
-    def evaluate(
-        self,
-        data: Any,
-        labels: Sequence[Any] | None = None,
-        *,
-        typos: Sequence[float] = TYPO_RATES,
-        seed: int = TYPO_SEED,
-        text_column: str = "text",
-        label_column: str = "label",
-        progress: Progress | bool | None = None,
-    ) -> Evaluation:
-        """Measure accuracy, F1 and confusions, and what remains of the accuracy when words are mistyped.
-
-        Args:
-            data: texts; or a labelled file, a `Dataset` or "starter" (its test split), each without `labels`.
-            labels: the right label of each text.
-            typos: shares of mistyped words, 0 to 1; empty for clean texts alone.
-            seed: of the typos.
-            text_column: column of the texts in a file.
-            label_column: column of the labels in a file.
-            progress: a callback (what, done, total), or True for a bar on standard error.
-
-        Raises:
-            RetvecLiteError: for data that cannot be read, or labels that the classifier does not know.
-
-        Example:
-            >>> import retvec_lite as rl
-            >>> evaluation = rl.load("classifier").evaluate(["wake me at six", "where is my parcel?"], ["alarm", "delivery"])
-            >>> evaluation.texts
-            2
-        """
-        dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
-        with watched(progress) as report:
-            return evaluate(self.probabilities, self.labels, dataset, typos=typos, seed=seed, progress=report)
+    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
+        rest = iter(texts)
+        while chunk := list(islice(rest, _BATCH)):
+            yield self.probabilities(require_strings(chunk))
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the classifier as a folder; `load` reads it back.
