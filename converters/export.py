@@ -157,7 +157,7 @@ def _plan(
     )
     for option, is_given, is_made, name in options:
         if is_given and not is_made:
-            raise RetvecLiteError(f"The option {option} is for the format {name}, which is not exported: add it.")
+            raise RetvecLiteError(f"The option {option} needs the format {name}: add it.")
     storages: list[Storage] = []
     if is_coreml:
         storages = [find_storage(recipe.name, ios, block) for recipe in chosen]

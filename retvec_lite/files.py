@@ -34,7 +34,9 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
             return
     except OSError as error:
         raise explain_os_error(error, path) from error
-    raise RetvecLiteError(f"{destination} already exists. Choose another name, or replace it with --force.")
+    raise RetvecLiteError(
+        f"{destination} already exists. Choose another name, or replace it with --force (in Python: force=True)."
+    )
 
 
 def require_room(path: str | os.PathLike[str], needed: int) -> None:

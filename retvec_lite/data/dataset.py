@@ -29,7 +29,7 @@ STARTER: Final = "starter"
 
 STARTER_SPLITS: Final = ("train", "test")
 
-IN_MEMORY: Final = Path("the given texts")
+IN_MEMORY: Final = Path("the given data")
 """What messages call data that came from no file."""
 
 _BLANK: Final = "".join(map(chr, SEPARATORS))

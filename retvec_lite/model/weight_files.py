@@ -175,6 +175,11 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
     path = Path(path)
     file = path / CLASSIFIER_FILE if path.is_dir() else path
     if not file.is_file():
+        exported = sorted(path.glob("*.tflite"))
+        if exported:
+            raise RetvecLiteError(
+                f"{path} holds exported models, not a trained classifier. Name one, such as {exported[0]}."
+            )
         raise RetvecLiteError(
             f"No trained classifier at {path}: there is no {CLASSIFIER_FILE}. Create one with `retvec-lite train`."
         )

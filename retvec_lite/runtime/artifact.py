@@ -175,6 +175,8 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
 
 def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
     """Return the flatbuffer, `retvec_lite.json` and `labels.txt` of a file."""
+    if file.is_dir():
+        raise RetvecLiteError(f"{file} is a folder: name a .tflite file in it.")
     try:
         # One handle for all reads: a file that is replaced while it is read stays consistent.
         with open(file, "rb") as handle:

@@ -32,6 +32,14 @@ def refusal(path: Path) -> str:
     return message
 
 
+def test_a_folder_without_a_trained_model_is_refused(tmp_path: Path) -> None:
+    assert "no classifier.safetensors" in refusal(tmp_path)
+    exported = tmp_path / "classifier-int8.tflite"
+    exported.touch()
+    message = refusal(tmp_path)
+    assert "not a trained classifier" in message and str(exported) in message
+
+
 @pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
 @pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> None:

@@ -248,6 +248,11 @@ NEWER = CONTRACT_VERSION + 1
 NEWER_ENCODER = {"contract_version": NEWER, "something_new": 1}
 
 
+def test_a_folder_is_refused_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(RetvecLiteError, match=r"is a folder: name a \.tflite file in it"):
+        TextClassifier.load(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("content", "part"),
     [

@@ -136,8 +136,8 @@ def test_the_command_makes_packages_and_replaces_them(source: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--format", "tflite", "--ios", "17"], "The option ios is for the format coreml"),
-        (["--block", "16"], "The option block is for the format coreml"),
+        (["--format", "tflite", "--ios", "17"], "The option ios needs the format coreml"),
+        (["--block", "16"], "The option block needs the format coreml"),
         (["--format", "coreml", "--ios", "15"], "iOS 15 is not supported. Choose from 16, 17, 18."),
         (["--format", "all", "--recipe", "int8", "int8-dynamic"], "no recipe 'int8-dynamic' for Core ML"),
         (["--format", "coreml", "--recipe", "int4", "--block", "16"], "int4 and iOS 18 or newer"),
