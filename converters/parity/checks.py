@@ -253,7 +253,7 @@ def results_table(artifacts: Sequence[ArtifactResult]) -> Table:
 
 def skipped_line(runtime: str) -> str:
     """Return why nothing ran on a runtime. Core ML is not a package that could be installed."""
-    return f"{runtime} {'runs on macOS only' if runtime == CORE_ML else 'is not installed'}"
+    return "Core ML itself runs on macOS only" if runtime == CORE_ML else f"{runtime} is not installed"
 
 
 def require_same(file: str, *facts: tuple[str, object, object]) -> None:

@@ -104,7 +104,7 @@ class Verification:
         lines = [line for artifact in self.artifacts for line in artifact.complaints()]
         lines += [f"{skipped_line(name)}: skipped." for name in self.skipped]
         if self.accuracy is not None:
-            lines.append(f"Accuracy of the float32 reference on these texts: {self.accuracy:.4f}")
+            lines.append(f"Accuracy of the float32 reference on {self.texts}: {self.accuracy:.4f}")
         end = "Every bound holds." if self.ok else "Not every bound holds: see above."
         return draw(
             f"{self.golden_texts} golden texts and {self.texts}",

@@ -86,7 +86,7 @@ def test_markdown_tables_are_whole(report: Report) -> None:
         "98.00%",
         "| 0% | 0.912 | 0.900 |\n| 50% | 0.800 | 0.700 |",
         "100 entries, see report.json",
-        "Skipped: tflite-runtime is not installed; coreml runs on macOS only.",
+        "Skipped: tflite-runtime is not installed; Core ML itself runs on macOS only.",
         "GELU (1, 8)",
         "| classify_16 | classify | 120 | 16 |",
     ):
@@ -122,7 +122,7 @@ def test_a_report_prints_itself(report: Report) -> None:
         "classifier-int4.tflite on ai-edge-litert 2.3.0: embedding is nan, must be <= 2.0e-02. Worst:\n    a | b\nc: nan at 0",
         "classifier-int4.tflite on ai-edge-litert 2.3.0: same label is 98.00%, must be >= 98.50%.",
         "tflite-runtime is not installed: skipped.",
-        "coreml runs on macOS only: skipped.",
+        "Core ML itself runs on macOS only: skipped.",
         f"dist/classifier-int4.tflite: {report.artifacts[0].result.bytes:,} bytes, right on ai-edge-litert 2.3.0 or newer",
         "Rounding cost more",
     ):

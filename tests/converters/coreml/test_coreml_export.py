@@ -89,7 +89,7 @@ def test_weights_on_the_grid_make_all_recipes_one_function(dist: Path) -> None:
 def test_the_report_says_that_core_ml_itself_did_not_run(dist: Path) -> None:
     text = (dist / "report.md").read_text(encoding="utf-8")
     assert "made for iOS 16 or newer; evaluated in NumPy, not run on Core ML" in text
-    assert "Skipped: coreml runs on macOS only." in text
+    assert "Skipped: Core ML itself runs on macOS only." in text
     assert json.loads((dist / "report.json").read_text(encoding="utf-8"))["skipped_runtimes"] == ["coreml"]
 
 

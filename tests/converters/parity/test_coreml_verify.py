@@ -159,7 +159,7 @@ def test_a_spoiled_package_is_found_and_told(
 def test_the_command_says_what_was_skipped(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(dist), "--data", str(dist.parent / "texts.csv")]) == 0
     out = capsys.readouterr().out
-    assert "coreml runs on macOS only: skipped." in out
+    assert "Core ML itself runs on macOS only: skipped." in out
     assert "not installed" not in out
     assert "Every bound holds" in out
 
