@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from retvec_lite.converters.parity.checks import (
     CORE_ML,
@@ -51,7 +51,7 @@ class Exported:
 
     @functools.cached_property
     def _model(self) -> Any:
-        return read_model(bytes(self.data))  # type: ignore[arg-type]  # asked for .tflite files only
+        return read_model(cast(bytes, self.data))  # asked for .tflite files only
 
     @property
     def description(self) -> str:

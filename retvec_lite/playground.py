@@ -18,7 +18,7 @@ import webbrowser
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from retvec_lite.errors import RetvecLiteError
@@ -159,9 +159,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def __init__(self, files: Mapping[str, File], *args: object) -> None:
+    def __init__(self, files: Mapping[str, File], *args: Any) -> None:
         self._files = files
-        super().__init__(*args)  # type: ignore[arg-type]
+        super().__init__(*args)
 
     def handle(self) -> None:
         """Handle one connection. A browser that closes it early (a reload) is not an error."""

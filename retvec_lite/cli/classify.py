@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import sys
@@ -83,7 +84,9 @@ def _line(text: str, predictions: Sequence[Prediction], as_json: bool) -> str:
 @contextlib.contextmanager
 def _progress(path: str) -> Iterator[Callable[[int], None]]:
     """Yield what moves a bar on standard error, where that is a terminal and the answers go elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty() or sys.stdout.isatty():
+    # Classifying must not need rich, so there is no bar without it.
+    is_shown = sys.stderr is not None and sys.stderr.isatty() and not sys.stdout.isatty()
+    if not is_shown or importlib.util.find_spec("rich") is None:
         yield lambda _: None
         return
     from rich.console import Console

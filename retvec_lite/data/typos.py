@@ -20,7 +20,6 @@ neighbouring key of a QWERTY keyboard hit (letters stay letters, digits stay dig
 _INSERT, _DELETE, _SUBSTITUTE, _SWAP, _NEIGHBOR_KEY = TYPO_KINDS
 
 _LATIN: Final = "abcdefghijklmnopqrstuvwxyz"
-_DIGITS: Final = "0123456789"
 
 
 class _Script(NamedTuple):

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,14 +191,27 @@ def test_a_file_that_holds_no_texts_is_one_sentence(
     assert re.search(sentence, errors), errors
 
 
+WITHOUT_RICH = """
+import sys
+sys.modules["rich"] = None
+from retvec_lite.__main__ import main
+raise SystemExit(main())
+"""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals of this kind")
-def test_the_bar_goes_to_the_terminal_and_the_answers_to_the_file(tiny_model: str, tmp_path: Path) -> None:
-    pytest.importorskip("rich")
+@pytest.mark.parametrize("has_rich", [True, False])
+def test_the_bar_goes_to_the_terminal_and_the_answers_to_the_file(
+    tiny_model: str, tmp_path: Path, has_rich: bool
+) -> None:
+    if has_rich:
+        pytest.importorskip("rich")
     import pty
 
     (tmp_path / "many.txt").write_text("12\nAB\n" * 1000, encoding="utf-8")
     terminal, theirs = pty.openpty()
-    command = [*COMMAND, "classify", tiny_model, "--input", str(tmp_path / "many.txt")]
+    start = COMMAND if has_rich else [sys.executable, "-c", WITHOUT_RICH]
+    command = [*start, "classify", tiny_model, "--input", str(tmp_path / "many.txt")]
     with open(tmp_path / "out.txt", "wb") as out, subprocess.Popen(command, stdout=out, stderr=theirs) as process:
         os.close(theirs)
         shown = b""
@@ -207,7 +221,8 @@ def test_the_bar_goes_to_the_terminal_and_the_answers_to_the_file(tiny_model: st
         assert process.wait() == 0
     os.close(terminal)
     assert labels_of((tmp_path / "out.txt").read_text(encoding="utf-8")) == ["digits", "CAPITALS"] * 1000
-    assert b"Classifying" in shown and b"2,000 texts in " in shown and b"digits" not in shown
+    assert (b"Classifying" in shown) == has_rich
+    assert b"2,000 texts in " in shown and b"digits" not in shown
 
 
 def test_texts_and_a_file_of_texts_are_too_much(main: Main, tiny_model: str) -> None:

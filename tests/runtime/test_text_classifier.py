@@ -115,6 +115,18 @@ def test_a_single_string_is_a_list_of_one() -> None:
     assert as_texts([]) == as_texts(np.array([], str)) == as_texts(pd.Series([], dtype=str)) == []
 
 
+def assert_refused(classifier: TextClassifier, texts: Any, sentence: str) -> None:
+    """Every way to pass texts refuses these with the sentence (a regular expression)."""
+    for call in (
+        as_texts,
+        classifier.predict,
+        classifier.probabilities,
+        lambda found: list(classifier.predict_many(found)),
+    ):
+        with pytest.raises(RetvecLiteError, match=sentence):
+            call(texts)
+
+
 @pytest.mark.parametrize(
     ("texts", "named"),
     [
@@ -132,14 +144,7 @@ def test_a_single_string_is_a_list_of_one() -> None:
 )
 def test_what_is_no_sequence_of_texts_is_refused(classifier: TextClassifier, texts: Any, named: str) -> None:
     sentence = f"^Texts must be a string or a sequence of strings, not {named}. Pass a list, an array or one column"
-    for call in (
-        as_texts,
-        classifier.predict,
-        classifier.probabilities,
-        lambda found: list(classifier.predict_many(found)),
-    ):
-        with pytest.raises(RetvecLiteError, match=sentence):
-            call(texts)
+    assert_refused(classifier, texts, sentence)
 
 
 @pytest.mark.parametrize(
@@ -157,14 +162,7 @@ def test_what_is_no_sequence_of_texts_is_refused(classifier: TextClassifier, tex
 )
 def test_an_item_that_is_no_string_is_named_by_its_place(classifier: TextClassifier, texts: Any, named: str) -> None:
     sentence = f"^Texts must be strings, but the one at index 1 is of type {named}\\.$"
-    for call in (
-        as_texts,
-        classifier.predict,
-        classifier.probabilities,
-        lambda found: list(classifier.predict_many(found)),
-    ):
-        with pytest.raises(RetvecLiteError, match=sentence):
-            call(texts)
+    assert_refused(classifier, texts, sentence)
 
 
 def test_any_number_of_texts_is_answered_in_order_and_as_they_come(model_path: Path) -> None:

@@ -16,7 +16,7 @@ from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec, PoolHead
-from retvec_lite.training import trainer as fit_module
+from retvec_lite.training import trainer
 from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, prepare
 from retvec_lite.training.trainer import FitResult, embed_words, fit, recommended
 
@@ -161,7 +161,7 @@ def test_training_stops_early_and_gives_the_best_epoch_back(
         def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
             self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(VALIDATION_RATES))
 
-    monkeypatch.setattr(fit_module, "TrainableNetwork", Scripted)
+    monkeypatch.setattr(trainer, "TrainableNetwork", Scripted)
     settings = dataclasses.replace(QUICK, epochs=5, patience=2)
     result = fit(few_texts, SMALL_HEADS[0], {}, fine_tune=False, settings=settings)
     assert result.best_epoch == best and len(result.history) == epochs
@@ -183,7 +183,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:
             return {}
 
-    monkeypatch.setattr(fit_module, "TrainableNetwork", Broken)
+    monkeypatch.setattr(trainer, "TrainableNetwork", Broken)
     with pytest.raises(RetvecLiteError, match=r"broke down in epoch 1 \(loss inf\)"):
         fit(few_texts, SMALL_HEADS[0], {}, fine_tune=False, settings=QUICK)
 
@@ -192,7 +192,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
-    monkeypatch.setattr(fit_module, "_WORDS_AT_ONCE", 8)
+    monkeypatch.setattr(trainer, "_WORDS_AT_ONCE", 8)
     words = tiny_training_data.words[:30]
     seen: list[int] = []
     weights = random_embedding().weights
