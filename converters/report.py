@@ -185,7 +185,7 @@ class Report:
             f"{encoder.max_words} words of {encoder.word_length} characters. Written by {CREATED_BY}.",
             "## Files",
             _table(
-                ("file", "bytes", "encoder", "embedding", "head", "graph", "metadata", "right on"),
+                ("file", "bytes", "encoder", "embedding", "head", "n-grams", "graph", "metadata", "right on"),
                 (_file_row(exported) for exported in self.artifacts),
             ),
             *self._signature_parts(),
@@ -252,7 +252,7 @@ def _file_row(exported: Exported) -> tuple[str, ...]:
     oldest = _oldest(exported)
     if not isinstance(exported.data, bytes) and all(run.runtime != CORE_ML for run in exported.result.runtimes):
         oldest = f"made for {oldest}; evaluated in NumPy, not run on Core ML"
-    shown = (f"{parts[part]:,}" for part in ("encoder", "embedding", "head", "graph", "metadata"))
+    shown = (f"{parts[part]:,}" for part in ("encoder", "embedding", "head", "ngrams", "graph", "metadata"))
     return (exported.result.file, f"{exported.result.bytes:,}", *shown, oldest)
 
 

@@ -277,14 +277,11 @@ def bits(slots: Ints) -> Floats:
 
 
 def _pieces(values: list[int], config: EncoderConfig) -> list[list[int]]:
-    """Return every piece of a text: sanitize, drop, split into runs of one script, cut the runs."""
+    """Return every piece of a text: its visible characters, split into runs of one script and cut."""
     pieces: list[list[int]] = []
     run: list[int] = []
     run_script: str | None = None
-    for value in values:
-        char = _sanitize(value)
-        if config.drop_invisible and char in _DROPPED:
-            continue
+    for char in visible_characters(values, config):
         script = _script(char, config)
         if script != run_script:
             pieces.extend(_cut(run, run_script, config))
@@ -292,6 +289,17 @@ def _pieces(values: list[int], config: EncoderConfig) -> list[list[int]]:
         run.append(char)
     pieces.extend(_cut(run, run_script, config))
     return pieces
+
+
+def visible_characters(values: Sequence[int], config: EncoderConfig) -> list[int]:
+    """Sanitize the code points of a text and drop its invisible characters: rules 1 and 2 of the contract.
+
+    Args:
+        values: any int32 values.
+        config: whether to drop invisible characters.
+    """
+    sanitized = [_sanitize(value) for value in values]
+    return [char for char in sanitized if not (config.drop_invisible and char in _DROPPED)]
 
 
 def _sanitize(value: int) -> int:

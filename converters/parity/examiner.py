@@ -157,7 +157,7 @@ class Examiner:
         self.staged = self.golden + self.real.first(_STAGE_TEXTS)
         self.edges = edge_sample(config)
         self._exact = Oracle(classifier, classifier.weights)
-        self._exact_answers = [self._exact.probabilities(slots)[0] for slots in self.real.slots]
+        self._exact_answers = list(self._exact.table(self.real)) if texts else []
         self._exact_labels = [int(answer.argmax()) for answer in self._exact_answers]
         self._right = None if labels is None else [classifier.labels.index(label) for label in labels]
         self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
@@ -198,8 +198,10 @@ class Examiner:
     def _probabilities(self, table: Floats, oracle: Oracle, recipe: Recipe) -> Check:
         differences = []
         # The table goes on behind the staged texts.
-        for name, slots, found in zip(self.staged.names, self.staged.slots, table, strict=False):
-            off = np.abs(oracle.probabilities(slots) - found)
+        for name, row, slots, found in zip(
+            self.staged.names, self.staged.rows, self.staged.slots, table, strict=False
+        ):
+            off = np.abs(oracle.probabilities(row, slots) - found)
             off = off[off.max(axis=1).argmin()]
             label = self.classifier.labels[int(off.argmax())]
             differences.append(Difference(name, float(off.max()), f"label {label!r}"))

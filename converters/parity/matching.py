@@ -60,7 +60,8 @@ def match_weights(model: Any, reference: Mapping[str, Floats], signature: str = 
         signature: whose graph to search.
     """
     graph = graph_of(model, signature)
-    found = [*_lstm_matrices(model, graph), *constants(model, graph)]
+    plain = constants(model, graph)
+    found = [*_lstm_matrices(model, graph), *_ngram_tables(model, graph, plain), *plain]
     return {name: match.values for name, match in match_constants(found, reference).items()}
 
 
@@ -193,6 +194,25 @@ def _lstm_matrices(model: Any, graph: Any) -> list[Constant]:
             if name == "kernel":
                 found.append(Constant(name, joined[:-1], bits))
     return found
+
+
+def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator[Constant]:
+    """Yield tables of n-grams, and the squares beside them.
+
+    A table is an int8 constant `[buckets, labels + 1]` that is gathered from; its last column are the squares. Its scales are one
+    of the constants of `labels` numbers: values tell which.
+    """
+    for operator in graph.operators:
+        if operator_name(model, operator) != "GATHER":
+            continue
+        tensor = graph.tensors[operator.inputs[0]]
+        if dtype_of(tensor) != "int8" or len(tensor.shape) != 2:
+            continue
+        stored = values_of(model, tensor)
+        yield Constant("squares", stored[:, -1], BITS["int8"])
+        for scales in plain:
+            if scales.values.size == stored.shape[1] - 1:
+                yield Constant("table", stored[:, :-1] * scales.values.reshape(-1), BITS["int8"])
 
 
 def _scaled(operations: Sequence[Operation], found: Mapping[str, Constant]) -> Iterator[Constant]:

@@ -12,6 +12,7 @@ from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import ngram_logits
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Oracle:
             weights: named and shaped like the classifier's.
             eight_bit: whether dense layers round their inputs to 8 bits, as files of dynamic recipes do.
         """
-        self._head = classifier.head
+        self._classifier = classifier
         self._variants = [_eight_bit(weights, sign) for sign in (0, 1, -1)] if eight_bit else [weights]
         self._weights = weights
         self._eight_bit = eight_bit
@@ -134,23 +135,33 @@ class Oracle:
                     chosen[place] = other
         return chosen
 
-    def probabilities(self, slots: Ints) -> Floats:
-        """Return every right answer to one text: float32 `[variants, classes]`, see `embeddings`."""
-        key = slots.tobytes()
+    def probabilities(self, row: Ints, slots: Ints) -> Floats:
+        """Return every right answer to one text: float32 `[variants, classes]`, see `embeddings`.
+
+        Args:
+            row: its code points.
+            slots: its words.
+        """
+        key = row.tobytes()
         if key not in self._answers:
             mask = slots[:, 0] != 0
             words = np.stack([vectors for _, vectors in self._of_words(slots)], axis=1)
             logits = [
-                reference_network.head_logits(vectors, mask, self._head, weights)
+                reference_network.head_logits(vectors, mask, self._classifier.head, weights)
                 for vectors, weights in zip(words, self._variants, strict=True)
             ]
+            if self._classifier.ngrams is not None:
+                encoder, ngrams = self._classifier.encoder, self._classifier.ngrams
+                logits = [found + ngram_logits(row, encoder, ngrams, self._weights) for found in logits]
             powers = np.exp((np.stack(logits) - np.max(logits, axis=1, keepdims=True)).astype(np.float64))
             self._answers[key] = (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
         return self._answers[key]
 
     def table(self, sample: Sample) -> Floats:
         """Return the first variant of each text's answer: float32 `[texts, classes]`."""
-        return np.stack([self.probabilities(slots)[0] for slots in sample.slots])
+        return np.stack(
+            [self.probabilities(row, slots)[0] for row, slots in zip(sample.rows, sample.slots, strict=True)]
+        )
 
 
 def text_embedding(embeddings: Floats) -> Floats:

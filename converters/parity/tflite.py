@@ -155,7 +155,7 @@ class SignatureExam:
         lengths = (texts.rows != 0) * np.arange(1, texts.rows.shape[1] + 1)
         chosen = np.flatnonzero(lengths.max(axis=1) <= signature.max_chars)
         self._texts = _cut(texts.chosen(chosen), signature)
-        self._whole = texts.chosen(chosen).slots
+        self._whole = texts.chosen(chosen)
         self._places = chosen
         narrow = dataclasses.replace(config, max_chars=signature.max_chars, max_words=signature.max_words)
         self._edges = edge_sample(narrow)
@@ -207,14 +207,14 @@ class SignatureExam:
         counts = checked(answers, "slots", (len(part),), np.int32)
         rows = checked(answers, PROBABILITIES, (len(part), len(classifier.labels)), np.float32)
         for index, name in enumerate(part.names):
-            whole = self._whole[start + index]
+            row, whole = self._whole.rows[start + index], self._whole.slots[start + index]
             # Of a text that does not fit, the count must only tell that.
             asked = min(int(np.count_nonzero(whole[:, 0])), self.signature.max_words + 1)
             found = int(counts[index])
             self._note("slots", name, float(abs(found - asked)), f"{found} instead of {asked}")
             if asked > self.signature.max_words:
                 continue
-            right = np.abs(oracle.probabilities(whole) - rows[index])
+            right = np.abs(oracle.probabilities(row, whole) - rows[index])
             right = right[right.max(axis=1).argmin()]
             self._note(PROBABILITIES, name, float(right.max()), f"label {classifier.labels[int(right.argmax())]!r}")
             off = np.abs(table[self._places[start + index]] - rows[index])
@@ -244,6 +244,7 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
         ("labels", list(artifact.labels), list(classifier.labels)),
         ("encoder settings", artifact.config.to_dict(), classifier.encoder.to_dict()),
         ("head settings", artifact.metadata.get("head"), classifier.head.name),
+        ("n-gram settings", artifact.metadata.get("ngrams"), None if classifier.ngrams is None else classifier.ngrams.to_dict()),
     )
     check_operators(model, recipe.newer_operators)
     listed, found = list(artifact.signatures), signatures_of(model)

@@ -251,7 +251,7 @@ def signatures_of(model: Any) -> list[Signature]:
 
 
 def sizes(data: bytes, model: Any) -> dict[str, int]:
-    """Return the bytes of a file by part: `encoder`, `embedding` and `head` constants, `graph` structure, `metadata` with the zip.
+    """Return the bytes of a file by part: constants of `encoder`, `embedding`, `head` and `ngrams`, `graph`, `metadata` with the zip.
 
     Constants that several graphs share count once; character features belong to the head, which alone reads them. The tensors
     `bits` and `embedding`, which the exporter names, separate the parts; a RETVec-raw graph has no `embedding`.
@@ -263,7 +263,7 @@ def sizes(data: bytes, model: Any) -> dict[str, int]:
     Raises:
         RetvecLiteError: for a file without a tensor `bits`.
     """
-    parts = dict.fromkeys(("encoder", "embedding", "head", "graph", "metadata"), 0)
+    parts = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
     seen = {0}
     for graph in model.subgraphs:
         network = behind(graph, find_tensor(graph, "bits"))
@@ -272,6 +272,8 @@ def sizes(data: bytes, model: Any) -> dict[str, int]:
         for tensor, position in _stored(model, graph):
             if tensor.buffer not in seen:
                 part = "embedding" if position in embedding else "head" if position in network else "encoder"
+                # The only matrix of plain bytes is the table of n-grams, see `model/ngram_graph.py`.
+                part = "ngrams" if dtype_of(tensor) == "int8" and not scales_of(tensor).size else part
                 zero_points = _quantization(tensor, "zeroPoint", np.int64)
                 parts[part] += len(data_of(model, tensor)) + scales_of(tensor).nbytes + zero_points.nbytes
                 seen.add(tensor.buffer)

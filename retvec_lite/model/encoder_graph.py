@@ -66,9 +66,21 @@ def encode_words(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     Returns:
         int32 `[batch, max_words, word_length]`. A slot is empty exactly when its first code point is 0.
     """
+    return cut_words(sanitize(codepoints, config), config)
+
+
+def cut_words(text: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
+    """Cut sanitized texts into words: rules 4 and 5.
+
+    Args:
+        text: float32 `[batch, config.max_chars]`, from `sanitize`.
+        config: the parameters of the contract.
+
+    Returns:
+        int32 `[batch, max_words, word_length]`. A slot is empty exactly when its first code point is 0.
+    """
     length, slots, width = config.max_chars, config.max_words, config.word_length
     rules = _rules(config)
-    text = _sanitized(codepoints, config)
     classes = tf.floor(text * (1.0 / _CLASS))
     start = _starts_piece(classes, rules)
 
@@ -112,8 +124,21 @@ def word_bits(words: tf.Tensor) -> tf.Tensor:
     return tf.reshape(tf.floor(share + share), [-1, slots, width * BITS])
 
 
-def _sanitized(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
-    """Apply rules 1 to 3. Returns `class * _CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`."""
+def characters(text: tf.Tensor) -> tf.Tensor:
+    """Return the code points of sanitized texts, 0 for separators and padding: float32 `[batch, max_chars]`."""
+    return text - tf.floor(text * (1.0 / _CLASS)) * _CLASS
+
+
+def sanitize(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
+    """Apply rules 1 to 3 of the contract.
+
+    Args:
+        codepoints: int32 `[batch, config.max_chars]`; any int32 value is allowed.
+        config: the parameters of the contract.
+
+    Returns:
+        `class * _CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
+    """
     table = _class_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
     # Shift by one page, so that negative values lie on page 0.
     shifted = tf.minimum(tf.maximum(_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + _PAGE

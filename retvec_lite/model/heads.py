@@ -1,7 +1,7 @@
 """The classifier heads, from word vectors to logits: names, sizes, weight shapes and starting values. NumPy only.
 
 `network_graph.py` computes them in TensorFlow and `reference_network.py` in NumPy. The families are the three of the paper
-(RETVec, NeurIPS 2023, section 4: RNN, CNN, BERT-Mini), scaled down to a phone, and `pool`, the fastest. With an int8
+(RETVec, NeurIPS 2023, section 4: RNN, CNN, BERT-Mini), scaled down to a phone, `pool`, the fastest of the networks, and `linear`. With an int8
 embedding of 218 kB, an exported file with any of them stays below 1 MB.
 """
 
@@ -49,6 +49,17 @@ class HeadSpec:
     def initial_weights(self, rng: np.random.Generator, inputs: int, classes: int, max_words: int) -> WeightDict:
         """Return random starting weights, see `initial`."""
         return {name: initial(name, shape, rng) for name, shape in self.shapes(inputs, classes, max_words).items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class LinearHead(HeadSpec):
+    """The mean of the word vectors and one dense layer. With n-grams beside it, it is fitted in seconds."""
+
+    name: ClassVar[str] = "linear"
+
+    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
+        """See `HeadSpec.shapes`."""
+        return _dense("head/logits", inputs, classes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +158,7 @@ class BertHead(HeadSpec):
         return shapes | _norm("head/final_norm", self.width) | _dense("head/logits", 2 * self.width, classes)
 
 
-HEADS: Final[Mapping[str, type[HeadSpec]]] = {head.name: head for head in (PoolHead, CnnHead, RnnHead, BertHead)}
+HEADS: Final[Mapping[str, type[HeadSpec]]] = {head.name: head for head in (LinearHead, PoolHead, CnnHead, RnnHead, BertHead)}
 
 
 def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
@@ -237,3 +248,8 @@ def character_shapes_in(weights: Mapping[str, Floats], file: Path) -> Shapes:
             f"but has the shape {list(shape)}."
         )
     return character_shapes(shape[1], shape[0] // BITS)
+
+
+def ngram_shapes(buckets: int, classes: int) -> Shapes:
+    """Return name -> shape of the weights of n-grams; `squares` is the share of a bucket in a text's squared length."""
+    return {"ngrams/table": (buckets, classes), "ngrams/squares": (buckets,), "ngrams/bias": (classes,)}

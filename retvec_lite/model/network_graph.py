@@ -8,8 +8,9 @@ from typing import Final, NamedTuple
 import tensorflow as tf
 
 from retvec_lite.contract import BITS
-from retvec_lite.model.encoder_graph import encode_words, word_bits
-from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+from retvec_lite.model.encoder_graph import cut_words, encode_words, sanitize, word_bits
+from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
+from retvec_lite.model.ngram_graph import find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
 
 Tensors = Mapping[str, tf.Tensor]
@@ -66,7 +67,8 @@ def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, 
         weights: all weights as tensors, variables or arrays.
         lstm: see `head_logits`.
     """
-    return _classify_words(encode_words(codepoints, classifier.encoder), classifier, weights, lstm)
+    text = sanitize(codepoints, classifier.encoder)
+    return _classify_words(cut_words(text, classifier.encoder), text, classifier, weights, lstm)
 
 
 def classify_short(
@@ -86,15 +88,20 @@ def classify_short(
     """
     # Encode one slot more than is classified: when it is in use, the text does not fit.
     config = dataclasses.replace(classifier.encoder, max_chars=codepoints.shape[1], max_words=max_words + 1)
-    words = encode_words(codepoints, config)
+    text = sanitize(codepoints, config)
+    words = cut_words(text, config)
     slots = tf.reduce_sum(tf.cast(tf.greater(words[:, :, 0], 0), tf.int32), axis=1)
-    return _classify_words(words[:, :max_words], classifier, weights, lstm), slots
+    return _classify_words(words[:, :max_words], text, classifier, weights, lstm), slots
 
 
-def _classify_words(words: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:
+def _classify_words(
+    words: tf.Tensor, text: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm
+) -> Stages:
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
     logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)
+    if classifier.ngrams is not None:
+        logits += ngram_logits(find_ngrams(text, classifier.ngrams), weights)
     return Stages(words, bits, embedding, tf.nn.softmax(logits))
 
 
@@ -193,6 +200,8 @@ def head_logits(
     used = mask[:, :, None]
     present = dropout(embeddings * used)
     match head:
+        case LinearHead():
+            return dense(dropout(_mean(present, used)), weights, "head/logits")
         case PoolHead():
             hidden = _word(present, weights)
         case CnnHead():
@@ -219,10 +228,14 @@ def _word(values: tf.Tensor, weights: Tensors) -> tf.Tensor:
 
 def _mean_and_max(values: tf.Tensor, used: tf.Tensor) -> tf.Tensor:
     """Pool the words in use, `[batch, 2 * width]`; zeros for a text without words."""
-    count = tf.reduce_sum(used, axis=1)
-    mean = tf.reduce_sum(values * used, axis=1) / tf.maximum(count, 1.0)
-    highest = tf.reduce_max(values * used + (used - 1.0) * _FAR, axis=1) * tf.minimum(count, 1.0)
-    return tf.concat([mean, highest], axis=-1)
+    is_any = tf.minimum(tf.reduce_sum(used, axis=1), 1.0)
+    highest = tf.reduce_max(values * used + (used - 1.0) * _FAR, axis=1) * is_any
+    return tf.concat([_mean(values * used, used), highest], axis=-1)
+
+
+def _mean(present: tf.Tensor, used: tf.Tensor) -> tf.Tensor:
+    """Return the mean over the words in use, `[batch, width]`; unused words must be zeros."""
+    return tf.reduce_sum(present, axis=1) / tf.maximum(tf.reduce_sum(used, axis=1), 1.0)
 
 
 def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) -> tuple[tf.Tensor, tf.Tensor]:

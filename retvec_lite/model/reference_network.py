@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import BITS, Floats, Ints, bits
-from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
 
 Weights = Mapping[str, Floats]
 Mask = npt.NDArray[np.bool_]
@@ -68,13 +68,14 @@ def gelu(inputs: Floats) -> Floats:
     return activated
 
 
-def probabilities(slots: Ints, head: HeadSpec, weights: Weights) -> Floats:
+def probabilities(slots: Ints, head: HeadSpec, weights: Weights, ngrams: Floats | None = None) -> Floats:
     """Compute the label probabilities of one text.
 
     Args:
         slots: int32 `[max_words, word_length]`, from `contract.words`.
         head: the head and its sizes.
         weights: the weights of the classifier: `embedding/...`, `characters/...` if any, and `head/...`.
+        ngrams: `retvec_lite.ngrams.ngram_logits` of the text; None for a classifier without n-grams.
 
     Returns:
         float32 `[classes]`, summing to 1.
@@ -82,6 +83,8 @@ def probabilities(slots: Ints, head: HeadSpec, weights: Weights) -> Floats:
     digits = bits(slots)
     vectors = word_vectors(digits, embed(digits, weights), weights)
     logits = head_logits(vectors, slots[:, 0] != 0, head, weights)
+    if ngrams is not None:
+        logits = logits + ngrams
     shifted = np.exp((logits - logits.max()).astype(np.float64))
     shares: Floats = (shifted / shifted.sum()).astype(np.float32)
     return shares
@@ -91,6 +94,9 @@ def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights
     """Compute the logits, float32 `[classes]`, from word vectors `[words, dimension]` and the mask of used slots `[words]`."""
     present = (embeddings * mask[:, None]).astype(np.float32)
     match head:
+        case LinearHead():
+            mean = present.sum(axis=0, dtype=np.float64) / max(int(mask.sum()), 1)
+            return dense(mean.astype(np.float32)[None], weights, "head/logits")[0]
         case PoolHead():
             hidden = _word(present, weights)
         case CnnHead():

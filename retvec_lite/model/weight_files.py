@@ -12,7 +12,8 @@ import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import HeadSpec, character_shapes_in, filters_in, head_from_dict
+from retvec_lite.model.heads import HeadSpec, character_shapes_in, filters_in, head_from_dict, ngram_shapes
+from retvec_lite.ngrams import NgramConfig
 
 EMBEDDING_FORMAT: Final = "retvec-lite-embedding"
 EMBEDDING_VERSION: Final = "1"
@@ -138,9 +139,10 @@ class TrainedModel:
         head: the head and its sizes.
         labels: the classes, in the order of the probabilities.
         weights: float32 arrays `embedding/...` (none for RETVec-raw), `characters/...` (when character features were
-            trained) and `head/...`.
+            trained), `head/...`, and `ngrams/...` (when there are n-grams).
         embedding: name and card of the embedding.
         training: how it was trained: data, settings, measured accuracy.
+        ngrams: which n-grams it reads beside the words; None for a classifier without them.
     """
 
     encoder: EncoderConfig
@@ -149,6 +151,7 @@ class TrainedModel:
     weights: Mapping[str, Floats]
     embedding: Mapping[str, Any]
     training: Mapping[str, Any]
+    ngrams: NgramConfig | None = None
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for equal models."""
@@ -160,6 +163,7 @@ class TrainedModel:
             "labels": list(self.labels),
             "embedding": dict(self.embedding),
             "training": dict(self.training),
+            "ngrams": None if self.ngrams is None else self.ngrams.to_dict(),
         }
         content = json.dumps(description, sort_keys=True, ensure_ascii=False)
         return safetensors_bytes(self.weights, {"classifier": content})
@@ -191,10 +195,12 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
             raise RetvecLiteError(f"{file}: the description has no valid {part}.")
     try:
         encoder, head = EncoderConfig.from_dict(description["encoder"]), head_from_dict(description["head"])
+        found = description.get("ngrams")  # none in files of earlier releases
+        ngrams = None if found is None else NgramConfig.from_dict(found)
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{file}: {error}") from error
     model = TrainedModel(
-        encoder, head, tuple(description["labels"]), weights, description["embedding"], description["training"]
+        encoder, head, tuple(description["labels"]), weights, description["embedding"], description["training"], ngrams
     )
     _check_model(file, model)
     return model
@@ -228,6 +234,8 @@ def _check_model(file: Path, model: TrainedModel) -> None:
     expected = character_shapes_in(model.weights, file) if layers else {}
     inputs += filters_in(model.weights) if expected else 0
     expected |= model.head.shapes(inputs, len(labels), encoder.max_words)
+    if model.ngrams is not None:
+        expected |= ngram_shapes(model.ngrams.buckets, len(labels))
     found = {name: value for name, value in model.weights.items() if not name.startswith("embedding/")}
     _check_names(file, found, expected)
     for name, value in found.items():

@@ -1,0 +1,114 @@
+"""Hashed character n-grams as a TensorFlow graph, in ops that become TFLite builtins.
+
+Training (any batch) and export (batch 1) share the hash. Like the encoder, it computes in float32, where every number is an
+exact integer (see `retvec_lite.ngrams`). The table of weights is gathered row by row, because a text has a few hundred n-grams
+and the table many thousand rows: multiplying all of it would take several times longer.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from retvec_lite.contract import Floats
+from retvec_lite.model.encoder_graph import characters
+from retvec_lite.ngrams import FACTOR, LOWER_CASE, LOWER_CASE_END, PRIME, NgramConfig
+
+INTEGERS: Final = 127
+"""The largest integer of the stored table and squares: 8 bits, in every recipe."""
+
+
+class Ngrams(NamedTuple):
+    """The n-grams of a batch of texts.
+
+    Attributes:
+        buckets: float32 `[batch, places]` of integers; any bucket where there is no n-gram.
+        present: float32 `[batch, places]`, 1 where there is an n-gram, else 0.
+    """
+
+    buckets: tf.Tensor
+    present: tf.Tensor
+
+
+def find_ngrams(text: tf.Tensor, config: NgramConfig) -> Ngrams:
+    """Hash the n-grams of texts.
+
+    Args:
+        text: float32 `[batch, max_chars]`, from `encoder_graph.sanitize`.
+        config: which n-grams.
+
+    Returns:
+        `longest` places for each of the `max_chars + 1` characters and marks that an n-gram may begin with.
+    """
+    marked = tf.pad(_folded(characters(text)), [[0, 0], [1, config.longest]])
+    starts = text.shape[1] + 1
+    is_char = tf.minimum(marked, 1.0)
+    code: tf.Tensor | float = 1.0
+    inner: tf.Tensor | float = 1.0
+    hashes, present = [], []
+    for length in range(1, config.longest + 1):
+        last = marked[:, length - 1 : length - 1 + starts]
+        code = _modulo(code * float(FACTOR) + last, PRIME)
+        hashes.append(code)
+        if length == 1:
+            present.append(is_char[:, :starts])
+        elif length == 2:
+            present.append(tf.maximum(is_char[:, :starts], is_char[:, 1 : 1 + starts]))
+        else:
+            inner = inner * is_char[:, length - 2 : length - 2 + starts]
+            present.append(inner)
+    return Ngrams(_modulo(tf.concat(hashes, axis=1), config.buckets), tf.concat(present, axis=1))
+
+
+def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats]) -> tf.Tensor:
+    """Compute what n-grams say about the labels, see `retvec_lite.ngrams.ngram_logits`.
+
+    Args:
+        ngrams: of a batch of texts.
+        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid.
+
+    Returns:
+        float32 `[batch, classes]`.
+    """
+    integers, scales = table_integers(np.asarray(weights["ngrams/table"]))
+    squares = np.asarray(weights["ngrams/squares"]).astype(np.int8)[:, None]
+    # One gather and one sum for the labels and the length.
+    rows = tf.gather(np.concatenate([integers, squares], axis=1), tf.cast(ngrams.buckets, tf.int32))
+    total = tf.matmul(ngrams.present[:, None, :], tf.cast(rows, tf.float32))[:, 0]
+    length = tf.math.rsqrt(tf.maximum(total[:, -1:], 1.0))
+    return total[:, :-1] * length * scales + weights["ngrams/bias"]
+
+
+def table_integers(table: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Return the integers and the scale of each label of a table on its grid: int8 `[buckets, classes]`, float32 `[classes]`.
+
+    The largest weight of a label is exactly 127 scales, see `grid.snap`.
+    """
+    scales: Floats = (np.abs(table).max(axis=0) / np.float32(INTEGERS)).astype(np.float32)
+    scales[scales == 0] = 1.0
+    return np.rint(table / scales).astype(np.int8), scales
+
+
+def _modulo(values: tf.Tensor, divisor: int) -> tf.Tensor:
+    """Return the remainder of integers below 2**22, exactly: half a unit keeps the rounded quotient on the right side."""
+    return values - tf.floor((values + 0.5) * np.float32(1 / divisor)) * float(divisor)
+
+
+def _folded(chars: tf.Tensor) -> tf.Tensor:
+    """Return the lower case of characters, float32."""
+    places, differences = _lower_case()
+    place = tf.gather(places, tf.cast(tf.minimum(chars, float(LOWER_CASE_END)), tf.int32))
+    return chars + tf.gather(differences, tf.cast(place, tf.int32))
+
+
+@functools.cache
+def _lower_case() -> tuple[npt.NDArray[np.uint8], Floats]:
+    """Return a table of places in a list of differences, and the list: a quarter of a table of differences."""
+    differences = sorted({0, *(difference for *_, difference in LOWER_CASE)})
+    places = np.full(LOWER_CASE_END + 1, differences.index(0), np.uint8)
+    for first, last, step, difference in LOWER_CASE:
+        places[first : last + 1 : step] = differences.index(difference)
+    return places, np.array(differences, np.float32)

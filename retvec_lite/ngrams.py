@@ -1,0 +1,170 @@
+"""Hashed character n-grams: the frozen rules from text to bucket numbers, and their reference in plain Python.
+
+Like the contract's words, n-grams must be the same in training, in every exported file and on every runtime. Every number of
+the hash stays below 2**22, so that float32 computes it exactly on any device. docs/contract.md states the rules.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from retvec_lite.contract import SEPARATORS, EncoderConfig, Floats, Ints, visible_characters
+from retvec_lite.errors import RetvecLiteError
+
+PRIME: Final = 65521
+"""Modulus of the hash: the largest prime below 2**16."""
+
+FACTOR: Final = 46
+"""Multiplier of the hash: the largest for which `65520 * FACTOR + 0x10FFFF + 1/2` has a quotient by `PRIME` that float32
+rounds to the right side (below 2**22)."""
+
+LOWER_CASE: Final[tuple[tuple[int, int, int, int], ...]] = (
+    (0x41, 0x5A, 1, 32),
+    (0xC0, 0xD6, 1, 32),
+    (0xD8, 0xDE, 1, 32),
+    (0x100, 0x12E, 2, 1),
+    (0x130, 0x130, 1, -199),
+    (0x132, 0x136, 2, 1),
+    (0x139, 0x147, 2, 1),
+    (0x14A, 0x176, 2, 1),
+    (0x178, 0x178, 1, -121),
+    (0x179, 0x17D, 2, 1),
+    (0x18F, 0x18F, 1, 202),
+    (0x1A0, 0x1A4, 2, 1),
+    (0x1AF, 0x1AF, 1, 1),
+    (0x1CD, 0x1DB, 2, 1),
+    (0x1DE, 0x1EE, 2, 1),
+    (0x1F8, 0x21E, 2, 1),
+    (0x386, 0x386, 1, 38),
+    (0x388, 0x38A, 1, 37),
+    (0x38C, 0x38C, 1, 64),
+    (0x38E, 0x38F, 1, 63),
+    (0x391, 0x3A1, 1, 32),
+    (0x3A3, 0x3AB, 1, 32),
+    (0x400, 0x40F, 1, 80),
+    (0x410, 0x42F, 1, 32),
+    (0x460, 0x480, 2, 1),
+    (0x48A, 0x4BE, 2, 1),
+    (0x4C1, 0x4CD, 2, 1),
+    (0x4D0, 0x52E, 2, 1),
+    (0x531, 0x556, 1, 48),
+    (0x1C90, 0x1CBA, 1, -3008),
+    (0x1CBD, 0x1CBF, 1, -3008),
+    (0x1E00, 0x1E94, 2, 1),
+    (0x1EA0, 0x1EFE, 2, 1),
+)
+"""Upper case of Latin, Greek, Cyrillic, Armenian and Georgian as (first, last, step, difference to the lower case), from
+UnicodeData.txt. Rare letters are left out. All of it lies below `LOWER_CASE_END`."""
+
+LOWER_CASE_END: Final = 0x1F00
+"""Code points from here on are not folded."""
+
+MOST_BUCKETS: Final = 32_768
+"""More buckets lose no n-gram to another that matters, and the hash has only 65,521 values."""
+
+_SEPARATING: Final = frozenset((0, *SEPARATORS))
+_FOLDED: Final = {
+    code: code + difference for first, last, step, difference in LOWER_CASE for code in range(first, last + 1, step)
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NgramConfig:
+    """Which n-grams a classifier reads. Immutable, validated, with an exact JSON round trip.
+
+    Attributes:
+        buckets: hash buckets, 16 to 32,768.
+        longest: characters of the longest n-grams, 1 to 6; all shorter ones are read as well.
+
+    Raises:
+        RetvecLiteError: on construction, for a value out of range.
+    """
+
+    buckets: int
+    longest: int = 4
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("buckets", 16, MOST_BUCKETS), ("longest", 1, 6)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise RetvecLiteError(f"{name} of the n-grams must be an integer from {low} to {high}, not {value!r}.")
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the fields, which `from_dict` turns into an equal object."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "NgramConfig":
+        """Rebuild a config from the values of `to_dict`.
+
+        Raises:
+            RetvecLiteError: for a missing or unknown field, or a bad value.
+        """
+        names = {field.name for field in dataclasses.fields(cls)}
+        if set(fields) != names:
+            raise RetvecLiteError(f"The n-grams need the fields {', '.join(sorted(names))}, not {', '.join(fields)}.")
+        return cls(**fields)
+
+
+def ngram_buckets(values: Sequence[int] | Ints, encoder: EncoderConfig, config: NgramConfig) -> list[int]:
+    """Return the bucket of every n-gram of one text, in no particular order; an n-gram that occurs twice is there twice.
+
+    Args:
+        values: code points, any int32 values, shape `[max_chars]`.
+        encoder: the parameters of the contract, which say whether invisible characters are dropped.
+        config: which n-grams.
+    """
+    return [
+        hash_of(ngram) % config.buckets for ngram in _ngrams([int(value) for value in values], encoder, config.longest)
+    ]
+
+
+def ngram_logits(
+    values: Sequence[int] | Ints, encoder: EncoderConfig, config: NgramConfig, weights: Mapping[str, Floats]
+) -> Floats:
+    """Compute what the n-grams of one text say about the labels.
+
+    `sum(table[b]) / sqrt(sum(squares[b])) + bias` over the buckets b of all n-grams; the bias alone without n-grams.
+
+    Args:
+        values: code points, any int32 values, shape `[max_chars]`.
+        encoder: see `ngram_buckets`.
+        config: which n-grams.
+        weights: `ngrams/table` `[buckets, classes]`, `ngrams/squares` `[buckets]` and `ngrams/bias` `[classes]`.
+
+    Returns:
+        float32 `[classes]`.
+    """
+    buckets = ngram_buckets(values, encoder, config)
+    total = weights["ngrams/table"][buckets].sum(axis=0, dtype=np.float64)
+    length = weights["ngrams/squares"][buckets].sum(dtype=np.float64)
+    logits: Floats = (total / np.sqrt(max(length, 1.0)) + weights["ngrams/bias"]).astype(np.float32)
+    return logits
+
+
+def hash_of(ngram: Sequence[int]) -> int:
+    """Return the hash of code points: `h = (h * FACTOR + c) mod PRIME` for each c, starting from h = 1."""
+    found = 1
+    for code in ngram:
+        found = (found * FACTOR + code) % PRIME
+    return found
+
+
+def _ngrams(values: list[int], encoder: EncoderConfig, longest: int) -> Iterator[list[int]]:
+    """Yield the n-grams of a text: windows of its folded characters with a mark, 0, for every separator and both ends.
+
+    A window may begin or end with a mark, but not have one inside, and not consist of marks.
+    """
+    marked = [0, *(_fold(code) for code in visible_characters(values, encoder)), 0]
+    for start in range(len(marked)):
+        for length in range(1, longest + 1):
+            window = marked[start : start + length]
+            if len(window) == length and any(window) and all(window[1:-1]):
+                yield window
+
+
+def _fold(code: int) -> int:
+    """Return the lower case of a character, and the mark for a separator."""
+    return 0 if code in _SEPARATING else _FOLDED.get(code, code)
