@@ -198,9 +198,7 @@ class Examiner:
     def _probabilities(self, table: Floats, oracle: Oracle, recipe: Recipe) -> Check:
         differences = []
         # The table goes on behind the staged texts.
-        for name, row, slots, found in zip(
-            self.staged.names, self.staged.rows, self.staged.slots, table, strict=False
-        ):
+        for name, row, slots, found in zip(self.staged.names, self.staged.rows, self.staged.slots, table, strict=False):
             off = np.abs(oracle.probabilities(row, slots) - found)
             off = off[off.max(axis=1).argmin()]
             label = self.classifier.labels[int(off.argmax())]

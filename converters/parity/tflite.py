@@ -244,7 +244,11 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
         ("labels", list(artifact.labels), list(classifier.labels)),
         ("encoder settings", artifact.config.to_dict(), classifier.encoder.to_dict()),
         ("head settings", artifact.metadata.get("head"), classifier.head.name),
-        ("n-gram settings", artifact.metadata.get("ngrams"), None if classifier.ngrams is None else classifier.ngrams.to_dict()),
+        (
+            "n-gram settings",
+            artifact.metadata.get("ngrams"),
+            None if classifier.ngrams is None else classifier.ngrams.to_dict(),
+        ),
     )
     check_operators(model, recipe.newer_operators)
     listed, found = list(artifact.signatures), signatures_of(model)

@@ -158,7 +158,9 @@ class BertHead(HeadSpec):
         return shapes | _norm("head/final_norm", self.width) | _dense("head/logits", 2 * self.width, classes)
 
 
-HEADS: Final[Mapping[str, type[HeadSpec]]] = {head.name: head for head in (LinearHead, PoolHead, CnnHead, RnnHead, BertHead)}
+HEADS: Final[Mapping[str, type[HeadSpec]]] = {
+    head.name: head for head in (LinearHead, PoolHead, CnnHead, RnnHead, BertHead)
+}
 
 
 def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
