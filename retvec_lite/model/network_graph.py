@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
@@ -253,14 +253,14 @@ def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) ->
 
 def neighbours(values: tf.Tensor, width: int = 3) -> list[tf.Tensor]:
     """Return the `width` neighbours of each position of axis 1, itself in the middle; zeros beyond the ends."""
-    places, side = values.shape[1], width // 2
+    places, side = _words(values), width // 2
     padded = tf.pad(values, [[0, 0], [side, side], [0, 0]])
     return [values if start == side else padded[:, start : start + places] for start in range(width)]
 
 
 def _halve(values: tf.Tensor, used: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Take the maximum of each pair of neighbouring words in use; an odd last word forms a pair alone."""
-    words, width = values.shape[1:]
+    words, width = _words(values), values.shape[2]
     odd = [[0, 0], [0, words % 2], [0, 0]]
     pairs = (words + 1) // 2
     far = tf.pad(values + (used - 1.0) * _FAR, odd, constant_values=-_FAR)
@@ -286,7 +286,7 @@ def scan_lstm(inputs: tf.Tensor, kernel: tf.Tensor, recurrent_kernel: tf.Tensor,
 
 
 def _bert(values: tf.Tensor, mask: tf.Tensor, head: BertHead, weights: Tensors) -> tf.Tensor:
-    words = values.shape[1]
+    words = _words(values)
     hidden = dense(_word(values, weights), weights, "head/projection") + weights["head/positions"][:words]
     unused = ((mask - 1.0) * _FAR)[:, None, None, :]
     for layer in range(head.layers):
@@ -300,7 +300,7 @@ def _bert(values: tf.Tensor, mask: tf.Tensor, head: BertHead, weights: Tensors) 
 
 def _attention(values: tf.Tensor, unused: tf.Tensor, head: BertHead, weights: Tensors, name: str) -> tf.Tensor:
     """Apply scaled dot-product attention (Vaswani et al. 2017, section 3.2); `unused` is -1e4 at unused words, else 0."""
-    words, size = values.shape[1], head.width // head.attention_heads
+    words, size = _words(values), head.width // head.attention_heads
     query, key, value = (
         tf.transpose(
             tf.reshape(dense(values, weights, f"{name}/{part}"), [-1, words, head.attention_heads, size]), [0, 2, 1, 3]
@@ -324,7 +324,13 @@ def dense(values: tf.Tensor, weights: Tensors, name: str) -> tf.Tensor:
     kernel = weights[f"{name}/kernel"]
     flat = tf.reshape(values, [-1, kernel.shape[0]])
     product = tf.nn.bias_add(tf.matmul(flat, kernel), weights[f"{name}/bias"])
-    return tf.reshape(product, [-1, *values.shape[1:-1], kernel.shape[1]])
+    between = [_words(values), *values.shape[2:-1]] if values.shape.rank > 2 else []
+    return tf.reshape(product, [-1, *between, kernel.shape[1]])
+
+
+def _words(values: tf.Tensor) -> Any:
+    """Return the size of axis 1: a number, or a tensor where training leaves the number of words open."""
+    return tf.shape(values)[1] if values.shape[1] is None else values.shape[1]
 
 
 def gelu(values: tf.Tensor) -> tf.Tensor:

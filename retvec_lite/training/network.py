@@ -1,26 +1,32 @@
-"""The network in training: batches of word ids, the weights as variables, a compiled step and compiled prediction."""
+"""The network in training: batches of word ids, the weights as variables, one step and prediction as graphs."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
-from tensorflow import keras
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
-from retvec_lite.model.heads import HeadSpec
+from retvec_lite.model.heads import HeadSpec, RnnHead
 from retvec_lite.model.network_graph import embed_bits, head_logits, no_dropout, scan_lstm, word_vectors
 
-RateSchedule = Callable[[float], keras.optimizers.schedules.LearningRateSchedule]
-"""The learning rate by step, for a share of the peak."""
+RateSchedule = Callable[[int], float]
+"""The learning rate by step, counted from 0."""
 
 _WINDOW: Final = 16
 """Batches are formed within this many batches' worth of shuffled texts, sorted by length."""
 _WORDS_STEP: Final = 512
 """Distinct words of a batch are padded to a multiple of this, so that XLA compiles few shapes."""
+_MEAN_DECAY: Final = 0.9
+_SQUARE_DECAY: Final = 0.999
+_ADAM_EPSILON: Final = 1e-7
+"""AdamW's constants: those of Keras."""
+_LARGEST_NORM: Final = 1.0
+"""The gradients of one learning rate are scaled down to this norm together."""
 
 
 class TextBatch(NamedTuple):
@@ -78,6 +84,10 @@ def _cut(ids: Ints, needed: int) -> Ints:
 class TrainableNetwork:
     """Head (and, when fine-tuned, embedding) weights with their optimizer.
 
+    On a frozen embedding, TensorFlow runs the step op by op, and one graph serves every length: XLA would compile for four
+    seconds for each length and gain nothing, because its matrix products are no faster and its other loops use one core.
+    A fine-tuned embedding and an LSTM are many small ops on the same numbers; XLA fuses them and is worth its compilation.
+
     Args:
         head: which head.
         weights: starting weights `head/...`, and `embedding/...` and `characters/...` when they are trained as well.
@@ -110,37 +120,83 @@ class TrainableNetwork:
         levels: int,
     ) -> None:
         self._head = head
-        self._frozen = frozen
-        self._words = words
-        self._class_weights = tf.constant(class_weights)
         self._label_smoothing = label_smoothing
         self._dropout = dropout
-        self._seed = seed % 2**20
+        self._weight_decay = weight_decay
         self._levels = levels
-        self._variables = {name: keras.Variable(value, name=name.replace("/", "_")) for name, value in weights.items()}
-        # Adam ignores a gradient's scale, so the embedding's smaller rate takes an optimizer of its own.
-        self._optimizers = []
+        self._variables = {name: tf.Variable(value) for name, value in weights.items()}
+        self._means = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
+        self._squares = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
+        self._class_weights = tf.Variable(class_weights)
+        # Adam ignores a gradient's scale, so the embedding's smaller rate is one of the step, and its norm its own.
         fast = [name for name in self._variables if not name.startswith("embedding/")]
         slow = [name for name in self._variables if name.startswith("embedding/")]
-        for names, share in ((fast, 1.0), (slow, embedding_rate)):
-            if names:
-                optimizer = keras.optimizers.AdamW(schedule(share), weight_decay=weight_decay, global_clipnorm=1.0)
-                optimizer.build([self._variables[name] for name in names])
-                self._optimizers.append((optimizer, names))
-        self._step = tf.function(self._train_step, jit_compile=True, autograph=False)
-        self._predict = tf.function(self._logits, jit_compile=True, autograph=False)
+        self._rates = [(names, share) for names, share in ((fast, 1.0), (slow, embedding_rate)) if names]
+        self._compiled = frozen is None or isinstance(head, RnnHead)
+        self._begin(frozen, words, schedule, seed)
+        step, predict, options = None, None, {"jit_compile": self._compiled, "autograph": False}
+        if frozen is not None and not self._compiled:
+            # Open sizes: one graph for batches of every length.
+            predict = [
+                tf.TensorSpec([None, None, frozen.shape[1]], frozen.dtype),
+                tf.TensorSpec([None, None], tf.int32),
+            ]
+            seed_and_rate = [tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32)]
+            step = [*predict, tf.TensorSpec([None], tf.int32), *seed_and_rate]
+        self._step = tf.function(self._train_step, input_signature=step, **options)
+        self._predict = tf.function(self._logits, input_signature=predict, **options)
+
+    def reset(
+        self,
+        weights: Mapping[str, Floats],
+        frozen: npt.NDArray[np.float16] | None,
+        words: Ints,
+        class_weights: Floats,
+        schedule: RateSchedule,
+        *,
+        seed: int,
+    ) -> None:
+        """Start over, for example on another fold, as a new network would, but without tracing or compiling again.
+
+        Args:
+            weights: starting weights, of the same names and shapes.
+            frozen: word vectors by id, of the same dimension; None if and only if they were None before.
+            words: by id, of the same `word_length`.
+            class_weights: of as many classes.
+            schedule: the learning rate by step.
+            seed: of dropout.
+
+        Raises:
+            ValueError: when names, shapes or `frozen` do not fit.
+        """
+        if weights.keys() != self._variables.keys() or (frozen is None) != (self._frozen is None):
+            raise ValueError("A network can only be reset to weights of the same names, frozen or not as before.")
+        self.load(weights)
+        for variable in (*self._means.values(), *self._squares.values()):
+            variable.assign(tf.zeros_like(variable))
+        self._class_weights.assign(class_weights)
+        self._begin(frozen, words, schedule, seed)
+
+    def _begin(self, frozen: npt.NDArray[np.float16] | None, words: Ints, schedule: RateSchedule, seed: int) -> None:
+        self._frozen = frozen
+        self._words = words
+        self._schedule = schedule
+        self._seed = seed % 2**20
 
     def train(self, batch: TextBatch, labels: npt.NDArray[np.int32], count: int) -> float:
-        """Take one optimizer step and return its loss. `count` numbers the steps, for dropout."""
-        table, local = self._local(batch.ids)
-        return float(self._step(table, local, labels, np.int32(count)))
+        """Take one optimizer step and return its loss. `count` numbers the steps from 0."""
+        table, local = self._local(self._fitting(batch.ids))
+        seed = np.array([count, self._seed * 1000], np.int32)
+        return float(self._step(table, local, labels, seed, np.float32(self._schedule(count))))
 
     def logits(self, ids: Ints, classes: int, batch_size: int) -> Floats:
         """Return the logits, float32 `[texts, classes]`, in the order of `ids`."""
         found = np.zeros((len(ids), classes), np.float32)
-        for batch in in_order(ids, batch_size):
-            table, local = self._local(batch.ids)
-            found[batch.rows] = self._predict(table, local).numpy()
+        for start, batch in zip(range(0, len(ids), batch_size), in_order(ids, batch_size), strict=True):
+            # XLA wants full batches; otherwise, the rows that only fill one up would be wasted time.
+            size = batch_size if self._compiled else len(ids) - start
+            table, local = self._local(self._fitting(batch.ids[:size]))
+            found[batch.rows[:size]] = self._predict(table, local).numpy()
         return found
 
     def weights(self) -> dict[str, Floats]:
@@ -152,6 +208,10 @@ class TrainableNetwork:
         """Go back to earlier weights."""
         for name, value in weights.items():
             self._variables[name].assign(value)
+
+    def _fitting(self, ids: Ints) -> Ints:
+        """Return the slots that the longest text uses, or all where each length would be compiled."""
+        return ids if self._compiled else ids[:, : max(1, int(used_words(ids).max()))]
 
     def _local(self, ids: Ints) -> tuple[npt.NDArray[Any], Ints]:
         """Return the rows of the word table that a batch needs, and its ids into them: each word is embedded once."""
@@ -182,7 +242,9 @@ class TrainableNetwork:
         embeddings, mask = self._embeddings(table, ids)
         return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, no_dropout)
 
-    def _train_step(self, table: tf.Tensor, ids: tf.Tensor, labels: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+    def _train_step(
+        self, table: tf.Tensor, ids: tf.Tensor, labels: tf.Tensor, seed: tf.Tensor, rate: tf.Tensor
+    ) -> tf.Tensor:
         calls = iter(range(1 << 16))
 
         def dropout(values: tf.Tensor) -> tf.Tensor:
@@ -190,10 +252,9 @@ class TrainableNetwork:
             # random numbers for every element would cost more than the matrix products. The seed depends on the step and
             # on the place in the graph.
             keep = 1.0 - self._dropout
-            shape = [1 if 0 < axis < values.shape.rank - 1 else size for axis, size in enumerate(values.shape)]
-            seed = tf.stack([count, self._seed * 1000 + next(calls)])
-            kept = tf.random.stateless_uniform(shape, seed) < keep
-            return tf.where(kept, values / keep, 0.0)
+            shape = [tf.shape(values)[0], *(1 for _ in values.shape[1:-1]), values.shape[-1]]
+            kept = tf.random.stateless_uniform(shape, tf.stack([seed[0], seed[1] + next(calls)])) < keep
+            return values * tf.where(kept, 1.0 / keep, 0.0)
 
         with tf.GradientTape() as tape:
             embeddings, mask = self._embeddings(table, ids)
@@ -203,10 +264,29 @@ class TrainableNetwork:
             targets = targets * (1.0 - self._label_smoothing) + self._label_smoothing / classes
             losses = tf.nn.softmax_cross_entropy_with_logits(targets, logits)
             loss = tf.reduce_mean(losses * tf.gather(self._class_weights, labels))
-        gradients = tape.gradient(loss, {name: variable.value for name, variable in self._variables.items()})
-        for optimizer, names in self._optimizers:
-            optimizer.apply_gradients([(gradients[name], self._variables[name]) for name in names])
+        gradients = tape.gradient(loss, self._variables)
+        for names, share in self._rates:
+            clipped, _ = tf.clip_by_global_norm([gradients[name] for name in names], _LARGEST_NORM)
+            for name, gradient in zip(names, clipped, strict=True):
+                self._adam(name, gradient, rate * share, tf.cast(seed[0] + 1, tf.float32))
         return loss
+
+    def _adam(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, steps: tf.Tensor) -> None:
+        """Update a weight by AdamW, in one op: Keras's optimizer takes a dozen for each weight."""
+        variable = self._variables[name]
+        variable.assign_sub(variable * (rate * self._weight_decay))
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.handle,
+            m=self._means[name].handle,
+            v=self._squares[name].handle,
+            beta1_power=tf.pow(_MEAN_DECAY, steps),
+            beta2_power=tf.pow(_SQUARE_DECAY, steps),
+            lr=rate,
+            beta1=_MEAN_DECAY,
+            beta2=_SQUARE_DECAY,
+            epsilon=_ADAM_EPSILON,
+            grad=gradient,
+        )
 
 
 def is_matrix(name: str) -> bool:
@@ -228,9 +308,10 @@ def class_weights(labels: npt.NDArray[np.int32], classes: int) -> Floats:
 def cosine_schedule(peak: float, steps: int, warmup: int) -> RateSchedule:
     """Return a linear warm-up to `peak`, then half a cosine down to 2 % of it (Loshchilov and Hutter 2017)."""
 
-    def scaled(share: float) -> keras.optimizers.schedules.LearningRateSchedule:
-        return keras.optimizers.schedules.CosineDecay(
-            0.0, max(1, steps - warmup), alpha=0.02, warmup_target=peak * share, warmup_steps=warmup
-        )
+    def rate(step: int) -> float:
+        if step < warmup:
+            return peak * step / warmup
+        done = min(1.0, (step - warmup) / max(1, steps - warmup))
+        return peak * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * done)))
 
-    return scaled
+    return rate

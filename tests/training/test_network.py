@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from modeling_cases import SMALL_HEADS
 
 from retvec_lite.training.network import (
+    TextBatch,
     TrainableNetwork,
     class_weights,
     cosine_schedule,
@@ -108,9 +109,62 @@ def test_rare_classes_weigh_more_by_the_root() -> None:
 
 
 def test_the_schedule_warms_up_and_comes_down() -> None:
-    rate = cosine_schedule(0.1, 100, 10)(0.5)
-    found = [float(rate(step)) for step in (0, 5, 10, 55, 100, 200)]
+    rate = cosine_schedule(0.05, 100, 10)
+    found = [rate(step) for step in (0, 5, 10, 55, 100, 200)]
     np.testing.assert_allclose(found, [0.0, 0.025, 0.05, 0.05 * 0.51, 0.05 * 0.02, 0.05 * 0.02], rtol=1e-4, atol=1e-9)
+
+
+HEAD = SMALL_HEADS[0]
+
+
+def a_network(seed: int) -> tuple[dict[str, Any], TrainableNetwork]:
+    """Arguments that depend on the seed, and a network of them."""
+    rng = np.random.default_rng(seed)
+    words = np.zeros((40, 16), np.int32)
+    words[1:, 0] = range(0x61, 0x61 + 39)
+    parts: dict[str, Any] = {
+        "weights": HEAD.initial_weights(rng, 5, 4, 8),
+        "frozen": rng.normal(size=(40, 5)).astype(np.float16),
+        "words": words,
+        "class_weights": rng.uniform(0.5, 1.5, 4).astype(np.float32),
+        "schedule": cosine_schedule(0.1 / (seed + 1), 10, 2),
+        "seed": seed,
+    }
+    fixed = {"label_smoothing": 0.1, "dropout": 0.5, "embedding_rate": 1.0, "weight_decay": 0.01, "levels": 7}
+    return parts, TrainableNetwork(HEAD, **parts, **fixed)
+
+
+def trained(network: TrainableNetwork, steps: int = 5) -> dict[str, npt.NDArray[Any]]:
+    """The weights after steps over batches of every length."""
+    rng = np.random.default_rng(0)
+    for count in range(steps):
+        ids = np.where(np.arange(8) < rng.integers(1, 9), rng.integers(1, 40, (4, 8)), 0).astype(np.int32)
+        loss = network.train(TextBatch(np.arange(4), ids), rng.integers(0, 4, 4).astype(np.int32), count)
+        assert np.isfinite(loss)
+    return network.weights()
+
+
+def test_a_network_that_was_reset_trains_as_a_new_one() -> None:
+    parts, new = a_network(0)
+    _, used = a_network(1)
+    assert not same(trained(used), expected := trained(new))
+    used.reset(**parts)
+    assert same(trained(used), expected)
+
+
+def test_a_network_is_reset_to_its_own_shapes_only() -> None:
+    parts, network = a_network(0)
+    few = dict(list(parts["weights"].items())[1:])
+    for wrong in ({"weights": few}, {"frozen": None}, {"class_weights": np.ones(3, np.float32)}):
+        with pytest.raises(ValueError):
+            network.reset(**parts | wrong)
+
+
+def test_padding_changes_nothing() -> None:
+    _, network = a_network(0)
+    ids = np.array([[3, 4, 0, 0], [5, 0, 0, 0], [0, 0, 0, 0]], np.int32)
+    longer = np.pad(ids, ((0, 0), (0, 4)))
+    np.testing.assert_allclose(network.logits(longer, 4, 2), network.logits(ids, 4, 3), atol=1e-6)
 
 
 def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
