@@ -48,6 +48,10 @@ class Examples:
     targets: Ints
     classes: int
 
+    def chosen(self, rows: npt.NDArray[np.int64]) -> "Examples":
+        """Return some of the texts."""
+        return Examples([copy[rows] for copy in self.copies], self.targets[rows], self.classes)
+
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
@@ -73,6 +77,10 @@ class TrainingData:
         held_out: what to validate on.
         words: int32 `[distinct words, word_length]` by id; row 0 is the empty word.
         share_cut: share of the training texts with words beyond `max_words` or `max_chars`.
+        clean_ids: word ids of the training texts as they are, int32 `[texts, max_words]`.
+        clean: the training texts as they are.
+        mistyped: the texts of `examples.copies`.
+        held_out_texts: those of `held_out.ids`.
     """
 
     config: EncoderConfig
@@ -81,6 +89,10 @@ class TrainingData:
     held_out: HeldOut
     words: Ints
     share_cut: float
+    clean_ids: Ints
+    clean: Sequence[str]
+    mistyped: Sequence[Sequence[str]]
+    held_out_texts: Mapping[float, Sequence[str]]
 
 
 def prepare(
@@ -110,12 +122,11 @@ def prepare(
     """
     labels = training.classes
     index = {label: place for place, label in enumerate(labels)}
-    groups = [
-        *augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed),
-        *(mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES),
-    ]
+    mistyped = augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed)
+    held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
+    groups = [training.texts, *mistyped, *held_out.values()]
     encoder = TextEncoder(
-        (text for group in (training.texts, *groups) for text in group),
+        (text for group in groups for text in group),
         config or EncoderConfig(word_length=word_length),
         progress,
     )
@@ -127,13 +138,17 @@ def prepare(
     return TrainingData(
         config,
         labels,
-        Examples(ids[:split], np.array([index[label] for label in training.labels], np.int32), len(labels)),
+        Examples(ids[1:split], np.array([index[label] for label in training.labels], np.int32), len(labels)),
         HeldOut(
             dict(zip(VALIDATION_RATES, ids[split:], strict=True)),
             np.array([index[label] for label in validation.labels], np.int32),
         ),
         words,
         float(np.mean(encoder.count_words(training.texts, config) < asked)),
+        ids[0],
+        training.texts,
+        mistyped,
+        held_out,
     )
 
 

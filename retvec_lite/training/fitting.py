@@ -1,0 +1,237 @@
+"""Fitting the network: epochs over augmented copies, with early stopping on validation texts, or for a fixed number of steps."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from retvec_lite.contract import BITS, Floats, Ints
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.encoder_graph import word_bits
+from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS
+from retvec_lite.model.heads import HeadSpec, character_shapes, initial
+from retvec_lite.model.network_graph import Tensors, embed_bits
+from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.examples import Examples, HeldOut, TrainingData
+from retvec_lite.training.network import RateSchedule, TrainableNetwork, class_weights, cosine_schedule, epoch
+from retvec_lite.training.settings import FitSettings
+
+_PREDICTION_BATCH: Final = 256
+_WORDS_AT_ONCE: Final = 8192
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """The best epoch.
+
+    Attributes:
+        weights: by name, float32.
+        epoch: its number, counted from 1.
+        history: for each epoch that ran: loss, validation accuracies, their mean.
+    """
+
+    weights: Mapping[str, Floats]
+    epoch: int
+    history: Sequence[Mapping[str, Any]]
+
+
+class NetworkFitter:
+    """Fits the network of one head to the texts of `data`, as often as asked: to folds, then to all of them.
+
+    Args:
+        data: what `prepare` made of the texts.
+        head: which head, with its sizes.
+        embedding: `embedding/...` weights, empty for RETVec-raw.
+        fine_tune: train the embedding as well, and `settings.character_filters` beside it.
+        settings: see `FitSettings`.
+        progress: receives ("embedding words", done, total), and (what is fitted, done, total).
+    """
+
+    def __init__(
+        self,
+        data: TrainingData,
+        head: HeadSpec,
+        embedding: Mapping[str, Floats],
+        *,
+        fine_tune: bool,
+        settings: FitSettings,
+        progress: Progress = silent,
+    ) -> None:
+        self._data = data
+        self._head = head
+        self._embedding = embedding
+        self._fine_tune = fine_tune
+        self._settings = settings
+        self._progress = progress
+        self._vectors = None if fine_tune else embed_words(data.words, embedding, progress)
+        self._network: TrainableNetwork | None = None
+
+    @property
+    def held_out(self) -> HeldOut:
+        """The held-out texts of the data."""
+        return self._data.held_out
+
+    @property
+    def classes(self) -> int:
+        """How many labels."""
+        return len(self._data.labels)
+
+    @property
+    def levels(self) -> int:
+        """The largest integer of the grid of the matrices.
+
+        A head on a frozen embedding keeps its accuracy on a 4-bit grid, so that all recipes are one function; when everything
+        trains, 8 bits did a little better, and float32 and int8 are one (docs/benchmarks.md).
+        """
+        return EIGHT_BITS if self._fine_tune else FOUR_BITS
+
+    def fit(
+        self, rows: npt.NDArray[np.int64] | None = None, held_out: HeldOut | None = None, what: str = "training"
+    ) -> Best:
+        """Train from new starting weights.
+
+        Args:
+            rows: which of the training texts; None for all.
+            held_out: decides which epoch is the best; None takes the last one.
+            what: the name of this fit in reports of progress.
+
+        Returns:
+            The weights of the best epoch: all of the classifier's but n-grams. Equal seeds on one machine give equal weights.
+
+        Raises:
+            RetvecLiteError: when the loss is no longer finite.
+        """
+        examples = self._data.examples if rows is None else self._data.examples.chosen(rows)
+        rng = np.random.default_rng(self._settings.seed)
+        network = self._fresh_network(examples, rng)
+        best = run_epochs(network, examples, held_out, self._settings, rng, self._progress, what)
+        network.load(best.weights)
+        return dataclasses.replace(best, weights={**self._embedding, **best.weights})
+
+    def logits(self, ids: Ints) -> Floats:
+        """Return the logits of texts under the weights fitted last, float32 `[texts, classes]`."""
+        assert self._network is not None
+        return self._network.logits(ids, len(self._data.labels), _PREDICTION_BATCH)
+
+    def _fresh_network(self, examples: Examples, rng: np.random.Generator) -> TrainableNetwork:
+        data, settings = self._data, self._settings
+        classes, inputs = len(data.labels), data.config.word_length * BITS
+        if self._embedding:
+            inputs = self._embedding["embedding/dense_2/kernel"].shape[1]
+        filters = settings.character_filters if self._fine_tune else 0
+        weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
+        weights |= self._head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
+        if self._fine_tune:
+            weights = {**self._embedding, **weights}
+        shares = class_weights(examples.targets, classes)
+        schedule = schedule_for(len(examples.targets), settings)
+        if self._network is None:
+            self._network = TrainableNetwork(
+                self._head,
+                weights,
+                self._vectors,
+                data.words,
+                shares,
+                schedule,
+                label_smoothing=settings.label_smoothing,
+                dropout=settings.dropout,
+                embedding_rate=settings.embedding_rate,
+                weight_decay=settings.weight_decay,
+                seed=settings.seed,
+                levels=self.levels,
+            )
+        else:
+            self._network.reset(weights, self._vectors, data.words, shares, schedule, seed=settings.seed)
+        return self._network
+
+
+def run_epochs(
+    network: TrainableNetwork,
+    examples: Examples,
+    held_out: HeldOut | None,
+    settings: FitSettings,
+    rng: np.random.Generator,
+    progress: Progress = silent,
+    what: str = "training",
+) -> Best:
+    """Train until validation has not improved for `settings.patience` epochs, or to the last one.
+
+    Args:
+        network: is left with the weights of the last epoch.
+        examples: what to learn from.
+        held_out: decides which epoch is the best: the one with the highest mean accuracy. None takes the last epoch.
+        settings: epochs, patience and batch size.
+        rng: draws the order of the texts.
+        progress: receives (`what`, steps done, steps).
+        what: the name of this fit.
+
+    Raises:
+        RetvecLiteError: when the loss is no longer finite.
+    """
+    texts = len(examples.targets)
+    batch_size, steps = settings.batch(texts), settings.steps(texts)
+    best_score, best_weights, best_epoch = -math.inf, network.weights(), 0
+    history: list[dict[str, Any]] = []
+    count = 0
+    for number in range(settings.epochs):
+        losses = []
+        for batch in epoch(examples.copies[number % len(examples.copies)], batch_size, rng):
+            losses.append(network.train(batch, examples.targets[batch.rows], count))
+            count += 1
+            progress(what, min(count, steps), steps)
+        broken = [loss for loss in losses if not math.isfinite(loss)]
+        if broken:
+            raise RetvecLiteError(
+                f"Training broke down in epoch {number + 1} (loss {broken[0]}): "
+                "the texts or the embedding hold something extreme."
+            )
+        if held_out is None:
+            history.append({"epoch": number + 1, "loss": float(np.mean(losses))})
+            continue
+        accuracies = {
+            rate: float(
+                (network.logits(ids, examples.classes, _PREDICTION_BATCH).argmax(axis=1) == held_out.truth).mean()
+            )
+            for rate, ids in held_out.ids.items()
+        }
+        score = float(np.mean(list(accuracies.values())))
+        history.append({"epoch": number + 1, "loss": float(np.mean(losses)), "accuracy": accuracies, "score": score})
+        if score > best_score:
+            best_score, best_weights, best_epoch = score, network.weights(), number
+        elif number - best_epoch >= settings.patience:
+            break
+    if held_out is None:
+        return Best(network.weights(), settings.epochs, history)
+    return Best(best_weights, best_epoch + 1, history)
+
+
+def schedule_for(texts: int, settings: FitSettings) -> RateSchedule:
+    """Return the learning rate over all epochs: a twentieth of the steps, 500 at most, to warm up."""
+    steps = settings.steps(texts)
+    return cosine_schedule(settings.learning_rate, steps, min(steps // 20, 500))
+
+
+def embed_words(words: Ints, weights: Tensors, progress: Progress = silent) -> npt.NDArray[np.float16]:
+    """Return word vectors, float16 `[distinct words, dimension]`; row 0, the empty word, is zeros as in unused slots.
+
+    Float16 holds a tanh output to 2.4e-4, less than what dropout and typos do to a training text, at half the memory.
+    """
+    embed = tf.function(
+        lambda chunk: tf.cast(embed_bits(word_bits(chunk[None]), weights)[0], tf.float16),
+        input_signature=[tf.TensorSpec([_WORDS_AT_ONCE, words.shape[1]], tf.int32)],
+        jit_compile=True,
+        autograph=False,
+    )
+    vectors = []
+    for start in range(0, len(words), _WORDS_AT_ONCE):
+        chunk = words[start : start + _WORDS_AT_ONCE]
+        padded = np.pad(chunk, ((0, _WORDS_AT_ONCE - len(chunk)), (0, 0)))
+        vectors.append(embed(padded).numpy()[: len(chunk)])
+        progress("embedding words", start + len(chunk), len(words))
+    table: npt.NDArray[np.float16] = np.concatenate(vectors)
+    table[0] = 0.0
+    return table

@@ -1,0 +1,37 @@
+"""How much the network and the linear part of a classifier count, learned from texts that neither has seen."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+from retvec_lite.contract import Floats, Ints
+
+
+def fit_factors(parts: Sequence[Floats], truth: Ints) -> list[float]:
+    """Return the factors under which the sum of the parts' logits gives the right labels the highest likelihood.
+
+    The problem is convex. The factors also calibrate the probabilities, as temperature scaling does (Guo et al. 2017,
+    https://arxiv.org/abs/1706.04599).
+
+    Args:
+        parts: logits, float32 `[texts, classes]` each, of texts that the parts were not trained on.
+        truth: int32 `[texts]`, the index of each text's label.
+
+    Returns:
+        One factor for each part, none negative.
+    """
+    stacked = np.stack(parts).astype(np.float64)
+    rows = np.arange(len(truth))
+
+    def loss(factors: Floats) -> tuple[float, Floats]:
+        logits = np.tensordot(factors, stacked, axes=1)
+        wrong = softmax(logits, axis=1)
+        wrong[rows, truth] -= 1.0
+        gradient = np.array([(wrong * part).sum() / len(truth) for part in stacked])
+        return -float(log_softmax(logits, axis=1)[rows, truth].mean()), gradient
+
+    start = np.ones(len(parts))
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(parts))
+    return [float(factor) for factor in found.x]

@@ -1,0 +1,177 @@
+"""The n-grams of a training: how many buckets there is room for, which n-grams to read, and what they say about held-out texts."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from retvec_lite.contract import BITS, EncoderConfig, Floats
+from retvec_lite.model.heads import HeadSpec, character_shapes
+from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
+from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.folds import Folds, Rows
+from retvec_lite.training.linear import Features, LinearModel, count_ngrams, fit_linear, mean_vectors
+from retvec_lite.training.settings import FitSettings
+
+_LARGEST_FILE: Final = 980_000
+"""Bytes that an int8 file may take: a little less than 1 MB."""
+
+_AROUND: Final = 90_000
+"""Bytes of a file that are neither weights of the network nor n-grams: graphs, tables of the encoder, metadata, labels."""
+
+_FEWEST_BUCKETS: Final = 128
+
+_FEW_LABELS: Final = 20
+_KINDS: Final = ((4, 1.0), (5, 1.5))
+"""Longest n-grams and power of the inverse document frequency that are tried with few labels: the first is best for intents, the
+second for topics. With many labels, the first was always best."""
+
+_SHARES: Final = (0.25, 0.5)
+"""Shares of the texts in the learning curve, besides all of them."""
+
+
+def choose_buckets(
+    head: HeadSpec,
+    embedding: Mapping[str, Floats],
+    classes: int,
+    encoder: EncoderConfig,
+    settings: FitSettings,
+    ngram_kb: int | None,
+) -> int:
+    """Return how many buckets of n-grams there is room for; 0 for none.
+
+    Args:
+        head: the network beside them.
+        embedding: its `embedding/...` weights.
+        classes: number of labels.
+        encoder: the parameters of the contract.
+        settings: for the number of character features.
+        ngram_kb: kilobytes (1,000 bytes) of the table; None fills an int8 file up to 1 MB.
+    """
+    if ngram_kb is None:
+        inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else encoder.word_length * BITS
+        shapes = head.shapes(inputs + settings.character_filters, classes, encoder.max_words)
+        shapes |= character_shapes(settings.character_filters)
+        shapes |= {name: value.shape for name, value in embedding.items()}
+        # A byte for each weight of a matrix; vectors are float32.
+        network = sum(int(np.prod(shape)) * (1 if len(shape) > 1 else 4) for shape in shapes.values())
+        room = _LARGEST_FILE - _AROUND - network
+    else:
+        room = ngram_kb * 1000
+    buckets = min(room // (classes + 1), MOST_BUCKETS)
+    return buckets if buckets >= _FEWEST_BUCKETS else 0
+
+
+class LinearFitter:
+    """Fits the linear part to the texts of `data`: to folds, to shares of the texts, and to all of them.
+
+    Args:
+        data: what `prepare` made of the texts.
+        buckets: how many buckets of n-grams.
+        vectors: word vectors by id, to read their mean as well; None: n-grams only.
+        settings: see `FitSettings`.
+        progress: receives ("fitting n-grams", done, total).
+
+    Attributes:
+        config: which n-grams are read; chosen by `held_out_logits`.
+    """
+
+    def __init__(
+        self,
+        data: TrainingData,
+        buckets: int,
+        vectors: Any,
+        settings: FitSettings,
+        progress: Progress = silent,
+    ) -> None:
+        self._data = data
+        self._buckets = buckets
+        self._vectors = vectors
+        self._settings = settings
+        self._progress = progress
+        self._fits = 0
+        self._whole: LinearModel | None = None
+        self._logits: Mapping[float, Floats] = {}
+
+    def held_out_logits(self, folds: Folds | None) -> Mapping[float, Floats]:
+        """Choose which n-grams to read; return the logits of the held-out texts at each share of mistyped words."""
+        kinds = _KINDS if len(self._data.labels) <= _FEW_LABELS else _KINDS[:1]
+        best = None
+        for kind in kinds:
+            self._choose(*kind)
+            found = self._predict(folds)
+            if best is None or self._score(found) > self._score(best[1]):
+                best = kind, found, self._whole
+        assert best is not None
+        if best[0] != kinds[-1]:
+            self._choose(*best[0])
+        self._logits, self._whole = best[1:]
+        return self._logits
+
+    def final(self, again: bool) -> LinearModel:
+        """Return the model of all training texts."""
+        if again or self._whole is None:
+            self._whole = self._fit(np.arange(len(self._data.clean)))
+        return self._whole
+
+    def learning_curve(self, folds: Folds | None) -> list[tuple[int, float]]:
+        """Return (training texts, accuracy on clean held-out texts) for a quarter, half and all of the texts."""
+        points = []
+        for share in _SHARES:
+            right, count = [], 0
+            for rows, others in self._splits(folds):
+                part = np.random.default_rng(self._settings.seed).permutation(rows)[: max(2, round(len(rows) * share))]
+                found = self._fit(part).scores(self._held_out[0.0][others]).argmax(axis=1)
+                right.append(found == self._data.held_out.truth[others])
+                count += len(part)
+            points.append((round(count / len(right)), float(np.concatenate(right).mean())))
+        whole = float((self._logits[0.0].argmax(axis=1) == self._data.held_out.truth).mean())
+        return [*points, (round(np.mean([len(rows) for rows, _ in self._splits(folds)])), whole)]
+
+    def _choose(self, longest: int, rarity: float) -> None:
+        data = self._data
+        self.config = NgramConfig(buckets=self._buckets, longest=longest)
+        self._rarity = rarity
+        self._clean = self._features(data.clean, data.clean_ids)
+        used = zip(data.mistyped, data.examples.copies, strict=True)
+        self._mistyped = [
+            self._features(texts, ids)
+            for texts, ids in list(used)[: self._settings.linear_copies]
+            if texts != data.clean
+        ]
+        self._held_out = {
+            rate: self._features(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()
+        }
+
+    def _features(self, texts: Any, ids: Any) -> Features:
+        means = None if self._vectors is None else mean_vectors(ids, self._vectors)
+        return Features(count_ngrams(texts, self._data.config, self.config), means)
+
+    def _splits(self, folds: Folds | None) -> list[tuple[Rows, Rows]]:
+        if folds is not None:
+            return list(folds)
+        return [(np.arange(len(self._data.clean)), np.arange(len(self._data.held_out.truth)))]
+
+    def _fit(self, rows: Rows) -> LinearModel:
+        self._fits += 1
+        self._progress("fitting n-grams", self._fits, self._fits + 1)
+        features = self._clean[rows].joined([part[rows] for part in self._mistyped])
+        targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
+        classes = len(self._data.labels)
+        return fit_linear(features, targets, classes, rarity=self._rarity, seed=self._settings.seed)
+
+    def _predict(self, folds: Folds | None) -> Mapping[float, Floats]:
+        classes = len(self._data.labels)
+        texts = len(self._data.held_out.truth)
+        logits = {rate: np.zeros((texts, classes), np.float32) for rate in self._held_out}
+        for rows, others in self._splits(folds):
+            model = self._fit(rows)
+            for rate, features in self._held_out.items():
+                logits[rate][others] = model.scores(features[others])
+            if folds is None:
+                self._whole = model
+        return logits
+
+    def _score(self, logits: Mapping[float, Floats]) -> float:
+        return float(np.mean([(found.argmax(axis=1) == self._data.held_out.truth).mean() for found in logits.values()]))
