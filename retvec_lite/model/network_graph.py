@@ -245,7 +245,7 @@ def neighbours(values: tf.Tensor, width: int = 3) -> list[tf.Tensor]:
 
     # Only a training step leaves the number of words open, and only it runs slices op by op. TensorFlow's own
     # gradient of a slice fills a second array and runs on one core: a tenth of a step of `cnn`.
-    @tf.custom_gradient
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
     def shifted(values: tf.Tensor) -> tuple[list[tf.Tensor], Callable[..., tf.Tensor]]:
         return _shifts(values, width), lambda *gradients: tf.add_n(
             [_shifts(gradient, width)[-1 - place] for place, gradient in enumerate(gradients)]
