@@ -1,10 +1,12 @@
 """Where training and pre-training spend their time, and how much of it is arithmetic.
 
     python benchmarks/training_profile.py train [--epochs N]      `retvec-lite train starter --head pool`, phase by phase
+    python benchmarks/training_profile.py step [--steps N]        a step of `pool` and `cnn`, 64 short texts, 77 labels
     python benchmarks/training_profile.py pretrain [--steps N]    a step of `retvec-lite pretrain`: batches, Muon, the rest
 
 The floor is the number of multiply-accumulates in the matrix products, divided by this machine's best rate, measured with
-a product of 512 x 512 x 512 on all threads.
+a product of 512 x 512 x 512 on all threads. `step` also counts processor seconds, which other work on the machine does not
+stretch as it does the time on the clock.
 """
 
 import contextlib
@@ -21,12 +23,18 @@ from common import command_parser, markdown_table, result_path, write_results
 from retvec_lite.runtime.interpreters import silent_standard_error
 
 if TYPE_CHECKING:
+    from retvec_lite.model.heads import HeadSpec
     from retvec_lite.training.network import TrainableNetwork
 
 Row = dict[str, Any]
-_FIRST_STEP: Final = "first step (XLA compiles)"
+_FIRST_STEP: Final = "first step (builds the graph)"
 _STEPS: Final = "steps"
 _PRODUCT: Final = 512
+_DIMENSION: Final = 256
+_CLASSES: Final = 77
+_DISTINCT: Final = 2000
+_TEXT_WORDS: Final = (12, 24)
+"""Banking77 with the default embedding: half of its batches need at most 12 words, nine tenths at most 24."""
 _NEWTON_SCHULZ: Final = 5
 """Iterations of Muon's orthogonalization for each matrix and step (Keras's default)."""
 
@@ -65,20 +73,98 @@ class Phases:
             yield
 
 
-def best_rate(seconds: float = 3.0) -> float:
-    """Return the best rate of NumPy's float32 matrix product: multiply-accumulates a second, all threads."""
+def _step_network(head: "HeadSpec", rng: np.random.Generator) -> "TrainableNetwork":
+    """Return a network of random weights and word vectors, with the settings of `retvec-lite train`."""
+    from retvec_lite.model.grid import FOUR_BITS
+    from retvec_lite.training.network import TrainableNetwork
+    from retvec_lite.training.trainer import FitSettings, schedule_for
+
+    settings = FitSettings()
+    return TrainableNetwork(
+        head,
+        head.initial_weights(rng, _DIMENSION, _CLASSES, max(_TEXT_WORDS)),
+        rng.normal(size=(_DISTINCT, _DIMENSION)).astype(np.float16),
+        np.zeros((_DISTINCT, 16), np.int32),
+        np.ones(_CLASSES, np.float32),
+        schedule_for(10 * _CLASSES, settings),
+        label_smoothing=settings.label_smoothing,
+        dropout=settings.dropout,
+        embedding_rate=settings.embedding_rate,
+        weight_decay=settings.weight_decay,
+        seed=0,
+        levels=FOUR_BITS,
+    )
+
+
+def step_products(head: "HeadSpec", texts: int, words: int) -> int:
+    """Return the multiply-accumulates in the matrix products of a step of `pool` or `cnn` on a frozen embedding.
+
+    Each product is there for the output and for the gradients of kernel and input, but nothing goes back into the word
+    vectors. `cnn` halves the words after every block but the last.
+    """
+    found = 0
+    for name, shape in head.shapes(_DIMENSION, _CLASSES, words).items():
+        if not name.endswith("/kernel"):
+            continue
+        rows = 1 if name == "head/logits/kernel" else words
+        if "/block_" in name:
+            rows = -(-words // 2 ** int(name.split("_")[1].split("/")[0]))
+        found += texts * rows * int(np.prod(shape)) * (2 if name == "head/word/kernel" else 3)
+    return found
+
+
+def profile_step(steps: int) -> list[Row]:
+    """Time steps of short and of long texts: the first one, and the best of the others, against their floor."""
+    from retvec_lite.model.heads import HEADS
+    from retvec_lite.training.network import TextBatch
+    from retvec_lite.training.trainer import FitSettings
+
+    texts, rows = FitSettings.batch_size, []
+    for name in ("pool", "cnn"):
+        head, rng = HEADS[name](), np.random.default_rng(0)
+        network = _step_network(head, rng)
+        count = 0
+        for words in _TEXT_WORDS:
+            batch = TextBatch(np.arange(texts), rng.integers(1, _DISTINCT, (texts, words)).astype(np.int32))
+            labels = rng.integers(0, _CLASSES, texts).astype(np.int32)
+            clock, processor = [], []
+            for _ in range(steps + 1):
+                began, began_processor = time.perf_counter(), time.process_time()
+                network.train(batch, labels, count)
+                clock.append(time.perf_counter() - began)
+                processor.append(time.process_time() - began_processor)
+                count += 1
+            rate, rate_processor = best_rate(), best_rate(clock=time.process_time)
+            products = step_products(head, texts, words)
+            rows.append(
+                {
+                    "head": name,
+                    "words": words,
+                    "first_seconds": clock[0],
+                    "ms": min(clock[1:]) * 1e3,
+                    "median_ms": float(np.median(clock[1:])) * 1e3,
+                    "floor_ms": products / rate * 1e3,
+                    "processor_ms": min(processor[1:]) * 1e3,
+                    "processor_floor_ms": products / rate_processor * 1e3,
+                }
+            )
+    return rows
+
+
+def best_rate(seconds: float = 3.0, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the best rate of NumPy's float32 matrix product, all threads: multiply-accumulates a second of `clock`."""
     values = np.random.default_rng(0).normal(size=(_PRODUCT, _PRODUCT)).astype(np.float32)
     end = time.perf_counter() + seconds
-    best = _seconds(lambda: values @ values)
+    best = _seconds(lambda: values @ values, clock)
     while time.perf_counter() < end:
-        best = min(best, _seconds(lambda: values @ values))
+        best = min(best, _seconds(lambda: values @ values, clock))
     return _PRODUCT**3 / best
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def _seconds(call: Callable[[], object], clock: Callable[[], float]) -> float:
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def timed_network(phases: Phases) -> "type[TrainableNetwork]":
@@ -121,7 +207,7 @@ def watched_training(phases: Phases) -> Iterator[None]:
 
 
 def profile_train(epochs: int) -> list[Row]:
-    """Profile a training on the starter data with the default embedding. The first step includes XLA's compilation."""
+    """Profile a training on the starter data with the default embedding. The first step builds the graph."""
     from retvec_lite.data.dataset import load_starter
     from retvec_lite.model.weight_files import load_default_embedding
     from retvec_lite.training.trainer import FitSettings, train
@@ -216,6 +302,24 @@ def _train_table(rows: list[Row]) -> str:
     )
 
 
+def _step_table(rows: list[Row]) -> str:
+    return markdown_table(
+        ["head", "words", "first step", "step", "floor", "multiple", "in processor time"],
+        [
+            [
+                row["head"],
+                str(row["words"]),
+                f"{row['first_seconds']:.1f} s",
+                f"{row['ms']:.1f} ms",
+                f"{row['floor_ms']:.1f} ms",
+                f"{row['ms'] / row['floor_ms']:.1f}",
+                f"{row['processor_ms'] / row['processor_floor_ms']:.1f}",
+            ]
+            for row in rows
+        ],
+    )
+
+
 def _pretrain_table(rows: list[Row]) -> str:
     timed = [row for row in rows if "ms" in row]
     counted = [row for row in rows if "multiply_accumulates" in row]
@@ -243,16 +347,19 @@ def _pretrain_table(rows: list[Row]) -> str:
 
 
 def main() -> None:
-    """Profile one of the two and write its tables."""
+    """Profile one of them and write its table."""
     parser = command_parser(__doc__)
-    parser.add_argument("what", choices=("train", "pretrain"))
+    parser.add_argument("what", choices=("train", "step", "pretrain"))
     parser.add_argument("--epochs", type=int, default=8, help="epochs of `train` (default: 8)")
-    parser.add_argument("--steps", type=int, default=40, help="steps of `pretrain` (default: 40)")
+    parser.add_argument("--steps", type=int, default=40, help="steps of `step` and `pretrain` (default: 40)")
     args = parser.parse_args()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with silent_standard_error():
-        rows = profile_train(args.epochs) if args.what == "train" else profile_pretrain(args.steps)
-    table = _train_table(rows) if args.what == "train" else _pretrain_table(rows)
+        if args.what == "train":
+            rows = profile_train(args.epochs)
+        else:
+            rows = profile_step(args.steps) if args.what == "step" else profile_pretrain(args.steps)
+    table = {"train": _train_table, "step": _step_table, "pretrain": _pretrain_table}[args.what](rows)
     write_results(result_path(f"latency-{args.what}", quick=False), rows, table)
 
 

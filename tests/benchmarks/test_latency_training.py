@@ -78,7 +78,7 @@ def test_every_step_of_a_training_is_counted() -> None:
             "typos": 1 + rates,
             "texts through the encoder": 3,
             "distinct words through the embedding": 1,
-            "first step (XLA compiles)": 1,
+            "first step (builds the graph)": 1,
             "steps": 11,
             "validation": evaluations,
             "rows of each batch": 12 + evaluations,

@@ -122,3 +122,26 @@ def test_gelu_is_the_exact_one_and_dense_keeps_leading_axes() -> None:
 def test_an_unknown_head_is_a_programming_error() -> None:
     with pytest.raises(TypeError, match="Unknown head"):
         head_logits(tf.zeros((1, 1, 1)), tf.ones((1, 1)), HeadSpec(), {}, scan_lstm)
+
+
+@pytest.mark.parametrize("head", [*SMALL_HEADS, CnnHead(8, 6, region=5)], ids=lambda head: head.name)
+@pytest.mark.parametrize("words", [1, 7])
+def test_an_open_number_of_words_changes_neither_logits_nor_gradients(head: HeadSpec, words: int) -> None:
+    """Training leaves it open, and then slices have a gradient of ours."""
+    weights = {name: tf.constant(value) for name, value in random_head(head, 21, 4, words).items()}
+    embeddings = np.random.default_rng(words).uniform(-1, 1, (3, words, 21)).astype(np.float32)
+
+    def both(embeddings: tf.Tensor, mask: tf.Tensor) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            logits = head_logits(embeddings, mask, head, weights, scan_lstm)
+            total = tf.reduce_sum(tf.square(logits))
+        return logits, tape.gradient(total, weights)
+
+    unknown = [tf.TensorSpec([None, None, 21], tf.float32), tf.TensorSpec([None, None], tf.float32)]
+    arguments = embeddings, mask_of([0, (words + 1) // 2, words], words)
+    known = tf.function(both, autograph=False)(*arguments)
+    opened = tf.function(both, input_signature=unknown, autograph=False)(*arguments)
+    np.testing.assert_allclose(opened[0], known[0], atol=1e-5)
+    for name in weights:
+        np.testing.assert_allclose(opened[1][name], known[1][name], rtol=1e-4, atol=1e-4)
