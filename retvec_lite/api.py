@@ -29,7 +29,7 @@ def train(
     text_column: str = "text",
     label_column: str = "label",
     validation: float | ValidationData | Literal["auto"] = "auto",
-    head: str = "pool",
+    head: str = "auto",
     embedding: str | os.PathLike[str] | Embedding = "default",
     fine_tune_embedding: bool = False,
     character_filters: int | None = None,
@@ -55,7 +55,7 @@ def train(
         label_column: column of the labels in a file.
         validation: the share of the texts to set aside, or labelled texts: a file, a `Dataset`, or (texts, labels). "auto"
             cross-validates up to 3,000 texts and sets a tenth of more aside.
-        head: "linear" (fitted in seconds), "pool" (small and fast), "cnn", "rnn" or "bert" (these see word order).
+        head: "auto" (chosen by the size of the data), "linear" (fitted in seconds), "pool" (small and fast), "cnn", "rnn" or "bert" (these see word order).
         embedding: "default" (the built-in one), "raw" (bits alone), a file, or an `Embedding`.
         fine_tune_embedding: also train the word embedding, with character features beside it: more accurate, 2 to 5 times
             slower.
@@ -81,8 +81,8 @@ def train(
         ('alarm', 'delivery')
     """
     slots = _slots(max_words)
-    if head not in HEADS:
-        raise RetvecLiteError(f"Unknown head {head!r}: choose from {', '.join(HEADS)}.")
+    if head not in ("auto", *HEADS):
+        raise RetvecLiteError(f"Unknown head {head!r}: choose from auto, {', '.join(HEADS)}.")
     if out is not None:
         refuse_existing(out, force)
     dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.scores import Evaluation, plot_learning_curve
 from retvec_lite.data.texts import as_texts, require_strings
-from retvec_lite.files import atomic_directory, explain_os_error
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, TrainedModel
 from retvec_lite.runtime.text_classifier import Predictor
 from retvec_lite.terminal import Progress, watched
@@ -191,6 +192,29 @@ class Classifier(Predictor):
                 progress=report,
             )
 
+    def plot_learning_curve(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Draw the accuracy on held-out texts against the number of training texts, for n-grams alone.
+
+        A curve that still climbs says that more texts would help.
+
+        Args:
+            path: a PNG file to write.
+            force: replace it if it exists.
+
+        Raises:
+            RetvecLiteError: for another suffix, a file that exists without `force`, or a classifier without n-grams.
+            ModuleNotFoundError: when matplotlib is not installed.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> rl.load("classifier").plot_learning_curve("learning.png")
+        """
+        points = self.training.get("learning_curve")
+        if not points:
+            raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
+        refuse_existing(path, force)
+        plot_learning_curve(points, path, f"{self.training['data']}: n-grams alone")
+
     def __repr__(self) -> str:
         return f"<Classifier {self.model.head.name}, {len(self.labels)} labels>"
 
@@ -198,20 +222,32 @@ class Classifier(Predictor):
         from retvec_lite.terminal import Table, draw
 
         facts = self.training
+        ngrams = f" with {self.model.ngrams.buckets:,} buckets of n-grams" if self.model.ngrams else ""
+        epochs = f", best of {facts['epochs']} epochs: {facts['best_epoch']}" if facts["epochs"] else ""
         parts: list[str | Table] = [
-            f"{self.model.head.name} on {facts['data']}: {facts['training_texts']:,} training texts, "
+            f"{self.model.head.name}{ngrams} on {facts['data']}: {facts['training_texts']:,} training texts, "
             f"{len(self.labels)} labels, {self.config.max_words} word slots of {self.config.max_chars} code points "
-            f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut), best of {facts['epochs']} epochs: "
-            f"{facts['best_epoch']}."
+            f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut){epochs}."
         ]
         rows = [
             (f"{float(rate):.0%}", f"{found['accuracy']:.3f}", f"{found['macro_f1']:.3f}")
             for rate, found in sorted(facts["validation"].items(), key=lambda item: float(item[0]))
         ]
-        title = f"Validation ({facts['validation_texts']:,} texts)"
+        folds = facts.get("folds", 0)
+        way = f"cross-validated in {folds} folds" if folds else f"{facts['validation_texts']:,} texts"
+        title = f"Validation ({way})"
         parts.append(
             Table(title, ("mistyped words", "accuracy", "macro F1"), rows, frozenset({"accuracy", "macro F1"}))
         )
+        if "accuracy_error" in facts:
+            clean = facts["validation"]["0"]["accuracy"]
+            parts.append(
+                f"Expect {clean:.1%} on clean texts like these, give or take {2 * facts['accuracy_error']:.1%}."
+            )
+        if facts.get("learning_curve"):
+            curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
+            numbers = ("training texts", "accuracy")
+            parts.append(Table("Would more texts help? (n-grams alone)", numbers, curve, frozenset(numbers)))
         confusions = self.validation[0.0].confusions[:_SHOWN] if 0.0 in self.validation else ()
         if confusions:
             rows = [(c.expected, c.predicted, f"{c.texts:,}") for c in confusions]

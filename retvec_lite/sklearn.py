@@ -20,14 +20,15 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     """Train on texts and labels of any type, as `retvec_lite.train` does.
 
     Args:
-        head: "pool", "cnn", "rnn" or "bert".
+        head: "auto", "linear", "pool", "cnn", "rnn" or "bert".
         embedding: "default", "raw" or a file.
         fine_tune_embedding: also train the word embedding.
         character_filters: character features that `fine_tune_embedding` adds; None for 128.
+        ngram_kb: kilobytes for n-grams; None fills an int8 file up to 1 MB; 0 leaves them out.
         max_words: word slots, or "auto".
         epochs: most passes over the data; None chooses by its size.
         typo_rate: mean share of mistyped words in augmented texts; None for 0.4.
-        validation: share of the texts that decides when to stop.
+        validation: share of the texts to set aside; "auto" cross-validates up to 3,000 texts.
         seed: of everything random.
 
     Attributes:
@@ -45,20 +46,22 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def __init__(
         self,
         *,
-        head: str = "pool",
+        head: str = "auto",
         embedding: str = "default",
         fine_tune_embedding: bool = False,
         character_filters: int | None = None,
+        ngram_kb: int | None = None,
         max_words: int | Literal["auto"] = "auto",
         epochs: int | None = None,
         typo_rate: float | None = None,
-        validation: float = 0.1,
+        validation: float | Literal["auto"] = "auto",
         seed: int = 0,
     ) -> None:
         self.head = head
         self.embedding = embedding
         self.fine_tune_embedding = fine_tune_embedding
         self.character_filters = character_filters
+        self.ngram_kb = ngram_kb
         self.max_words = max_words
         self.epochs = epochs
         self.typo_rate = typo_rate
@@ -94,6 +97,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             embedding=self.embedding,
             fine_tune_embedding=self.fine_tune_embedding,
             character_filters=self.character_filters,
+            ngram_kb=self.ngram_kb,
             max_words=self.max_words,
             epochs=self.epochs,
             typo_rate=self.typo_rate,

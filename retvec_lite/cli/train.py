@@ -3,7 +3,8 @@
 import argparse
 
 from retvec_lite.api import train
-from retvec_lite.cli import add_column_arguments
+from retvec_lite.cli import add_column_arguments, png_file
+from retvec_lite.files import refuse_existing
 from retvec_lite.model.heads import HEADS
 
 
@@ -17,11 +18,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validation",
         type=_validation,
-        default=0.1,
-        metavar="FILE|SHARE",
-        help="labelled file, or share of DATA to set aside (default: 0.1)",
+        default="auto",
+        metavar="auto|FILE|SHARE",
+        help="labelled file, or share of DATA to set aside (default: cross-validate up to 3,000 texts, a tenth of more)",
     )
-    parser.add_argument("--head", choices=tuple(HEADS), default="pool", help="classifier head (default: pool)")
+    parser.add_argument(
+        "--head",
+        choices=("auto", *HEADS),
+        default="auto",
+        help="classifier head (default: chosen by the size of the data; linear: fitted in seconds)",
+    )
     parser.add_argument(
         "--embedding", default="default", metavar="default|raw|FILE", help="word embedding (default: the built-in one)"
     )
@@ -35,6 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="character features of --fine-tune-embedding (default: 128; 0: none)",
+    )
+    parser.add_argument(
+        "--ngram-kb",
+        type=int,
+        metavar="KB",
+        help="kilobytes for n-grams (default: as many as an int8 file below 1 MB has room for; 0: none)",
     )
     parser.add_argument(
         "--max-words",
@@ -53,12 +65,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="mean share of mistyped words in augmented texts (default: 0.4; 0: none)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    parser.add_argument("--force", action="store_true", help="replace an earlier classifier in DIR")
+    parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw the learning curve")
+    parser.add_argument(
+        "--force", action="store_true", help="replace an earlier classifier in DIR, and the plot if it exists"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, write DIR, and print the scores."""
-    print(train(progress=True, **vars(args)))
+    options = vars(args)
+    plot = options.pop("plot")
+    if plot:
+        # What can be missing or wrong is found before the work starts.
+        import matplotlib.figure  # noqa: F401
+
+        refuse_existing(plot, args.force)
+    classifier = train(progress=True, **options)
+    print(classifier)
+    if plot:
+        classifier.plot_learning_curve(plot, force=args.force)
     print(f"Written to {args.out}. Next: retvec-lite export {args.out} --out dist")
     return 0
 

@@ -1,10 +1,11 @@
 """How good a classifier is: accuracy, F1, confusions, and what remains of them when words are mistyped."""
 
+import contextlib
 import dataclasses
 import io
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -271,6 +272,38 @@ def plot_typo_curves(curves: Mapping[str, Sequence[TypoPoint]], path: str | os.P
         RetvecLiteError: for a name that does not end in `.png`, or a place that cannot be written.
         ModuleNotFoundError: when matplotlib is not installed.
     """
+    with _png(path, title) as axes:
+        for name, points in curves.items():
+            axes.plot(
+                [100 * point.rate for point in points], [point.accuracy for point in points], marker="o", label=name
+            )
+        axes.set(xlabel="mistyped words (%)", ylim=(0.0, 1.0), xlim=(-2, 102))
+        axes.legend(loc="lower left")
+
+
+def plot_learning_curve(points: Sequence[tuple[int, float]], path: str | os.PathLike[str], title: str = "") -> None:
+    """Draw accuracy over the number of training texts as a PNG file.
+
+    Args:
+        points: (training texts, accuracy).
+        path: the file to write.
+        title: above the picture.
+
+    Raises:
+        RetvecLiteError: for a name that does not end in `.png`, or a place that cannot be written.
+        ModuleNotFoundError: when matplotlib is not installed.
+    """
+    with _png(path, title) as axes:
+        axes.plot([texts for texts, _ in points], [accuracy for _, accuracy in points], marker="o")
+        for texts, accuracy in points:
+            axes.annotate(f"{accuracy:.3f}", (texts, accuracy), xytext=(0, 8), textcoords="offset points", ha="center")
+        most = max(accuracy for _, accuracy in points)
+        axes.set(xlabel="training texts", xlim=(0, None), ylim=(0.0, min(1.0, most + 0.15)))
+
+
+@contextlib.contextmanager
+def _png(path: str | os.PathLike[str], title: str) -> Iterator[Any]:
+    """Yield axes to draw accuracy on; write the picture afterwards."""
     if not os.fspath(path).lower().endswith(".png"):
         raise RetvecLiteError(f"A plot is a PNG file: {os.fspath(path)!r} must end in .png.")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -279,11 +312,9 @@ def plot_typo_curves(curves: Mapping[str, Sequence[TypoPoint]], path: str | os.P
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    for name, points in curves.items():
-        axes.plot([100 * point.rate for point in points], [point.accuracy for point in points], marker="o", label=name)
-    axes.set(xlabel="mistyped words (%)", ylabel="accuracy", title=title, ylim=(0.0, 1.0), xlim=(-2, 102))
+    axes.set(ylabel="accuracy", title=title)
     axes.grid(alpha=0.3)
-    axes.legend(loc="lower left")
+    yield axes
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=150, metadata={"Software": None})
     atomic_write(path, picture.getvalue())

@@ -96,7 +96,8 @@ def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights
     match head:
         case LinearHead():
             mean = present.sum(axis=0, dtype=np.float64) / max(int(mask.sum()), 1)
-            return dense(mean.astype(np.float32)[None], weights, "head/logits")[0]
+            linear: Floats = dense(mean.astype(np.float32)[None], weights, "head/logits")[0]
+            return linear
         case PoolHead():
             hidden = _word(present, weights)
         case CnnHead():

@@ -23,7 +23,7 @@ from retvec_lite.training.fitting import Best, NetworkFitter, embed_words
 from retvec_lite.training.folds import Folds, choose_folds
 from retvec_lite.training.mixing import fit_factors
 from retvec_lite.training.ngrams import LinearFitter, choose_buckets
-from retvec_lite.training.settings import FitSettings, recommended
+from retvec_lite.training.settings import FEW, FitSettings, recommended
 from retvec_lite.version import __version__
 
 _INTEGERS: Final = {
@@ -48,7 +48,7 @@ def train(
     training: Dataset,
     validation: Dataset | float | None = None,
     *,
-    head: str = "pool",
+    head: str = "auto",
     embedding: Embedding | None = None,
     fine_tune_embedding: bool = False,
     max_words: int | None = None,
@@ -68,7 +68,7 @@ def train(
         training: labelled texts.
         validation: labelled texts of the same labels, or the share of `training` to set aside; None cross-validates few texts
             and sets a tenth of many aside.
-        head: `linear`, `pool`, `cnn`, `rnn` or `bert`.
+        head: `linear`, `pool`, `cnn`, `rnn` or `bert`; `auto` takes `pool` for few texts and `cnn` for many.
         embedding: pre-trained word embedding; None for RETVec-raw.
         fine_tune_embedding: train the embedding as well, and character features beside it.
         max_words: word slots; None takes the 99th percentile of the training texts.
@@ -114,6 +114,8 @@ def train(
         max_words=max_words,
         progress=progress,
     )
+    if head == "auto":
+        head = "pool" if len(training) <= FEW else "cnn"
     spec = HEADS[head]()
     weights = embedding.weights if embedding else {}
     classes = len(data.labels)
@@ -132,7 +134,9 @@ def train(
     truth = data.held_out.truth
     together = [np.concatenate(list(found.values())) for found in parts.values()]
     factors = dict(zip(parts, fit_factors(together, np.tile(truth, len(data.held_out.ids))), strict=True))
-    logits = {rate: sum(factors[name] * parts[name][rate] for name in parts) for rate in data.held_out.ids}
+    logits: dict[float, Floats] = {
+        rate: np.sum([factors[name] * parts[name][rate] for name in parts], axis=0) for rate in data.held_out.ids
+    }
     result: dict[str, Floats] = {}
     if network and best:
         result |= _scaled_head(best.weights, factors["network"], network.levels)
@@ -198,8 +202,8 @@ def _standard_error(logits: Floats, truth: Any, folds: Folds | None) -> float:
 
 def _check(head: str, embedding: Embedding | None, fine_tune: bool, given: Mapping[str, Any]) -> None:
     """Refuse arguments that are out of range or do not go together, before any work is done."""
-    if head not in HEADS:
-        raise RetvecLiteError(f"Unknown head {head!r}: choose from {', '.join(HEADS)}.")
+    if head not in ("auto", *HEADS):
+        raise RetvecLiteError(f"Unknown head {head!r}: choose from auto, {', '.join(HEADS)}.")
     if fine_tune and embedding is None:
         raise RetvecLiteError("fine_tune_embedding needs an embedding: 'raw' has no weights to train.")
     for name, (least, largest) in _INTEGERS.items():
