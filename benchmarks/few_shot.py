@@ -159,7 +159,7 @@ def tables(rows: list[Row]) -> str:
         labels = found[0]["labels"]
         few, everything = ([row for row in found if (row["shots"] == ALL) == all_texts] for all_texts in (False, True))
         if few:
-            counts = " / ".join(f"{line[0]['texts']:,}" for line in grouped(few, ["shots"]).values())
+            counts = " / ".join(f"{line[0]['texts']:,}" for _, line in sorted(grouped(few, ["shots"]).items()))
             test_texts = few[0]["settings"]["test_texts"]
             parts.append(f"**{name}**, {labels} labels, {counts} training texts, {test_texts:,} test texts\n")
             parts.append(_few_table(few))
@@ -206,19 +206,22 @@ def _named(system: str, line: Line) -> str:
 def _column(rows: list[Row], rate: float) -> dict[str, str]:
     """Return system -> its cell: mean ± standard error.
 
-    The best is bold if it leads the best of the other side (ours, or all others) by more than two standard errors.
+    The best is bold if it leads the best of the other side (ours, or all others) by more than two standard errors, of the
+    draws and of the test texts: three draws that agree by chance do not make the test texts more.
     """
-    found = {system: mean_and_error(line, rate) for (system,), line in grouped(rows, ["system"]).items()}
+    lines = {system: line for (system,), line in grouped(rows, ["system"]).items()}
+    found = {system: mean_and_error(line, rate) for system, line in lines.items()}
     cells = {
-        system: f"{mean:.3f}" + (f" ± {error:.3f}" if len(line) > 1 else "")
-        for ((system,), line), (mean, error) in zip(grouped(rows, ["system"]).items(), found.values(), strict=True)
+        system: f"{mean:.3f}" + (f" ± {error:.3f}" if len(lines[system]) > 1 else "")
+        for system, (mean, error) in found.items()
     }
     best = max(found, key=lambda system: found[system][0])
     others = [system for system in found if (system in OURS) != (best in OURS)]
     if others:
         second = max(others, key=lambda system: found[system][0])
         lead = found[best][0] - found[second][0]
-        if lead > 2 * math.hypot(found[best][1], found[second][1]):
+        errors = [max(found[system][1], _error_of_texts(lines[system], rate)) for system in (best, second)]
+        if lead > 2 * math.hypot(*errors):
             mean, *error = cells[best].split(" ", 1)
             cells[best] = " ".join([f"**{mean}**", *error])
     return cells
@@ -226,11 +229,20 @@ def _column(rows: list[Row], rate: float) -> dict[str, str]:
 
 def mean_and_error(line: Line, rate: float) -> tuple[float, float]:
     """Return the mean accuracy and its standard error: over the draws, or over the test texts if there is one draw."""
-    values = [row["accuracy"][f"{rate:g}"] for row in line]
-    mean = statistics.fmean(values)
-    if len(values) > 1:
-        return mean, statistics.stdev(values) / math.sqrt(len(values))
-    return mean, math.sqrt(mean * (1 - mean) / line[0]["settings"]["test_texts"])
+    values = _accuracies(line, rate)
+    if len(values) < 2:
+        return values[0], _error_of_texts(line, rate)
+    return statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
+
+
+def _error_of_texts(line: Line, rate: float) -> float:
+    """Return the standard error of an accuracy that comes from having so many test texts and no more."""
+    mean = statistics.fmean(_accuracies(line, rate))
+    return math.sqrt(mean * (1 - mean) / line[0]["settings"]["test_texts"])
+
+
+def _accuracies(line: Line, rate: float) -> list[float]:
+    return [row["accuracy"][f"{rate:g}"] for row in line]
 
 
 def curves(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, list[tuple[float, float, float]]]]]:

@@ -146,6 +146,8 @@ def test_a_lead_is_bold_only_beyond_two_standard_errors() -> None:
     assert "| ours | 0% | **0.710** ± 0.006 |" in tables(rows)
     near = [measured(BOTH, 5, seed, 0.699 + seed / 100) for seed in range(3)]
     assert "**0." not in tables([*rows[:6], *near])
+    few_tests = [row | {"settings": {"test_texts": 100}} for row in rows]
+    assert "**0." not in tables(few_tests), "draws agree, but a hundred test texts cannot tell"
     alone = tables(rows[3:])
     assert "0.650 ± 0.000" in alone and "**0." not in alone, "both belong to one side"
 
@@ -162,6 +164,7 @@ def test_missing_rows_leave_a_dash_in_the_table_and_a_shorter_curve(tmp_path: Pa
     rows += [measured(OURS, 10, 0, 0.8), measured(OURS, 5, 0, 0.3, data=STARTER)]
     markdown = tables(rows)
     assert "| ours | 0% | - | **0.800** |" in markdown
+    assert "77 labels, 385 / 770 training texts" in markdown
     assert markdown.index("Banking77") < markdown.index(STARTER)
     panels = curves([*rows, measured(SVM, ALL, 0, 0.9)])
     assert list(panels) == ["Banking77", STARTER]
