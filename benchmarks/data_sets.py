@@ -104,19 +104,19 @@ def sampled(count: int, at_most: int, seed: int = 0) -> list[int]:
     return sorted(sorted(range(count), key=lambda _: draw())[:at_most])
 
 
-def sampled_of_each(groups: Sequence[str], at_most: int) -> list[int]:
-    """Return row numbers with at most so many of each group, in the order of the file.
+def sampled_of_each(groups: Sequence[str], at_most: int, seed: int = 0) -> list[int]:
+    """Return row numbers with at most so many of each group, in the order of the file; all of them for `at_most` 0.
 
     Each group has its own draw: MASSIVE's locales are translations of the same sentences, and with one draw for all a rare
-    intent could be missing in every locale.
+    intent could be missing in every locale. Each seed draws anew.
     """
     members: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
         members.setdefault(group, []).append(row)
     return sorted(
         rows[place]
-        for seed, rows in enumerate(members[group] for group in sorted(members))
-        for place in sampled(len(rows), at_most, seed)
+        for own_seed, rows in enumerate((members[group] for group in sorted(members)), seed * len(members))
+        for place in sampled(len(rows), at_most, own_seed)
     )
 
 

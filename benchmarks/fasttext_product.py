@@ -93,9 +93,9 @@ def train_fasttext(
     rates = VALIDATION_RATES if len(copies) > 1 else (0.0,)
     with tempfile.TemporaryDirectory() as folder:
         training_file, validation_file = Path(folder) / "train.txt", Path(folder) / "validation.txt"
-        _write(training_file, copies, [number[label] for label in training_labels])
+        write_training_file(training_file, copies, [number[label] for label in training_labels])
         held_out = [mistype_many(validation, rate, seed + 1) for rate in rates]
-        _write(validation_file, held_out, [number[label] for label in validation_labels])
+        write_training_file(validation_file, held_out, [number[label] for label in validation_labels])
         path.parent.mkdir(parents=True, exist_ok=True)
         print(f"fastText tunes itself for {seconds} s", file=sys.stderr, flush=True)
         # In a separate process: an error in fastText's tuning thread (too few rows to quantize, say) kills the process.
@@ -144,8 +144,14 @@ def load_fasttext(path: Path, labels: Sequence[str]) -> FastTextClassifier:
     return FastTextClassifier(tuple(labels), require("fasttext").load_model(str(path)), path.stat().st_size)
 
 
-def _write(path: Path, copies: Sequence[Sequence[str]], labels: Sequence[int]) -> None:
-    """Write fastText's format, one text a line, without empty texts."""
+def write_training_file(path: Path, copies: Sequence[Sequence[str]], labels: Sequence[int]) -> None:
+    """Write fastText's format, one text a line, without empty texts.
+
+    Args:
+        path: the file.
+        copies: texts, mistyped in different ways.
+        labels: the number of the label of each text of a copy.
+    """
     lines = [
         f"{_LABEL}{label} {text}\n"
         for copy in copies

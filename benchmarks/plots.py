@@ -1,4 +1,4 @@
-"""The plots: accuracy over the share of mistyped words, and accuracy against a cost."""
+"""The plots: accuracy over the share of mistyped words, over the number of training texts, and against a cost."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from retvec_lite.files import atomic_write
 
 _MARKERS: Final = "osD^vP*X<>hp"
+_DASHES: Final = ("-", "--", ":")
 
 
 class Point(NamedTuple):
@@ -68,6 +69,50 @@ def draw_curves(
         axis.grid(alpha=0.3)
         axis.legend(fontsize="small")
     _save(figure, path)
+
+
+def draw_learning_curves(
+    panels: Mapping[str, Mapping[str, Mapping[str, Sequence[tuple[float, float, float]]]]], path: Path
+) -> None:
+    """Draw accuracy over the number of texts a label with a band of one standard error, three panels a row, as PNG.
+
+    Args:
+        panels: title -> system -> kind of test texts, drawn solid, dashed, dotted -> (texts a label, mean accuracy,
+            standard error).
+        path: the .png file.
+    """
+    figure, axes = _figure(len(panels), columns=min(3, len(panels)))
+    styles = curve_styles(panels)
+    kinds = dict.fromkeys(kind for curves in panels.values() for lines in curves.values() for kind in lines)
+    dashes = dict(zip(kinds, _DASHES, strict=False))
+    for axis, (title, curves) in zip(axes, panels.items(), strict=False):
+        for name, lines in curves.items():
+            for kind, points in lines.items():
+                numbers, means, errors = zip(*points, strict=True)
+                axis.plot(numbers, means, **styles[name], linestyle=dashes[kind], markersize=4)
+                low, high = zip(
+                    *((mean - error, mean + error) for mean, error in zip(means, errors, strict=True)), strict=True
+                )
+                axis.fill_between(numbers, low, high, color=styles[name]["color"], alpha=0.15, linewidth=0)
+        axis.set(xscale="log", xlabel="training texts a label", ylabel="accuracy", title=title)
+        _plain_logarithmic(axis)
+        axis.set_xticks(
+            sorted({number for lines in curves.values() for found in lines.values() for number, *_ in found})
+        )
+        axis.grid(alpha=0.3)
+    for axis in axes[len(panels) :]:
+        axis.set_axis_off()
+    _learning_legend(figure, styles, dashes)
+    _save(figure, path)
+
+
+def _learning_legend(figure: Any, styles: Mapping[str, Mapping[str, Any]], dashes: Mapping[str, str]) -> None:
+    """Add a legend below the panels: systems by color and marker, test texts by line."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], **style, markersize=4, label=name) for name, style in styles.items()]
+    handles += [Line2D([], [], color="0.3", linestyle=dash, label=kind) for kind, dash in dashes.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize="small", frameon=False)
 
 
 def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
@@ -140,13 +185,16 @@ def _pareto_legend(figure: Any, colors: Mapping[str, str], markers: Mapping[str,
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize="small", frameon=False)
 
 
-def _figure(panels: int) -> tuple[Any, list[Any]]:
+def _figure(panels: int, columns: int = 0) -> tuple[Any, list[Any]]:
+    """Return a figure and its axes, row by row, at least so many as panels; `columns` 0 puts all in one row."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4 * panels, 4.6), layout="constrained")
+    columns = columns or panels
+    rows = -(-panels // columns)
+    figure = Figure(figsize=(6.4 * columns, 4.6 * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, list(figure.subplots(1, panels, squeeze=False)[0])
+    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
 def _save(figure: Any, path: Path) -> None:
