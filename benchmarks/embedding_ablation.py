@@ -27,7 +27,8 @@ from retvec_lite.pretraining.pretrain import PretrainSettings, pretrain
 from retvec_lite.pretraining.tasks import retrieval_task
 from retvec_lite.pretraining.words import WordList, load_wordfreq, wordfreq_words
 from retvec_lite.training.examples import prepare
-from retvec_lite.training.trainer import FitSettings, fit
+from retvec_lite.training.fitting import fit
+from retvec_lite.training.settings import FitSettings
 
 RATES: Final = (0.0, 0.2, 0.5)
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")

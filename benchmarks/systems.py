@@ -301,7 +301,7 @@ def _load(system: str, folder: Path, facts: dict[str, Any], plan: Plan) -> Produ
 
 def _settings(task: Task, plan: Plan, *, fine_tune: bool = False) -> Any:
     """Return the product's own settings for so many texts."""
-    from retvec_lite.training.trainer import recommended
+    from retvec_lite.training.settings import recommended
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
     return recommended(len(task.training), fine_tune=fine_tune, **chosen)

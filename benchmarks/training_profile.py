@@ -117,7 +117,7 @@ def profile_step(steps: int) -> list[Row]:
     """Time steps of short and of long texts: the first one, and the best of the others, against their floor."""
     from retvec_lite.model.heads import HEADS
     from retvec_lite.training.network import TextBatch
-    from retvec_lite.training.trainer import FitSettings
+    from retvec_lite.training.settings import FitSettings
 
     texts, rows = FitSettings.batch_size, []
     for name in ("pool", "cnn"):
@@ -210,7 +210,8 @@ def profile_train(epochs: int) -> list[Row]:
     """Profile a training on the starter data with the default embedding. The first step builds the graph."""
     from retvec_lite.data.dataset import load_starter
     from retvec_lite.model.weight_files import load_default_embedding
-    from retvec_lite.training.trainer import FitSettings, train
+    from retvec_lite.training.settings import FitSettings
+    from retvec_lite.training.trainer import train
 
     phases = Phases()
     data = load_starter("train")

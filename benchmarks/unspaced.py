@@ -19,7 +19,8 @@ from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.weight_files import choose_embedding
 from retvec_lite.training.examples import TextEncoder, prepare
-from retvec_lite.training.trainer import FitSettings, fit
+from retvec_lite.training.fitting import fit
+from retvec_lite.training.settings import FitSettings
 
 Rules = dict[str, Piece | None]
 

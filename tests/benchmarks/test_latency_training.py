@@ -53,7 +53,7 @@ def test_every_step_of_a_training_is_counted() -> None:
     from retvec_lite.data.dataset import Dataset
     from retvec_lite.training import examples, trainer
     from retvec_lite.training.network import TrainableNetwork
-    from retvec_lite.training.trainer import FitSettings
+    from retvec_lite.training.settings import FitSettings
 
     texts = ("wake me please", "play a song", "wake me now", "play it again")
     training = Dataset(texts * 2, ("alarm", "music") * 4, Path("tiny.csv"))

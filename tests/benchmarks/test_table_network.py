@@ -9,7 +9,7 @@ from data_sets import Task
 from test_baselines import TinyFastText
 
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training.trainer import FitSettings
+from retvec_lite.training.settings import FitSettings
 
 WORDS = {"food": ("bread", "cheese", "apple", "soup"), "play": ("music", "song", "radio", "guitar")}
 
