@@ -61,8 +61,8 @@ UnicodeData.txt. Rare letters are left out. All of it lies below `LOWER_CASE_END
 LOWER_CASE_END: Final = 0x1F00
 """Code points from here on are not folded."""
 
-MOST_BUCKETS: Final = 32_768
-"""More buckets lose no n-gram to another that matters, and the hash has only 65,521 values."""
+MOST_BUCKETS: Final = PRIME
+"""The hash has no more values."""
 
 _SEPARATING: Final = frozenset((0, *SEPARATORS))
 _FOLDED: Final = {
@@ -75,7 +75,7 @@ class NgramConfig:
     """Which n-grams a classifier reads. Immutable, validated, with an exact JSON round trip.
 
     Attributes:
-        buckets: hash buckets, 16 to 32,768.
+        buckets: hash buckets, 16 to 65,521.
         longest: characters of the longest n-grams, 1 to 6; all shorter ones are read as well.
 
     Raises:
