@@ -16,6 +16,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.weight_files import CLASSIFIER_FILE as FILE_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model, read_safetensors, safetensors_bytes
+from retvec_lite.ngrams import NgramConfig
 
 safetensors_numpy = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed: no weights to read")
 
@@ -40,7 +41,11 @@ def test_a_folder_without_a_trained_model_is_refused(tmp_path: Path) -> None:
     assert "not a trained classifier" in message and str(exported) in message
 
 
-@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
+@pytest.mark.parametrize(
+    "kind",
+    [{}, {"raw": True}, {"characters": 7}, {"ngrams": NgramConfig(buckets=50)}],
+    ids=["dense", "raw", "characters", "ngrams"],
+)
 @pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> None:
     classifier = random_classifier(head, **kind)
@@ -48,7 +53,7 @@ def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> Non
     for path in (tmp_path, str(tmp_path / FILE_NAME)):
         again = load_trained_model(path)
         assert again.to_bytes() == classifier.to_bytes()
-        for field in ("encoder", "head", "labels", "embedding", "training"):
+        for field in ("encoder", "head", "labels", "embedding", "training", "ngrams"):
             assert getattr(again, field) == getattr(classifier, field)
         assert set(again.weights) == set(classifier.weights)
         for name, value in again.weights.items():

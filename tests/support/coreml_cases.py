@@ -98,6 +98,17 @@ def operations_of(files: dict[str, bytes]) -> list[Any]:
     return list(block.operations)
 
 
+@contextlib.contextmanager
+def _unpacked(mb: Any) -> Iterator[None]:
+    """Let the builder unpack compressed weights: value inference stops at operators that do so when a model is loaded."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("constexpr_affine_dequantize", "constexpr_blockwise_shift_scale", "constexpr_lut_to_dense"):
+            build = getattr(mb, name)
+            unpack = lambda build=build, **given: mb.const(val=build(**given).op.materialized_val_inference())  # noqa: E731
+            patch.setattr(mb, name, staticmethod(unpack))
+        yield
+
+
 def inferred(row: np.ndarray, spec: TrainedModel, recipe: str, ios: int = 16) -> dict[str, np.ndarray]:
     """Every value of the graph that is built around a constant input, as coremltools computes it: name -> value."""
     coremltools = load_coremltools()
@@ -106,7 +117,11 @@ def inferred(row: np.ndarray, spec: TrainedModel, recipe: str, ios: int = 16) ->
 
     from retvec_lite.converters.coreml.build import graph
 
-    with np.errstate(all="ignore"), Function({}, opset_version=getattr(coremltools.target, f"iOS{ios}")) as function:
+    with (
+        np.errstate(all="ignore"),
+        _unpacked(mb),
+        Function({}, opset_version=getattr(coremltools.target, f"iOS{ios}")) as function,
+    ):
         graph(mb.const(val=row.reshape(1, -1)), spec, find_storage(recipe, ios))
     return {value.name: value.val for operation in function.operations for value in operation.outputs}
 

@@ -124,7 +124,7 @@ def test_every_border_between_classes_is_where_the_reference_has_it(config: Enco
 @pytest.mark.parametrize("recipe", ["float32", "float16"])
 @pytest.mark.parametrize("name", [name for name in HEADS if name != "rnn"])
 def test_heads_compute_the_reference(name: str, recipe: str) -> None:
-    """By coremltools' value inference, which knows no LSTM and stops at compressed weights: the evaluator does those."""
+    """By coremltools' value inference, which knows no LSTM: the evaluator does that."""
     spec = standin.classifier(name)
     expected = standin.reference(spec, dict(spec.weights))
     bound = 1e-5 if recipe == "float32" else 1.5e-2
@@ -264,6 +264,18 @@ def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
     stored = {
         operation.outputs[0].name: operation.type for operation in operations if operation.type.startswith("constexpr_")
     }
+    # The table of n-grams is 8-bit integers in every recipe, and nothing around it has fewer than 32 bits.
+    packed = {
+        operation.outputs[0].name: operation for operation in operations if operation.type.startswith("constexpr_")
+    }
+    tables = {value: stored.pop(value) for value in list(stored) if value.startswith("ngrams_")}
+    assert set(tables) == (set() if on_grid(name).ngrams is None else {"ngrams_table", "ngrams_lower_case"})
+    if tables:
+        table = packed["ngrams_table"]
+        integers = table.attributes["quantized_data"] if target < 18 else table.inputs["data"].arguments[0].value
+        assert kinds[integers.type.tensorType.dataType] == "INT8"
+        around = {declared[value][0] for value in names if value.startswith(("ngram", "hash_", "bucket"))}
+        assert around <= {"FLOAT32", "INT32"}
     kernels = [weight for weight in on_grid(name).weights if weight.endswith("kernel")]
     if recipe in ("int8", "int4"):
         assert len(stored) == len(kernels), "a matrix was left uncompressed"
@@ -275,8 +287,8 @@ def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
         assert lstm <= {new if target >= 18 else "constexpr_affine_dequantize"}
         integers = {
             kinds[operation.inputs["data"].arguments[0].value.type.tensorType.dataType]
-            for operation in operations
-            if operation.type == new
+            for value, operation in packed.items()
+            if operation.type == new and value in stored
         }
         assert integers == ({recipe.upper()} if target >= 18 else set())
 
@@ -378,7 +390,9 @@ def test_what_cannot_be_built_is_refused() -> None:
     class Other(HeadSpec):
         name = "other"
 
-    with pytest.raises(RetvecLiteError, match=r"no head 'other' for Core ML\. Choose from pool, cnn, rnn, bert"):
+    with pytest.raises(
+        RetvecLiteError, match=r"no head 'other' for Core ML\. Choose from linear, pool, cnn, rnn, bert"
+    ):
         files_of(dataclasses.replace(standin.classifier("pool"), head=Other()), "float32")
 
 
