@@ -17,6 +17,7 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.network_graph import classify, classify_short, embed, embed_bits, scan_lstm
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import NgramConfig, ngram_logits
 
 TEXTS = [
     "",

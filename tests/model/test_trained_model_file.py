@@ -169,6 +169,12 @@ def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
         (replaced("characters/kernel", np.zeros((63, 0))), "an odd number of characters, but has the shape [63, 0]"),
         (replaced("characters/kernel", np.zeros((63, 7))), "lacks the weights characters/bias."),
         (replaced("characters/bias", np.zeros(7)), "unknown weights characters/bias."),
+        (
+            described(ngrams={"buckets": 50, "longest": 4}),
+            "lacks the weights ngrams/bias, ngrams/squares, ngrams/table.",
+        ),
+        (described(ngrams={"buckets": 5, "longest": 4}), "buckets of the n-grams must be an integer from 16 to 32768"),
+        (replaced("ngrams/bias", np.zeros(3)), "unknown weights ngrams/bias."),
     ],
 )
 def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any], None], part: str) -> None:
@@ -182,6 +188,18 @@ def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any],
         load_trained_model(path)
     message = str(caught.value)
     assert part in message and message.startswith(str(path)) and "\n" not in message
+
+
+def test_a_file_of_a_release_without_ngrams(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(CLASSIFIER.to_bytes())
+    weights, metadata = read_safetensors(path)
+    about = json.loads(metadata["classifier"])
+    assert about.pop("ngrams") is None
+    path.write_bytes(safetensors_bytes(weights, {"classifier": json.dumps(about)}))
+    again = load_trained_model(path)
+    assert again.ngrams is None
+    assert again.to_bytes() == CLASSIFIER.to_bytes()
 
 
 def test_another_contract_version_is_named(tmp_path: Path) -> None:

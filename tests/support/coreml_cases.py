@@ -18,6 +18,7 @@ from retvec_lite.converters.coreml import find_storage, load_coremltools
 from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.converters.tflite.metadata import about, details
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import NgramConfig
 
 needs_coremltools = pytest.mark.skipif(
     importlib.util.find_spec("coremltools") is None, reason="coremltools is not installed: no package can be made"
@@ -138,6 +139,24 @@ def inferred_words(row: np.ndarray, config: EncoderConfig) -> tuple[np.ndarray, 
         words = encode_words(mb.const(val=row.reshape(1, -1)), config)
         bits = word_bits(words)
     return words.val, bits.val
+
+
+def inferred_ngrams(
+    row: np.ndarray, encoder: EncoderConfig, config: NgramConfig, weights: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The buckets of all n-grams of one text and their logits, by coremltools' value inference."""
+    coremltools = load_coremltools()
+    from coremltools.converters.mil import Builder as mb
+    from coremltools.converters.mil.mil import Function
+
+    from retvec_lite.converters.coreml.encoder import sanitize
+    from retvec_lite.converters.coreml.ngrams import find_ngrams, ngram_logits
+
+    storage = find_storage("int8")
+    with _unpacked(mb), Function({}, opset_version=coremltools.target.iOS16):
+        found = find_ngrams(sanitize(mb.const(val=row.reshape(1, -1)), encoder), config, storage)
+        logits = ngram_logits(found, weights, storage)
+    return found.buckets.val[found.present.val > 0], logits.val
 
 
 def stored_weights(spec: TrainedModel, recipe: str, ios: int, block: int | None = None) -> dict[str, np.ndarray]:

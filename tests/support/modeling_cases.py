@@ -12,11 +12,11 @@ from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.ngrams import NgramConfig
 
 SMALL_HEADS: tuple[HeadSpec, ...] = (
-    LinearHead(),
     PoolHead(hidden=24),
     CnnHead(hidden=18, filters=16, blocks=3, region=3),
     RnnHead(hidden=20, projection=12, units=10),
     BertHead(hidden=18, width=16, layers=2, attention_heads=4, feed_forward=20),
+    LinearHead(),
 )
 DEFAULT_HEADS: tuple[HeadSpec, ...] = (LinearHead(), PoolHead(), CnnHead(), RnnHead(), BertHead())
 LABELS = ("no", "yes", 'other, 🙂 "quoted"')

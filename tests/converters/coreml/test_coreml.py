@@ -18,6 +18,7 @@ from coreml_cases import (
     grid_files,
     import_coremltools,
     inferred,
+    inferred_ngrams,
     inferred_words,
     model_of,
     needs_coremltools,
@@ -35,6 +36,7 @@ from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
+from retvec_lite.ngrams import LOWER_CASE_END, NgramConfig, ngram_buckets, ngram_logits
 
 pytestmark = needs_coremltools
 HUGE = EncoderConfig(max_chars=5000)
@@ -91,6 +93,18 @@ def test_any_text_under_the_default_config(text: str) -> None:
 @given(text=st.text(st.characters(codec=None), max_size=600))
 def test_many_texts_under_the_default_config(text: str) -> None:
     check_text(text)
+
+
+@settings(max_examples=15)
+@given(data=st.data(), config=st.builds(NgramConfig, buckets=st.integers(16, 32_768), longest=st.integers(1, 6)))
+def test_any_input_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
+    encoder = data.draw(configs())
+    row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)
+    weights = standin.ngram_weights(config, 3)
+    buckets, logits = inferred_ngrams(row, encoder, config, weights)
+    assert sorted(buckets) == sorted(ngram_buckets(row, encoder, config))
+    assert (logits.dtype, logits.shape) == (np.float32, (1, 3))
+    np.testing.assert_allclose(logits[0], ngram_logits(row, encoder, config, weights), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +289,7 @@ def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
         integers = table.attributes["quantized_data"] if target < 18 else table.inputs["data"].arguments[0].value
         assert kinds[integers.type.tensorType.dataType] == "INT8"
         around = {declared[value][0] for value in names if value.startswith(("ngram", "hash_", "bucket"))}
-        assert around <= {"FLOAT32", "INT32"}
+        assert "FLOAT32" in around <= {"FLOAT32", "INT32", "BOOL"}
     kernels = [weight for weight in on_grid(name).weights if weight.endswith("kernel")]
     if recipe in ("int8", "int4"):
         assert len(stored) == len(kernels), "a matrix was left uncompressed"
@@ -342,10 +356,15 @@ def test_sizes_and_operators_of_a_package() -> None:
     files = grid_files("cnn", "int4", 18)
     sizes = package_sizes(files)
     assert sum(sizes.values()) == sum(map(len, files.values()))
-    assert sizes["embedding"] > sizes["head"] > 0 < sizes["graph"]
+    assert sizes["embedding"] > sizes["head"] > sizes["ngrams"] == 0 < sizes["graph"]
     found = {(name, version): count for name, version, count in package_operators(files)}
     assert found["classify", 18] == 1
     assert found["linear", 18] == 3 + 1 + 1 + 1 + 2 + 1, "embedding, characters, word, region, blocks, logits"
+    buckets, columns = standin.NGRAMS["pool"].buckets, len(standin.LABELS) + 1
+    for recipe in RECIPES:
+        # The scales of few labels stand in the model file.
+        table = package_sizes(grid_files("pool", recipe, 18))["ngrams"] - (LOWER_CASE_END + 1) // 2
+        assert buckets * columns <= table <= buckets * columns + 200
 
 
 @pytest.mark.parametrize(

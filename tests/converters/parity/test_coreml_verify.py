@@ -136,6 +136,10 @@ def lengthen(dist: Path) -> None:
             edit(lambda spec, _: setattr(spec.description, "predictedFeatureName", "class")),
             "answer label and probabilities",
         ),
+        (
+            edit(lambda spec, _: spec.description.metadata.userDefined.update(ngrams="null")),
+            'the n-gram settings must be \'{"buckets": 300, "longest": 4}\'',
+        ),
         (edit(other_activation), "embedding is"),
         (edit(other_name), "has no value named 'words'"),
         (lengthen, "classifier-float16.mlpackage was changed since export"),
