@@ -31,8 +31,8 @@ from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_error
 from retvec_lite.terminal import Progress
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
-from retvec_lite.training.network import TrainableNetwork, class_weights
 from retvec_lite.training.fitting import run_epochs, schedule_for
+from retvec_lite.training.network import TrainableNetwork, class_weights
 from retvec_lite.training.settings import FitSettings
 
 TABLE: Final = "embedding/table"

@@ -5,10 +5,12 @@ the hash stays below 2**22, so that float32 computes it exactly on any device. d
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.contract import SEPARATORS, EncoderConfig, Floats, Ints, visible_characters
 from retvec_lite.errors import RetvecLiteError
@@ -58,11 +60,14 @@ LOWER_CASE: Final[tuple[tuple[int, int, int, int], ...]] = (
 """Upper case of Latin, Greek, Cyrillic, Armenian and Georgian as (first, last, step, difference to the lower case), from
 UnicodeData.txt. Rare letters are left out. All of it lies below `LOWER_CASE_END`."""
 
-LOWER_CASE_END: Final = 0x1F00
+LOWER_CASE_END: Final = 0x1EFF
 """Code points from here on are not folded."""
 
 MOST_BUCKETS: Final = PRIME
 """The hash has no more values."""
+
+INTEGERS: Final = 127
+"""The largest integer of the stored table and squares: 8 bits, in every recipe."""
 
 _SEPARATING: Final = frozenset((0, *SEPARATORS))
 _FOLDED: Final = {
@@ -150,6 +155,30 @@ def hash_of(ngram: Sequence[int]) -> int:
     for code in ngram:
         found = (found * FACTOR + code) % PRIME
     return found
+
+
+def table_integers(table: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Return the integers and the scale of each label of a table on its grid: int8 `[buckets, classes]`, float32 `[classes]`.
+
+    The largest weight of a label is exactly 127 scales, see `grid.snap`.
+    """
+    scales: Floats = (np.abs(table).max(axis=0) / np.float32(INTEGERS)).astype(np.float32)
+    scales[scales == 0] = 1.0
+    return np.rint(table / scales).astype(np.int8), scales
+
+
+@functools.cache
+def lower_case_table() -> tuple[npt.NDArray[np.uint8], Floats]:
+    """Return how graphs fold: the place of every code point up to `LOWER_CASE_END` in a list of differences, and the list.
+
+    Returns:
+        uint8 `[LOWER_CASE_END + 1]`; float32 `[differences]`, at most 16.
+    """
+    differences = sorted({0, *(difference for *_, difference in LOWER_CASE)})
+    places = np.full(LOWER_CASE_END + 1, differences.index(0), np.uint8)
+    for first, last, step, difference in LOWER_CASE:
+        places[first : last + 1 : step] = differences.index(difference)
+    return places, np.array(differences, np.float32)
 
 
 def _ngrams(values: list[int], encoder: EncoderConfig, longest: int) -> Iterator[list[int]]:

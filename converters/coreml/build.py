@@ -24,8 +24,9 @@ from coremltools.converters.mil.mil import Function, Program, mil_list, types
 
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import Storage
-from retvec_lite.converters.coreml.encoder import check_length, encode_words, word_bits, word_mask
+from retvec_lite.converters.coreml.encoder import check_length, cut_words, sanitize, word_bits, word_mask
 from retvec_lite.converters.coreml.network import CoreMLNetwork
+from retvec_lite.converters.coreml.ngrams import find_ngrams, ngram_logits
 from retvec_lite.converters.tflite.metadata import About
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import silent_standard_error
@@ -87,10 +88,15 @@ def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
     """
     check_length(classifier.encoder)
     network = CoreMLNetwork(classifier.weights, storage)
-    words = encode_words(codepoints, classifier.encoder)
+    characters = sanitize(codepoints, classifier.encoder)
+    words = cut_words(characters, classifier.encoder)
     bits = word_bits(words)
     vectors = network.word_vectors(bits, network.embed(bits))
-    return network.classify(vectors, word_mask(words), classifier.head)
+    ngrams = None
+    if classifier.ngrams is not None:
+        found = find_ngrams(characters, classifier.ngrams, storage)
+        ngrams = ngram_logits(found, classifier.weights, storage)
+    return network.classify(vectors, word_mask(words), classifier.head, ngrams)
 
 
 def write_package(files: Mapping[str, bytes], path: Path) -> None:
@@ -102,7 +108,7 @@ def write_package(files: Mapping[str, bytes], path: Path) -> None:
 
 
 def package_sizes(files: Mapping[str, bytes]) -> dict[str, int]:
-    """Return the bytes of a package by part: `encoder`, `embedding` and `head` constants, `metadata`, `graph` (the rest).
+    """Return the bytes of a package by part: constants of `encoder`, `embedding`, `head` and `ngrams`, `metadata`, `graph`.
 
     Character features count as part of the head, which alone reads them.
 
@@ -110,11 +116,11 @@ def package_sizes(files: Mapping[str, bytes]) -> dict[str, int]:
         files: from `build_package`.
     """
     model = proto.Model_pb2.Model.FromString(files[_MODEL_FILE])
-    parts = dict.fromkeys(("encoder", "embedding", "head", "graph", "metadata"), 0)
+    parts = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
     own = "encoder"
     for operation in _operations(model):
         name = operation.outputs[0].name
-        part = next((part for part in ("embedding", "head") if name.startswith(f"{part}_")), own)
+        part = next((part for part in ("embedding", "head", "ngrams") if name.startswith(f"{part}_")), own)
         parts[part] += sum(_stored_bytes(value) for value in _values(operation))
         # Constants without a name of their own belong to the operators around them.
         own = "head" if name == "bits" else own

@@ -10,7 +10,7 @@ It computes the same as `model/encoder_graph.py` in another way:
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from coremltools.converters.mil import Builder as mb
@@ -36,6 +36,18 @@ _INVALID, _INVISIBLE, _SEPARATOR, _SPACED = -2, -1, 0, 1
 _FIRST_UNSPACED: Final = 2
 
 
+class Characters(NamedTuple):
+    """The visible characters of one text; behind them come zeros, which are separators.
+
+    Attributes:
+        codes: Unicode scalar values, int32 `[1, max_chars]`.
+        classes: int32 `[1, max_chars]`: 0 for separators, 1 for spaced scripts, then one for each unspaced script.
+    """
+
+    codes: Var
+    classes: Var
+
+
 def check_length(config: EncoderConfig) -> None:
     """Check that texts are not too long for this graph.
 
@@ -58,12 +70,33 @@ def encode_words(codepoints: Var, config: EncoderConfig) -> Var:
     Returns:
         int32 `[1, max_words, word_length]`, named `words`; a slot is empty exactly when its first code point is 0.
     """
+    return cut_words(sanitize(codepoints, config), config)
+
+
+def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
+    """Apply rules 1 to 3 of the contract.
+
+    Args:
+        codepoints: int32 `[1, config.max_chars]`; any int32 value is allowed.
+        config: the contract's parameters.
+    """
+    found = _classify(codepoints, config)
+    return _drop_invisible(found, config.max_chars) if config.drop_invisible else found
+
+
+def cut_words(characters: Characters, config: EncoderConfig) -> Var:
+    """Cut one sanitized text into words: rules 4 and 5.
+
+    Args:
+        characters: from `sanitize`.
+        config: the contract's parameters.
+
+    Returns:
+        int32 `[1, max_words, word_length]`, named `words`; a slot is empty exactly when its first code point is 0.
+    """
     length, slots, width = config.max_chars, config.max_words, config.word_length
     rules = _rules(config)
-    chars, classes = _classify(codepoints, config)
-    if config.drop_invisible:
-        chars, classes = _drop_invisible(chars, classes, length)
-
+    chars, classes = characters
     is_word = mb.greater(x=classes, y=_int(_SEPARATOR), name="is_word")
     before = mb.slice_by_index(x=_padded(classes, 1, front=True), begin=[0, 0], end=[1, length], name="class_before")
     starts_run = mb.logical_and(x=is_word, y=mb.not_equal(x=classes, y=before), name="starts_run")
@@ -152,8 +185,8 @@ def class_borders(config: EncoderConfig) -> tuple[list[int], list[int]]:
     return [start for start, _ in changes], [step for _, step in changes]
 
 
-def _classify(codepoints: Var, config: EncoderConfig) -> tuple[Var, Var]:
-    """Return sanitized code points and their classes, both int32 `[1, max_chars]`."""
+def _classify(codepoints: Var, config: EncoderConfig) -> Characters:
+    """Return sanitized code points and their classes; invisible characters have a class of their own."""
     starts, steps = class_borders(config)
     column = mb.reshape(x=codepoints, shape=[config.max_chars, 1], name="codepoint")
     passed = mb.greater_equal(x=column, y=np.array(starts, np.int32)[None], name="passed_borders")
@@ -162,15 +195,16 @@ def _classify(codepoints: Var, config: EncoderConfig) -> tuple[Var, Var]:
     classes = mb.add(x=mb.reshape(x=total, shape=[1, config.max_chars]), y=_int(_INVALID), name="class")
     invalid = mb.equal(x=classes, y=_int(_INVALID), name="is_invalid")
     chars = mb.select(cond=invalid, a=_int(REPLACEMENT), b=codepoints, name="chars")
-    return chars, mb.select(cond=invalid, a=_int(_SPACED), b=classes, name="classes")
+    return Characters(chars, mb.select(cond=invalid, a=_int(_SPACED), b=classes, name="classes"))
 
 
-def _drop_invisible(chars: Var, classes: Var, length: int) -> tuple[Var, Var]:
+def _drop_invisible(characters: Characters, length: int) -> Characters:
     """Move the kept characters to the front; behind them come zeros, which are separators."""
+    chars, classes = characters
     kept = mb.cumsum(x=_flags(mb.not_equal(x=classes, y=_int(_INVISIBLE))), axis=1, name="kept")
     places = np.arange(length, dtype=np.int32)[:, None]
     source = _counts(mb.less_equal(x=kept, y=places, name="before_kept"), [1, length])
-    return (
+    return Characters(
         _gather(_padded(chars, 1), source, "kept_chars"),
         _gather(_padded(classes, 1), source, "kept_classes"),
     )

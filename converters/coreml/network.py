@@ -16,7 +16,7 @@ from coremltools.converters.mil.mil import types
 from retvec_lite.contract import BITS, Floats
 from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Grid, Palette, Storage, compressed
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+from retvec_lite.model.heads import HEADS, NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
 
 Var = Any  # a value of a MIL program
 
@@ -75,13 +75,14 @@ class CoreMLNetwork:
         found = mb.tanh(x=mb.reduce_max(x=responses, axes=[1], keep_dims=False))
         return mb.concat(values=[embedding, mb.expand_dims(x=found, axes=[0])], axis=-1, name="word_vectors")
 
-    def classify(self, vectors: Var, mask: Var, head: HeadSpec) -> Var:
+    def classify(self, vectors: Var, mask: Var, head: HeadSpec, ngrams: Var | None = None) -> Var:
         """Compute label probabilities.
 
         Args:
             vectors: `[1, words, dimension]` in the recipe's precision, what the head reads of each word.
             mask: float32 `[1, words, 1]`, 1 where a slot is in use.
             head: which head, with its sizes.
+            ngrams: what n-grams add to the logits, float32 `[1, classes]`; None for a classifier without them.
 
         Returns:
             float32 `[1, classes]`, named `probability_values`.
@@ -92,18 +93,23 @@ class CoreMLNetwork:
         used = self._cast(mask)
         present = mb.mul(x=vectors, y=used, name="present")
         match head:
+            case LinearHead():
+                pooled = self._mean(present, used)
             case PoolHead():
-                hidden = self._word(present)
+                pooled = self._mean_and_max(self._word(present), used)
             case CnnHead():
-                hidden, used = self._cnn(mb.mul(x=self._word(present), y=used), used, head)
+                pooled = self._mean_and_max(*self._cnn(mb.mul(x=self._word(present), y=used), used, head))
             case RnnHead():
-                hidden = self._lstm(mb.mul(x=self._dense(self._word(present), "head/projection"), y=used), head)
+                steps = mb.mul(x=self._dense(self._word(present), "head/projection"), y=used)
+                pooled = self._mean_and_max(self._lstm(steps, head), used)
             case BertHead():
-                hidden = self._bert(present, used, head)
+                pooled = self._mean_and_max(self._bert(present, used, head), used)
             case _:
-                raise RetvecLiteError(f"There is no head {head.name!r} for Core ML. Choose from pool, cnn, rnn, bert.")
-        logits = self._dense(self._mean_and_max(hidden, used), "head/logits")
-        return mb.softmax(x=mb.cast(x=logits, dtype="fp32", name="logits"), axis=-1, name="probability_values")
+                raise RetvecLiteError(f"There is no head {head.name!r} for Core ML. Choose from {', '.join(HEADS)}.")
+        logits = mb.cast(x=self._dense(pooled, "head/logits"), dtype="fp32", name="logits")
+        if ngrams is not None:
+            logits = mb.add(x=logits, y=ngrams, name="logits_with_ngrams")
+        return mb.softmax(x=logits, axis=-1, name="probability_values")
 
     def _cast(self, values: Var) -> Var:
         return values if self._type is np.float32 else mb.cast(x=values, dtype="fp16")
@@ -125,12 +131,15 @@ class CoreMLNetwork:
 
     def _mean_and_max(self, values: Var, used: Var) -> Var:
         """Return mean and maximum over the words, `[1, 2 * width]`; zeros for a text without words."""
-        count = mb.reduce_sum(x=used, axes=[1], keep_dims=False)
-        one = self._number(1)
-        total = mb.reduce_sum(x=mb.mul(x=values, y=used), axes=[1], keep_dims=False)
-        mean = mb.real_div(x=total, y=mb.maximum(x=count, y=one), name="mean")
+        mean = self._mean(mb.mul(x=values, y=used), used)
+        is_any = mb.reduce_max(x=used, axes=[1], keep_dims=False)
         highest = mb.reduce_max(x=self._far_unused(values, used), axes=[1], keep_dims=False)
-        return mb.concat(values=[mean, mb.mul(x=highest, y=mb.minimum(x=count, y=one))], axis=-1, name="pooled")
+        return mb.concat(values=[mean, mb.mul(x=highest, y=is_any)], axis=-1, name="pooled")
+
+    def _mean(self, present: Var, used: Var) -> Var:
+        """Return the mean over the words in use, `[1, width]`; unused words must be zeros."""
+        count = mb.maximum(x=mb.reduce_sum(x=used, axes=[1], keep_dims=False), y=self._number(1))
+        return mb.real_div(x=mb.reduce_sum(x=present, axes=[1], keep_dims=False), y=count, name="mean")
 
     def _far_unused(self, values: Var, used: Var) -> Var:
         """Return the values, those of unused words far below all others."""
@@ -282,7 +291,7 @@ class _WeightStore:
         bits = 8 if weights == "int8" or (kind is not self._type and not is_new) else 4
         match compressed(values, bits, name, self._storage.block):
             case Palette() as palette:
-                return _palette(palette.indices, palette.levels.astype(kind), bits, is_new, _called(name))
+                return from_palette(palette.indices, palette.levels.astype(kind), bits, is_new, _called(name))
             case Grid() as grid if is_new:
                 kind_of_integer = np.int8 if bits == 8 else types.nptype_from_builtin(types.int4)
                 integers = grid.integers.astype(kind_of_integer)
@@ -300,7 +309,7 @@ class _WeightStore:
             case Grid() as grid:
                 # There are only palettes for whole matrices: one holds the integers, and a product applies the scales.
                 indices = (grid.integers + _NIBBLES[-1] + 1).astype(np.uint8)
-                found = _palette(indices, _NIBBLES.astype(kind), bits, is_new, f"{_called(name)}_integers")
+                found = from_palette(indices, _NIBBLES.astype(kind), bits, is_new, f"{_called(name)}_integers")
                 return mb.mul(x=found, y=grid.scales.astype(kind), name=_called(name))
 
 
@@ -309,8 +318,16 @@ def _called(weight: str) -> str:
     return weight.replace("/", "_")
 
 
-def _palette(indices: npt.NDArray[np.uint8], levels: npt.NDArray[Any], bits: int, is_new: bool, name: str) -> Var:
-    """Return a matrix of numbers from a list; the operator has another form since iOS 18."""
+def from_palette(indices: npt.NDArray[np.uint8], levels: npt.NDArray[Any], bits: int, is_new: bool, name: str) -> Var:
+    """Return a matrix of numbers from a list; the operator has another form since iOS 18.
+
+    Args:
+        indices: places in the list, uint8 `[rows, columns]`.
+        levels: the list, float16 or float32 `[2**bits]`.
+        bits: 8 or 4.
+        is_new: whether the package is for iOS 18 or newer.
+        name: of the value.
+    """
     if is_new:
         kind = types.nptype_from_builtin(types.uint4 if bits == 4 else types.uint8)
         return mb.constexpr_lut_to_dense(indices=indices.astype(kind), lut=levels.reshape(1, 1, -1, 1), name=name)

@@ -95,6 +95,11 @@ def _floor(*, x: Array) -> Array:
     return np.asarray(np.floor(x))
 
 
+def _sqrt(*, x: Array) -> Array:
+    _require_float(x)
+    return np.sqrt(x.astype(np.float32)).astype(x.dtype)
+
+
 def _tanh(*, x: Array) -> Array:
     _require_float(x)
     return np.tanh(x.astype(np.float32)).astype(x.dtype)
@@ -326,6 +331,7 @@ OPS: Final[Mapping[str, Op]] = {
     "logical_and": _logical(np.logical_and),
     "logical_or": _logical(np.logical_or),
     "floor": _floor,
+    "sqrt": _sqrt,
     "tanh": _tanh,
     "gelu": _gelu,
     "softmax": _softmax,

@@ -5,6 +5,7 @@ inner values. Both answer the two questions of `examiner.py`.
 """
 
 import dataclasses
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ from retvec_lite.converters.parity.checks import (
     require_same,
 )
 from retvec_lite.converters.parity.examiner import STAGES, Examiner, place
-from retvec_lite.converters.parity.matching import Match, magnitude, match_constants, program_constants
+from retvec_lite.converters.parity.matching import Match, magnitude, match_program
 from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
 from retvec_lite.errors import RetvecLiteError
@@ -74,7 +75,7 @@ def examine_package(examiner: Examiner, path: Path) -> tuple[ArtifactResult, Flo
         if recipe.coreml is None:
             raise RetvecLiteError(f"{path.name}: there is no recipe {recipe.name!r} for Core ML.")
         _check_origin(program, examiner.classifier)
-        matches = match_constants(program_constants(program), examiner.classifier.weights)
+        matches = match_program(program, examiner.classifier.weights)
     except RetvecLiteError as error:
         return ArtifactResult(path.name, recipe.name if recipe else None, size, problem=str(error)), None
     checks = [_weights_check(matches, examiner.classifier.weights, recipe)]
@@ -235,11 +236,13 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
     path = program.package.path
     description, metadata = program.package.spec.description, program.package.metadata
     encoder = EncoderConfig.from_json(metadata.get("encoder", ""))
+    ngrams = json.dumps(None if classifier.ngrams is None else classifier.ngrams.to_dict(), sort_keys=True)
     require_same(
         path.name,
         ("labels", program.labels, list(classifier.labels)),
         ("encoder settings", encoder.to_dict(), classifier.encoder.to_dict()),
         ("head settings", metadata.get("head"), classifier.head.name),
+        ("n-gram settings", metadata.get("ngrams", "null"), ngrams),
     )
     interface = (
         program.inputs,

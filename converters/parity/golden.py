@@ -65,6 +65,7 @@ _TEXTS: Final[Mapping[str, str]] = {
     "one letter": "a",
     "plain English": "Where is my parcel? It should have arrived yesterday.",
     "upper case": "WHERE IS MY PARCEL? IT SHOULD HAVE ARRIVED YESTERDAY.",
+    "upper case of every script that n-grams fold": "ÀÖØÞĀĮİĶĹŽŸƏƠƯǍȞ ΆΉΌΏΑΩΫ ЀАЯѠҊӁӐԮ ԱՖ ᲐᲺᲿ ḀẔẠỾ ẞǄⰀႠＡ𐐀",
     "typos": "Wehre is my parcle? It shuold have arived yestreday.",
     "leet": "Wh3r3 15 my p4rc31? FR33 M0N3Y!!! cl1ck h3re",
     "homoglyphs": "Wһеrе іѕ mу раrсеl? Fгее mопеу ⅽⅼіⅽk ｈｅｒｅ",

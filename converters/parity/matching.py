@@ -5,17 +5,19 @@ values count: names do not survive the converters, and a file must not vouch for
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.converters.evaluator import Literal, Operation, Program
 from retvec_lite.converters.evaluator.package import bits_of
 from retvec_lite.converters.tflite.graph import BITS, Constant, constants, dtype_of, graph_of, operator_name, values_of
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.ngrams import lower_case_table
 from retvec_lite.runtime.artifact import CLASSIFY
 
 _BOUNDS: Final = ((32, 1e-6), (16, 1e-3), (8, 0.05), (6, 0.2), (0, 0.4))
@@ -62,7 +64,20 @@ def match_weights(model: Any, reference: Mapping[str, Floats], signature: str = 
     graph = graph_of(model, signature)
     plain = constants(model, graph)
     found = [*_lstm_matrices(model, graph), *_ngram_tables(model, graph, plain), *plain]
+    if "ngrams/table" in reference:
+        places, differences = lower_case_table()
+        _require(places, _gathered_integers(model, graph, "uint8"))
+        _require(differences, [constant.values for constant in plain])
     return {name: match.values for name, match in match_constants(found, reference).items()}
+
+
+def match_program(program: Program, reference: Mapping[str, Floats]) -> dict[str, Match]:
+    """Return what a Core ML program computes with in the place of every reference weight, see `match_constants`."""
+    found = program_constants(program)
+    if "ngrams/table" in reference:
+        places, differences = lower_case_table()
+        _require(differences[places], [constant.values for constant in found])
+    return match_constants(found, reference)
 
 
 def match_constants(found: Sequence[Constant], reference: Mapping[str, Floats]) -> dict[str, Match]:
@@ -102,7 +117,7 @@ def program_constants(program: Program) -> list[Constant]:
             bits[name] = min(least, bits_of(kind.dtype)) if is_float else least
             if is_float and kind.shape:
                 found[name] = Constant(name, program.constant(name).astype(np.float32), bits[name])
-    return [*_scaled(program.operations, found), *found.values()]
+    return [*_scaled(program.operations, found), *_gathered(program.operations, found), *found.values()]
 
 
 def _match(name: str, weights: Floats, found: Sequence[Constant]) -> Match | None:
@@ -200,19 +215,41 @@ def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator
     """Yield tables of n-grams, and the squares beside them.
 
     A table is an int8 constant `[buckets, labels + 1]` that is gathered from; its last column are the squares. Its scales are one
-    of the constants of `labels` numbers: values tell which.
+    of the constants of `labels` numbers: values tell which. Training leaves both on this grid, so they count as exact.
     """
-    for operator in graph.operators:
-        if operator_name(model, operator) != "GATHER":
+    for stored in _gathered_integers(model, graph, "int8"):
+        if stored.ndim != 2:
             continue
-        tensor = graph.tensors[operator.inputs[0]]
-        if dtype_of(tensor) != "int8" or len(tensor.shape) != 2:
-            continue
-        stored = values_of(model, tensor)
-        yield Constant("squares", stored[:, -1], BITS["int8"])
+        yield Constant("squares", stored[:, -1], _EXACT)
         for scales in plain:
             if scales.values.size == stored.shape[1] - 1:
-                yield Constant("table", stored[:, :-1] * scales.values.reshape(-1), BITS["int8"])
+                yield Constant("table", stored[:, :-1] * scales.values.reshape(-1), scales.bits)
+
+
+def _gathered_integers(model: Any, graph: Any, dtype: str) -> Iterator[Floats]:
+    """Yield the integers of a type that a .tflite gathers from."""
+    for operator in graph.operators:
+        if operator_name(model, operator) == "GATHER":
+            tensor = graph.tensors[operator.inputs[0]]
+            if dtype_of(tensor) == dtype:
+                yield values_of(model, tensor)
+
+
+def _require(table: npt.NDArray[Any], found: Iterable[Floats]) -> None:
+    """Raise RetvecLiteError when the file does not hold a part of the table of lower case: golden texts have few of its letters."""
+    if not any(np.array_equal(values.reshape(-1), table) for values in found):
+        raise RetvecLiteError("The model does not hold the table of lower case that n-grams need.")
+
+
+def _gathered(operations: Sequence[Operation], found: Mapping[str, Constant]) -> Iterator[Constant]:
+    """Yield the two parts of tables of n-grams in a Core ML program, see `_ngram_tables`; the scales are in the values."""
+    for operation in operations:
+        if operation.kind != "gather":
+            continue
+        table = next((found[name] for name in operation.sources if name in found), None)
+        if table is not None and table.values.ndim == 2 and table.values.shape[1] > 1:
+            yield Constant("squares", table.values[:, -1], _EXACT)
+            yield Constant("table", table.values[:, :-1], _EXACT)
 
 
 def _scaled(operations: Sequence[Operation], found: Mapping[str, Constant]) -> Iterator[Constant]:

@@ -340,7 +340,7 @@ def dense(values: tf.Tensor, weights: Tensors, name: str) -> tf.Tensor:
     kernel = weights[f"{name}/kernel"]
     flat = tf.reshape(values, [-1, kernel.shape[0]])
     product = tf.nn.bias_add(tf.matmul(flat, kernel), weights[f"{name}/bias"])
-    between = [_words(values), *values.shape[2:-1]] if values.shape.rank > 2 else []
+    between = [_words(values), *values.shape[2:-1]] if len(values.shape) > 2 else []
     return tf.reshape(product, [-1, *between, kernel.shape[1]])
 
 

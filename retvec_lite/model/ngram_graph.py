@@ -5,20 +5,15 @@ exact integer (see `retvec_lite.ngrams`). The table of weights is gathered row b
 and the table many thousand rows: multiplying all of it would take several times longer.
 """
 
-import functools
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import tensorflow as tf
 
 from retvec_lite.contract import Floats
 from retvec_lite.model.encoder_graph import characters
-from retvec_lite.ngrams import FACTOR, LOWER_CASE, LOWER_CASE_END, PRIME, NgramConfig
-
-INTEGERS: Final = 127
-"""The largest integer of the stored table and squares: 8 bits, in every recipe."""
+from retvec_lite.ngrams import FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
 
 
 class Ngrams(NamedTuple):
@@ -82,16 +77,6 @@ def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats]) -> tf.Tensor:
     return total[:, :-1] * length * scales + weights["ngrams/bias"]
 
 
-def table_integers(table: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Return the integers and the scale of each label of a table on its grid: int8 `[buckets, classes]`, float32 `[classes]`.
-
-    The largest weight of a label is exactly 127 scales, see `grid.snap`.
-    """
-    scales: Floats = (np.abs(table).max(axis=0) / np.float32(INTEGERS)).astype(np.float32)
-    scales[scales == 0] = 1.0
-    return np.rint(table / scales).astype(np.int8), scales
-
-
 def _modulo(values: tf.Tensor, divisor: int) -> tf.Tensor:
     """Return the remainder of integers below 2**22, exactly: half a unit keeps the rounded quotient on the right side."""
     return values - tf.floor((values + 0.5) * np.float32(1 / divisor)) * float(divisor)
@@ -99,16 +84,6 @@ def _modulo(values: tf.Tensor, divisor: int) -> tf.Tensor:
 
 def _folded(chars: tf.Tensor) -> tf.Tensor:
     """Return the lower case of characters, float32."""
-    places, differences = _lower_case()
+    places, differences = lower_case_table()
     place = tf.gather(places, tf.cast(tf.minimum(chars, float(LOWER_CASE_END)), tf.int32))
     return chars + tf.gather(differences, tf.cast(place, tf.int32))
-
-
-@functools.cache
-def _lower_case() -> tuple[npt.NDArray[np.uint8], Floats]:
-    """Return a table of places in a list of differences, and the list: a quarter of a table of differences."""
-    differences = sorted({0, *(difference for *_, difference in LOWER_CASE)})
-    places = np.full(LOWER_CASE_END + 1, differences.index(0), np.uint8)
-    for first, last, step, difference in LOWER_CASE:
-        places[first : last + 1 : step] = differences.index(difference)
-    return places, np.array(differences, np.float32)

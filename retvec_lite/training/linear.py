@@ -18,8 +18,8 @@ from scipy import sparse
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.grid import EIGHT_BITS, snap
-from retvec_lite.model.ngram_graph import INTEGERS, find_ngrams
-from retvec_lite.ngrams import NgramConfig
+from retvec_lite.model.ngram_graph import find_ngrams
+from retvec_lite.ngrams import INTEGERS, NgramConfig
 from retvec_lite.runtime.interpreters import codepoint_rows
 
 Matrix = Any  # scipy.sparse.csr_matrix, float32

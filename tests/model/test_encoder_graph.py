@@ -181,7 +181,7 @@ def test_the_longest_run_starts_a_piece_at_every_step(step: int) -> None:
     codepoints = tf.fill([1, length], 0x0E01)
     places = np.arange(length)
     shows_more = (places == 0) | (places + 64 - step < length)
-    starts = encoder._starts_piece(tf.floor(encoder._sanitized(codepoints, config) / 2.0**BITS), encoder._rules(config))
+    starts = encoder._starts_piece(tf.floor(encoder.sanitize(codepoints, config) / 2.0**BITS), encoder._rules(config))
     np.testing.assert_array_equal(starts.numpy()[0], (places % step == 0) & shows_more)
 
 

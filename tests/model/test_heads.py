@@ -32,7 +32,7 @@ def test_the_embedding_weighs_what_it_is_said_to() -> None:
 
 
 def test_names_are_the_paper_s_families_and_the_fast_one() -> None:
-    assert list(HEADS) == ["pool", "cnn", "rnn", "bert"]
+    assert list(HEADS) == ["linear", "pool", "cnn", "rnn", "bert"]
     assert all(HEADS[name].name == name for name in HEADS)
 
 

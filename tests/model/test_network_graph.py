@@ -17,6 +17,7 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.network_graph import classify, classify_short, embed, embed_bits, scan_lstm
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import NgramConfig, ngram_logits
 
 TEXTS = [
     "",
@@ -28,6 +29,12 @@ TEXTS = [
     "one two three four five six seven eight nine ten",
     "\ud800",
 ]
+KINDS: dict[str, dict[str, Any]] = {
+    "dense": {},
+    "raw": {"raw": True},
+    "characters": {"characters": 7},
+    "ngrams": {"ngrams": NgramConfig(buckets=50)},
+}
 each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 
 
@@ -39,11 +46,14 @@ def assert_stages(rows: np.ndarray, classifier: TrainedModel, stages: tuple[tf.T
         np.testing.assert_allclose(
             embedding, reference_network.embed(contract.bits(slots), classifier.weights), atol=1e-5
         )
-        right = reference_network.probabilities(slots, classifier.head, classifier.weights)
+        ngrams = None
+        if classifier.ngrams is not None:
+            ngrams = ngram_logits(row, classifier.encoder, classifier.ngrams, classifier.weights)
+        right = reference_network.probabilities(slots, classifier.head, classifier.weights, ngrams)
         np.testing.assert_allclose(probabilities, right, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @each_head
 def test_every_stage_is_the_oracle_s(head: HeadSpec, kind: dict[str, Any]) -> None:
     classifier = random_classifier(head, **kind)
@@ -77,7 +87,7 @@ def test_the_compiled_graph_is_the_same(head: HeadSpec) -> None:
     assert_stages(rows, classifier, graph(rows))
 
 
-@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @each_head
 def test_short_texts_are_answered_alike_in_fewer_slots(head: HeadSpec, kind: dict[str, Any]) -> None:
     """An odd number of slots leaves an unpaired word when `cnn` halves the text."""

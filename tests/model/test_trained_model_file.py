@@ -16,6 +16,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.weight_files import CLASSIFIER_FILE as FILE_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model, read_safetensors, safetensors_bytes
+from retvec_lite.ngrams import NgramConfig
 
 safetensors_numpy = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed: no weights to read")
 
@@ -40,7 +41,11 @@ def test_a_folder_without_a_trained_model_is_refused(tmp_path: Path) -> None:
     assert "not a trained classifier" in message and str(exported) in message
 
 
-@pytest.mark.parametrize("kind", [{}, {"raw": True}, {"characters": 7}], ids=["dense", "raw", "characters"])
+@pytest.mark.parametrize(
+    "kind",
+    [{}, {"raw": True}, {"characters": 7}, {"ngrams": NgramConfig(buckets=50)}],
+    ids=["dense", "raw", "characters", "ngrams"],
+)
 @pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> None:
     classifier = random_classifier(head, **kind)
@@ -48,7 +53,7 @@ def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> Non
     for path in (tmp_path, str(tmp_path / FILE_NAME)):
         again = load_trained_model(path)
         assert again.to_bytes() == classifier.to_bytes()
-        for field in ("encoder", "head", "labels", "embedding", "training"):
+        for field in ("encoder", "head", "labels", "embedding", "training", "ngrams"):
             assert getattr(again, field) == getattr(classifier, field)
         assert set(again.weights) == set(classifier.weights)
         for name, value in again.weights.items():
@@ -164,6 +169,12 @@ def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
         (replaced("characters/kernel", np.zeros((63, 0))), "an odd number of characters, but has the shape [63, 0]"),
         (replaced("characters/kernel", np.zeros((63, 7))), "lacks the weights characters/bias."),
         (replaced("characters/bias", np.zeros(7)), "unknown weights characters/bias."),
+        (
+            described(ngrams={"buckets": 50, "longest": 4}),
+            "lacks the weights ngrams/bias, ngrams/squares, ngrams/table.",
+        ),
+        (described(ngrams={"buckets": 5, "longest": 4}), "buckets of the n-grams must be an integer from 16 to 32768"),
+        (replaced("ngrams/bias", np.zeros(3)), "unknown weights ngrams/bias."),
     ],
 )
 def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any], None], part: str) -> None:
@@ -177,6 +188,18 @@ def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any],
         load_trained_model(path)
     message = str(caught.value)
     assert part in message and message.startswith(str(path)) and "\n" not in message
+
+
+def test_a_file_of_a_release_without_ngrams(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(CLASSIFIER.to_bytes())
+    weights, metadata = read_safetensors(path)
+    about = json.loads(metadata["classifier"])
+    assert about.pop("ngrams") is None
+    path.write_bytes(safetensors_bytes(weights, {"classifier": json.dumps(about)}))
+    again = load_trained_model(path)
+    assert again.ngrams is None
+    assert again.to_bytes() == CLASSIFIER.to_bytes()
 
 
 def test_another_contract_version_is_named(tmp_path: Path) -> None:

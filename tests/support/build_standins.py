@@ -14,13 +14,15 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.network_graph import classify
 
 
-def head_function(name: str, as_variables: bool = False) -> tf.types.experimental.PolymorphicFunction:
-    spec = standin.classifier(name)
-    weights = {key: tf.Variable(value) for key, value in spec.weights.items()} if as_variables else spec.weights
+def head_function(head: str, as_variables: bool = False) -> tf.types.experimental.PolymorphicFunction:
+    spec = standin.classifier(head)
+    # Weights of n-grams become constants at once: no training needs them as variables.
+    is_kept = lambda name: not as_variables or name.startswith("ngrams/")  # noqa: E731
+    weights = {name: value if is_kept(name) else tf.Variable(value) for name, value in spec.weights.items()}
 
     def stages(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
         found = classify(codepoints, spec, weights, fused_lstm)._asdict()
-        if name == "raw":
+        if head == "raw":
             del found["embedding"]
         return found
 

@@ -18,6 +18,7 @@ from retvec_lite.converters.coreml import find_storage, load_coremltools
 from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.converters.tflite.metadata import about, details
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import NgramConfig
 
 needs_coremltools = pytest.mark.skipif(
     importlib.util.find_spec("coremltools") is None, reason="coremltools is not installed: no package can be made"
@@ -98,6 +99,17 @@ def operations_of(files: dict[str, bytes]) -> list[Any]:
     return list(block.operations)
 
 
+@contextlib.contextmanager
+def _unpacked(mb: Any) -> Iterator[None]:
+    """Let the builder unpack compressed weights: value inference stops at operators that do so when a model is loaded."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("constexpr_affine_dequantize", "constexpr_blockwise_shift_scale", "constexpr_lut_to_dense"):
+            build = getattr(mb, name)
+            unpack = lambda build=build, **given: mb.const(val=build(**given).op.materialized_val_inference())  # noqa: E731
+            patch.setattr(mb, name, staticmethod(unpack))
+        yield
+
+
 def inferred(row: np.ndarray, spec: TrainedModel, recipe: str, ios: int = 16) -> dict[str, np.ndarray]:
     """Every value of the graph that is built around a constant input, as coremltools computes it: name -> value."""
     coremltools = load_coremltools()
@@ -106,7 +118,11 @@ def inferred(row: np.ndarray, spec: TrainedModel, recipe: str, ios: int = 16) ->
 
     from retvec_lite.converters.coreml.build import graph
 
-    with np.errstate(all="ignore"), Function({}, opset_version=getattr(coremltools.target, f"iOS{ios}")) as function:
+    with (
+        np.errstate(all="ignore"),
+        _unpacked(mb),
+        Function({}, opset_version=getattr(coremltools.target, f"iOS{ios}")) as function,
+    ):
         graph(mb.const(val=row.reshape(1, -1)), spec, find_storage(recipe, ios))
     return {value.name: value.val for operation in function.operations for value in operation.outputs}
 
@@ -123,6 +139,24 @@ def inferred_words(row: np.ndarray, config: EncoderConfig) -> tuple[np.ndarray, 
         words = encode_words(mb.const(val=row.reshape(1, -1)), config)
         bits = word_bits(words)
     return words.val, bits.val
+
+
+def inferred_ngrams(
+    row: np.ndarray, encoder: EncoderConfig, config: NgramConfig, weights: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The buckets of all n-grams of one text and their logits, by coremltools' value inference."""
+    coremltools = load_coremltools()
+    from coremltools.converters.mil import Builder as mb
+    from coremltools.converters.mil.mil import Function
+
+    from retvec_lite.converters.coreml.encoder import sanitize
+    from retvec_lite.converters.coreml.ngrams import find_ngrams, ngram_logits
+
+    storage = find_storage("int8")
+    with _unpacked(mb), Function({}, opset_version=coremltools.target.iOS16):
+        found = find_ngrams(sanitize(mb.const(val=row.reshape(1, -1)), encoder), config, storage)
+        logits = ngram_logits(found, weights, storage)
+    return found.buckets.val[found.present.val > 0], logits.val
 
 
 def stored_weights(spec: TrainedModel, recipe: str, ios: int, block: int | None = None) -> dict[str, np.ndarray]:

@@ -4,18 +4,21 @@ import itertools
 
 import numpy as np
 import numpy.typing as npt
+from standin import ngram_weights
 
 from retvec_lite.contract import BITS, EncoderConfig
-from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead, character_shapes
+from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead, character_shapes
 from retvec_lite.model.weight_files import Embedding, TrainedModel
+from retvec_lite.ngrams import NgramConfig
 
 SMALL_HEADS: tuple[HeadSpec, ...] = (
     PoolHead(hidden=24),
     CnnHead(hidden=18, filters=16, blocks=3, region=3),
     RnnHead(hidden=20, projection=12, units=10),
     BertHead(hidden=18, width=16, layers=2, attention_heads=4, feed_forward=20),
+    LinearHead(),
 )
-DEFAULT_HEADS: tuple[HeadSpec, ...] = (PoolHead(), CnnHead(), RnnHead(), BertHead())
+DEFAULT_HEADS: tuple[HeadSpec, ...] = (LinearHead(), PoolHead(), CnnHead(), RnnHead(), BertHead())
 LABELS = ("no", "yes", 'other, 🙂 "quoted"')
 
 
@@ -41,9 +44,15 @@ def random_head(
 
 
 def random_classifier(
-    head: HeadSpec, *, raw: bool = False, characters: int = 0, config: EncoderConfig | None = None, seed: int = 0
+    head: HeadSpec,
+    *,
+    raw: bool = False,
+    characters: int = 0,
+    ngrams: NgramConfig | None = None,
+    config: EncoderConfig | None = None,
+    seed: int = 0,
 ) -> TrainedModel:
-    """A whole classifier over small slots, with so many character features."""
+    """A whole classifier over small slots, with so many character features, and with n-grams."""
     config = config or EncoderConfig(max_chars=48, max_words=9)
     embedding = None if raw else random_embedding(config.word_length, seed=seed)
     inputs = embedding.dimension if embedding else config.word_length * BITS
@@ -52,6 +61,8 @@ def random_classifier(
     weights |= {
         name: rng.normal(0.0, 0.4, shape).astype(np.float32) for name, shape in character_shapes(characters).items()
     }
+    if ngrams is not None:
+        weights |= ngram_weights(ngrams, len(LABELS))
     return TrainedModel(
         encoder=config,
         head=head,
@@ -59,4 +70,5 @@ def random_classifier(
         weights={**(embedding.weights if embedding else {}), **weights},
         embedding={"name": embedding.name, "card": embedding.card} if embedding else {"name": "raw", "card": {}},
         training={"data": "none", "accuracy": 0.25},
+        ngrams=ngrams,
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from retvec_lite.converters.tflite.graph import flatbuffer_size
 from retvec_lite.converters.tflite.model import add_buffer, find_tensor, pack, read_model, schema
+from retvec_lite.ngrams import LOWER_CASE_END
 from retvec_lite.runtime.artifact import read_artifact
 
 
@@ -178,11 +179,48 @@ def change_the_character_table(dist: Path) -> None:
     tables = [
         edited.buffers[tensor.buffer].data for tensor in graph.tensors if tensor.type == schema().TensorType.UINT8
     ]
-    pages, classes = sorted((table for table in tables if table is not None), key=lambda table: len(table) % 256 == 0)
+    tables = [table for table in tables if table is not None and len(table) != LOWER_CASE_END + 1]
+    pages, classes = sorted(tables, key=lambda table: len(table) % 256 == 0)
     changed = np.array(classes, np.uint8)
     changed[256 * int(pages[1]) + ord("t")] = 0
     next(buffer for buffer in edited.buffers if buffer.data is classes).data = changed
     repacked(path, pack(edited))
+
+
+def change_the_ngram_table(dist: Path) -> None:
+    """One weight of an n-gram is one step larger."""
+    _change_a_byte(dist, "INT8", [300, 6], 6 * 150 + 2)
+
+
+def change_the_ngram_squares(dist: Path) -> None:
+    """One n-gram counts a little more in the length of a text."""
+    _change_a_byte(dist, "INT8", [300, 6], 6 * 150 + 5)
+
+
+def change_the_lower_case(dist: Path) -> None:
+    """One Armenian letter, which no golden text has, is not folded."""
+    _change_a_byte(dist, "UINT8", [LOWER_CASE_END + 1], 0x0540)
+
+
+def _change_a_byte(dist: Path, kind: str, shape: list[int], place: int) -> None:
+    path = dist / "classifier-int8.tflite"
+    edited = read_model(model_of(path))
+    wanted = getattr(schema().TensorType, kind)
+    buffers = {
+        tensor.buffer
+        for tensor in edited.subgraphs[0].tensors
+        if tensor.type == wanted and list(tensor.shape) == shape and edited.buffers[tensor.buffer].data is not None
+    }
+    (number,) = buffers
+    data = np.array(edited.buffers[number].data, np.uint8)
+    data[place] ^= 1
+    edited.buffers[number].data = data
+    repacked(path, pack(edited))
+
+
+def claim_other_ngrams(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    repacked(path, model_of(path), ngrams={"buckets": 300, "longest": 3})
 
 
 def change_the_bits(dist: Path) -> None:

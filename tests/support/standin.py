@@ -5,9 +5,19 @@ import dataclasses
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig, bits, codepoints, words
-from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead, character_shapes
+from retvec_lite.model.heads import (
+    BertHead,
+    CnnHead,
+    HeadSpec,
+    LinearHead,
+    PoolHead,
+    RnnHead,
+    character_shapes,
+    ngram_shapes,
+)
 from retvec_lite.model.reference_network import embed, probabilities
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import NgramConfig, ngram_logits
 
 CONFIG = EncoderConfig(max_chars=96, max_words=12)
 LONG = EncoderConfig(max_chars=160, max_words=20)
@@ -18,7 +28,9 @@ HEADS: dict[str, HeadSpec] = {
     "cnn": CnnHead(hidden=72, filters=64, blocks=2),
     "rnn": RnnHead(hidden=56, projection=48, units=40),
     "bert": BertHead(hidden=72, width=64, layers=1, attention_heads=4, feed_forward=64),
+    "raw": LinearHead(),
 }
+NGRAMS = {"pool": NgramConfig(buckets=300), "raw": NgramConfig(buckets=1000, longest=6)}
 TEXTS = (
     "where is my parcle?",
     "",
@@ -31,12 +43,12 @@ CONV_CHARS, CONV_WIDTH = 32, 32
 
 
 def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> TrainedModel:
-    """`pool`, `cnn`, `rnn`, `bert`; `raw`: pool without an embedding; `<head>-snapped`: kernels on a 4-bit grid.
+    """`pool`, `cnn`, `rnn`, `bert`; `raw`: linear, without an embedding; `<head>-snapped`: kernels on a 4-bit grid.
 
-    `cnn` has character features; `width` is that of the embedding.
+    `cnn` has character features, `pool` and `raw` have n-grams; `width` is that of the embedding.
     """
     head_name, _, variant = name.partition("-")
-    head = HEADS["pool" if head_name == "raw" else head_name]
+    head, ngrams = HEADS[head_name], NGRAMS.get(head_name)
     dimension = config.word_length * 21 if head_name == "raw" else width
     filters = FILTERS if head_name == "cnn" else 0
     shapes = head.shapes(dimension + filters, len(LABELS), config.max_words) | character_shapes(filters)
@@ -53,7 +65,23 @@ def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> Tr
         weights[weight] = (values + weight.endswith("/gain")).astype(np.float32)
         if variant == "snapped" and weight.endswith("kernel"):
             weights[weight] = snapped(weights[weight])
-    return TrainedModel(config, head, LABELS, weights, {"kind": "dense"}, {})
+    if ngrams is not None:
+        weights |= ngram_weights(ngrams, len(LABELS))
+    return TrainedModel(config, head, LABELS, weights, {"kind": "dense"}, {}, ngrams)
+
+
+def ngram_weights(config: NgramConfig, classes: int) -> dict[str, np.ndarray]:
+    """Weights on their grid: squares of 0 to 127, scales of ten binary digits with 127 of them in every column."""
+    rng = np.random.default_rng(8)
+    shapes = ngram_shapes(config.buckets, classes)
+    integers = rng.integers(-127, 128, shapes["ngrams/table"])
+    integers[rng.integers(config.buckets, size=classes), np.arange(classes)] = 127
+    scales = rng.integers(512, 1024, classes) / 2**17
+    return {
+        "ngrams/table": (integers * scales).astype(np.float32),
+        "ngrams/squares": rng.integers(0, 128, shapes["ngrams/squares"]).astype(np.float32),
+        "ngrams/bias": rng.normal(0, 0.1, shapes["ngrams/bias"]).astype(np.float32),
+    }
 
 
 def snapped(kernel: np.ndarray) -> np.ndarray:
@@ -78,7 +106,8 @@ def reference(spec: TrainedModel, weights: dict[str, np.ndarray]) -> dict[str, n
         found["words"].append(slots)
         found["bits"].append(bits(slots))
         found["embedding"].append(embed(bits(slots), weights))
-        found["probabilities"].append(probabilities(slots, spec.head, weights))
+        ngrams = None if spec.ngrams is None else ngram_logits(values[0], spec.encoder, spec.ngrams, weights)
+        found["probabilities"].append(probabilities(slots, spec.head, weights, ngrams))
     return {name: np.stack(values)[:, None] for name, values in found.items()}
 
 

@@ -18,6 +18,7 @@ from coreml_cases import (
     grid_files,
     import_coremltools,
     inferred,
+    inferred_ngrams,
     inferred_words,
     model_of,
     needs_coremltools,
@@ -35,6 +36,7 @@ from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
+from retvec_lite.ngrams import LOWER_CASE_END, NgramConfig, ngram_buckets, ngram_logits
 
 pytestmark = needs_coremltools
 HUGE = EncoderConfig(max_chars=5000)
@@ -93,6 +95,18 @@ def test_many_texts_under_the_default_config(text: str) -> None:
     check_text(text)
 
 
+@settings(max_examples=15)
+@given(data=st.data(), config=st.builds(NgramConfig, buckets=st.integers(16, 32_768), longest=st.integers(1, 6)))
+def test_any_input_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
+    encoder = data.draw(configs())
+    row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)
+    weights = standin.ngram_weights(config, 3)
+    buckets, logits = inferred_ngrams(row, encoder, config, weights)
+    assert sorted(buckets) == sorted(ngram_buckets(row, encoder, config))
+    assert (logits.dtype, logits.shape) == (np.float32, (1, 3))
+    np.testing.assert_allclose(logits[0], ngram_logits(row, encoder, config, weights), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "config",
     [
@@ -124,7 +138,7 @@ def test_every_border_between_classes_is_where_the_reference_has_it(config: Enco
 @pytest.mark.parametrize("recipe", ["float32", "float16"])
 @pytest.mark.parametrize("name", [name for name in HEADS if name != "rnn"])
 def test_heads_compute_the_reference(name: str, recipe: str) -> None:
-    """By coremltools' value inference, which knows no LSTM and stops at compressed weights: the evaluator does those."""
+    """By coremltools' value inference, which knows no LSTM: the evaluator does that."""
     spec = standin.classifier(name)
     expected = standin.reference(spec, dict(spec.weights))
     bound = 1e-5 if recipe == "float32" else 1.5e-2
@@ -264,6 +278,18 @@ def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
     stored = {
         operation.outputs[0].name: operation.type for operation in operations if operation.type.startswith("constexpr_")
     }
+    # The table of n-grams is 8-bit integers in every recipe, and nothing around it has fewer than 32 bits.
+    packed = {
+        operation.outputs[0].name: operation for operation in operations if operation.type.startswith("constexpr_")
+    }
+    tables = {value: stored.pop(value) for value in list(stored) if value.startswith("ngrams_")}
+    assert set(tables) == (set() if on_grid(name).ngrams is None else {"ngrams_table", "ngrams_lower_case"})
+    if tables:
+        table = packed["ngrams_table"]
+        integers = table.attributes["quantized_data"] if target < 18 else table.inputs["data"].arguments[0].value
+        assert kinds[integers.type.tensorType.dataType] == "INT8"
+        around = {declared[value][0] for value in names if value.startswith(("ngram", "hash_", "bucket"))}
+        assert "FLOAT32" in around <= {"FLOAT32", "INT32", "BOOL"}
     kernels = [weight for weight in on_grid(name).weights if weight.endswith("kernel")]
     if recipe in ("int8", "int4"):
         assert len(stored) == len(kernels), "a matrix was left uncompressed"
@@ -275,8 +301,8 @@ def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
         assert lstm <= {new if target >= 18 else "constexpr_affine_dequantize"}
         integers = {
             kinds[operation.inputs["data"].arguments[0].value.type.tensorType.dataType]
-            for operation in operations
-            if operation.type == new
+            for value, operation in packed.items()
+            if operation.type == new and value in stored
         }
         assert integers == ({recipe.upper()} if target >= 18 else set())
 
@@ -330,10 +356,15 @@ def test_sizes_and_operators_of_a_package() -> None:
     files = grid_files("cnn", "int4", 18)
     sizes = package_sizes(files)
     assert sum(sizes.values()) == sum(map(len, files.values()))
-    assert sizes["embedding"] > sizes["head"] > 0 < sizes["graph"]
+    assert sizes["embedding"] > sizes["head"] > sizes["ngrams"] == 0 < sizes["graph"]
     found = {(name, version): count for name, version, count in package_operators(files)}
     assert found["classify", 18] == 1
     assert found["linear", 18] == 3 + 1 + 1 + 1 + 2 + 1, "embedding, characters, word, region, blocks, logits"
+    buckets, columns = standin.NGRAMS["pool"].buckets, len(standin.LABELS) + 1
+    for recipe in RECIPES:
+        # The scales of few labels stand in the model file.
+        table = package_sizes(grid_files("pool", recipe, 18))["ngrams"] - (LOWER_CASE_END + 1) // 2
+        assert buckets * columns <= table <= buckets * columns + 200
 
 
 @pytest.mark.parametrize(
@@ -378,7 +409,9 @@ def test_what_cannot_be_built_is_refused() -> None:
     class Other(HeadSpec):
         name = "other"
 
-    with pytest.raises(RetvecLiteError, match=r"no head 'other' for Core ML\. Choose from pool, cnn, rnn, bert"):
+    with pytest.raises(
+        RetvecLiteError, match=r"no head 'other' for Core ML\. Choose from linear, pool, cnn, rnn, bert"
+    ):
         files_of(dataclasses.replace(standin.classifier("pool"), head=Other()), "float32")
 
 

@@ -136,6 +136,10 @@ def lengthen(dist: Path) -> None:
             edit(lambda spec, _: setattr(spec.description, "predictedFeatureName", "class")),
             "answer label and probabilities",
         ),
+        (
+            edit(lambda spec, _: spec.description.metadata.userDefined.update(ngrams="null")),
+            'the n-gram settings must be \'{"buckets": 300, "longest": 4}\'',
+        ),
         (edit(other_activation), "embedding is"),
         (edit(other_name), "has no value named 'words'"),
         (lengthen, "classifier-float16.mlpackage was changed since export"),
@@ -247,6 +251,7 @@ def test_every_head_is_matched_to_its_weights() -> None:
             bits = {match.bits for name, match in matches.items() if name.endswith("kernel") and "lstm" not in name}
             assert bits == {int(package.stem.removeprefix("classifier-float").removeprefix("classifier-int"))}
             for name, match in matches.items():
+                assert match.bits == 32 or not name.startswith("ngrams/")
                 assert match.values.shape == classifier.weights[name].shape
 
 

@@ -19,6 +19,7 @@ from retvec_lite.converters.parity.oracle import Oracle, _rounded
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import ngram_logits
 from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.interpreters import Job
 
@@ -70,8 +71,9 @@ def test_the_oracle_is_the_reference(name: str) -> None:
         np.testing.assert_allclose(
             oracle.embeddings(slots)[0], reference_network.embed(contract.bits(slots), spec.weights), atol=1e-6
         )
-        expected = reference_network.probabilities(slots, spec.head, spec.weights)
-        np.testing.assert_allclose(oracle.probabilities(slots)[0], expected, atol=1e-6)
+        ngrams = ngram_logits(values[0], spec.encoder, spec.ngrams, spec.weights) if spec.ngrams else None
+        expected = reference_network.probabilities(slots, spec.head, spec.weights, ngrams)
+        np.testing.assert_allclose(oracle.probabilities(values[0], slots)[0], expected, atol=1e-6)
 
 
 def test_eight_bit_rounding_has_256_values_with_zero_among_them() -> None:
@@ -137,7 +139,9 @@ class Stage:
                 "words": words,
                 "bits": np.stack([contract.bits(slots) for slots in words]),
                 "embedding": np.stack([self.oracle.embeddings(slots)[0] for slots in words]),
-                "probabilities": np.stack([self.oracle.probabilities(slots)[0] for slots in words]),
+                "probabilities": np.stack(
+                    [self.oracle.probabilities(row, slots)[0] for row, slots in zip(rows, words, strict=True)]
+                ),
             }
             self.spoil(answers)
             yield answers

@@ -54,7 +54,9 @@ def right_answers(spec: TrainedModel, oracle: Oracle, signature: Signature, job:
         return found
     counts = [contract.count_pieces(row.tolist(), config) for row in job.rows]
     found["slots"] = np.minimum(counts, signature.max_words + 1).astype(np.int32)
-    found["probabilities"] = np.stack([oracle.probabilities(slots)[0] for slots in words])
+    found["probabilities"] = np.stack(
+        [oracle.probabilities(row, slots)[0] for row, slots in zip(job.rows, words, strict=True)]
+    )
     return found
 
 

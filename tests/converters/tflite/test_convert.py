@@ -242,6 +242,9 @@ def test_sizes_shrink_and_the_encoder_stays(built: Path, name: str) -> None:
     assert network["int8"] < 0.40 * network["float32"]
     assert network["int4"] < 0.28 * network["float32"]
     assert {part["encoder"] for part in parts.values()} == {parts["float32"]["encoder"]}
+    # The table of n-grams is 8-bit integers in every recipe.
+    ngrams = standin.NGRAMS.get(name)
+    assert {part["ngrams"] for part in parts.values()} == {ngrams.buckets * (len(standin.LABELS) + 1) if ngrams else 0}
 
 
 @pytest.mark.parametrize(("head", "recipe"), [("pool", "int8"), ("pool", "int4"), ("rnn", "int8")])

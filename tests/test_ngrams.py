@@ -1,0 +1,186 @@
+"""The rules of n-grams: the reference against a plain implementation of its own, the tables, and the exactness of the hash."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+from contract_cases import HOSTILE, code_points, configs, padded
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retvec_lite.contract import INVISIBLE, SEPARATORS, EncoderConfig, codepoints
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.ngrams import (
+    FACTOR,
+    LOWER_CASE,
+    LOWER_CASE_END,
+    MOST_BUCKETS,
+    PRIME,
+    NgramConfig,
+    hash_of,
+    lower_case_table,
+    ngram_buckets,
+    ngram_logits,
+    table_integers,
+)
+
+ENCODER = EncoderConfig(max_chars=40, max_words=8)
+FOLDED = {
+    code: code + difference for first, last, step, difference in LOWER_CASE for code in range(first, last + 1, step)
+}
+
+
+def plain_ngrams(values: list[int], drops_invisible: bool, longest: int) -> list[str]:
+    """N-grams as strings, by way of Python's own strings: split at separators, add marks to each word, cut."""
+    text = ""
+    for value in values:
+        char = chr(value) if 0 <= value <= 0x10FFFF and not 0xD800 <= value <= 0xDFFF else "\ufffd"
+        if drops_invisible and ord(char) in INVISIBLE:
+            continue
+        text += "\0" if ord(char) in SEPARATORS else chr(FOLDED.get(ord(char), ord(char)))
+    found = []
+    for word in text.split("\0"):
+        marked = f"\0{word}\0"
+        found += [marked[i : i + n] for n in range(1, longest + 1) for i in range(len(marked) - n + 1) if word]
+    return [ngram for ngram in found if ngram.strip("\0")]
+
+
+def plain_hash(ngram: str) -> int:
+    """The hash as one polynomial."""
+    codes = [1, *map(ord, ngram)]
+    return sum(code * FACTOR**power for power, code in enumerate(reversed(codes))) % PRIME
+
+
+@given(data=st.data(), longest=st.integers(1, 6), buckets=st.integers(16, MOST_BUCKETS))
+def test_any_text_has_the_buckets_of_a_plain_implementation(data: st.DataObject, longest: int, buckets: int) -> None:
+    encoder = data.draw(configs())
+    row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)
+    expected = [plain_hash(text) % buckets for text in plain_ngrams(row.tolist(), encoder.drop_invisible, longest)]
+    found = ngram_buckets(row, encoder, NgramConfig(buckets=buckets, longest=longest))
+    assert sorted(found) == sorted(expected)
+
+
+def test_the_ngrams_of_one_text() -> None:
+    row = codepoints("Ab\u200b  c", ENCODER.max_chars)
+    ngrams = ["a", "b", "c", "\0a", "ab", "b\0", "\0c", "c\0", "\0ab", "ab\0", "\0c\0", "\0ab\0"]
+    found = ngram_buckets(row, ENCODER, NgramConfig(buckets=MOST_BUCKETS))
+    assert sorted(found) == sorted(plain_hash(ngram) % MOST_BUCKETS for ngram in ngrams)
+    assert hash_of([0x61]) == FACTOR + 0x61
+    assert hash_of([0x10FFFF, 0]) == (FACTOR + 0x10FFFF) % PRIME * FACTOR % PRIME
+
+
+def test_a_text_that_fills_its_row_ends_with_a_mark() -> None:
+    encoder = EncoderConfig(max_chars=2, max_words=1)
+    found = ngram_buckets(codepoints("ab", 2), encoder, NgramConfig(buckets=MOST_BUCKETS, longest=2))
+    assert sorted(found) == sorted(plain_hash(ngram) % MOST_BUCKETS for ngram in ("a", "b", "\0a", "ab", "b\0"))
+
+
+def test_lower_case_is_python_s_where_it_folds() -> None:
+    """Each folded letter is one letter in lower case, of an age that every Python knows; `İ` becomes `i`, without its dot."""
+    for code, folded in FOLDED.items():
+        assert unicodedata.category(chr(code)) == "Lu", hex(code)
+        assert chr(folded) == (chr(code).lower() if code != 0x130 else "i"), hex(code)
+        assert folded not in FOLDED, hex(code)
+    assert max(FOLDED) < LOWER_CASE_END
+    for first, last in ((0x41, 0x5A), (0xC0, 0x17F), (0x386, 0x3AB), (0x400, 0x42F), (0x531, 0x556), (0x1E00, 0x1E95)):
+        upper = {code for code in range(first, last + 1) if chr(code).isupper()}
+        assert upper <= set(FOLDED), [hex(code) for code in sorted(upper - set(FOLDED))]
+
+
+def test_the_table_of_graphs_folds_the_same() -> None:
+    places, differences = lower_case_table()
+    assert len(places) == LOWER_CASE_END + 1 and len(differences) <= 16
+    for code in range(LOWER_CASE_END + 1):
+        assert code + differences[places[code]] == FOLDED.get(code, code)
+
+
+def modulo(values: np.ndarray, divisor: int) -> np.ndarray:
+    """What the graphs compute, in float32."""
+    quotient = np.floor((values + np.float32(0.5)) * np.float32(1 / divisor))
+    return values - quotient * np.float32(divisor)
+
+
+def test_float32_finds_every_remainder_of_the_hash() -> None:
+    every = np.arange((PRIME - 1) * FACTOR + 0x10FFFF + 1)
+    assert every[-1] < 2**22
+    found = modulo(every.astype(np.float32), PRIME)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, every % PRIME)
+
+
+@pytest.mark.parametrize("step", [97, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_float32_finds_every_bucket(step: int) -> None:
+    every = np.arange(PRIME)
+    values = every.astype(np.float32)
+    rng = np.random.default_rng(step)
+    for buckets in {
+        *range(16, 64),
+        *range(16 + rng.integers(step), MOST_BUCKETS, step),
+        MOST_BUCKETS - 1,
+        MOST_BUCKETS,
+    }:
+        np.testing.assert_array_equal(modulo(values, int(buckets)), every % buckets)
+
+
+def test_logits_are_the_sum_over_the_root_of_the_squares() -> None:
+    config = NgramConfig(buckets=16, longest=1)
+    weights = {
+        "ngrams/table": np.arange(32, dtype=np.float32).reshape(16, 2),
+        "ngrams/squares": np.arange(16, dtype=np.float32) + 3,
+        "ngrams/bias": np.array([0.5, -1.0], np.float32),
+    }
+    row = codepoints("aA b", ENCODER.max_chars)
+    a, b = ((FACTOR + ord(char)) % 16 for char in "ab")
+    length = np.sqrt(2 * (a + 3) + b + 3)
+    expected = [(4 * a + 2 * b) / length + 0.5, (4 * a + 2 * b + 3) / length - 1.0]
+    found = ngram_logits(row, ENCODER, config, weights)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_array_equal(
+        ngram_logits(np.zeros(40, np.int32), ENCODER, config, weights), weights["ngrams/bias"]
+    )
+    zeros = weights | {"ngrams/squares": np.zeros(16, np.float32)}
+    np.testing.assert_allclose(ngram_logits(row, ENCODER, config, zeros)[0], 4 * a + 2 * b + 0.5)
+
+
+@given(st.lists(st.sampled_from(HOSTILE), min_size=40, max_size=40))
+def test_no_int32_value_leaves_the_buckets(values: list[int]) -> None:
+    found = ngram_buckets(values, ENCODER, NgramConfig(buckets=17, longest=6))
+    assert all(0 <= bucket < 17 for bucket in found)
+
+
+def test_a_table_becomes_integers_and_scales() -> None:
+    scales = np.array([3, 1, 0.25], np.float32) / 128
+    integers = np.array([[127, -127, 0], [5, 90, -127]])
+    found, steps = table_integers((integers * scales).astype(np.float32))
+    np.testing.assert_array_equal(found, integers)
+    assert (found.dtype, steps.dtype) == (np.int8, np.float32)
+    np.testing.assert_array_equal(steps, scales)
+    nothing, one = table_integers(np.zeros((4, 2), np.float32))
+    assert not nothing.any() and one.tolist() == [1, 1]
+
+
+def test_a_config_survives_its_dict() -> None:
+    config = NgramConfig(buckets=8192, longest=5)
+    assert config.to_dict() == {"buckets": 8192, "longest": 5}
+    assert NgramConfig.from_dict(config.to_dict()) == config
+    assert NgramConfig(buckets=16).longest == 4
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"buckets": 15, "longest": 4}, "buckets of the n-grams must be an integer from 16 to 32768, not 15"),
+        ({"buckets": 32769, "longest": 4}, "from 16 to 32768, not 32769"),
+        ({"buckets": 16.0, "longest": 4}, "not 16.0"),
+        ({"buckets": "16", "longest": 4}, "not '16'"),
+        ({"buckets": 16, "longest": 0}, "longest of the n-grams must be an integer from 1 to 6, not 0"),
+        ({"buckets": 16, "longest": 7}, "not 7"),
+        ({"buckets": 16, "longest": True}, "not True"),
+        ({"buckets": 16}, "The n-grams need the fields buckets, longest, not buckets"),
+        ({"buckets": 16, "longest": 4, "seed": 1}, "not buckets, longest, seed"),
+    ],
+)
+def test_bad_fields_are_refused(fields: dict[str, object], sentence: str) -> None:
+    with pytest.raises(RetvecLiteError, match=sentence):
+        NgramConfig.from_dict(fields)
