@@ -90,7 +90,11 @@ class NetworkFitter:
         return EIGHT_BITS if self._fine_tune else FOUR_BITS
 
     def fit(
-        self, rows: npt.NDArray[np.int64] | None = None, held_out: HeldOut | None = None, what: str = "training"
+        self,
+        rows: npt.NDArray[np.int64] | None = None,
+        held_out: HeldOut | None = None,
+        what: str = "training",
+        share: float = 1.0,
     ) -> Best:
         """Train from new starting weights.
 
@@ -98,6 +102,7 @@ class NetworkFitter:
             rows: which of the training texts; None for all.
             held_out: decides which epoch is the best; None takes the last one.
             what: the name of this fit in reports of progress.
+            share: of the settings' epochs that are run.
 
         Returns:
             The weights of the best epoch: all of the classifier's but n-grams. Equal seeds on one machine give equal weights.
@@ -106,9 +111,10 @@ class NetworkFitter:
             RetvecLiteError: when the loss is no longer finite.
         """
         examples = self._data.examples if rows is None else self._data.examples.chosen(rows)
-        rng = np.random.default_rng(self._settings.seed)
-        network = self._fresh_network(examples, rng)
-        best = run_epochs(network, examples, held_out, self._settings, rng, self._progress, what)
+        settings = dataclasses.replace(self._settings, epochs=max(1, round(share * self._settings.epochs)))
+        rng = np.random.default_rng(settings.seed)
+        network = self._fresh_network(examples, settings, rng)
+        best = run_epochs(network, examples, held_out, settings, rng, self._progress, what)
         network.load(best.weights)
         return dataclasses.replace(best, weights={**self._embedding, **best.weights})
 
@@ -117,8 +123,8 @@ class NetworkFitter:
         assert self._network is not None
         return self._network.logits(ids, len(self._data.labels), _PREDICTION_BATCH)
 
-    def _fresh_network(self, examples: Examples, rng: np.random.Generator) -> TrainableNetwork:
-        data, settings = self._data, self._settings
+    def _fresh_network(self, examples: Examples, settings: FitSettings, rng: np.random.Generator) -> TrainableNetwork:
+        data = self._data
         classes, inputs = len(data.labels), data.config.word_length * BITS
         if self._embedding:
             inputs = self._embedding["embedding/dense_2/kernel"].shape[1]

@@ -26,6 +26,10 @@ from retvec_lite.training.ngrams import LinearFitter, choose_buckets
 from retvec_lite.training.settings import FEW, FitSettings, recommended
 from retvec_lite.version import __version__
 
+_FOLD_SHARE: Final = 0.5
+"""Share of the epochs that a fold's network gets. It only decides what the network counts: half is enough, and saves a third of
+the time."""
+
 _INTEGERS: Final = {
     "max_words": (1, 4096),
     "epochs": (1, None),
@@ -178,7 +182,7 @@ def _network_logits(network: NetworkFitter, folds: Folds | None) -> tuple[Mappin
         return {rate: network.logits(ids) for rate, ids in held_out.ids.items()}, best
     logits = {rate: np.zeros((len(ids), network.classes), np.float32) for rate, ids in held_out.ids.items()}
     for number, (rows, others) in enumerate(folds, start=1):
-        network.fit(rows, what=f"training {number} of {folds.count + 1}")
+        network.fit(rows, what=f"training {number} of {folds.count + 1}", share=_FOLD_SHARE)
         for rate, ids in held_out.ids.items():
             logits[rate][others] = network.logits(ids[others])
     return logits, network.fit(what=f"training {folds.count + 1} of {folds.count + 1}")
