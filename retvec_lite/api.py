@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from retvec_lite.classifier import SAVED_FILES, Classifier
 from retvec_lite.data.dataset import Dataset, as_dataset, check_trainable
+from retvec_lite.data.texts import as_texts, read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing, require_room
 from retvec_lite.model.heads import HEADS
@@ -37,6 +38,7 @@ def train(
     max_words: int | Literal["auto"] = "auto",
     epochs: int | None = None,
     typo_rate: float | None = None,
+    unlabelled: Sequence[str] | str | os.PathLike[str] | None = None,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -64,6 +66,8 @@ def train(
         max_words: word slots; "auto" takes the 99th percentile of the texts.
         epochs: most passes over the data; None chooses by its size.
         typo_rate: mean share of mistyped words in augmented texts; None for 0.4, 0 for none.
+        unlabelled: texts without labels to learn from as well: a sequence of strings, or a file as for `read_texts`. The
+            classifier labels them, and learns from those it is sure of.
         seed: of everything random.
         out: a folder to save the classifier to; it is checked before the training begins.
         force: replace an earlier classifier in `out`.
@@ -89,6 +93,7 @@ def train(
     check_trainable(dataset)
     held_out = _validation(validation, text_column, label_column)
     chosen = choose_embedding(embedding)
+    more = _unlabelled(unlabelled, text_column)
     if out is not None:
         require_room(out, _ROOM)
 
@@ -110,6 +115,7 @@ def train(
                 max_words=slots,
                 epochs=epochs,
                 typo_rate=typo_rate,
+                unlabelled=more,
                 seed=seed,
                 progress=report,
             )
@@ -162,6 +168,14 @@ def _slots(max_words: object) -> int | None:
     if isinstance(max_words, bool) or not isinstance(max_words, int) or not 1 <= max_words <= 4096:
         raise RetvecLiteError(f"max_words is 'auto' or an integer from 1 to 4096, not {max_words!r}.")
     return max_words
+
+
+def _unlabelled(texts: object, text_column: str) -> list[str]:
+    """Return the distinct unlabelled texts; none for None."""
+    if texts is None:
+        return []
+    found = read_texts(texts, text_column) if isinstance(texts, (str, os.PathLike)) else as_texts(texts)
+    return list(dict.fromkeys(text for text in found if text.strip()))
 
 
 def _validation(validation: object, text_column: str, label_column: str) -> Dataset | float | None:

@@ -5,7 +5,7 @@ Importing this module is cheap: TensorFlow and the exporter are loaded by the ca
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +26,7 @@ SAVED_FILES: Final = (CLASSIFIER_FILE, "training.json", "labels.txt")
 """What `Classifier.save` writes, and all that `force` may replace."""
 
 _BATCH: Final = 64
-"""Texts in one call of the network."""
+"""Texts of a stream that are answered at a time."""
 
 _SHOWN: Final = 8
 """Confusions that `str(classifier)` shows."""
@@ -56,7 +56,7 @@ class Classifier(Predictor):
         self.model = model
         self.labels = model.labels
         self.validation = dict(validation or {})
-        self._graph: Any = None
+        self._predict: Callable[[Sequence[str]], Floats] | None = None
 
     @property
     def config(self) -> EncoderConfig:
@@ -85,13 +85,15 @@ class Classifier(Predictor):
             >>> rl.load("classifier").probabilities(["hello", "where is my parcel?"]).shape[0]
             2
         """
-        import numpy as np
-
         found = as_texts(texts)
-        if self._graph is None:
-            self._graph = _compiled(self.model)
-        parts = [self._graph(found[start : start + _BATCH]) for start in range(0, len(found), _BATCH)]
-        return np.concatenate(parts) if parts else np.zeros((0, len(self.labels)), np.float32)
+        if self._predict is None:
+            from retvec_lite.model import load_tensorflow
+
+            load_tensorflow()
+            from retvec_lite.model.predict import predictor
+
+            self._predict = predictor(self.model)
+        return self._predict(found)
 
     def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
         rest = iter(texts)
@@ -257,23 +259,4 @@ class Classifier(Predictor):
 
     def __getstate__(self) -> dict[str, Any]:
         # A compiled graph belongs to its process.
-        return {**self.__dict__, "_graph": None}
-
-
-def _compiled(model: TrainedModel) -> Any:
-    """Return a function of a list of texts that computes float32 `[texts, labels]` with TensorFlow."""
-    from retvec_lite.model import load_tensorflow
-
-    load_tensorflow()
-    import tensorflow as tf
-
-    from retvec_lite.model.network_graph import classify, scan_lstm
-    from retvec_lite.runtime.interpreters import codepoint_rows
-
-    weights = {name: tf.constant(value) for name, value in model.weights.items()}
-    graph = tf.function(
-        lambda rows: classify(rows, model, weights, scan_lstm).probabilities,
-        input_signature=[tf.TensorSpec([None, model.encoder.max_chars], tf.int32)],
-        autograph=False,
-    )
-    return lambda texts: graph(codepoint_rows(texts, model.encoder.max_chars)).numpy()
+        return {**self.__dict__, "_predict": None}

@@ -64,6 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="mean share of mistyped words in augmented texts (default: 0.4; 0: none)",
     )
+    parser.add_argument(
+        "--unlabelled", metavar="FILE", help="texts without labels to learn from as well: .txt, .csv, .tsv or .jsonl"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
     parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw the learning curve")
     parser.add_argument(

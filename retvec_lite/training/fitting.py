@@ -71,16 +71,6 @@ class NetworkFitter:
         self._network: TrainableNetwork | None = None
 
     @property
-    def held_out(self) -> HeldOut:
-        """The held-out texts of the data."""
-        return self._data.held_out
-
-    @property
-    def classes(self) -> int:
-        """How many labels."""
-        return len(self._data.labels)
-
-    @property
     def levels(self) -> int:
         """The largest integer of the grid of the matrices.
 

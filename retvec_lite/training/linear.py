@@ -145,6 +145,8 @@ def fit_linear(features: Features, targets: Ints, classes: int, *, rarity: float
     with warnings.catch_warnings():
         # More passes change no accuracy.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # Two texts a label look like a regression to scikit-learn.
+        warnings.simplefilter("ignore", UserWarning)
         solver.fit(scaled.tocsr().astype(np.float32), targets)
     # With two labels there is one row, for the second of them.
     rows = solver.coef_ if len(solver.coef_) > 1 else np.concatenate([-solver.coef_, solver.coef_])

@@ -74,8 +74,14 @@ class LinearFitter:
         progress: receives ("fitting n-grams", done, total).
 
     Attributes:
-        config: which n-grams are read; chosen by `held_out_logits`.
+        config: which n-grams are read.
+        kind: their longest, and the power of the inverse document frequency.
+        model: the linear part that was fitted last to all training texts.
     """
+
+    config: NgramConfig
+    kind: tuple[int, float]
+    model: LinearModel
 
     def __init__(
         self,
@@ -91,29 +97,47 @@ class LinearFitter:
         self._settings = settings
         self._progress = progress
         self._fits = 0
-        self._whole: LinearModel | None = None
         self._logits: Mapping[float, Floats] = {}
 
     def held_out_logits(self, folds: Folds | None) -> Mapping[float, Floats]:
-        """Choose which n-grams to read; return the logits of the held-out texts at each share of mistyped words."""
+        """Choose which n-grams to read; return the logits of the held-out texts at each share of mistyped words.
+
+        Args:
+            folds: the held-out texts are the training texts, each predicted by a model that has not seen it; None: they are
+                others, and `model` is fitted to all training texts on the way.
+        """
         kinds = _KINDS if len(self._data.labels) <= _FEW_LABELS else _KINDS[:1]
-        best = None
+        best: tuple[tuple[int, float], Mapping[float, Floats], LinearModel] | None = None
         for kind in kinds:
-            self._choose(*kind)
+            self.choose(kind)
             found = self._predict(folds)
             if best is None or self._score(found) > self._score(best[1]):
-                best = kind, found, self._whole
+                best = kind, found, self.model
         assert best is not None
         if best[0] != kinds[-1]:
-            self._choose(*best[0])
-        self._logits, self._whole = best[1:]
+            self.choose(best[0])
+        _, self._logits, self.model = best
         return self._logits
 
-    def final(self, again: bool) -> LinearModel:
-        """Return the model of all training texts."""
-        if again or self._whole is None:
-            self._whole = self._fit(np.arange(len(self._data.clean)))
-        return self._whole
+    def choose(self, kind: tuple[int, float]) -> None:
+        """Read n-grams of a kind."""
+        data = self._data
+        self.kind = kind
+        self.config = NgramConfig(buckets=self._buckets, longest=kind[0])
+        self._clean = self._features(data.clean, data.clean_ids)
+        used = zip(data.mistyped, data.examples.copies, strict=True)
+        self._mistyped = [
+            self._features(texts, ids)
+            for texts, ids in list(used)[: self._settings.linear_copies]
+            if texts != data.clean
+        ]
+        self._held_out = {
+            rate: self._features(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()
+        }
+
+    def fit_all(self) -> None:
+        """Fit `model` to all training texts."""
+        self.model = self._fit(np.arange(len(self._data.clean)))
 
     def learning_curve(self, folds: Folds | None) -> list[tuple[int, float]]:
         """Return (training texts, accuracy on clean held-out texts) for a quarter, half and all of the texts."""
@@ -128,21 +152,6 @@ class LinearFitter:
             points.append((round(count / len(right)), float(np.concatenate(right).mean())))
         whole = float((self._logits[0.0].argmax(axis=1) == self._data.held_out.truth).mean())
         return [*points, (round(np.mean([len(rows) for rows, _ in self._splits(folds)])), whole)]
-
-    def _choose(self, longest: int, rarity: float) -> None:
-        data = self._data
-        self.config = NgramConfig(buckets=self._buckets, longest=longest)
-        self._rarity = rarity
-        self._clean = self._features(data.clean, data.clean_ids)
-        used = zip(data.mistyped, data.examples.copies, strict=True)
-        self._mistyped = [
-            self._features(texts, ids)
-            for texts, ids in list(used)[: self._settings.linear_copies]
-            if texts != data.clean
-        ]
-        self._held_out = {
-            rate: self._features(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()
-        }
 
     def _features(self, texts: Any, ids: Any) -> Features:
         means = None if self._vectors is None else mean_vectors(ids, self._vectors)
@@ -159,7 +168,7 @@ class LinearFitter:
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
         targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
         classes = len(self._data.labels)
-        return fit_linear(features, targets, classes, rarity=self._rarity, seed=self._settings.seed)
+        return fit_linear(features, targets, classes, rarity=self.kind[1], seed=self._settings.seed)
 
     def _predict(self, folds: Folds | None) -> Mapping[float, Floats]:
         classes = len(self._data.labels)
@@ -169,8 +178,7 @@ class LinearFitter:
             model = self._fit(rows)
             for rate, features in self._held_out.items():
                 logits[rate][others] = model.scores(features[others])
-            if folds is None:
-                self._whole = model
+            self.model = model
         return logits
 
     def _score(self, logits: Mapping[float, Floats]) -> float:

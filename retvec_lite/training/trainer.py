@@ -5,7 +5,7 @@ these predictions, and the model that is kept learns from all texts. With many t
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,21 +14,19 @@ from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.dataset import Dataset, check_trainable, split
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.grid import snap
-from retvec_lite.model.heads import HEADS, LinearHead
+from retvec_lite.model.heads import HEADS
+from retvec_lite.model.predict import predictor
 from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import prepare
-from retvec_lite.training.fitting import Best, NetworkFitter, embed_words
 from retvec_lite.training.folds import Folds, choose_folds
-from retvec_lite.training.mixing import fit_factors
-from retvec_lite.training.ngrams import LinearFitter, choose_buckets
+from retvec_lite.training.ngrams import choose_buckets
+from retvec_lite.training.parts import Parts
 from retvec_lite.training.settings import FEW, FitSettings, recommended
 from retvec_lite.version import __version__
 
-_FOLD_SHARE: Final = 0.5
-"""Share of the epochs that a fold's network gets. It only decides what the network counts: half is enough, and saves a third of
-the time."""
+_SURE: Final = 0.5
+"""Probability from which a label that was predicted counts as right."""
 
 _INTEGERS: Final = {
     "max_words": (1, 4096),
@@ -60,6 +58,7 @@ def train(
     typo_rate: float | None = None,
     character_filters: int | None = None,
     ngram_kb: int | None = None,
+    unlabelled: Sequence[str] = (),
     seed: int = 0,
     settings: FitSettings | None = None,
     progress: Progress = silent,
@@ -80,6 +79,8 @@ def train(
         typo_rate: mean share of mistyped words in an augmented text; 0 turns augmentation off.
         character_filters: number of character features beside a fine-tuned embedding.
         ngram_kb: kilobytes of the table of n-grams; None fills an int8 file up to 1 MB; 0 leaves n-grams out.
+        unlabelled: texts without labels to learn from as well, see `label_texts`. Validation scores are those of the classifier
+            that labels them.
         seed: of everything random.
         settings: all settings at once, for experiments; replaces `recommended`, `epochs`, `typo_rate`,
             `character_filters` and `seed`.
@@ -105,9 +106,8 @@ def train(
         validation = training
     else:
         training, validation = split(training, 0.1 if validation is None else validation, seed)
-    if settings is None:
-        given = {name: value for name, value in chosen.items() if value is not None}
-        settings = recommended(len(training), fine_tune=fine_tune_embedding, **given)
+    given = {name: value for name, value in chosen.items() if value is not None}
+    fixed, settings = settings, settings or recommended(len(training), fine_tune=fine_tune_embedding, **given)
     data = prepare(
         training,
         validation,
@@ -122,31 +122,9 @@ def train(
         head = "pool" if len(training) <= FEW else "cnn"
     spec = HEADS[head]()
     weights = embedding.weights if embedding else {}
-    classes = len(data.labels)
-    vectors = embed_words(data.words, weights, progress) if head == LinearHead.name else None
-    buckets = choose_buckets(spec, weights, classes, data.config, settings, ngram_kb)
-    parts: dict[str, Mapping[float, Floats]] = {}
-    linear = LinearFitter(data, buckets, vectors, settings, progress) if buckets else None
-    if linear:
-        parts["linear"] = linear.held_out_logits(folds)
-    network = best = None
-    if head != LinearHead.name:
-        network = NetworkFitter(
-            data, spec, weights, fine_tune=fine_tune_embedding, settings=settings, progress=progress
-        )
-        parts["network"], best = _network_logits(network, folds)
-    truth = data.held_out.truth
-    together = [np.concatenate(list(found.values())) for found in parts.values()]
-    factors = dict(zip(parts, fit_factors(together, np.tile(truth, len(data.held_out.ids))), strict=True))
-    logits: dict[float, Floats] = {
-        rate: np.sum([factors[name] * parts[name][rate] for name in parts], axis=0) for rate in data.held_out.ids
-    }
-    result: dict[str, Floats] = {}
-    if network and best:
-        result |= _scaled_head(best.weights, factors["network"], network.levels)
-    if linear:
-        result |= weights if not network else {}
-        result |= linear.final(folds is not None).scaled(factors["linear"]).weights
+    buckets = choose_buckets(spec, weights, len(data.labels), data.config, settings, ngram_kb)
+    parts = Parts(data, spec, weights, buckets, fine_tune=fine_tune_embedding, settings=settings, progress=progress)
+    logits = parts.learn(folds)
     scores = {rate: score(validation.labels, found, data.labels) for rate, found in logits.items()}
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
@@ -154,45 +132,48 @@ def train(
         "training_texts": len(training),
         "validation_texts": len(validation),
         "folds": folds.count if folds else 0,
-        "accuracy_error": _standard_error(logits[0.0], truth, folds),
-        "learning_curve": linear.learning_curve(folds) if linear else [],
-        "shares": {name: round(factor, 4) for name, factor in factors.items()},
+        "accuracy_error": _standard_error(logits[0.0], data.held_out.truth, folds),
+        "learning_curve": parts.linear.learning_curve(folds) if parts.linear else [],
+        "factors": {name: round(factor, 4) for name, factor in parts.factors.items()},
         "texts_cut_by_max_words": data.share_cut,
         "fine_tuned_embedding": fine_tune_embedding,
         "settings": dataclasses.asdict(settings),
-        "epochs": len(best.history) if best else 0,
-        "best_epoch": best.epoch if best else 0,
+        "epochs": len(parts.best.history) if parts.best else 0,
+        "best_epoch": parts.best.epoch if parts.best else 0,
         "validation": {
             f"{rate:g}": {"accuracy": found.accuracy, "macro_f1": found.macro_f1} for rate, found in scores.items()
         },
     }
     about = {"name": embedding.name, "card": embedding.card} if embedding else {"name": "raw", "card": {}}
-    ngrams = linear.config if linear else None
-    return Trained(TrainedModel(data.config, spec, data.labels, result, about, facts, ngrams), scores)
+    model = TrainedModel(data.config, spec, data.labels, parts.weights(), about, facts, parts.ngrams)
+    if unlabelled:
+        more = label_texts(model, unlabelled, training)
+        facts["unlabelled_texts"] = len(more) - len(training)
+        settings = fixed or recommended(len(more), fine_tune=fine_tune_embedding, **given)
+        data = prepare(
+            more,
+            validation,
+            copies=settings.copies,
+            typo_rate=settings.typo_rate,
+            seed=settings.seed,
+            config=data.config,
+            progress=progress,
+        )
+        again = Parts(data, spec, weights, buckets, fine_tune=fine_tune_embedding, settings=settings, progress=progress)
+        again.learn_as(parts, folds)
+        model = dataclasses.replace(model, weights=again.weights())
+    return Trained(model, scores)
 
 
-def _network_logits(network: NetworkFitter, folds: Folds | None) -> tuple[Mapping[float, Floats], Best]:
-    """Fit the network; return the logits of the held-out texts and the weights to keep.
+def label_texts(model: TrainedModel, texts: Sequence[str], training: Dataset) -> Dataset:
+    """Return the training texts, and those texts whose label the model is sure of: self-training.
 
-    With folds, the logits come from one network for each fold, and the weights from a last one that learns from all texts.
+    Yarowsky 1995, https://aclanthology.org/P95-1026.
     """
-    held_out = network.held_out
-    if folds is None:
-        best = network.fit(held_out=held_out)
-        return {rate: network.logits(ids) for rate, ids in held_out.ids.items()}, best
-    logits = {rate: np.zeros((len(ids), network.classes), np.float32) for rate, ids in held_out.ids.items()}
-    for number, (rows, others) in enumerate(folds, start=1):
-        network.fit(rows, what=f"training {number} of {folds.count + 1}", share=_FOLD_SHARE)
-        for rate, ids in held_out.ids.items():
-            logits[rate][others] = network.logits(ids[others])
-    return logits, network.fit(what=f"training {folds.count + 1} of {folds.count + 1}")
-
-
-def _scaled_head(weights: Mapping[str, Floats], factor: float, levels: int) -> dict[str, Floats]:
-    """Return the weights with the logits multiplied by a factor, matrices on their grid."""
-    kernel = (weights["head/logits/kernel"] * np.float32(factor)).astype(np.float32)
-    bias = (weights["head/logits/bias"] * np.float32(factor)).astype(np.float32)
-    return {**weights, "head/logits/kernel": snap(kernel, levels), "head/logits/bias": bias}
+    probabilities = predictor(model)(texts)
+    sure = np.flatnonzero(probabilities.max(axis=1) >= _SURE)
+    labels = (model.labels[place] for place in probabilities[sure].argmax(axis=1))
+    return Dataset((*training.texts, *(texts[row] for row in sure)), (*training.labels, *labels), training.path)
 
 
 def _standard_error(logits: Floats, truth: Any, folds: Folds | None) -> float:

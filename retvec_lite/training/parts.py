@@ -1,0 +1,132 @@
+"""The parts of a classifier, network and linear part: fitted to the same texts, and added up as held-out texts say."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from retvec_lite.contract import Floats
+from retvec_lite.model.grid import snap
+from retvec_lite.model.heads import HeadSpec, LinearHead
+from retvec_lite.ngrams import NgramConfig
+from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.fitting import Best, NetworkFitter, embed_words
+from retvec_lite.training.folds import Folds
+from retvec_lite.training.mixing import fit_factors
+from retvec_lite.training.ngrams import LinearFitter
+from retvec_lite.training.settings import FitSettings
+
+_FOLD_SHARE: Final = 0.5
+"""Share of the epochs that a fold's network gets. It only decides what the network counts: half is enough, and saves a third of
+the time."""
+
+
+class Parts:
+    """Fits what a classifier consists of to the texts of `data`.
+
+    The head `linear` has no network; without buckets, there is no linear part.
+
+    Args:
+        data: what `prepare` made of the texts.
+        head: which head, with its sizes.
+        embedding: `embedding/...` weights, empty for RETVec-raw.
+        buckets: how many buckets of n-grams; 0 for none.
+        fine_tune: train the embedding as well.
+        settings: see `FitSettings`.
+        progress: see `LinearFitter` and `NetworkFitter`.
+
+    Attributes:
+        linear: the linear part; None without one.
+        factors: what the logits of each part are multiplied by.
+        best: the best epoch of the network; None without one.
+    """
+
+    def __init__(
+        self,
+        data: TrainingData,
+        head: HeadSpec,
+        embedding: Mapping[str, Floats],
+        buckets: int,
+        *,
+        fine_tune: bool,
+        settings: FitSettings,
+        progress: Progress = silent,
+    ) -> None:
+        self._data = data
+        self._embedding = embedding
+        self._network: NetworkFitter | None = None
+        vectors = None
+        if isinstance(head, LinearHead):
+            vectors = embed_words(data.words, embedding, progress)
+        else:
+            self._network = NetworkFitter(
+                data, head, embedding, fine_tune=fine_tune, settings=settings, progress=progress
+            )
+        self.linear = LinearFitter(data, buckets, vectors, settings, progress) if buckets else None
+        self.factors: Mapping[str, float] = {}
+        self.best: Best | None = None
+
+    @property
+    def ngrams(self) -> NgramConfig | None:
+        """Which n-grams are read."""
+        return self.linear.config if self.linear else None
+
+    def learn(self, folds: Folds | None) -> Mapping[float, Floats]:
+        """Fit everything; return the logits of the held-out texts at each share of mistyped words, float32 `[texts, classes]`.
+
+        Args:
+            folds: the held-out texts are the training texts, each predicted by parts that have not seen it; None: they are others.
+        """
+        found: dict[str, Mapping[float, Floats]] = {}
+        if self.linear:
+            found["linear"] = self.linear.held_out_logits(folds)
+        if self._network:
+            found["network"] = self._learn_network(self._network, folds)
+        held_out = self._data.held_out
+        together = [np.concatenate(list(part.values())) for part in found.values()]
+        factors = fit_factors(together, np.tile(held_out.truth, len(held_out.ids)))
+        self.factors = dict(zip(found, factors, strict=True))
+        if self.linear and folds:
+            self.linear.fit_all()
+        return {
+            rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0)
+            for rate in held_out.ids
+        }
+
+    def learn_as(self, other: "Parts", folds: Folds | None) -> None:
+        """Fit everything as `other` decided, with its choice of n-grams and its factors; arguments as for `learn`."""
+        self.factors = other.factors
+        if self.linear and other.linear:
+            self.linear.choose(other.linear.kind)
+            self.linear.fit_all()
+        if self._network:
+            self.best = self._network.fit(held_out=None if folds else self._data.held_out)
+
+    def weights(self) -> dict[str, Floats]:
+        """Return the weights of the whole classifier, each part's logits multiplied by its factor, matrices on their grid."""
+        found = dict(self._embedding)
+        if self._network and self.best:
+            factor = np.float32(self.factors["network"])
+            found |= self.best.weights
+            kernel, bias = found["head/logits/kernel"], found["head/logits/bias"]
+            found["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), self._network.levels)
+            found["head/logits/bias"] = (bias * factor).astype(np.float32)
+        if self.linear:
+            found |= self.linear.model.scaled(self.factors["linear"]).weights
+        return found
+
+    def _learn_network(self, network: NetworkFitter, folds: Folds | None) -> Mapping[float, Floats]:
+        """Fit the network; with folds, first one for each of them, then the last one to all texts."""
+        held_out = self._data.held_out
+        if folds is None:
+            self.best = network.fit(held_out=held_out)
+            return {rate: network.logits(ids) for rate, ids in held_out.ids.items()}
+        classes = len(self._data.labels)
+        logits = {rate: np.zeros((len(ids), classes), np.float32) for rate, ids in held_out.ids.items()}
+        for number, (rows, others) in enumerate(folds, start=1):
+            network.fit(rows, what=f"training {number} of {folds.count + 1}", share=_FOLD_SHARE)
+            for rate, ids in held_out.ids.items():
+                logits[rate][others] = network.logits(ids[others])
+        self.best = network.fit(what=f"training {folds.count + 1} of {folds.count + 1}")
+        return logits
