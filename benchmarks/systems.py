@@ -247,6 +247,8 @@ def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) ->
             embedding=choose_embedding(_embedding_name(system, plan)),
             fine_tune_embedding=system == TUNED,
             epochs=plan.epochs or None,
+            # These tables compare what stands in front of a head. `few_shot.py` measures the whole product, n-grams included.
+            ngram_kb=0,
             seed=plan.seed,
             progress=progress,
         )

@@ -31,7 +31,7 @@ TEXTS = (
 def main(folder: str) -> int:
     """Build everything in `folder`, which is replaced; return 1 when a file is not what it says."""
     dist, start = Path(folder, "dist"), time.perf_counter()
-    classifier = rl.train("starter", head="cnn", epochs=24, out=Path(folder, "classifier"), force=True, progress=True)
+    classifier = rl.train("starter", out=Path(folder, "classifier"), force=True, progress=True)
     report = classifier.export(
         dist, formats=("tflite", "coreml"), recipes=("int8", "int4"), embed=True, force=True, progress=True
     )
