@@ -173,7 +173,7 @@ def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
             described(ngrams={"buckets": 50, "longest": 4}),
             "lacks the weights ngrams/bias, ngrams/squares, ngrams/table.",
         ),
-        (described(ngrams={"buckets": 5, "longest": 4}), "buckets of the n-grams must be an integer from 16 to 32768"),
+        (described(ngrams={"buckets": 5, "longest": 4}), "buckets of the n-grams must be an integer from 16 to 65521"),
         (replaced("ngrams/bias", np.zeros(3)), "unknown weights ngrams/bias."),
     ],
 )
