@@ -243,9 +243,9 @@ class Classifier(Predictor):
         )
         if "accuracy_error" in facts:
             clean = facts["validation"]["0"]["accuracy"]
-            parts.append(
-                f"Expect {clean:.1%} on clean texts like these, give or take {2 * facts['accuracy_error']:.1%}."
-            )
+            expected = f"{clean:.1%} (± {2 * facts['accuracy_error']:.1%})"
+            more = " or more, because each fold learned from a part of the texts only" if folds else ""
+            parts.append(f"Expect {expected} on clean texts like these{more}.")
         if facts.get("learning_curve"):
             curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
             numbers = ("training texts", "accuracy")

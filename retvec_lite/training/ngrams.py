@@ -96,7 +96,7 @@ class LinearFitter:
         self._vectors = vectors
         self._settings = settings
         self._progress = progress
-        self._fits = 0
+        self._fits = self._total = 0
         self._logits: Mapping[float, Floats] = {}
 
     def held_out_logits(self, folds: Folds | None) -> Mapping[float, Floats]:
@@ -107,6 +107,7 @@ class LinearFitter:
                 others, and `model` is fitted to all training texts on the way.
         """
         kinds = _KINDS if len(self._data.labels) <= _FEW_LABELS else _KINDS[:1]
+        self._total = (len(kinds) + len(_SHARES)) * len(self._splits(folds)) + (1 if folds else 0)
         best: tuple[tuple[int, float], Mapping[float, Floats], LinearModel] | None = None
         for kind in kinds:
             self.choose(kind)
@@ -164,7 +165,7 @@ class LinearFitter:
 
     def _fit(self, rows: Rows) -> LinearModel:
         self._fits += 1
-        self._progress("fitting n-grams", self._fits, self._fits + 1)
+        self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
         targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
         classes = len(self._data.labels)
