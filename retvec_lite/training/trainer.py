@@ -125,6 +125,10 @@ def train(
     classes = len(data.labels)
     vectors = embed_words(data.words, weights, progress) if head == LinearHead.name else None
     buckets = choose_buckets(spec, weights, classes, data.config, settings, ngram_kb)
+    if head == LinearHead.name and not buckets:
+        raise RetvecLiteError(
+            "The head linear needs n-grams, and there is no room for 128 buckets of them: choose a larger ngram_kb or another head."
+        )
     parts: dict[str, Mapping[float, Floats]] = {}
     linear = LinearFitter(data, buckets, vectors, settings, progress) if buckets else None
     if linear:
@@ -208,6 +212,8 @@ def _check(head: str, embedding: Embedding | None, fine_tune: bool, given: Mappi
     """Refuse arguments that are out of range or do not go together, before any work is done."""
     if head not in ("auto", *HEADS):
         raise RetvecLiteError(f"Unknown head {head!r}: choose from auto, {', '.join(HEADS)}.")
+    if head == LinearHead.name and fine_tune:
+        raise RetvecLiteError("fine_tune_embedding needs a network: the head linear reads the embedding as it is.")
     if fine_tune and embedding is None:
         raise RetvecLiteError("fine_tune_embedding needs an embedding: 'raw' has no weights to train.")
     for name, (least, largest) in _INTEGERS.items():
