@@ -91,12 +91,15 @@ class LinearFitter:
         self._settings = settings
         self._progress = progress
         self._fits = 0
+        self._planned = 0
         self._whole: LinearModel | None = None
         self._logits: Mapping[float, Floats] = {}
 
     def held_out_logits(self, folds: Folds | None) -> Mapping[float, Floats]:
         """Choose which n-grams to read; return the logits of the held-out texts at each share of mistyped words."""
         kinds = _KINDS if len(self._data.labels) <= _FEW_LABELS else _KINDS[:1]
+        splits = folds.count if folds else 1
+        self._planned = splits * (len(kinds) + len(_SHARES)) + (folds is not None)
         best = None
         for kind in kinds:
             self._choose(*kind)
@@ -161,12 +164,13 @@ class LinearFitter:
         return [(np.arange(len(self._data.clean)), np.arange(len(self._data.held_out.truth)))]
 
     def _fit(self, rows: Rows) -> LinearModel:
-        self._fits += 1
-        self._progress("fitting n-grams", self._fits, self._fits + 1)
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
         targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
         classes = len(self._data.labels)
-        return fit_linear(features, targets, classes, rarity=self._rarity, seed=self._settings.seed)
+        model = fit_linear(features, targets, classes, rarity=self._rarity, seed=self._settings.seed)
+        self._fits += 1
+        self._progress("fitting n-grams", self._fits, self._planned)
+        return model
 
     def _predict(self, folds: Folds | None) -> Mapping[float, Floats]:
         classes = len(self._data.labels)

@@ -1,12 +1,13 @@
-"""The tiny data made ready, and trained on once through `train` and once through `prepare` and `fit`."""
+"""The tiny data made ready, and trained on once through `train` and once through `prepare` and `NetworkFitter`."""
 
 import pytest
+from fitted import Fitted, fit_held_out
 from modeling_cases import random_embedding
 from tiny_data import QUICK, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.training.examples import TrainingData, prepare
-from retvec_lite.training.trainer import FitResult, Trained, fit, train
+from retvec_lite.training.trainer import Trained, train
 
 SLOTS = 8
 """Enough for the tiny texts, all but those with a Japanese word: one length of batches, so that XLA compiles one step."""
@@ -23,9 +24,9 @@ def tiny_training_data() -> TrainingData:
 
 
 @pytest.fixture(scope="session")
-def frozen(tiny_training_data: TrainingData) -> FitResult:
+def frozen(tiny_training_data: TrainingData) -> Fitted:
     embedding = random_embedding(dimension=64).weights
-    return fit(tiny_training_data, PoolHead(), embedding, fine_tune=False, settings=QUICK)
+    return fit_held_out(tiny_training_data, PoolHead(), embedding, QUICK)
 
 
 @pytest.fixture(scope="session")
