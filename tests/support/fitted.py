@@ -1,0 +1,35 @@
+"""A network fitted to prepared texts, with what it says about the held-out ones."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from retvec_lite.contract import Floats
+from retvec_lite.model.heads import HeadSpec
+from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.fitting import NetworkFitter
+from retvec_lite.training.settings import FitSettings
+
+
+@dataclasses.dataclass(frozen=True)
+class Fitted:
+    """The best epoch: its weights and its number; the history of all; logits of the held-out texts by typo rate."""
+
+    weights: Mapping[str, Floats]
+    epoch: int
+    history: Sequence[Mapping[str, Any]]
+    held_out: Mapping[float, Floats]
+
+
+def fit_held_out(
+    data: TrainingData,
+    head: HeadSpec,
+    embedding: Mapping[str, Floats],
+    settings: FitSettings,
+    *,
+    fine_tune: bool = False,
+) -> Fitted:
+    network = NetworkFitter(data, head, embedding, fine_tune=fine_tune, settings=settings)
+    best = network.fit(held_out=data.held_out)
+    logits = {rate: network.logits(ids) for rate, ids in data.held_out.ids.items()}
+    return Fitted(best.weights, best.epoch, best.history, logits)
