@@ -1,4 +1,8 @@
-"""The tiny data made ready, and trained on once through `train` and once through `prepare` and `NetworkFitter`."""
+"""The tiny data made ready, and trained on: with validation texts by `train` and by hand, cross-validated, and without a network."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from fitted import Fitted, fit_held_out
@@ -6,7 +10,10 @@ from modeling_cases import random_embedding
 from tiny_data import QUICK, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
+from retvec_lite.training import trainer
 from retvec_lite.training.examples import TrainingData, prepare
+from retvec_lite.training.fitting import NetworkFitter
+from retvec_lite.training.ngrams import LinearFitter
 from retvec_lite.training.trainer import Trained, train
 
 SLOTS = 8
@@ -43,3 +50,45 @@ def trained(told: Told) -> Trained:
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     embedding = random_embedding(dimension=64)
     return train(training, validation, embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
+
+
+@dataclasses.dataclass
+class Crossed:
+    """A cross-validated training of 48 texts, what it told of its progress, and the parts as it left them."""
+
+    trained: Trained
+    told: Told
+    network: NetworkFitter
+    linear: LinearFitter
+
+
+@pytest.fixture(scope="session")
+def crossed() -> Crossed:
+    told: Told = {}
+    made: dict[str, Any] = {}
+
+    def progress(what: str, done: int, total: int) -> None:
+        told.setdefault(what, []).append((done, total))
+
+    def keep(kind: type) -> Callable[..., Any]:
+        def make(*arguments: Any, **options: Any) -> Any:
+            assert kind.__name__ not in made, "one fitter for all folds"
+            return made.setdefault(kind.__name__, kind(*arguments, **options))
+
+        return make
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (NetworkFitter, LinearFitter):
+            patch.setattr(trainer, kind.__name__, keep(kind))
+        embedding = random_embedding(dimension=64)
+        found = train(tiny_dataset(12), embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
+    return Crossed(found, told, made["NetworkFitter"], made["LinearFitter"])
+
+
+@pytest.fixture(scope="session")
+def linear_alone() -> Trained:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "NetworkFitter", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
+        return train(
+            tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), max_words=SLOTS, settings=QUICK
+        )

@@ -19,7 +19,7 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec, PoolHead
 from retvec_lite.training import fitting
 from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, prepare
-from retvec_lite.training.fitting import NetworkFitter, embed_words
+from retvec_lite.training.fitting import embed_words
 
 EMBEDDING = random_embedding(dimension=64)
 
