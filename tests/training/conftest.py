@@ -1,11 +1,10 @@
 """The tiny data made ready, and trained on: with validation texts by `train` and by hand, cross-validated, and without a network."""
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fitted import Fitted, fit_held_out
+from fitted import Crossed, Fitted, Told, fit_held_out
 from modeling_cases import random_embedding
 from tiny_data import QUICK, tiny_dataset
 
@@ -18,8 +17,6 @@ from retvec_lite.training.trainer import Trained, train
 
 SLOTS = 8
 """Enough for the tiny texts, all but those with a Japanese word: one length of batches, so that XLA compiles one step."""
-
-Told = dict[str, list[tuple[int, int]]]
 
 
 @pytest.fixture(scope="session")
@@ -52,16 +49,6 @@ def trained(told: Told) -> Trained:
     return train(training, validation, embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
 
 
-@dataclasses.dataclass
-class Crossed:
-    """A cross-validated training of 48 texts, what it told of its progress, and the parts as it left them."""
-
-    trained: Trained
-    told: Told
-    network: NetworkFitter
-    linear: LinearFitter
-
-
 @pytest.fixture(scope="session")
 def crossed() -> Crossed:
     told: Told = {}
@@ -82,7 +69,7 @@ def crossed() -> Crossed:
             patch.setattr(trainer, kind.__name__, keep(kind))
         embedding = random_embedding(dimension=64)
         found = train(tiny_dataset(12), embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
-    return Crossed(found, told, made["NetworkFitter"], made["LinearFitter"])
+    return Crossed(found, dict(told), made["NetworkFitter"], made["LinearFitter"])
 
 
 @pytest.fixture(scope="session")

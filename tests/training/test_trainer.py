@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitted import Fitted
+from fitted import Fitted, Told
 from modeling_cases import random_embedding
 from tiny_data import QUICK, WORDS, tiny_dataset
 
@@ -21,8 +21,6 @@ from retvec_lite.training import trainer
 from retvec_lite.training.examples import VALIDATION_RATES
 from retvec_lite.training.settings import FEW, FitSettings, recommended
 from retvec_lite.training.trainer import Trained, train
-
-Told = dict[str, list[tuple[int, int]]]
 
 
 def test_the_model_carries_its_facts(trained: Trained) -> None:
