@@ -203,7 +203,9 @@ def told_by(trained: Trained) -> list[str]:
 
 def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> None:
     lines = told_by(crossed.trained)
-    start = "pool with 32,768 buckets of n-grams on tiny.csv: 48 training texts, 4 labels, 8 word slots of "
+    assert crossed.trained.model.ngrams is not None
+    buckets = f"{crossed.trained.model.ngrams.buckets:,} buckets of n-grams"
+    start = f"pool with {buckets} on tiny.csv: 48 training texts, 4 labels, 8 word slots of "
     assert lines[0].startswith(start) and lines[0].endswith("of the texts were cut), 14 epochs.")
     assert lines[1] == "Validation (cross-validated in 3 folds)"
     assert (
@@ -219,7 +221,7 @@ def test_the_other_ways_tell_theirs(trained: Trained, linear_alone: Trained, wit
     facts = trained.model.training
     assert explicit[0].endswith(f", best of {facts['epochs']} epochs: {facts['best_epoch']}.")
     assert explicit[1] == "Validation (40 texts)"
-    assert linear[0].startswith("linear with 32,768 buckets of n-grams on tiny.csv: 48 training texts, 4 labels")
+    assert linear[0].startswith("linear with ") and " buckets of n-grams on tiny.csv: 48 training texts, " in linear[0]
     assert linear[0].endswith("of the texts were cut)."), "it has no epochs"
     assert network[0].startswith("pool on tiny.csv: 48 training texts") and network[0].endswith(", 14 epochs.")
     assert not any("more texts" in line for line in network)
