@@ -224,7 +224,9 @@ class Classifier(Predictor):
         facts = self.training
         ngrams = f" with {self.model.ngrams.buckets:,} buckets of n-grams" if self.model.ngrams else ""
         folds = facts.get("folds", 0)
-        epochs = f", {facts['epochs']} epochs" if folds else f", best of {facts['epochs']} epochs: {facts['best_epoch']}"
+        epochs = (
+            f", {facts['epochs']} epochs" if folds else f", best of {facts['epochs']} epochs: {facts['best_epoch']}"
+        )
         parts: list[str | Table] = [
             f"{self.model.head.name}{ngrams} on {facts['data']}: {facts['training_texts']:,} training texts, "
             f"{len(self.labels)} labels, {self.config.max_words} word slots of {self.config.max_chars} code points "
