@@ -27,7 +27,7 @@ from retvec_lite.pretraining.pretrain import PretrainSettings, pretrain
 from retvec_lite.pretraining.tasks import retrieval_task
 from retvec_lite.pretraining.words import WordList, load_wordfreq, wordfreq_words
 from retvec_lite.training.examples import prepare
-from retvec_lite.training.fitting import fit
+from retvec_lite.training.fitting import NetworkFitter
 from retvec_lite.training.settings import FitSettings
 
 RATES: Final = (0.0, 0.2, 0.5)
@@ -104,10 +104,11 @@ def accuracy(embedding: Embedding, dataset: Dataset, config: EncoderConfig, sett
     config = dataclasses.replace(config, word_length=embedding.word_length)
     typos = {name: getattr(settings, name) for name in ("copies", "typo_rate", "seed")}
     data = prepare(training, validation, config=config, **typos)
-    result = fit(data, PoolHead(), embedding.weights, fine_tune=False, settings=settings)
+    network = NetworkFitter(data, PoolHead(), embedding.weights, fine_tune=False, settings=settings)
+    network.fit(held_out=data.held_out)
     return {
-        f"{rate:g}": round(float((logits.argmax(1) == data.held_out.truth).mean()), 4)
-        for rate, logits in result.validation_logits.items()
+        f"{rate:g}": round(float((network.logits(ids).argmax(1) == data.held_out.truth).mean()), 4)
+        for rate, ids in data.held_out.ids.items()
     }
 
 

@@ -76,8 +76,9 @@ class Phases:
 def _step_network(head: "HeadSpec", rng: np.random.Generator) -> "TrainableNetwork":
     """Return a network of random weights and word vectors, with the settings of `retvec-lite train`."""
     from retvec_lite.model.grid import FOUR_BITS
+    from retvec_lite.training.fitting import schedule_for
     from retvec_lite.training.network import TrainableNetwork
-    from retvec_lite.training.trainer import FitSettings, schedule_for
+    from retvec_lite.training.settings import FitSettings
 
     settings = FitSettings()
     return TrainableNetwork(
@@ -190,19 +191,22 @@ def timed_network(phases: Phases) -> "type[TrainableNetwork]":
 @contextlib.contextmanager
 def watched_training(phases: Phases) -> Iterator[None]:
     """Count the parts of a training until the context ends."""
-    from retvec_lite.training import examples, trainer
+    from retvec_lite.training import examples, fitting, ngrams, trainer
 
     watched = (
         (examples, "augmented_copies", "typos"),
         (examples, "mistype_many", "typos"),
         (examples.TextEncoder, "count_words", "texts through the encoder"),
         (examples.TextEncoder, "encode", "texts through the encoder"),
+        (fitting, "embed_words", "distinct words through the embedding"),
         (trainer, "embed_words", "distinct words through the embedding"),
+        (ngrams, "count_ngrams", "n-grams of texts"),
+        (ngrams, "fit_linear", "fitting n-grams"),
     )
     with contextlib.ExitStack() as watching:
         for owner, attribute, name in watched:
             watching.enter_context(phases.watch(owner, attribute, name))
-        watching.enter_context(patch.object(trainer, "TrainableNetwork", timed_network(phases)))
+        watching.enter_context(patch.object(fitting, "TrainableNetwork", timed_network(phases)))
         yield
 
 
@@ -216,7 +220,7 @@ def profile_train(epochs: int) -> list[Row]:
     phases = Phases()
     data = load_starter("train")
     with watched_training(phases), phases.phase("the rest"):
-        classifier = train(data, 0.1, embedding=load_default_embedding(), epochs=epochs).model
+        classifier = train(data, 0.1, head="pool", embedding=load_default_embedding(), epochs=epochs).model
     words, width = classifier.encoder.max_words, classifier.weights["head/word/kernel"].shape
     # Forward, and the gradient of the kernel. The embedding is frozen: no gradient goes further back.
     products = (

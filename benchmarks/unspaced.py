@@ -19,7 +19,7 @@ from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.weight_files import choose_embedding
 from retvec_lite.training.examples import TextEncoder, prepare
-from retvec_lite.training.fitting import fit
+from retvec_lite.training.fitting import NetworkFitter
 from retvec_lite.training.settings import FitSettings
 
 Rules = dict[str, Piece | None]
@@ -54,9 +54,10 @@ def measure(dataset: Dataset, rules: Rules, settings: FitSettings, embedding: st
     weights = chosen.weights if chosen else {}
     typos = {name: getattr(settings, name) for name in ("copies", "typo_rate", "seed")}
     data = prepare(training, validation, config=config, **typos)
-    result = fit(data, PoolHead(), weights, fine_tune=False, settings=settings)
+    network = NetworkFitter(data, PoolHead(), weights, fine_tune=False, settings=settings)
+    network.fit(held_out=data.held_out)
     truth = data.held_out.truth
-    accuracy = {rate: float((logits.argmax(1) == truth).mean()) for rate, logits in result.validation_logits.items()}
+    accuracy = {rate: float((network.logits(ids).argmax(1) == truth).mean()) for rate, ids in data.held_out.ids.items()}
     return {
         "accuracy": accuracy[0.0],
         "accuracy at 50 %": accuracy[0.5],

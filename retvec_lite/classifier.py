@@ -225,17 +225,19 @@ class Classifier(Predictor):
 
         facts = self.training
         ngrams = f" with {self.model.ngrams.buckets:,} buckets of n-grams" if self.model.ngrams else ""
-        epochs = f", best of {facts['epochs']} epochs: {facts['best_epoch']}" if facts["epochs"] else ""
+        folds = facts.get("folds", 0)
+        epochs = (
+            f", {facts['epochs']} epochs" if folds else f", best of {facts['epochs']} epochs: {facts['best_epoch']}"
+        )
         parts: list[str | Table] = [
             f"{self.model.head.name}{ngrams} on {facts['data']}: {facts['training_texts']:,} training texts, "
             f"{len(self.labels)} labels, {self.config.max_words} word slots of {self.config.max_chars} code points "
-            f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut){epochs}."
+            f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut){epochs if facts['epochs'] else ''}."
         ]
         rows = [
             (f"{float(rate):.0%}", f"{found['accuracy']:.3f}", f"{found['macro_f1']:.3f}")
             for rate, found in sorted(facts["validation"].items(), key=lambda item: float(item[0]))
         ]
-        folds = facts.get("folds", 0)
         way = f"cross-validated in {folds} folds" if folds else f"{facts['validation_texts']:,} texts"
         title = f"Validation ({way})"
         parts.append(

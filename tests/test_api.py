@@ -1,6 +1,7 @@
 """The Python API as a newcomer uses it: train, predict, evaluate, save, load, export, verify."""
 
 import inspect
+import json
 import pickle
 import re
 from pathlib import Path
@@ -64,6 +65,40 @@ def test_a_saved_classifier_comes_back(trained: rl.Classifier, tmp_path: Path) -
     trained.save(tmp_path / "saved", force=True)
 
 
+def test_the_learning_curve_is_drawn(trained: rl.Classifier, tmp_path: Path) -> None:
+    path = tmp_path / "learning.png"
+    trained.plot_learning_curve(path)
+    picture = path.read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    with pytest.raises(rl.RetvecLiteError, match="exists"):
+        trained.plot_learning_curve(path)
+    assert path.read_bytes() == picture
+    trained.save(tmp_path / "saved")
+    loaded = rl.load(tmp_path / "saved")
+    assert isinstance(loaded, rl.Classifier)
+    path.write_bytes(b"old")
+    loaded.plot_learning_curve(path, force=True)
+    assert path.read_bytes() == picture, "a loaded classifier draws the same curve"
+    with pytest.raises(rl.RetvecLiteError, match=r"\.png"):
+        trained.plot_learning_curve(tmp_path / "learning.pdf")
+
+
+def test_without_ngrams_there_is_no_curve_to_draw(tmp_path: Path) -> None:
+    classifier = rl.train(TEXTS, LABELS, ngram_kb=0, epochs=1)
+    with pytest.raises(rl.RetvecLiteError, match="no learning curve: it was trained without n-grams"):
+        classifier.plot_learning_curve(tmp_path / "learning.png")
+    assert not list(tmp_path.iterdir()) and "more texts" not in str(classifier)
+
+
+def test_the_linear_head_is_there_in_seconds_and_tells_its_error(tmp_path: Path) -> None:
+    classifier = rl.train(TEXTS, LABELS, head="linear", out=tmp_path / "out")
+    assert classifier.predict("wkae me at six", top=1)[0].label == "alarm"
+    facts = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    assert facts["folds"] == 3 and facts["epochs"] == 0 and len(facts["learning_curve"]) == 3
+    assert 0.0 < facts["accuracy_error"] < 0.2 and facts["shares"].keys() == {"linear"}
+    assert "Expect 100.0% on clean texts like these, give or take" in str(classifier)
+
+
 def test_a_classifier_travels_between_processes(trained: rl.Classifier) -> None:
     expected = trained.probabilities(TEXTS[:2])
     assert np.array_equal(pickle.loads(pickle.dumps(trained)).probabilities(TEXTS[:2]), expected)
@@ -95,6 +130,11 @@ def test_training_takes_validation_texts_reports_progress_and_saves_where_asked(
         ({"data": TEXTS, "labels": LABELS, "epochs": 0}, "epochs"),
         ({"data": TEXTS, "labels": LABELS, "seed": -1}, "seed"),
         ({"data": TEXTS, "labels": LABELS, "character_filters": 8}, "character_filters"),
+        ({"data": TEXTS, "labels": LABELS, "head": "linear", "ngram_kb": 0}, "needs n-grams"),
+        ({"data": TEXTS, "labels": LABELS, "head": "linear", "fine_tune_embedding": True}, "needs a network"),
+        ({"data": TEXTS, "labels": LABELS, "ngram_kb": -1}, "ngram_kb"),
+        ({"data": TEXTS, "labels": LABELS, "validation": "none.csv"}, "none.csv"),
+        ({"data": TEXTS, "labels": [*LABELS[:-1], "rare"]}, "1 of 'rare'"),
         ({"data": TEXTS, "labels": LABELS, "embedding": "raw", "fine_tune_embedding": True}, "raw"),
     ],
 )
@@ -123,7 +163,7 @@ def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path:
 # --- every command-line option has its twin --------------------------------------------------------------------------
 
 TWINS = {
-    "train": (rl.train, set()),
+    "train": (rl.train, {"plot"}),
     "export": (rl.Classifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
     "classify": (rl.load, {"texts", "input", "text_column", "top", "json"}),
@@ -135,7 +175,7 @@ TWINS = {
     "import-embedding": (rl.import_embedding, set()),
 }
 """Command -> the function behind it, and options whose twin is elsewhere: a method of what the function returns or is called on
-(`classifier.export`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top)`, `plot(path, force=)`,
+(`classifier.export`, `classifier.plot_learning_curve`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top)`, `plot(path, force=)`,
 `to_dict()` for --json), or `browser=False` for --no-browser."""
 
 

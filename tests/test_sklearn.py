@@ -1,5 +1,7 @@
 """scikit-learn's own tools on `RetvecClassifier`."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,6 +48,21 @@ def test_cross_validation_and_grid_search() -> None:
     assert scores.shape == (2,) and (scores >= 0.75).all()
     search = GridSearchCV(RetvecClassifier(), {"epochs": [3]}, cv=2, refit=False, error_score="raise")
     assert search.fit(TEXTS, LABELS).best_score_ >= 0.75
+
+
+def test_every_argument_of_train_that_fits_can_be_searched() -> None:
+    elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress"}
+    theirs, ours = (inspect.signature(call).parameters for call in (rl.train, RetvecClassifier))
+    assert set(theirs) - elsewhere == set(ours)
+    assert {name: theirs[name].default for name in ours} == {name: found.default for name, found in ours.items()}
+
+
+def test_options_reach_the_training() -> None:
+    options = {"head": "linear", "ngram_kb": 3, "max_words": 5, "validation": 0.25, "seed": 4}
+    found = RetvecClassifier(**options).fit(TEXTS, LABELS).classifier_
+    assert found.model.head.name == "linear" and found.model.ngrams is not None and found.config.max_words == 5
+    assert found.model.ngrams.buckets == 1000 and found.training["folds"] == 0
+    assert found.training["validation_texts"] == 8 and found.training["settings"]["seed"] == 4
 
 
 def test_pipelines_tables_and_labels_of_other_types() -> None:

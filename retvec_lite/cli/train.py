@@ -4,6 +4,7 @@ import argparse
 
 from retvec_lite.api import train
 from retvec_lite.cli import add_column_arguments, png_file
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import refuse_existing
 from retvec_lite.model.heads import HEADS
 
@@ -83,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
         import matplotlib.figure  # noqa: F401
 
         refuse_existing(plot, args.force)
+        if args.ngram_kb == 0:
+            raise RetvecLiteError("--plot draws the learning curve of n-grams: leave --ngram-kb 0 out.")
     classifier = train(progress=True, **options)
     print(classifier)
     if plot:

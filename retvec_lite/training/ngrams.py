@@ -146,13 +146,20 @@ class LinearFitter:
         for share in _SHARES:
             right, count = [], 0
             for rows, others in self._splits(folds):
-                part = np.random.default_rng(self._settings.seed).permutation(rows)[: max(2, round(len(rows) * share))]
+                part = self._share(rows, share)
                 found = self._fit(part).scores(self._held_out[0.0][others]).argmax(axis=1)
                 right.append(found == self._data.held_out.truth[others])
                 count += len(part)
             points.append((round(count / len(right)), float(np.concatenate(right).mean())))
         whole = float((self._logits[0.0].argmax(axis=1) == self._data.held_out.truth).mean())
         return [*points, (round(np.mean([len(rows) for rows, _ in self._splits(folds)])), whole)]
+
+    def _share(self, rows: Rows, share: float) -> Rows:
+        """Return that share of the texts of every label, but one of each at least: no label is unknown."""
+        shuffled = np.random.default_rng(self._settings.seed).permutation(rows)
+        targets = self._data.examples.targets[shuffled]
+        groups = [shuffled[targets == label] for label in np.unique(targets)]
+        return np.concatenate([group[: max(1, round(len(group) * share))] for group in groups])
 
     def _features(self, texts: Any, ids: Any) -> Features:
         means = None if self._vectors is None else mean_vectors(ids, self._vectors)
@@ -164,12 +171,13 @@ class LinearFitter:
         return [(np.arange(len(self._data.clean)), np.arange(len(self._data.held_out.truth)))]
 
     def _fit(self, rows: Rows) -> LinearModel:
-        self._fits += 1
-        self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
         targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
         classes = len(self._data.labels)
-        return fit_linear(features, targets, classes, rarity=self.kind[1], seed=self._settings.seed)
+        model = fit_linear(features, targets, classes, rarity=self.kind[1], seed=self._settings.seed)
+        self._fits += 1
+        self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
+        return model
 
     def _predict(self, folds: Folds | None) -> Mapping[float, Floats]:
         classes = len(self._data.labels)

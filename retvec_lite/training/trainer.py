@@ -14,7 +14,7 @@ from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.dataset import Dataset, check_trainable, split
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import HEADS
+from retvec_lite.model.heads import HEADS, LinearHead
 from retvec_lite.model.predict import predictor
 from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.terminal import Progress, silent
@@ -123,6 +123,10 @@ def train(
     spec = HEADS[head]()
     weights = embedding.weights if embedding else {}
     buckets = choose_buckets(spec, weights, len(data.labels), data.config, settings, ngram_kb)
+    if isinstance(spec, LinearHead) and not buckets:
+        raise RetvecLiteError(
+            "The head linear needs n-grams, and there is no room for 128 buckets of them: choose a larger ngram_kb or another head."
+        )
     parts = Parts(data, spec, weights, buckets, fine_tune=fine_tune_embedding, settings=settings, progress=progress)
     logits = parts.learn(folds)
     scores = {rate: score(validation.labels, found, data.labels) for rate, found in logits.items()}
@@ -177,18 +181,25 @@ def label_texts(model: TrainedModel, texts: Sequence[str], training: Dataset) ->
 
 
 def _standard_error(logits: Floats, truth: Any, folds: Folds | None) -> float:
-    """Return the standard error of the accuracy: from the folds' own accuracies, or that of a share."""
+    """Return the standard error of the accuracy: that of a share, or of the folds' own accuracies where they differ more.
+
+    One text more of each kind, right and wrong (Laplace's rule): a few texts that are all right do not prove perfection.
+    """
     right = logits.argmax(axis=1) == truth
+    share = (right.sum() + 1) / (len(right) + 2)
+    error = float(np.sqrt(share * (1 - share) / len(right)))
     if folds is None:
-        return float(np.sqrt(right.mean() * (1 - right.mean()) / len(right)))
+        return error
     accuracies = [right[others].mean() for _, others in folds]
-    return float(np.std(accuracies, ddof=1) / np.sqrt(len(accuracies)))
+    return max(error, float(np.std(accuracies, ddof=1) / np.sqrt(len(accuracies))))
 
 
 def _check(head: str, embedding: Embedding | None, fine_tune: bool, given: Mapping[str, Any]) -> None:
     """Refuse arguments that are out of range or do not go together, before any work is done."""
     if head not in ("auto", *HEADS):
         raise RetvecLiteError(f"Unknown head {head!r}: choose from auto, {', '.join(HEADS)}.")
+    if head == LinearHead.name and fine_tune:
+        raise RetvecLiteError("fine_tune_embedding needs a network: the head linear reads the embedding as it is.")
     if fine_tune and embedding is None:
         raise RetvecLiteError("fine_tune_embedding needs an embedding: 'raw' has no weights to train.")
     for name, (least, largest) in _INTEGERS.items():

@@ -13,6 +13,7 @@ from fasttext_product import SUBWORDS, FastTextClassifier, prepared
 from systems import FASTTEXT, FASTTEXT_CLEAN, OURS, RAW, TUNED, V1, Plan, available, fingerprint, settings_of
 
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.training.settings import recommended
 
 
 def test_words_are_lower_case_without_punctuation() -> None:
@@ -174,7 +175,7 @@ def test_settings_tell_trainings_apart_that_differ(tmp_path: Path) -> None:
     assert tuned["subwords"] == SUBWORDS
     assert "subwords" not in settings_of(FASTTEXT_CLEAN, "whole", plan(tmp_path), task("a"))
     fine_tuned = settings_of(TUNED, "cnn", plan(tmp_path, epochs=None), task("a"))
-    assert fine_tuned["epochs_of_fine_tuning"] == 60
+    assert fine_tuned["epochs_of_fine_tuning"] == recommended(len(task("a").training), fine_tune=True).epochs
     assert (fine_tuned["character_filters"], fine_tuned["embedding_rate"]) == (128, 0.25)
     with pytest.raises(SystemExit, match="RETVec v1 needs --v1 FILE"):
         settings_of(V1, "cnn", plan(tmp_path), task("a"))

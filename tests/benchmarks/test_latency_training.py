@@ -51,7 +51,7 @@ def test_every_step_of_a_training_is_counted() -> None:
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing is trained")
     from retvec_lite.contract import EncoderConfig
     from retvec_lite.data.dataset import Dataset
-    from retvec_lite.training import examples, trainer
+    from retvec_lite.training import examples, fitting
     from retvec_lite.training.network import TrainableNetwork
     from retvec_lite.training.settings import FitSettings
 
@@ -69,10 +69,11 @@ def test_every_step_of_a_training_is_counted() -> None:
             config=EncoderConfig(max_chars=32, max_words=4),
         )
         embedding = random_embedding(dimension=64).weights
-        trainer.fit(data, SMALL_HEADS[0], embedding, fine_tune=False, settings=settings)
-    assert trainer.TrainableNetwork is TrainableNetwork
+        fitter = fitting.NetworkFitter(data, SMALL_HEADS[0], embedding, fine_tune=False, settings=settings)
+        fitter.fit(held_out=data.held_out)
+    assert fitting.TrainableNetwork is TrainableNetwork
     rates = len(examples.VALIDATION_RATES)
-    evaluations = (settings.epochs + 1) * rates
+    evaluations = settings.epochs * rates
     assert phases.calls == Counter(
         {
             "typos": 1 + rates,
@@ -86,3 +87,21 @@ def test_every_step_of_a_training_is_counted() -> None:
         }
     )
     assert all(seconds > 0 for seconds in phases.seconds.values())
+
+
+@pytest.mark.slow
+def test_every_part_of_train_is_counted() -> None:
+    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing is trained")
+    from tiny_data import QUICK, tiny_dataset
+
+    from retvec_lite.training.trainer import train
+
+    phases = Phases()
+    with watched_training(phases), phases.phase("the rest"):
+        train(tiny_dataset(6), tiny_dataset(2, seed=1), head="pool", max_words=8, settings=QUICK)
+    copies, rates, kinds, points = QUICK.copies, 3, 2, 3
+    assert phases.calls["n-grams of texts"] % (1 + copies + rates) == 0 < phases.calls["n-grams of texts"]
+    assert phases.calls["fitting n-grams"] == kinds + points - 1, (
+        "one of each kind, and the smaller points of the curve"
+    )
+    assert phases.calls["distinct words through the embedding"] == 1 and phases.calls["steps"] > 0

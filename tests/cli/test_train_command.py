@@ -51,6 +51,7 @@ def test_from_a_table_to_three_files(table: Path, tmp_path: Path, capsys: pytest
     facts = json.loads((out / "training.json").read_text(encoding="utf-8"))
     assert facts["labels"] == list(classifier.labels) and facts["settings"]["epochs"] == 2
     assert set(facts["validation"]) == {"0", "0.2", "0.5"} and "macro_f1" in facts["validation"]["0"]
+    assert facts["folds"] == 3 and "cross-validated in 3 folds" in printed and "Expect " in printed
     assert "Validation" in printed and "[red]data.csv" in printed and "macro F1" in printed
     assert f"retvec-lite export {out} --out dist" in printed.replace("\n", "")
 
@@ -59,6 +60,39 @@ def test_from_a_table_to_three_files(table: Path, tmp_path: Path, capsys: pytest
     assert "--force" in capsys.readouterr().err
     assert command(*arguments, "--force") == 0
     assert {name: (out / name).read_bytes() for name in FILES} == before, "same seed, same machine: same bytes"
+
+
+def test_the_learning_curve_is_drawn_beside_the_classifier(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, plot = tmp_path / "out", tmp_path / "learning.png"
+    arguments = (table, "--out", out, "--head", "linear", "--plot", plot)
+    assert command(*arguments) == 0, capsys.readouterr().err
+    picture = plot.read_bytes()
+    assert picture.startswith(b"\x89PNG") and "Would more texts help?" in capsys.readouterr().out
+    shutil.rmtree(out)
+    assert command(*arguments) == cli.USAGE_ERROR
+    assert "learning.png" in capsys.readouterr().err and not out.exists(), "refused before the training"
+    assert command(*arguments, "--force") == 0
+    assert plot.read_bytes() == picture and out.exists()
+
+
+def test_a_curve_of_no_ngrams_is_refused_before_the_training(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    code = command(table, "--out", tmp_path / "out", "--ngram-kb", 0, "--plot", tmp_path / "learning.png")
+    assert code == cli.USAGE_ERROR and "learning curve of n-grams" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_options_reach_the_training(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    options = ("--head", "linear", "--ngram-kb", 2, "--validation", "0.25", "--max-words", 6)
+    assert command(table, "--out", out, *options) == 0, capsys.readouterr().err
+    model = load_trained_model(out)
+    assert model.head.name == "linear" and model.ngrams is not None and model.ngrams.buckets == 2000 // 5
+    assert model.encoder.max_words == 6 and model.training["folds"] == 0 and model.training["validation_texts"] == 12
 
 
 def test_ctrl_c_in_the_middle_leaves_the_old_and_nothing_new(
@@ -120,6 +154,9 @@ def test_a_real_signal_in_the_middle_of_training(table: Path, tmp_path: Path) ->
         (["--character-filters", "8"], "character_filters"),
         (["--fine-tune-embedding", "--character-filters", "-1"], "character_filters"),
         (["--fine-tune-embedding", "--character-filters", "1025"], "character_filters"),
+        (["--ngram-kb", "-1"], "ngram_kb"),
+        (["--ngram-kb", "100001"], "ngram_kb"),
+        (["--head", "linear", "--embedding", "default", "--fine-tune-embedding"], "the head linear"),
         (["--text-column", "message"], "'message'"),
         (["--label-column", "class"], "'class'"),
     ],
@@ -132,7 +169,8 @@ def test_bad_arguments_are_told_in_one_sentence(
     arguments: list[str],
     part: str,
 ) -> None:
-    monkeypatch.setattr(train_module, "fit", lambda *args, **kwargs: pytest.fail("no work may be done"))
+    for name in ("prepare", "NetworkFitter", "LinearFitter"):
+        monkeypatch.setattr(train_module, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
     before = sorted(tmp_path.iterdir())
     extra = [] if {"--embedding", "--fine-tune-embedding"} & set(arguments) else ["--embedding", "raw"]
     assert command(table, "--out", tmp_path / "out", *extra, *arguments) == cli.USAGE_ERROR
@@ -142,7 +180,14 @@ def test_bad_arguments_are_told_in_one_sentence(
 
 
 def test_what_argparse_refuses(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["--head", "gru"], ["--epochs", "many"], ["--max-words", "many"], []):
+    for arguments in (
+        ["--head", "gru"],
+        ["--plot", "curve.pdf"],
+        ["--ngram-kb", "many"],
+        ["--epochs", "many"],
+        ["--max-words", "many"],
+        [],
+    ):
         out = ["--out", "x"] if arguments else []
         with pytest.raises(SystemExit) as caught:
             command(table, *out, *arguments)

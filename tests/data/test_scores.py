@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.scores import Confusion, TypoPoint, check_labels, plot_typo_curves, score, typo_curve
+from retvec_lite.data.scores import (
+    Confusion,
+    TypoPoint,
+    check_labels,
+    plot_learning_curve,
+    plot_typo_curves,
+    score,
+    typo_curve,
+)
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.errors import RetvecLiteError
 
@@ -91,9 +99,21 @@ def test_a_plot_is_a_reproducible_png(tmp_path: Path) -> None:
     assert picture.startswith(b"\x89PNG\r\n\x1a\n") and picture == (tmp_path / "b.png").read_bytes()
 
 
+def test_a_learning_curve_is_a_reproducible_png(tmp_path: Path) -> None:
+    points = [(8, 0.5), (16, 0.75), (32, 1.0)]
+    plot_learning_curve(points, tmp_path / "a.png", "title")
+    plot_learning_curve([list(point) for point in points], tmp_path / "b.png", "title")
+    plot_learning_curve(points[:2], tmp_path / "c.png", "title")
+    one, again, other = ((tmp_path / f"{name}.png").read_bytes() for name in "abc")
+    assert one.startswith(b"\x89PNG\r\n\x1a\n") and one == again != other
+
+
 def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match=r"\.png"):
         plot_typo_curves({"int8": CURVE}, tmp_path / "a.svg")
+    with pytest.raises(RetvecLiteError, match=r"\.png"):
+        plot_learning_curve([(8, 0.5)], tmp_path / "a.svg")
+    assert not list(tmp_path.iterdir())
 
 
 def test_importing_imports_no_plotting() -> None:

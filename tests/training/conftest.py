@@ -1,17 +1,22 @@
-"""The tiny data made ready, and trained on once through `train` and once through `prepare` and `fit`."""
+"""The tiny data made ready, and trained on: with validation texts by `train` and by hand, cross-validated, and without a network."""
+
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from fitted import Crossed, Fitted, Told, fit_held_out
 from modeling_cases import random_embedding
 from tiny_data import QUICK, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
+from retvec_lite.training import trainer
 from retvec_lite.training.examples import TrainingData, prepare
-from retvec_lite.training.trainer import FitResult, Trained, fit, train
+from retvec_lite.training.fitting import NetworkFitter
+from retvec_lite.training.ngrams import LinearFitter
+from retvec_lite.training.trainer import Trained, train
 
 SLOTS = 8
 """Enough for the tiny texts, all but those with a Japanese word: one length of batches, so that XLA compiles one step."""
-
-Told = dict[str, list[tuple[int, int]]]
 
 
 @pytest.fixture(scope="session")
@@ -23,9 +28,9 @@ def tiny_training_data() -> TrainingData:
 
 
 @pytest.fixture(scope="session")
-def frozen(tiny_training_data: TrainingData) -> FitResult:
+def frozen(tiny_training_data: TrainingData) -> Fitted:
     embedding = random_embedding(dimension=64).weights
-    return fit(tiny_training_data, PoolHead(), embedding, fine_tune=False, settings=QUICK)
+    return fit_held_out(tiny_training_data, PoolHead(), embedding, QUICK)
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +47,35 @@ def trained(told: Told) -> Trained:
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     embedding = random_embedding(dimension=64)
     return train(training, validation, embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
+
+
+@pytest.fixture(scope="session")
+def crossed() -> Crossed:
+    told: Told = {}
+    made: dict[str, Any] = {}
+
+    def progress(what: str, done: int, total: int) -> None:
+        told.setdefault(what, []).append((done, total))
+
+    def keep(kind: type) -> Callable[..., Any]:
+        def make(*arguments: Any, **options: Any) -> Any:
+            assert kind.__name__ not in made, "one fitter for all folds"
+            return made.setdefault(kind.__name__, kind(*arguments, **options))
+
+        return make
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (NetworkFitter, LinearFitter):
+            patch.setattr(trainer, kind.__name__, keep(kind))
+        embedding = random_embedding(dimension=64)
+        found = train(tiny_dataset(12), embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
+    return Crossed(found, dict(told), made["NetworkFitter"], made["LinearFitter"])
+
+
+@pytest.fixture(scope="session")
+def linear_alone() -> Trained:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "NetworkFitter", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
+        return train(
+            tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), max_words=SLOTS, settings=QUICK
+        )

@@ -2,24 +2,25 @@
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from fitted import Fitted, Told
 from modeling_cases import random_embedding
 from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.data.dataset import Dataset, split
-from retvec_lite.data.scores import score
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, load_trained_model
+from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import trainer
 from retvec_lite.training.examples import VALIDATION_RATES
-from retvec_lite.training.trainer import FitResult, FitSettings, Trained, recommended, train
-
-Told = dict[str, list[tuple[int, int]]]
+from retvec_lite.training.settings import FEW, FitSettings, recommended
+from retvec_lite.training.trainer import Trained, train
 
 
 def test_the_model_carries_its_facts(trained: Trained) -> None:
@@ -28,6 +29,7 @@ def test_the_model_carries_its_facts(trained: Trained) -> None:
     assert model.encoder.max_words == 8 and model.encoder.word_length == 16
     assert dict(model.embedding) == {"name": "random", "card": random_embedding().card}
     assert (facts["training_texts"], facts["validation_texts"], facts["data"]) == (120, 40, "tiny.csv")
+    assert facts["folds"] == 0 and set(facts["shares"]) == {"linear", "network"} and model.ngrams is not None
     assert facts["settings"] == vars(QUICK) and facts["fine_tuned_embedding"] is False
     assert 0.0 < facts["texts_cut_by_max_words"] < 0.5 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
     assert set(trained.validation) == set(VALIDATION_RATES)
@@ -39,48 +41,58 @@ def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_pat
     (tmp_path / CLASSIFIER_FILE).write_bytes(trained.model.to_bytes())
     model = load_trained_model(tmp_path)
     validation = tiny_dataset(10, seed=1)
+    assert model.ngrams is not None
     right = 0
     for text, label in zip(validation.texts, validation.labels, strict=True):
-        slots = contract.words(contract.codepoints(text, model.encoder.max_chars), model.encoder)
-        found = reference_network.probabilities(slots, model.head, model.weights)
+        codes = contract.codepoints(text, model.encoder.max_chars)
+        ngrams = ngram_logits(codes, model.encoder, model.ngrams, model.weights)
+        slots = contract.words(codes, model.encoder)
+        found = reference_network.probabilities(slots, model.head, model.weights, ngrams)
         right += model.labels[int(np.argmax(found))] == label
     assert right / len(validation) == pytest.approx(trained.validation[0.0].accuracy, abs=0.5 / len(validation))
 
 
-def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: FitResult) -> None:
-    """`train` is `prepare` and `fit`: two trainings, of equal weights and scores."""
-    assert trained.model.weights.keys() == frozen.weights.keys()
-    for name, value in trained.model.weights.items():
-        np.testing.assert_array_equal(value, frozen.weights[name], err_msg=name)
-    labels, truth = trained.model.labels, tiny_dataset(10, seed=1).labels
-    for rate, scores in trained.validation.items():
-        assert scores == score(truth, frozen.validation_logits[rate], labels)
+def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: Fitted) -> None:
+    """`train` is `prepare` and `NetworkFitter`, two trainings of equal weights; only the logits are scaled in the end."""
+    factor = trained.model.training["shares"]["network"]
+    weights = {name: value for name, value in trained.model.weights.items() if not name.startswith("ngrams/")}
+    assert weights.keys() == frozen.weights.keys()
+    for name, value in weights.items():
+        if name == "head/logits/bias":
+            np.testing.assert_allclose(value, frozen.weights[name] * factor, rtol=1e-3)
+        elif name == "head/logits/kernel":
+            step = np.abs(value).max(axis=0) / 7
+            np.testing.assert_array_equal(np.rint(value / step), np.rint(frozen.weights[name] * factor / step))
+        else:
+            np.testing.assert_array_equal(value, frozen.weights[name], err_msg=name)
     facts = trained.model.training
-    assert (facts["epochs"], facts["best_epoch"]) == (len(frozen.history), frozen.best_epoch)
+    assert (facts["epochs"], facts["best_epoch"]) == (len(frozen.history), frozen.epoch)
 
 
 def test_progress_is_told_to_the_end(trained: Trained, told: Told) -> None:
-    assert list(told) == ["encoding texts", "embedding words", "training"]
+    assert list(told) == ["encoding texts", "fitting n-grams", "embedding words", "training"]
     for what, steps in told.items():
         done = [count for count, _ in steps]
         assert done == sorted(done)
         assert steps[-1][0] == steps[-1][1] or (what == "training" and trained.model.training["epochs"] < QUICK.epochs)
 
 
-def settings_of(monkeypatch: pytest.MonkeyPatch, data: Dataset, validation: Dataset | float, **options: Any) -> Any:
-    """The settings that `train` would train with."""
+def settings_of(
+    monkeypatch: pytest.MonkeyPatch, data: Dataset, validation: Dataset | float | None, **options: Any
+) -> Any:
+    """The settings that `train` would train a network with, and the name of its head."""
 
     class Stop(Exception):
         pass
 
-    def stop(*args: Any, settings: FitSettings, **kwargs: Any) -> None:
-        raise Stop(settings)
+    def stop(data: Any, head: Any, embedding: Any, *, settings: FitSettings, **kwargs: Any) -> None:
+        raise Stop(settings, head.name)
 
-    monkeypatch.setattr(trainer, "prepare", lambda *args, **kwargs: None)
-    monkeypatch.setattr(trainer, "fit", stop)
+    monkeypatch.setattr(trainer, "prepare", lambda *args, **kwargs: SimpleNamespace(labels=("x", "y"), config=None))
+    monkeypatch.setattr(trainer, "NetworkFitter", stop)
     with pytest.raises(Stop) as stopped:
-        train(data, validation, **options)
-    return stopped.value.args[0]
+        train(data, validation, ngram_kb=0, **options)
+    return stopped.value.args
 
 
 def test_settings_follow_the_texts_that_are_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,19 +101,31 @@ def test_settings_follow_the_texts_that_are_trained_on(monkeypatch: pytest.Monke
     data = tiny_dataset(counts=short)
     texts = len(split(data, 0.1, 0)[0])
     assert texts < 20_000 < len(data)
-    found = settings_of(monkeypatch, data, 0.1, typo_rate=0.0)
-    assert found == recommended(texts, fine_tune=False, typo_rate=0.0) == FitSettings(typo_rate=0.0)
-    separate = settings_of(monkeypatch, data, tiny_dataset(2, counts=dict.fromkeys(short, 2)), typo_rate=0.0)
+    for validation in (0.1, None):
+        found, _ = settings_of(monkeypatch, data, validation, typo_rate=0.0)
+        assert found == recommended(texts, fine_tune=False, typo_rate=0.0) == FitSettings(typo_rate=0.0)
+    separate, _ = settings_of(monkeypatch, data, tiny_dataset(2, counts=dict.fromkeys(short, 2)), typo_rate=0.0)
     assert separate == recommended(len(data), fine_tune=False, typo_rate=0.0) != found
 
 
 def test_options_override_the_recommended_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     data, embedding = tiny_dataset(6), random_embedding()
     options: dict[str, Any] = {"epochs": 3, "typo_rate": 0.1, "character_filters": 0, "seed": 5}
-    found = settings_of(monkeypatch, data, 0.2, embedding=embedding, fine_tune_embedding=True, **options)
+    found, _ = settings_of(monkeypatch, data, 0.2, embedding=embedding, fine_tune_embedding=True, **options)
     assert found == recommended(10, fine_tune=True, **options)
-    assert settings_of(monkeypatch, data, 0.2) == FitSettings()
-    assert settings_of(monkeypatch, data, 0.2, settings=QUICK) == QUICK
+    assert settings_of(monkeypatch, data, 0.2)[0] == recommended(len(split(data, 0.2, 0)[0]), fine_tune=False)
+    assert settings_of(monkeypatch, data, None)[0] == recommended(len(data), fine_tune=False), (
+        "all texts are learned from"
+    )
+    assert settings_of(monkeypatch, data, 0.2, settings=QUICK)[0] == QUICK
+
+
+def test_the_head_follows_the_size_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, more = (tiny_dataset(counts=dict.fromkeys(list(WORDS)[:2], count)) for count in (FEW // 2, FEW // 2 + 1))
+    validation = tiny_dataset(2, counts=dict.fromkeys(list(WORDS)[:2], 2))
+    heads = [settings_of(monkeypatch, data, validation, typo_rate=0.0)[1] for data in (few, more)]
+    assert heads == ["pool", "cnn"]
+    assert settings_of(monkeypatch, few, validation, typo_rate=0.0, head="rnn")[1] == "rnn"
 
 
 def data(*rows: tuple[str, str], name: str = "d.csv") -> Dataset:
@@ -121,7 +145,7 @@ def refusal(training: Dataset, validation: Dataset | float = 0.2, **arguments: A
 
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("prepare", "fit"):
+    for name in ("prepare", "NetworkFitter", "LinearFitter"):
         monkeypatch.setattr(trainer, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
 
 
@@ -138,8 +162,11 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"head": "gru"}, "Unknown head 'gru': choose from pool, cnn, rnn, bert."),
+        ({"head": "gru"}, "Unknown head 'gru': choose from auto, linear, pool, cnn, rnn, bert."),
         ({"fine_tune_embedding": True}, "fine_tune_embedding needs an embedding: 'raw' has no weights to train."),
+        ({"head": "linear", "fine_tune_embedding": True, "embedding": random_embedding()}, "fine_tune_embedding needs a network: the head linear reads the embedding as it is."),
+        ({"ngram_kb": -1}, "ngram_kb must be an integer from 0 to 100000, not -1."),
+        ({"ngram_kb": 1.5}, "ngram_kb must be an integer from 0 to 100000, not 1.5."),
         ({"typo_rate": 1.5}, "typo_rate must be a share from 0 to 1, not 1.5."),
         ({"typo_rate": float("nan")}, "typo_rate must be a share from 0 to 1, not nan."),
         ({"epochs": 0}, "epochs must be an integer of at least 1, not 0."),
@@ -155,6 +182,14 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
 )  # fmt: skip
 def test_arguments_out_of_range_are_refused_before_any_work(arguments: dict[str, Any], message: str) -> None:
     assert refusal(TWO, **arguments) == message
+
+
+@pytest.mark.parametrize("kilobytes", [0, 1])
+def test_the_linear_head_cannot_be_without_ngrams(kilobytes: int) -> None:
+    """One kilobyte holds 91 buckets of ten labels: fewer than are worth reading."""
+    many = data(*((f"text {number}", f"label {number % 10}") for number in range(20)))
+    message = refusal(many, head="linear", ngram_kb=kilobytes)
+    assert message.startswith("The head linear needs n-grams") and "ngram_kb" in message
 
 
 def test_embeddings_are_chosen_by_name(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from fitted import Fitted, fit_held_out
 from modeling_cases import SMALL_HEADS, random_embedding
 from tiny_data import QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
@@ -16,15 +17,15 @@ from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec, PoolHead
-from retvec_lite.training import trainer
+from retvec_lite.training import fitting
 from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, prepare
-from retvec_lite.training.trainer import FitResult, embed_words, fit, recommended
+from retvec_lite.training.fitting import embed_words
 
 EMBEDDING = random_embedding(dimension=64)
 
 
-def accuracy(data: TrainingData, result: FitResult, rate: float = 0.0) -> float:
-    return float((result.validation_logits[rate].argmax(axis=1) == data.held_out.truth).mean())
+def accuracy(data: TrainingData, result: Fitted, rate: float = 0.0) -> float:
+    return float((result.held_out[rate].argmax(axis=1) == data.held_out.truth).mean())
 
 
 def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:
@@ -32,38 +33,22 @@ def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[An
 
 
 @pytest.fixture(scope="module")
-def fine_tuned(tiny_training_data: TrainingData) -> FitResult:
+def fine_tuned(tiny_training_data: TrainingData) -> Fitted:
     settings = dataclasses.replace(QUICK, character_filters=8)
-    return fit(tiny_training_data, SMALL_HEADS[0], EMBEDDING.weights, fine_tune=True, settings=settings)
-
-
-# --- settings ---------------------------------------------------------------------------------------------------------
-
-
-def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
-    few, many = 19_999, 20_000
-    assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [30, 16]
-    assert [recommended(texts, fine_tune=True).epochs for texts in (few, many)] == [60, 32]
-    assert [recommended(few, fine_tune=tuned).patience for tuned in (False, True)] == [10, 20]
-    assert recommended(few, fine_tune=True).learning_rate < recommended(few, fine_tune=False).learning_rate
-    assert (
-        recommended(few, fine_tune=True).character_filters and not recommended(few, fine_tune=False).character_filters
-    )
-    assert [recommended(texts, fine_tune=True).embedding_rate for texts in (few, many)] == [0.25, 1.0]
-    assert recommended(few, fine_tune=True, epochs=3).epochs == 3, "what is asked for wins"
+    return fit_held_out(tiny_training_data, SMALL_HEADS[0], EMBEDDING.weights, settings, fine_tune=True)
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
-def test_it_learns(tiny_training_data: TrainingData, frozen: FitResult) -> None:
+def test_it_learns(tiny_training_data: TrainingData, frozen: Fitted) -> None:
     assert accuracy(tiny_training_data, frozen) > 0.9
-    assert set(frozen.validation_logits) == set(VALIDATION_RATES)
+    assert set(frozen.held_out) == set(VALIDATION_RATES)
     assert frozen.history[-1]["loss"] < frozen.history[0]["loss"]
     assert [entry["epoch"] for entry in frozen.history] == list(range(1, len(frozen.history) + 1))
 
 
-def test_a_frozen_embedding_comes_back_as_it_was(tiny_training_data: TrainingData, frozen: FitResult) -> None:
+def test_a_frozen_embedding_comes_back_as_it_was(tiny_training_data: TrainingData, frozen: Fitted) -> None:
     embedding = {name: value for name, value in frozen.weights.items() if name.startswith("embedding/")}
     assert same(embedding, EMBEDDING.weights)
     head = {name: value.shape for name, value in frozen.weights.items() if name.startswith("head/")}
@@ -75,11 +60,11 @@ def test_a_frozen_embedding_comes_back_as_it_was(tiny_training_data: TrainingDat
 @pytest.mark.parametrize("head", SMALL_HEADS[1:], ids=lambda head: head.name)
 def test_every_head_learns(tiny_training_data: TrainingData, head: HeadSpec) -> None:
     settings = dataclasses.replace(QUICK, epochs=30, patience=30)
-    result = fit(tiny_training_data, head, EMBEDDING.weights, fine_tune=False, settings=settings)
+    result = fit_held_out(tiny_training_data, head, EMBEDDING.weights, settings)
     assert accuracy(tiny_training_data, result) > 0.9
 
 
-def test_fine_tuning_changes_the_embedding(tiny_training_data: TrainingData, fine_tuned: FitResult) -> None:
+def test_fine_tuning_changes_the_embedding(tiny_training_data: TrainingData, fine_tuned: Fitted) -> None:
     assert accuracy(tiny_training_data, fine_tuned) > 0.9
     for name, value in EMBEDDING.weights.items():
         found = fine_tuned.weights[name]
@@ -93,7 +78,7 @@ def test_character_features_are_enough_to_find_the_classes(tiny_training_data: T
     """The embedding beside them is all zeros."""
     nothing = {name: np.zeros_like(value) for name, value in EMBEDDING.weights.items()}
     settings = dataclasses.replace(QUICK, character_filters=16, embedding_rate=0.0)
-    result = fit(tiny_training_data, SMALL_HEADS[0], nothing, fine_tune=True, settings=settings)
+    result = fit_held_out(tiny_training_data, SMALL_HEADS[0], nothing, settings, fine_tune=True)
     assert accuracy(tiny_training_data, result) > 0.9
 
 
@@ -101,15 +86,15 @@ def test_raw_bits_of_imbalanced_classes_are_enough_to_find_them_all() -> None:
     counts = dict(zip(WORDS, (90, 20, 8, 4), strict=True))
     validation = tiny_dataset(10, seed=1)
     data = prepare(tiny_dataset(counts=counts), validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
-    result = fit(data, PoolHead(hidden=24), {}, fine_tune=False, settings=QUICK)
+    result = fit_held_out(data, PoolHead(hidden=24), {}, QUICK)
     assert all(name.startswith("head/") for name in result.weights)
-    guess = result.validation_logits[0.0].argmax(axis=1)
+    guess = result.held_out[0.0].argmax(axis=1)
     for place, label in enumerate(data.labels):
         recall = np.mean(guess[data.held_out.truth == place] == place)
         assert recall > 0.5, f"{label}: {recall}"
 
 
-def test_matrices_end_on_their_four_bit_grid(frozen: FitResult) -> None:
+def test_matrices_end_on_their_four_bit_grid(frozen: Fitted) -> None:
     """So that a float32, an int8 and an int4 file of one classifier are the same function."""
     matrices = {name: value for name, value in frozen.weights.items() if name.startswith("head/") and value.ndim == 2}
     assert matrices
@@ -119,7 +104,7 @@ def test_matrices_end_on_their_four_bit_grid(frozen: FitResult) -> None:
             np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=f"{name} in {bits} bits")
 
 
-def test_a_fine_tuned_classifier_ends_on_an_eight_bit_grid(fine_tuned: FitResult) -> None:
+def test_a_fine_tuned_classifier_ends_on_an_eight_bit_grid(fine_tuned: Fitted) -> None:
     matrices = {name: value for name, value in fine_tuned.weights.items() if name.endswith("/kernel")}
     assert {name.split("/")[0] for name in matrices} == {"embedding", "characters", "head"}
     for name, value in matrices.items():
@@ -136,7 +121,7 @@ def few_texts() -> TrainingData:
 
 
 @pytest.mark.parametrize(("scores", "best", "epochs"), [((0.5, 0.75, 0.25, 0.5, 1.0), 2, 4), ((0.25, 0.5, 0.75, 0.75, 0.5), 3, 5), ((0.5, 0.25, 0.25, 1.0), 1, 3)])  # fmt: skip
-def test_training_stops_early_and_gives_the_best_epoch_back(
+def test_training_stops_early_and_gives_the_epoch_back(
     monkeypatch: pytest.MonkeyPatch, few_texts: TrainingData, scores: tuple[float, ...], best: int, epochs: int
 ) -> None:
     """A network that is right as often as the script says: patience 2, the first of equals counts."""
@@ -161,12 +146,12 @@ def test_training_stops_early_and_gives_the_best_epoch_back(
         def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
             self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(VALIDATION_RATES))
 
-    monkeypatch.setattr(trainer, "TrainableNetwork", Scripted)
+    monkeypatch.setattr(fitting, "TrainableNetwork", Scripted)
     settings = dataclasses.replace(QUICK, epochs=5, patience=2)
-    result = fit(few_texts, SMALL_HEADS[0], {}, fine_tune=False, settings=settings)
-    assert result.best_epoch == best and len(result.history) == epochs
+    result = fit_held_out(few_texts, SMALL_HEADS[0], {}, settings)
+    assert result.epoch == best and len(result.history) == epochs
     assert result.weights["head/epoch"] == best
-    assert result.validation_logits[0.0].max() == (best - 1) * len(VALIDATION_RATES) + 1
+    assert result.held_out[0.0].max() == (best - 1) * len(VALIDATION_RATES) + 1
     assert [entry["score"] for entry in result.history] == list(scores[:epochs])
 
 
@@ -183,16 +168,16 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:
             return {}
 
-    monkeypatch.setattr(trainer, "TrainableNetwork", Broken)
+    monkeypatch.setattr(fitting, "TrainableNetwork", Broken)
     with pytest.raises(RetvecLiteError, match=r"broke down in epoch 1 \(loss inf\)"):
-        fit(few_texts, SMALL_HEADS[0], {}, fine_tune=False, settings=QUICK)
+        fit_held_out(few_texts, SMALL_HEADS[0], {}, QUICK)
 
 
 # --- word vectors -----------------------------------------------------------------------------------------------------
 
 
 def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
-    monkeypatch.setattr(trainer, "_WORDS_AT_ONCE", 8)
+    monkeypatch.setattr(fitting, "_WORDS_AT_ONCE", 8)
     words = tiny_training_data.words[:30]
     seen: list[int] = []
     weights = random_embedding().weights

@@ -1,0 +1,50 @@
+"""A network fitted to prepared texts, with what it says about the held-out ones; a training with its parts."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from retvec_lite.contract import Floats
+from retvec_lite.model.heads import HeadSpec
+from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.fitting import NetworkFitter
+from retvec_lite.training.ngrams import LinearFitter
+from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.trainer import Trained
+
+Told = dict[str, list[tuple[int, int]]]
+"""What a training told about its progress: (done, total) by what is going on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Fitted:
+    """The best epoch: its weights and its number; the history of all; logits of the held-out texts by typo rate."""
+
+    weights: Mapping[str, Floats]
+    epoch: int
+    history: Sequence[Mapping[str, Any]]
+    held_out: Mapping[float, Floats]
+
+
+def fit_held_out(
+    data: TrainingData,
+    head: HeadSpec,
+    embedding: Mapping[str, Floats],
+    settings: FitSettings,
+    *,
+    fine_tune: bool = False,
+) -> Fitted:
+    network = NetworkFitter(data, head, embedding, fine_tune=fine_tune, settings=settings)
+    best = network.fit(held_out=data.held_out)
+    logits = {rate: network.logits(ids) for rate, ids in data.held_out.ids.items()}
+    return Fitted(best.weights, best.epoch, best.history, logits)
+
+
+@dataclasses.dataclass(frozen=True)
+class Crossed:
+    """A cross-validated training of 48 texts, what it told of its progress, and the parts as it left them."""
+
+    trained: Trained
+    told: Told
+    network: NetworkFitter
+    linear: LinearFitter

@@ -1,0 +1,74 @@
+"""Folds: every text is tested on once, by a model that has not seen it, and every label is known to every model."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retvec_lite.data.dataset import Dataset, check_trainable
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.training import folds as folds_module
+from retvec_lite.training.folds import Folds, choose_folds
+from retvec_lite.training.settings import FEW
+
+
+def counted(*counts: int) -> Dataset:
+    """So many texts of each of several labels, mixed."""
+    labels = [f"label {place}" for place, count in enumerate(counts) for _ in range(count)]
+    order = np.random.default_rng(0).permutation(len(labels))
+    return Dataset(tuple(f"text {row}" for row in order), tuple(labels[row] for row in order), Path("d.csv"))
+
+
+def chosen(dataset: Dataset, seed: int = 0) -> Folds:
+    found = choose_folds(dataset, seed)
+    assert found is not None
+    return found
+
+
+@given(st.lists(st.integers(2, 40), min_size=2, max_size=12), st.integers(0, 99))
+@settings(max_examples=60)
+def test_every_text_is_tested_once_and_every_label_is_learned(counts: list[int], seed: int) -> None:
+    dataset = counted(*counts)
+    folds = chosen(dataset, seed)
+    assert folds.count == len(list(folds)) == min(3, max(counts))
+    for rows, others in folds:
+        assert rows.dtype == others.dtype == np.int64 and len(others)
+        assert sorted([*rows, *others]) == list(range(len(dataset))), "learned from or tested on, never both"
+        assert {dataset.labels[row] for row in rows} == set(dataset.labels)
+    assert sorted(row for _, others in folds for row in others) == list(range(len(dataset)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_two_texts_a_label_are_enough() -> None:
+    folds = chosen(counted(2, 2, 2))
+    assert [(len(rows), len(others)) for rows, others in folds] == [(3, 3)] * 2
+    assert [len(others) for _, others in chosen(counted(9, 2))] == [4, 4, 3]
+
+
+def test_one_text_of_a_label_is_refused_before() -> None:
+    with pytest.raises(
+        RetvecLiteError, match=r"d\.csv needs at least 2 examples of every label, but has 1 of 'label 1'\."
+    ):
+        check_trainable(counted(5, 1, 4))
+
+
+def test_labels_are_shared_out_alike() -> None:
+    dataset = counted(30, 60, 9)
+    for _, others in chosen(dataset):
+        assert Counter(dataset.labels[row] for row in others) == {"label 0": 10, "label 1": 20, "label 2": 3}
+
+
+def test_folds_follow_the_seed() -> None:
+    dataset = counted(20, 20)
+    one, again, other = ([others.tolist() for _, others in chosen(dataset, seed)] for seed in (1, 1, 2))
+    assert one == again != other
+
+
+def test_many_texts_have_no_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert FEW == 3000
+    monkeypatch.setattr(folds_module, "FEW", 20)
+    assert choose_folds(counted(11, 10), 0) is None
+    assert chosen(counted(10, 10)).count == 3

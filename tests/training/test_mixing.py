@@ -1,0 +1,70 @@
+"""What the parts count: known factors are found again, a useless part counts nothing, and the gradient is that of the loss."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.special import softmax
+
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.training import mixing
+from retvec_lite.training.mixing import fit_factors
+
+TEXTS, CLASSES = 20_000, 4
+
+
+def logits(seed: int) -> Floats:
+    found: Floats = np.random.default_rng(seed).normal(0.0, 1.0, (TEXTS, CLASSES)).astype(np.float32)
+    return found
+
+
+def drawn(scores: Floats) -> Ints:
+    """Labels drawn with the probabilities that the logits say."""
+    limits = softmax(scores.astype(np.float64), axis=1).cumsum(axis=1)
+    found: Ints = (np.random.default_rng(9).random((TEXTS, 1)) > limits).sum(axis=1).astype(np.int32)
+    return found
+
+
+@pytest.mark.parametrize("known", [(0.5, 2.0), (3.0, 0.25), (1.0, 1.0)])
+def test_known_factors_are_found_again(known: tuple[float, float]) -> None:
+    one, other = logits(0), logits(1)
+    truth = drawn(known[0] * one + known[1] * other)
+    assert fit_factors([one, other], truth) == pytest.approx(known, abs=0.08)
+
+
+def test_one_part_alone_is_calibrated() -> None:
+    one = logits(0)
+    assert fit_factors([one * 10], drawn(one)) == pytest.approx([0.1], abs=0.005)
+
+
+def test_a_useless_part_counts_nothing() -> None:
+    one, noise = logits(0), logits(1)
+    factors = fit_factors([one, noise], drawn(one))
+    assert factors[0] == pytest.approx(1.0, abs=0.08) and 0.0 <= factors[1] < 0.04
+    against = fit_factors([one, one * 0.5 - noise], drawn(noise))
+    assert against[1] == 0.0, "a part that is worse than chance is not turned round"
+
+
+def test_what_is_always_right_gets_finite_factors() -> None:
+    truth = np.arange(60, dtype=np.int32) % CLASSES
+    right = np.eye(CLASSES, dtype=np.float32)[truth]
+    factors = fit_factors([right, right * 0.1], truth)
+    assert np.isfinite(factors).all() and 1.0 < factors[0] < 1e3
+
+
+def test_the_gradient_is_that_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = logits(0)[:200], logits(1)[:200]
+    seen = []
+
+    def checked(loss: Any, start: Any, **options: Any) -> Any:
+        for point in ([1.0, 1.0], [0.0, 2.5], [3.0, 0.1]):
+            numeric = approx_fprime(np.array(point), lambda factors: loss(factors)[0], 1e-6)
+            np.testing.assert_allclose(loss(np.array(point))[1], numeric, atol=1e-5)
+            seen.append(point)
+        return plain(loss, start, **options)
+
+    plain = mixing.minimize
+    monkeypatch.setattr(mixing, "minimize", checked)
+    fit_factors([one, other], drawn(logits(0))[:200])
+    assert len(seen) == 3

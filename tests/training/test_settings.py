@@ -1,0 +1,37 @@
+"""The recommended settings follow the number of texts and what is trained; what is asked for wins."""
+
+import pytest
+
+from retvec_lite.training.settings import FEW, FitSettings, recommended
+
+
+def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
+    few, many = 19_999, 20_000
+    assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [30, 16]
+    assert [recommended(texts, fine_tune=True).epochs for texts in (few, many)] == [60, 32]
+    assert [recommended(few, fine_tune=tuned).patience for tuned in (False, True)] == [10, 20]
+    assert recommended(few, fine_tune=True).learning_rate < recommended(few, fine_tune=False).learning_rate
+    assert (
+        recommended(few, fine_tune=True).character_filters and not recommended(few, fine_tune=False).character_filters
+    )
+    assert [recommended(texts, fine_tune=True).embedding_rate for texts in (few, many)] == [0.25, 1.0]
+    assert recommended(few, fine_tune=True, epochs=3).epochs == 3, "what is asked for wins"
+
+
+def test_the_linear_part_learns_from_mistyped_copies_of_many_texts_only() -> None:
+    assert [recommended(texts, fine_tune=False).linear_copies for texts in (FEW, FEW + 1, 20_000)] == [0, 2, 1]
+    assert recommended(FEW, fine_tune=False, linear_copies=1).linear_copies == 1
+
+
+@pytest.mark.parametrize("texts", [4, 50, 400, 2000])
+def test_few_texts_get_a_least_number_of_steps(texts: int) -> None:
+    found = recommended(texts, fine_tune=False)
+    steps_an_epoch = found.steps(texts) // found.epochs
+    assert 1200 <= found.steps(texts) < 1200 + steps_an_epoch or found.epochs == 30
+    assert recommended(texts, fine_tune=False, epochs=5).epochs == 5
+
+
+@pytest.mark.parametrize(("texts", "batch", "steps"), [(1, 1, 10), (7, 1, 70), (40, 10, 40), (255, 63, 40), (1000, 64, 150)])  # fmt: skip
+def test_very_few_texts_take_four_steps_an_epoch(texts: int, batch: int, steps: int) -> None:
+    settings = FitSettings(epochs=10)
+    assert (settings.batch(texts), settings.steps(texts)) == (batch, steps)

@@ -1,0 +1,227 @@
+"""The ways to train: cross-validated, without a network, without n-grams; what each keeps, tells and says about itself."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fitted import Crossed
+from modeling_cases import random_embedding
+from tiny_data import QUICK, WORDS, tiny_dataset
+
+from retvec_lite import contract
+from retvec_lite.api import load
+from retvec_lite.classifier import Classifier
+from retvec_lite.contract import Floats
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.model import reference_network
+from retvec_lite.model.weight_files import TrainedModel, load_trained_model
+from retvec_lite.ngrams import ngram_logits
+from retvec_lite.training import folds, trainer
+from retvec_lite.training.examples import TextEncoder
+from retvec_lite.training.linear import Features, count_ngrams
+from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.trainer import Trained, train
+
+OTHERS = tiny_dataset(5, seed=7).texts
+"""Texts that no training of these tests has seen."""
+
+
+def centred(logits: Floats) -> Floats:
+    found: Floats = logits - logits.mean(axis=1, keepdims=True)
+    return found
+
+
+def reference_logits(model: TrainedModel, texts: Sequence[str]) -> Floats:
+    """What the NumPy reference says to texts, up to a constant for each text."""
+    found = []
+    for text in texts:
+        codes = contract.codepoints(text, model.encoder.max_chars)
+        ngrams = ngram_logits(codes, model.encoder, model.ngrams, model.weights) if model.ngrams else None
+        slots = contract.words(codes, model.encoder)
+        found.append(np.log(reference_network.probabilities(slots, model.head, model.weights, ngrams)))
+    return centred(np.stack(found))
+
+
+# --- cross-validated --------------------------------------------------------------------------------------------------
+
+
+def test_the_model_is_that_of_the_last_fit_each_part_by_its_share(crossed: Crossed, tmp_path: Path) -> None:
+    """Reloaded from its folder, it says what the parts said when all texts were learned."""
+    model, shares = crossed.trained.model, crossed.trained.model.training["shares"]
+    assert min(shares.values()) > 0.1 and model.ngrams is not None
+    (ids,), words = TextEncoder(OTHERS, model.encoder).encode([OTHERS], model.encoder)
+    vectors = reference_network.embed(contract.bits(words), random_embedding(dimension=64).weights)
+    vectors[0] = 0.0
+    head = {name: value for name, value in model.weights.items() if name.startswith("head/")}
+    network = np.stack([reference_network.head_logits(vectors[row], row != 0, model.head, head) for row in ids])
+    linear = crossed.linear.final(again=False).scores(Features(count_ngrams(OTHERS, model.encoder, model.ngrams)))
+    expected = centred(network + np.float32(shares["linear"]) * linear)
+    Classifier(model).save(tmp_path / "saved")
+    found = reference_logits(load_trained_model(tmp_path / "saved"), OTHERS)
+    np.testing.assert_allclose(found, expected, atol=0.02 * np.abs(expected).max())
+
+    last = crossed.network.fit(what="again")
+    for name in ("head/word/kernel", "head/word/bias"):
+        np.testing.assert_array_equal(model.weights[name], last.weights[name], err_msg="learned from all texts")
+    scaled = last.weights["head/logits/kernel"] * np.float32(shares["network"])
+    np.testing.assert_allclose(model.weights["head/logits/kernel"], scaled, atol=0.01 * np.abs(scaled).max())
+
+
+def test_the_graph_says_what_the_reference_says(crossed: Crossed, tmp_path: Path) -> None:
+    Classifier(crossed.trained.model).save(tmp_path / "saved")
+    loaded = load(tmp_path / "saved")
+    found = centred(np.log(loaded.probabilities(OTHERS)))
+    np.testing.assert_allclose(found, reference_logits(crossed.trained.model, OTHERS), atol=1e-3)
+
+
+def test_progress_names_each_training(crossed: Crossed) -> None:
+    names = [f"training {number} of 4" for number in range(1, 5)]
+    assert list(crossed.told) == ["encoding texts", "fitting n-grams", "embedding words", *names]
+    for steps in crossed.told.values():
+        done = [count for count, _ in steps]
+        assert done == sorted(done) and steps[-1][0] == steps[-1][1]
+        assert len({total for _, total in steps}) == 1
+
+
+def test_facts_of_a_cross_validation(crossed: Crossed, tmp_path: Path) -> None:
+    trained = crossed.trained
+    Classifier(trained.model, trained.validation).save(tmp_path / "saved")
+    facts = json.loads((tmp_path / "saved" / "training.json").read_text(encoding="utf-8"))
+    assert facts["folds"] == 3 and facts["training_texts"] == facts["validation_texts"] == 48
+    assert facts["epochs"] == facts["best_epoch"] == QUICK.epochs, "no text is left to say which epoch is the best"
+    assert set(facts["shares"]) == {"linear", "network"}
+    assert [texts for texts, _ in facts["learning_curve"]] == [8, 16, 32], "of the texts that a fold learns from"
+    assert facts["learning_curve"][-1][1] > facts["learning_curve"][0][1] - 0.1
+    accuracy = facts["validation"]["0"]["accuracy"]
+    assert accuracy == trained.validation[0.0].accuracy > 0.9 and trained.validation[0.0].texts == 48
+    assert 0.0 < facts["accuracy_error"] < 0.2, "48 texts that are all right do not prove perfection"
+
+
+def random_dataset() -> Dataset:
+    """Texts of words that say nothing about their labels."""
+    draw = random.Random(5)
+    texts = tuple(" ".join("".join(draw.choices("abcdefgh", k=5)) for _ in range(4)) for _ in range(90))
+    return Dataset(texts, tuple(draw.choice("xy") for _ in texts), Path("random.csv"))
+
+
+@pytest.mark.parametrize("options", [{"head": "linear"}, {"head": "pool", "ngram_kb": 0}], ids=["linear", "network"])
+def test_no_text_is_scored_by_a_model_that_saw_it(options: dict[str, Any]) -> None:
+    """What can only be learned by heart is known of the training texts, and of no other."""
+    data = random_dataset()
+    settings = FitSettings(epochs=60, batch_size=16, learning_rate=1e-2, typo_rate=0.0, dropout=0.0, linear_copies=0)
+    trained = train(data, settings=settings, embedding=random_embedding(dimension=64), **options)
+    assert Classifier(trained.model).evaluate(data, typos=()).accuracy > 0.95
+    assert 0.3 < trained.validation[0.0].accuracy < 0.7
+    assert 0.03 < trained.model.training["accuracy_error"] < 0.15
+
+
+def test_many_texts_are_not_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folds, "FEW", 47)
+    told = []
+    trained = train(tiny_dataset(12), settings=QUICK, max_words=8, progress=lambda what, *_: told.append(what))
+    facts = trained.model.training
+    assert (facts["folds"], facts["training_texts"], facts["validation_texts"]) == (0, 43, 5)
+    assert "training" in told and facts["accuracy_error"] > 0.0
+    assert str(Classifier(trained.model)).count("Validation (5 texts)") == 1
+
+
+@pytest.mark.parametrize("counts", [(2, 2), (9, 2), (2, 2, 2, 2), (6, 6)], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_very_few_texts_are_enough(counts: tuple[int, ...], seed: int) -> None:
+    data = tiny_dataset(counts=dict(zip(WORDS, counts, strict=False)), seed=seed)
+    trained = train(data, head="linear", max_words=8, seed=seed)
+    sizes = [texts for texts, _ in trained.model.training["learning_curve"]]
+    assert len(sizes) == 3 and sizes == sorted(sizes) and sizes[0] >= len(counts)
+    assert trained.model.training["folds"] == min(3, max(counts))
+
+
+# --- without a network ------------------------------------------------------------------------------------------------
+
+
+def test_the_linear_head_fits_no_network(linear_alone: Trained, tmp_path: Path) -> None:
+    """The fixture fails when a network is fitted."""
+    model, facts = linear_alone.model, linear_alone.model.training
+    head = {"head/logits/kernel", "head/logits/bias"}
+    assert model.head.name == "linear" and model.ngrams is not None
+    assert {name for name in model.weights if not name.startswith(("embedding/", "ngrams/"))} == head
+    assert set(facts["shares"]) == {"linear"} and facts["epochs"] == facts["best_epoch"] == 0
+    assert linear_alone.validation[0.0].accuracy > 0.9
+    Classifier(model).save(tmp_path / "saved")
+    found = load(tmp_path / "saved").probabilities(OTHERS)
+    np.testing.assert_allclose(centred(np.log(found)), reference_logits(model, OTHERS), atol=1e-3)
+    truth = tiny_dataset(5, seed=7).labels
+    assert np.mean([model.labels[best] == label for best, label in zip(found.argmax(axis=1), truth, strict=True)]) > 0.9
+
+
+def test_the_linear_head_reads_words_as_well(linear_alone: Trained) -> None:
+    model = linear_alone.model
+    blind = {name: np.zeros_like(value) if name.startswith("head/") else value for name, value in model.weights.items()}
+    seen = reference_logits(model, OTHERS)
+    slots = [contract.words(contract.codepoints(text, model.encoder.max_chars), model.encoder) for text in OTHERS]
+    without = np.stack([reference_network.probabilities(slot, model.head, blind) for slot in slots])
+    assert np.ptp(without, axis=1).max() < 1e-6 and np.ptp(seen, axis=1).min() > 0.1
+    assert np.abs(model.weights["head/logits/kernel"]).max() > 0
+
+
+# --- without n-grams --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def without_ngrams() -> Trained:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "LinearFitter", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
+        return train(
+            tiny_dataset(12), ngram_kb=0, embedding=random_embedding(dimension=64), max_words=8, settings=QUICK
+        )
+
+
+def test_no_kilobytes_leave_ngrams_out(without_ngrams: Trained) -> None:
+    model, facts = without_ngrams.model, without_ngrams.model.training
+    assert model.ngrams is None and not any(name.startswith("ngrams/") for name in model.weights)
+    assert facts["learning_curve"] == [] and set(facts["shares"]) == {"network"} and facts["folds"] == 3
+    assert without_ngrams.validation[0.0].accuracy > 0.9
+
+
+def test_kilobytes_decide_how_many_buckets() -> None:
+    found = train(tiny_dataset(4), head="linear", ngram_kb=3, max_words=8, settings=QUICK).model
+    assert found.ngrams is not None and found.ngrams.buckets == 3000 // 5
+    assert found.weights["ngrams/table"].shape == (600, 4)
+
+
+# --- what it says about itself ----------------------------------------------------------------------------------------
+
+
+def told_by(trained: Trained) -> list[str]:
+    text = str(Classifier(trained.model, trained.validation))
+    assert "None" not in text and "nan" not in text and "{" not in text
+    return text.splitlines()
+
+
+def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> None:
+    lines = told_by(crossed.trained)
+    assert crossed.trained.model.ngrams is not None
+    buckets = f"{crossed.trained.model.ngrams.buckets:,} buckets of n-grams"
+    start = f"pool with {buckets} on tiny.csv: 48 training texts, 4 labels, 8 word slots of "
+    assert lines[0].startswith(start) and lines[0].endswith("of the texts were cut), 14 epochs.")
+    assert lines[1] == "Validation (cross-validated in 3 folds)"
+    assert (
+        sum(line.startswith("Expect ") and " on clean texts like these, give or take " in line for line in lines) == 1
+    )
+    assert "give or take 0.0%" not in "".join(lines)
+    curve = lines[lines.index("Would more texts help? (n-grams alone)") :]
+    assert [row.split("│")[1].strip() for row in curve[4:7]] == ["8", "16", "32"]
+
+
+def test_the_other_ways_tell_theirs(trained: Trained, linear_alone: Trained, without_ngrams: Trained) -> None:
+    explicit, linear, network = (told_by(found) for found in (trained, linear_alone, without_ngrams))
+    facts = trained.model.training
+    assert explicit[0].endswith(f", best of {facts['epochs']} epochs: {facts['best_epoch']}.")
+    assert explicit[1] == "Validation (40 texts)"
+    assert linear[0].startswith("linear with ") and " buckets of n-grams on tiny.csv: 48 training texts, " in linear[0]
+    assert linear[0].endswith("of the texts were cut)."), "it has no epochs"
+    assert network[0].startswith("pool on tiny.csv: 48 training texts") and network[0].endswith(", 14 epochs.")
+    assert not any("more texts" in line for line in network)
