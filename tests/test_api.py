@@ -95,7 +95,7 @@ def test_the_linear_head_is_there_in_seconds_and_tells_its_error(tmp_path: Path)
     assert classifier.predict("wkae me at six", top=1)[0].label == "alarm"
     facts = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
     assert facts["folds"] == 3 and facts["epochs"] == 0 and len(facts["learning_curve"]) == 3
-    assert 0.0 < facts["accuracy_error"] < 0.2 and facts["shares"].keys() == {"linear"}
+    assert 0.0 < facts["accuracy_error"] < 0.2 and facts["factors"].keys() == {"linear"}
     assert "Expect 100.0% on clean texts like these, give or take" in str(classifier)
 
 

@@ -29,7 +29,7 @@ def test_the_model_carries_its_facts(trained: Trained) -> None:
     assert model.encoder.max_words == 8 and model.encoder.word_length == 16
     assert dict(model.embedding) == {"name": "random", "card": random_embedding().card}
     assert (facts["training_texts"], facts["validation_texts"], facts["data"]) == (120, 40, "tiny.csv")
-    assert facts["folds"] == 0 and set(facts["shares"]) == {"linear", "network"} and model.ngrams is not None
+    assert facts["folds"] == 0 and set(facts["factors"]) == {"linear", "network"} and model.ngrams is not None
     assert facts["settings"] == vars(QUICK) and facts["fine_tuned_embedding"] is False
     assert 0.0 < facts["texts_cut_by_max_words"] < 0.5 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
     assert set(trained.validation) == set(VALIDATION_RATES)
@@ -54,7 +54,7 @@ def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_pat
 
 def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: Fitted) -> None:
     """`train` is `prepare` and `NetworkFitter`, two trainings of equal weights; only the logits are scaled in the end."""
-    factor = trained.model.training["shares"]["network"]
+    factor = trained.model.training["factors"]["network"]
     weights = {name: value for name, value in trained.model.weights.items() if not name.startswith("ngrams/")}
     assert weights.keys() == frozen.weights.keys()
     for name, value in weights.items():

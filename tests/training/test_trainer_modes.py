@@ -51,7 +51,7 @@ def reference_logits(model: TrainedModel, texts: Sequence[str]) -> Floats:
 
 def test_the_model_is_that_of_the_last_fit_each_part_by_its_share(crossed: Crossed, tmp_path: Path) -> None:
     """Reloaded from its folder, it says what the parts said when all texts were learned."""
-    model, shares = crossed.trained.model, crossed.trained.model.training["shares"]
+    model, shares = crossed.trained.model, crossed.trained.model.training["factors"]
     assert min(shares.values()) > 0.1 and model.ngrams is not None
     (ids,), words = TextEncoder(OTHERS, model.encoder).encode([OTHERS], model.encoder)
     vectors = reference_network.embed(contract.bits(words), random_embedding(dimension=64).weights)
@@ -93,7 +93,7 @@ def test_facts_of_a_cross_validation(crossed: Crossed, tmp_path: Path) -> None:
     facts = json.loads((tmp_path / "saved" / "training.json").read_text(encoding="utf-8"))
     assert facts["folds"] == 3 and facts["training_texts"] == facts["validation_texts"] == 48
     assert facts["epochs"] == facts["best_epoch"] == QUICK.epochs, "no text is left to say which epoch is the best"
-    assert set(facts["shares"]) == {"linear", "network"}
+    assert set(facts["factors"]) == {"linear", "network"}
     assert [texts for texts, _ in facts["learning_curve"]] == [8, 16, 32], "of the texts that a fold learns from"
     assert facts["learning_curve"][-1][1] > facts["learning_curve"][0][1] - 0.1
     accuracy = facts["validation"]["0"]["accuracy"]
@@ -148,7 +148,7 @@ def test_the_linear_head_fits_no_network(linear_alone: Trained, tmp_path: Path) 
     head = {"head/logits/kernel", "head/logits/bias"}
     assert model.head.name == "linear" and model.ngrams is not None
     assert {name for name in model.weights if not name.startswith(("embedding/", "ngrams/"))} == head
-    assert set(facts["shares"]) == {"linear"} and facts["epochs"] == facts["best_epoch"] == 0
+    assert set(facts["factors"]) == {"linear"} and facts["epochs"] == facts["best_epoch"] == 0
     assert linear_alone.validation[0.0].accuracy > 0.9
     Classifier(model).save(tmp_path / "saved")
     found = load(tmp_path / "saved").probabilities(OTHERS)
@@ -182,7 +182,7 @@ def without_ngrams() -> Trained:
 def test_no_kilobytes_leave_ngrams_out(without_ngrams: Trained) -> None:
     model, facts = without_ngrams.model, without_ngrams.model.training
     assert model.ngrams is None and not any(name.startswith("ngrams/") for name in model.weights)
-    assert facts["learning_curve"] == [] and set(facts["shares"]) == {"network"} and facts["folds"] == 3
+    assert facts["learning_curve"] == [] and set(facts["factors"]) == {"network"} and facts["folds"] == 3
     assert without_ngrams.validation[0.0].accuracy > 0.9
 
 
