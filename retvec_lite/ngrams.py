@@ -63,6 +63,8 @@ UnicodeData.txt. Rare letters are left out. All of it lies below `LOWER_CASE_END
 LOWER_CASE_END: Final = 0x1EFF
 """Code points from here on are not folded."""
 
+_LONGEST: Final = 6
+
 MOST_BUCKETS: Final = PRIME
 """The hash has no more values."""
 
@@ -81,7 +83,8 @@ class NgramConfig:
 
     Attributes:
         buckets: hash buckets, 16 to 65,521.
-        longest: characters of the longest n-grams, 1 to 6; all shorter ones are read as well.
+        longest: characters of the longest n-grams, 1 to 6.
+        shortest: characters of the shortest n-grams, 1 to `longest`; all lengths between the two are read.
 
     Raises:
         RetvecLiteError: on construction, for a value out of range.
@@ -89,9 +92,11 @@ class NgramConfig:
 
     buckets: int
     longest: int = 4
+    shortest: int = 1
 
     def __post_init__(self) -> None:
-        for name, low, high in (("buckets", 16, MOST_BUCKETS), ("longest", 1, 6)):
+        limits = (("buckets", 16, MOST_BUCKETS), ("longest", 1, _LONGEST), ("shortest", 1, self.longest))
+        for name, low, high in limits:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise RetvecLiteError(f"{name} of the n-grams must be an integer from {low} to {high}, not {value!r}.")
@@ -121,9 +126,7 @@ def ngram_buckets(values: Sequence[int] | Ints, encoder: EncoderConfig, config: 
         encoder: the parameters of the contract, which say whether invisible characters are dropped.
         config: which n-grams.
     """
-    return [
-        hash_of(ngram) % config.buckets for ngram in _ngrams([int(value) for value in values], encoder, config.longest)
-    ]
+    return [hash_of(ngram) % config.buckets for ngram in _ngrams([int(value) for value in values], encoder, config)]
 
 
 def ngram_logits(
@@ -181,14 +184,14 @@ def lower_case_table() -> tuple[npt.NDArray[np.uint8], Floats]:
     return places, np.array(differences, np.float32)
 
 
-def _ngrams(values: list[int], encoder: EncoderConfig, longest: int) -> Iterator[list[int]]:
+def _ngrams(values: list[int], encoder: EncoderConfig, config: NgramConfig) -> Iterator[list[int]]:
     """Yield the n-grams of a text: windows of its folded characters with a mark, 0, for every separator and both ends.
 
     A window may begin or end with a mark, but not have one inside, and not consist of marks.
     """
     marked = [0, *(_fold(code) for code in visible_characters(values, encoder)), 0]
     for start in range(len(marked)):
-        for length in range(1, longest + 1):
+        for length in range(config.shortest, config.longest + 1):
             window = marked[start : start + length]
             if len(window) == length and any(window) and all(window[1:-1]):
                 yield window

@@ -30,7 +30,7 @@ FOLDED = {
 }
 
 
-def plain_ngrams(values: list[int], drops_invisible: bool, longest: int) -> list[str]:
+def plain_ngrams(values: list[int], drops_invisible: bool, lengths: range) -> list[str]:
     """N-grams as strings, by way of Python's own strings: split at separators, add marks to each word, cut."""
     text = ""
     for value in values:
@@ -41,7 +41,7 @@ def plain_ngrams(values: list[int], drops_invisible: bool, longest: int) -> list
     found = []
     for word in text.split("\0"):
         marked = f"\0{word}\0"
-        found += [marked[i : i + n] for n in range(1, longest + 1) for i in range(len(marked) - n + 1) if word]
+        found += [marked[i : i + n] for n in lengths for i in range(len(marked) - n + 1) if word]
     return [ngram for ngram in found if ngram.strip("\0")]
 
 
@@ -53,10 +53,14 @@ def plain_hash(ngram: str) -> int:
 
 @given(data=st.data(), longest=st.integers(1, 6), buckets=st.integers(16, MOST_BUCKETS))
 def test_any_text_has_the_buckets_of_a_plain_implementation(data: st.DataObject, longest: int, buckets: int) -> None:
+    shortest = data.draw(st.integers(1, longest))
     encoder = data.draw(configs())
     row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)
-    expected = [plain_hash(text) % buckets for text in plain_ngrams(row.tolist(), encoder.drop_invisible, longest)]
-    found = ngram_buckets(row, encoder, NgramConfig(buckets=buckets, longest=longest))
+    expected = [
+        plain_hash(text) % buckets
+        for text in plain_ngrams(row.tolist(), encoder.drop_invisible, range(shortest, longest + 1))
+    ]
+    found = ngram_buckets(row, encoder, NgramConfig(buckets=buckets, longest=longest, shortest=shortest))
     assert sorted(found) == sorted(expected)
 
 
@@ -162,7 +166,7 @@ def test_a_table_becomes_integers_and_scales() -> None:
 
 def test_a_config_survives_its_dict() -> None:
     config = NgramConfig(buckets=8192, longest=5)
-    assert config.to_dict() == {"buckets": 8192, "longest": 5}
+    assert config.to_dict() == {"buckets": 8192, "longest": 5, "shortest": 1}
     assert NgramConfig.from_dict(config.to_dict()) == config
     assert NgramConfig(buckets=16).longest == 4
 
@@ -170,15 +174,18 @@ def test_a_config_survives_its_dict() -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"buckets": 15, "longest": 4}, "buckets of the n-grams must be an integer from 16 to 32768, not 15"),
-        ({"buckets": 32769, "longest": 4}, "from 16 to 32768, not 32769"),
-        ({"buckets": 16.0, "longest": 4}, "not 16.0"),
-        ({"buckets": "16", "longest": 4}, "not '16'"),
-        ({"buckets": 16, "longest": 0}, "longest of the n-grams must be an integer from 1 to 6, not 0"),
-        ({"buckets": 16, "longest": 7}, "not 7"),
-        ({"buckets": 16, "longest": True}, "not True"),
-        ({"buckets": 16}, "The n-grams need the fields buckets, longest, not buckets"),
-        ({"buckets": 16, "longest": 4, "seed": 1}, "not buckets, longest, seed"),
+        (
+            {"buckets": 15, "longest": 4, "shortest": 1},
+            "buckets of the n-grams must be an integer from 16 to 65521, not 15",
+        ),
+        ({"buckets": 65522, "longest": 4, "shortest": 1}, "from 16 to 65521, not 65522"),
+        ({"buckets": 16.0, "longest": 4, "shortest": 1}, "not 16.0"),
+        ({"buckets": "16", "longest": 4, "shortest": 1}, "not '16'"),
+        ({"buckets": 16, "longest": 0, "shortest": 1}, "longest of the n-grams must be an integer from 1 to 6, not 0"),
+        ({"buckets": 16, "longest": 7, "shortest": 1}, "not 7"),
+        ({"buckets": 16, "longest": True, "shortest": 1}, "not True"),
+        ({"buckets": 16}, "The n-grams need the fields buckets, longest, shortest, not buckets"),
+        ({"buckets": 16, "longest": 4, "shortest": 1, "seed": 1}, "not buckets, longest, shortest, seed"),
     ],
 )
 def test_bad_fields_are_refused(fields: dict[str, object], sentence: str) -> None:

@@ -43,7 +43,7 @@ def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -
         storage: for which iOS the package is.
 
     Returns:
-        `longest` places for each of the `max_chars + 1` characters and marks that an n-gram may begin with.
+        A place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
     """
     starts = characters.codes.shape[1] + 1
     front, behind = np.zeros((1, 1), np.float32), np.zeros((1, config.longest), np.float32)
@@ -60,14 +60,17 @@ def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -
     for length in range(1, config.longest + 1):
         code = _modulo(mb.add(x=shifted(marked, length - 1), y=product), PRIME, f"hash_{length}")
         product = mb.mul(x=code, y=_float(FACTOR))
+        if length > 2:
+            between = shifted(is_char, length - 2)
+            inner = between if inner is None else mb.mul(x=inner, y=between)
+        if length < config.shortest:
+            continue
         hashes.append(code)
         if length == 1:
             present.append(shifted(is_char, 0))
         elif length == 2:
             present.append(mb.maximum(x=shifted(is_char, 0), y=shifted(is_char, 1)))
         else:
-            between = shifted(is_char, length - 2)
-            inner = between if inner is None else mb.mul(x=inner, y=between)
             present.append(inner)
     buckets = _modulo(_joined(hashes), config.buckets, "bucket")
     return Ngrams(mb.cast(x=buckets, dtype="int32"), _joined(present))

@@ -36,7 +36,7 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig) -> Ngrams:
         config: which n-grams.
 
     Returns:
-        `longest` places for each of the `max_chars + 1` characters and marks that an n-gram may begin with.
+        A place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
     """
     marked = tf.pad(_folded(characters(text)), [[0, 0], [1, config.longest]])
     starts = text.shape[1] + 1
@@ -47,13 +47,16 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig) -> Ngrams:
     for length in range(1, config.longest + 1):
         last = marked[:, length - 1 : length - 1 + starts]
         code = _modulo(code * float(FACTOR) + last, PRIME)
+        if length > 2:
+            inner = inner * is_char[:, length - 2 : length - 2 + starts]
+        if length < config.shortest:
+            continue
         hashes.append(code)
         if length == 1:
             present.append(is_char[:, :starts])
         elif length == 2:
             present.append(tf.maximum(is_char[:, :starts], is_char[:, 1 : 1 + starts]))
         else:
-            inner = inner * is_char[:, length - 2 : length - 2 + starts]
             present.append(inner)
     return Ngrams(_modulo(tf.concat(hashes, axis=1), config.buckets), tf.concat(present, axis=1))
 

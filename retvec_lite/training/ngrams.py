@@ -23,9 +23,11 @@ _AROUND: Final = 130_000
 _FEWEST_BUCKETS: Final = 128
 
 _FEW_LABELS: Final = 20
-_KINDS: Final = ((4, 1.0), (5, 1.5))
-"""Longest n-grams and power of the inverse document frequency that are tried with few labels: the first is best for intents, the
-second for topics. With many labels, the first was always best."""
+_KINDS: Final = ((1, 4, 1.0), (3, 5, 1.0))
+"""Shortest and longest n-grams, and the power of their inverse document frequency, that are tried with few labels: the first is best
+for intents and for languages without spaces, the second for topics. With many labels, the first was always best."""
+
+Kind = tuple[int, int, float]
 
 _SHARES: Final = (0.25, 0.5)
 """Shares of the texts in the learning curve, besides all of them."""
@@ -75,12 +77,12 @@ class LinearFitter:
 
     Attributes:
         config: which n-grams are read.
-        kind: their longest, and the power of the inverse document frequency.
+        kind: their shortest, their longest, and the power of the inverse document frequency.
         model: the linear part that was fitted last to all training texts.
     """
 
     config: NgramConfig
-    kind: tuple[int, float]
+    kind: Kind
     model: LinearModel
 
     def __init__(
@@ -108,7 +110,7 @@ class LinearFitter:
         """
         kinds = _KINDS if len(self._data.labels) <= _FEW_LABELS else _KINDS[:1]
         self._total = (len(kinds) + len(_SHARES)) * len(self._splits(folds)) + (1 if folds else 0)
-        best: tuple[tuple[int, float], Mapping[float, Floats], LinearModel] | None = None
+        best: tuple[Kind, Mapping[float, Floats], LinearModel] | None = None
         for kind in kinds:
             self.choose(kind)
             found = self._predict(folds)
@@ -120,11 +122,12 @@ class LinearFitter:
         _, self._logits, self.model = best
         return self._logits
 
-    def choose(self, kind: tuple[int, float]) -> None:
+    def choose(self, kind: Kind) -> None:
         """Read n-grams of a kind."""
         data = self._data
         self.kind = kind
-        self.config = NgramConfig(buckets=self._buckets, longest=kind[0])
+        shortest, longest, self._rarity = kind
+        self.config = NgramConfig(buckets=self._buckets, longest=longest, shortest=shortest)
         self._clean = self._features(data.clean, data.clean_ids)
         used = zip(data.mistyped, data.examples.copies, strict=True)
         self._mistyped = [
@@ -174,7 +177,7 @@ class LinearFitter:
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
         targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
         classes = len(self._data.labels)
-        model = fit_linear(features, targets, classes, rarity=self.kind[1], seed=self._settings.seed)
+        model = fit_linear(features, targets, classes, rarity=self._rarity, seed=self._settings.seed)
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model

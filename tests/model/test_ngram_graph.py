@@ -33,7 +33,12 @@ def assert_same(rows: np.ndarray, encoder: EncoderConfig, config: NgramConfig) -
         np.testing.assert_allclose(answer, right, rtol=1e-5, atol=1e-5)
 
 
-@given(data=st.data(), config=st.builds(NgramConfig, buckets=st.integers(16, 32_768), longest=st.integers(1, 6)))
+@given(
+    data=st.data(),
+    config=st.builds(
+        NgramConfig, buckets=st.integers(16, 32_768), longest=st.integers(3, 6), shortest=st.integers(1, 3)
+    ),
+)
 @settings(max_examples=30)
 def test_any_batch_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
     encoder = data.draw(configs())

@@ -170,10 +170,13 @@ def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
         (replaced("characters/kernel", np.zeros((63, 7))), "lacks the weights characters/bias."),
         (replaced("characters/bias", np.zeros(7)), "unknown weights characters/bias."),
         (
-            described(ngrams={"buckets": 50, "longest": 4}),
+            described(ngrams={"buckets": 50, "longest": 4, "shortest": 1}),
             "lacks the weights ngrams/bias, ngrams/squares, ngrams/table.",
         ),
-        (described(ngrams={"buckets": 5, "longest": 4}), "buckets of the n-grams must be an integer from 16 to 65521"),
+        (
+            described(ngrams={"buckets": 5, "longest": 4, "shortest": 1}),
+            "buckets of the n-grams must be an integer from 16 to 65521",
+        ),
         (replaced("ngrams/bias", np.zeros(3)), "unknown weights ngrams/bias."),
     ],
 )

@@ -220,7 +220,7 @@ def _change_a_byte(dist: Path, kind: str, shape: list[int], place: int) -> None:
 
 def claim_other_ngrams(dist: Path) -> None:
     path = dist / "classifier-int8.tflite"
-    repacked(path, model_of(path), ngrams={"buckets": 300, "longest": 3})
+    repacked(path, model_of(path), ngrams={"buckets": 300, "longest": 3, "shortest": 1})
 
 
 def change_the_bits(dist: Path) -> None:

@@ -30,7 +30,7 @@ HEADS: dict[str, HeadSpec] = {
     "bert": BertHead(hidden=72, width=64, layers=1, attention_heads=4, feed_forward=64),
     "raw": LinearHead(),
 }
-NGRAMS = {"pool": NgramConfig(buckets=300), "raw": NgramConfig(buckets=1000, longest=6)}
+NGRAMS = {"pool": NgramConfig(buckets=300), "raw": NgramConfig(buckets=1000, longest=6, shortest=3)}
 TEXTS = (
     "where is my parcle?",
     "",

@@ -96,7 +96,12 @@ def test_many_texts_under_the_default_config(text: str) -> None:
 
 
 @settings(max_examples=15)
-@given(data=st.data(), config=st.builds(NgramConfig, buckets=st.integers(16, 32_768), longest=st.integers(1, 6)))
+@given(
+    data=st.data(),
+    config=st.builds(
+        NgramConfig, buckets=st.integers(16, 32_768), longest=st.integers(3, 6), shortest=st.integers(1, 3)
+    ),
+)
 def test_any_input_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
     encoder = data.draw(configs())
     row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)

@@ -138,7 +138,7 @@ def lengthen(dist: Path) -> None:
         ),
         (
             edit(lambda spec, _: spec.description.metadata.userDefined.update(ngrams="null")),
-            'the n-gram settings must be \'{"buckets": 300, "longest": 4}\'',
+            'the n-gram settings must be \'{"buckets": 300, "longest": 4, "shortest": 1}\'',
         ),
         (edit(other_activation), "embedding is"),
         (edit(other_name), "has no value named 'words'"),
