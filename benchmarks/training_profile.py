@@ -191,7 +191,7 @@ def timed_network(phases: Phases) -> "type[TrainableNetwork]":
 @contextlib.contextmanager
 def watched_training(phases: Phases) -> Iterator[None]:
     """Count the parts of a training until the context ends."""
-    from retvec_lite.training import examples, fitting, ngrams, trainer
+    from retvec_lite.training import examples, fitting, ngrams, parts
 
     watched = (
         (examples, "augmented_copies", "typos"),
@@ -199,7 +199,7 @@ def watched_training(phases: Phases) -> Iterator[None]:
         (examples.TextEncoder, "count_words", "texts through the encoder"),
         (examples.TextEncoder, "encode", "texts through the encoder"),
         (fitting, "embed_words", "distinct words through the embedding"),
-        (trainer, "embed_words", "distinct words through the embedding"),
+        (parts, "embed_words", "distinct words through the embedding"),
         (ngrams, "count_ngrams", "n-grams of texts"),
         (ngrams, "fit_linear", "fitting n-grams"),
     )

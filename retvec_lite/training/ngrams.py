@@ -56,8 +56,11 @@ def choose_buckets(
         shapes = head.shapes(inputs + settings.character_filters, classes, encoder.max_words)
         shapes |= character_shapes(settings.character_filters)
         shapes |= {name: value.shape for name, value in embedding.items()}
-        # A byte for each weight of a matrix; vectors are float32.
-        network = sum(int(np.prod(shape)) * (1 if len(shape) > 1 else 4) for shape in shapes.values())
+        # A byte for each weight of a matrix; vectors and positions are float32.
+        network = sum(
+            int(np.prod(shape)) * (1 if len(shape) > 1 and name != "head/positions" else 4)
+            for name, shape in shapes.items()
+        )
         room = _LARGEST_FILE - _AROUND - network
     else:
         room = ngram_kb * 1000

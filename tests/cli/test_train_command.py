@@ -169,7 +169,7 @@ def test_bad_arguments_are_told_in_one_sentence(
     arguments: list[str],
     part: str,
 ) -> None:
-    for name in ("prepare", "NetworkFitter", "LinearFitter"):
+    for name in ("prepare", "Parts"):
         monkeypatch.setattr(train_module, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
     before = sorted(tmp_path.iterdir())
     extra = [] if {"--embedding", "--fine-tune-embedding"} & set(arguments) else ["--embedding", "raw"]

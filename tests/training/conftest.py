@@ -9,7 +9,7 @@ from modeling_cases import random_embedding
 from tiny_data import QUICK, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
-from retvec_lite.training import trainer
+from retvec_lite.training import parts
 from retvec_lite.training.examples import TrainingData, prepare
 from retvec_lite.training.fitting import NetworkFitter
 from retvec_lite.training.ngrams import LinearFitter
@@ -66,7 +66,7 @@ def crossed() -> Crossed:
 
     with pytest.MonkeyPatch.context() as patch:
         for kind in (NetworkFitter, LinearFitter):
-            patch.setattr(trainer, kind.__name__, keep(kind))
+            patch.setattr(parts, kind.__name__, keep(kind))
         embedding = random_embedding(dimension=64)
         found = train(tiny_dataset(12), embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
     return Crossed(found, dict(told), made["NetworkFitter"], made["LinearFitter"])
@@ -75,7 +75,7 @@ def crossed() -> Crossed:
 @pytest.fixture(scope="session")
 def linear_alone() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer, "NetworkFitter", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
+        patch.setattr(parts, "NetworkFitter", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
         return train(
             tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), max_words=SLOTS, settings=QUICK
         )

@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: Fitted) -> 
 
 
 def test_progress_is_told_to_the_end(trained: Trained, told: Told) -> None:
-    assert list(told) == ["encoding texts", "fitting n-grams", "embedding words", "training"]
+    assert list(told) == ["encoding texts", "embedding words", "fitting n-grams", "training"]
     for what, steps in told.items():
         done = [count for count, _ in steps]
         assert done == sorted(done)
@@ -85,11 +85,11 @@ def settings_of(
     class Stop(Exception):
         pass
 
-    def stop(data: Any, head: Any, embedding: Any, *, settings: FitSettings, **kwargs: Any) -> None:
+    def stop(data: Any, head: Any, embedding: Any, buckets: int, *, settings: FitSettings, **kwargs: Any) -> None:
         raise Stop(settings, head.name)
 
     monkeypatch.setattr(trainer, "prepare", lambda *args, **kwargs: SimpleNamespace(labels=("x", "y"), config=None))
-    monkeypatch.setattr(trainer, "NetworkFitter", stop)
+    monkeypatch.setattr(trainer, "Parts", stop)
     with pytest.raises(Stop) as stopped:
         train(data, validation, ngram_kb=0, **options)
     return stopped.value.args
@@ -145,7 +145,7 @@ def refusal(training: Dataset, validation: Dataset | float = 0.2, **arguments: A
 
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("prepare", "NetworkFitter", "LinearFitter"):
+    for name in ("prepare", "Parts"):
         monkeypatch.setattr(trainer, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
 
 

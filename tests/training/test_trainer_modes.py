@@ -20,7 +20,7 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.ngrams import ngram_logits
-from retvec_lite.training import folds, trainer
+from retvec_lite.training import folds, parts
 from retvec_lite.training.examples import TextEncoder
 from retvec_lite.training.linear import Features, count_ngrams
 from retvec_lite.training.settings import FitSettings
@@ -49,17 +49,17 @@ def reference_logits(model: TrainedModel, texts: Sequence[str]) -> Floats:
 # --- cross-validated --------------------------------------------------------------------------------------------------
 
 
-def test_the_model_is_that_of_the_last_fit_each_part_by_its_share(crossed: Crossed, tmp_path: Path) -> None:
+def test_the_model_is_that_of_the_last_fit_each_part_by_its_factor(crossed: Crossed, tmp_path: Path) -> None:
     """Reloaded from its folder, it says what the parts said when all texts were learned."""
-    model, shares = crossed.trained.model, crossed.trained.model.training["factors"]
-    assert min(shares.values()) > 0.1 and model.ngrams is not None
+    model, factors = crossed.trained.model, crossed.trained.model.training["factors"]
+    assert min(factors.values()) > 0.1 and model.ngrams is not None
     (ids,), words = TextEncoder(OTHERS, model.encoder).encode([OTHERS], model.encoder)
     vectors = reference_network.embed(contract.bits(words), random_embedding(dimension=64).weights)
     vectors[0] = 0.0
     head = {name: value for name, value in model.weights.items() if name.startswith("head/")}
     network = np.stack([reference_network.head_logits(vectors[row], row != 0, model.head, head) for row in ids])
-    linear = crossed.linear.final(again=False).scores(Features(count_ngrams(OTHERS, model.encoder, model.ngrams)))
-    expected = centred(network + np.float32(shares["linear"]) * linear)
+    linear = crossed.linear.model.scores(Features(count_ngrams(OTHERS, model.encoder, model.ngrams)))
+    expected = centred(network + np.float32(factors["linear"]) * linear)
     Classifier(model).save(tmp_path / "saved")
     found = reference_logits(load_trained_model(tmp_path / "saved"), OTHERS)
     np.testing.assert_allclose(found, expected, atol=0.02 * np.abs(expected).max())
@@ -67,7 +67,7 @@ def test_the_model_is_that_of_the_last_fit_each_part_by_its_share(crossed: Cross
     last = crossed.network.fit(what="again")
     for name in ("head/word/kernel", "head/word/bias"):
         np.testing.assert_array_equal(model.weights[name], last.weights[name], err_msg="learned from all texts")
-    scaled = last.weights["head/logits/kernel"] * np.float32(shares["network"])
+    scaled = last.weights["head/logits/kernel"] * np.float32(factors["network"])
     np.testing.assert_allclose(model.weights["head/logits/kernel"], scaled, atol=0.01 * np.abs(scaled).max())
 
 
@@ -80,7 +80,7 @@ def test_the_graph_says_what_the_reference_says(crossed: Crossed, tmp_path: Path
 
 def test_progress_names_each_training(crossed: Crossed) -> None:
     names = [f"training {number} of 4" for number in range(1, 5)]
-    assert list(crossed.told) == ["encoding texts", "fitting n-grams", "embedding words", *names]
+    assert list(crossed.told) == ["encoding texts", "embedding words", "fitting n-grams", *names]
     for steps in crossed.told.values():
         done = [count for count, _ in steps]
         assert done == sorted(done) and steps[-1][0] == steps[-1][1]
@@ -173,7 +173,7 @@ def test_the_linear_head_reads_words_as_well(linear_alone: Trained) -> None:
 @pytest.fixture(scope="module")
 def without_ngrams() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer, "LinearFitter", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
+        patch.setattr(parts, "LinearFitter", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
         return train(
             tiny_dataset(12), ngram_kb=0, embedding=random_embedding(dimension=64), max_words=8, settings=QUICK
         )
@@ -183,7 +183,7 @@ def test_no_kilobytes_leave_ngrams_out(without_ngrams: Trained) -> None:
     model, facts = without_ngrams.model, without_ngrams.model.training
     assert model.ngrams is None and not any(name.startswith("ngrams/") for name in model.weights)
     assert facts["learning_curve"] == [] and set(facts["factors"]) == {"network"} and facts["folds"] == 3
-    assert without_ngrams.validation[0.0].accuracy > 0.9
+    assert without_ngrams.validation[0.0].accuracy > 0.8, "folds run half of the few epochs"
 
 
 def test_kilobytes_decide_how_many_buckets() -> None:
@@ -208,10 +208,9 @@ def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> 
     start = f"pool with {buckets} on tiny.csv: 48 training texts, 4 labels, 8 word slots of "
     assert lines[0].startswith(start) and lines[0].endswith("of the texts were cut), 14 epochs.")
     assert lines[1] == "Validation (cross-validated in 3 folds)"
-    assert (
-        sum(line.startswith("Expect ") and " on clean texts like these, give or take " in line for line in lines) == 1
-    )
-    assert "give or take 0.0%" not in "".join(lines)
+    rests = [line for line in lines if line.startswith("Expect ")]
+    assert len(rests) == 1 and "%) on clean texts like these or more, because each fold " in rests[0]
+    assert "(± 0.0%)" not in rests[0]
     curve = lines[lines.index("Would more texts help? (n-grams alone)") :]
     assert [row.split("│")[1].strip() for row in curve[4:7]] == ["8", "16", "32"]
 
@@ -220,7 +219,7 @@ def test_the_other_ways_tell_theirs(trained: Trained, linear_alone: Trained, wit
     explicit, linear, network = (told_by(found) for found in (trained, linear_alone, without_ngrams))
     facts = trained.model.training
     assert explicit[0].endswith(f", best of {facts['epochs']} epochs: {facts['best_epoch']}.")
-    assert explicit[1] == "Validation (40 texts)"
+    assert explicit[1] == "Validation (40 texts)" and not any("each fold" in line for line in explicit)
     assert linear[0].startswith("linear with ") and " buckets of n-grams on tiny.csv: 48 training texts, " in linear[0]
     assert linear[0].endswith("of the texts were cut)."), "it has no epochs"
     assert network[0].startswith("pool on tiny.csv: 48 training texts") and network[0].endswith(", 14 epochs.")

@@ -1,0 +1,181 @@
+"""The n-grams of a training: buckets that fill a file below 1 MB, the kind that fits the texts, and the learning curve."""
+
+import numpy as np
+import pytest
+from modeling_cases import random_head
+from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
+
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.converters.export import convert, package
+from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
+from retvec_lite.model.heads import HEADS, PoolHead, character_shapes
+from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
+from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
+from retvec_lite.training import ngrams
+from retvec_lite.training.examples import TrainingData, prepare
+from retvec_lite.training.folds import choose_folds
+from retvec_lite.training.ngrams import LinearFitter, choose_buckets
+from retvec_lite.training.settings import FitSettings
+
+CONFIG = EncoderConfig(max_chars=136, max_words=24)
+PLAIN = FitSettings()
+LABELS = 150
+
+# --- buckets ----------------------------------------------------------------------------------------------------------
+
+
+def test_kilobytes_are_bytes_of_the_table_and_its_lengths() -> None:
+    def buckets(kilobytes: int, classes: int = 9) -> int:
+        return choose_buckets(PoolHead(), {}, classes, CONFIG, PLAIN, kilobytes)
+
+    assert [buckets(kilobytes) for kilobytes in (2, 10, 100)] == [200, 1000, 10_000]
+    assert buckets(10, classes=99) == 0 == buckets(0), "too few to be worth reading"
+    assert buckets(100_000) == MOST_BUCKETS
+
+
+def test_what_the_network_takes_is_not_there_for_ngrams() -> None:
+    embedding = load_default_embedding().weights
+    sizes = {name: choose_buckets(HEADS[name](), embedding, LABELS, CONFIG, PLAIN, None) for name in HEADS}
+    assert sizes["linear"] > sizes["pool"] > sizes["cnn"] > 0
+    tuned = choose_buckets(PoolHead(), embedding, LABELS, CONFIG, FitSettings(character_filters=128), None)
+    assert 0 < tuned < sizes["pool"]
+    longer = [
+        choose_buckets(HEADS["bert"](), embedding, LABELS, EncoderConfig(max_words=words), PLAIN, None)
+        for words in (8, 24)
+    ]
+    assert longer[0] - longer[1] == pytest.approx(16 * 128 * 4 / (LABELS + 1), abs=1), "positions are float32"
+    assert choose_buckets(PoolHead(), embedding, 2, CONFIG, PLAIN, None) == MOST_BUCKETS
+    assert choose_buckets(HEADS["cnn"](), embedding, 5000, CONFIG, PLAIN, None) == 0, "no room at all"
+
+
+def filled(name: str, config: EncoderConfig, filters: int = 0) -> TrainedModel:
+    """A classifier of random weights with as many buckets as there is room for."""
+    embedding, head, rng = load_default_embedding(), HEADS[name](), np.random.default_rng(0)
+    settings = FitSettings(character_filters=filters)
+    buckets = choose_buckets(head, embedding.weights, LABELS, config, settings, None)
+
+    def normal(*shape: int) -> Floats:
+        return rng.normal(0.0, 1.0, shape).astype(np.float32)
+
+    weights = {key: normal(*shape) for key, shape in character_shapes(filters).items()}
+    weights |= random_head(head, embedding.dimension + filters, LABELS, config.max_words)
+    weights = {key: snap(value, FOUR_BITS) if value.ndim == 2 else value for key, value in weights.items()}
+    weights |= {
+        **embedding.weights,
+        "ngrams/table": snap(normal(buckets, LABELS), EIGHT_BITS),
+        "ngrams/squares": rng.integers(1, 128, buckets).astype(np.float32),
+        "ngrams/bias": normal(LABELS),
+    }
+    labels = tuple(f"a label of usual length {number}" for number in range(LABELS))
+    about = {"name": embedding.name, "card": embedding.card}
+    return TrainedModel(config, head, labels, weights, about, {"data": "none"}, NgramConfig(buckets=buckets, longest=5))
+
+
+LONG = EncoderConfig(max_chars=1536, max_words=256)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("head", "config", "filters"),
+    [
+        ("cnn", CONFIG, 0),
+        ("pool", CONFIG, 0),
+        pytest.param("linear", CONFIG, 0, marks=pytest.mark.exhaustive),
+        pytest.param("cnn", CONFIG, 128, marks=pytest.mark.exhaustive),
+        pytest.param("cnn", LONG, 0, marks=pytest.mark.exhaustive),
+        pytest.param("rnn", LONG, 0, marks=pytest.mark.exhaustive),
+        pytest.param("bert", CONFIG, 0, marks=pytest.mark.exhaustive),
+    ],
+    ids=lambda value: f"{value.max_words} words" if isinstance(value, EncoderConfig) else str(value),
+)
+def test_the_int8_file_stays_below_one_megabyte(head: str, config: EncoderConfig, filters: int) -> None:
+    model = filled(head, config, filters)
+    size = len(package(quantize(convert(model), "int8"), model, find_recipe("int8"), {}))
+    assert 850_000 < size < 1_000_000, "the room is used, and no more than there is"
+
+
+# --- which n-grams ----------------------------------------------------------------------------------------------------
+
+
+def data_of(labels: int = 4) -> TrainingData:
+    training = tiny_dataset(9)
+    if labels > 4:
+        names = tuple(f"{label} {place % (labels // 4)}" for place, label in enumerate(training.labels))
+        training = type(training)(training.texts, names, training.path)
+    return prepare(training, training, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+
+
+def fitter(data: TrainingData) -> LinearFitter:
+    return LinearFitter(data, 500, None, QUICK)
+
+
+@pytest.mark.parametrize("best", ngrams._KINDS, ids=str)
+def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch, best: tuple[int, float]) -> None:
+    """Each kind is tried; the labels that are right decide, whichever kind comes first."""
+    data = data_of()
+    found = fitter(data)
+    plain, tried = ngrams.fit_linear, []
+
+    def fit_linear(features, targets, classes, *, rarity, seed):  # type: ignore[no-untyped-def]
+        tried.append(rarity)
+        targets = targets if rarity == best[1] else (targets + 1) % classes
+        return plain(features, targets, classes, rarity=rarity, seed=seed)
+
+    monkeypatch.setattr(ngrams, "fit_linear", fit_linear)
+    folds = choose_folds(tiny_dataset(9), 0)
+    logits = found.held_out_logits(folds)
+    assert tried == [1.0] * 3 + [1.5] * 3
+    assert found.kind == best and found.config == NgramConfig(buckets=500, longest=best[0])
+    assert {rate: part.shape for rate, part in logits.items()} == dict.fromkeys(data.held_out.ids, (36, 4))
+    assert (logits[0.0].argmax(axis=1) == data.held_out.truth).mean() > 0.8
+    found.fit_all()
+    assert tried[-1] == best[1] and found.model.weights["ngrams/table"].shape == (500, 4)
+
+
+def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ngrams, "_FEW_LABELS", 3)
+    tried = []
+    plain = LinearFitter.choose
+    monkeypatch.setattr(LinearFitter, "choose", lambda self, kind: (tried.append(kind), plain(self, kind)))
+    found = fitter(data_of())
+    found.held_out_logits(choose_folds(tiny_dataset(9), 0))
+    assert tried == [ngrams._KINDS[0]] == [found.kind]
+
+
+# --- the learning curve -----------------------------------------------------------------------------------------------
+
+
+def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
+    data, folds = data_of(), choose_folds(tiny_dataset(9), 0)
+    found = fitter(data)
+    logits = found.held_out_logits(folds)
+    curve = found.learning_curve(folds)
+    assert [texts for texts, _ in curve] == [8, 12, 24], "each label has 6 in a fold: 2, 3 and all of them"
+    assert curve[-1][1] == (logits[0.0].argmax(axis=1) == data.held_out.truth).mean()
+    assert all(0.0 <= accuracy <= 1.0 for _, accuracy in curve) and curve[0][1] <= curve[-1][1]
+
+
+def test_without_folds_the_curve_is_that_of_the_validation_texts() -> None:
+    training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
+    found = fitter(prepare(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG))
+    found.held_out_logits(None)
+    before = found.model
+    curve = found.learning_curve(None)
+    assert [texts for texts, _ in curve] == [8, 16, 32] and found.model is before
+    assert all(round(accuracy * 20) == pytest.approx(accuracy * 20) for _, accuracy in curve)
+
+
+def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of three texts of each of two labels could be texts of one, which no solver takes."""
+    counts = {"alarm": 3, "music": 3}
+    data = prepare(tiny_dataset(counts=counts), tiny_dataset(counts=counts), copies=1, typo_rate=0.0, seed=3)
+    seen = []
+    plain = ngrams.fit_linear
+    monkeypatch.setattr(ngrams, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
+    found = LinearFitter(data, 500, None, QUICK)
+    folds = choose_folds(tiny_dataset(counts=counts), 0)
+    found.held_out_logits(folds)
+    assert [texts for texts, _ in found.learning_curve(folds)] == [2, 2, 4]
+    assert len(seen) == 12 and all(targets == {0, 1} for targets in seen)
