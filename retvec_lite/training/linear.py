@@ -119,20 +119,19 @@ def mean_vectors(ids: Ints, vectors: Any) -> Floats:
     return means
 
 
-def fit_linear(features: Features, targets: Ints, classes: int, *, rarity: float, seed: int) -> LinearModel:
+def fit_linear(features: Features, targets: Ints, classes: int, *, seed: int) -> LinearModel:
     """Solve the linear part.
 
     Args:
         features: of the training texts.
         targets: int32 `[texts]`, the index of each text's label.
         classes: number of labels; those without a text get low scores.
-        rarity: power of the inverse document frequency. 1 is TF-IDF; more counts on rare n-grams, which helps with topics.
         seed: of the solver's order.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
-    squares = _squares(features.counts, rarity)
+    squares = _squares(features.counts)
     roots = np.sqrt(squares)
     scaled = sparse.diags(1 / _lengths(features.counts, squares)) @ features.counts @ sparse.diags(roots)
     centre, spread = np.zeros(0, np.float32), 1.0
@@ -169,11 +168,11 @@ def fit_linear(features: Features, targets: Ints, classes: int, *, rarity: float
     return LinearModel(weights)
 
 
-def _squares(counts: Matrix, rarity: float) -> Floats:
-    """Return the squared weight of each bucket, integers from 1 to 127 as float32: smoothed IDF to the power 2 * `rarity`."""
+def _squares(counts: Matrix) -> Floats:
+    """Return the squared weight of each bucket, integers from 1 to 127 as float32: its smoothed inverse document frequency."""
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     inverse = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
-    squares: Floats = np.maximum(np.rint(inverse ** (2 * rarity) * (INTEGERS / inverse.max() ** (2 * rarity))), 1)
+    squares: Floats = np.maximum(np.rint((inverse / inverse.max()) ** 2 * INTEGERS), 1)
     return squares.astype(np.float32)
 
 

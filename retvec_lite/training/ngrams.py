@@ -23,11 +23,11 @@ _AROUND: Final = 130_000
 _FEWEST_BUCKETS: Final = 128
 
 _FEW_LABELS: Final = 20
-_KINDS: Final = ((1, 4, 1.0), (3, 5, 1.0))
-"""Shortest and longest n-grams, and the power of their inverse document frequency, that are tried with few labels: the first is best
-for intents and for languages without spaces, the second for topics. With many labels, the first was always best."""
+_KINDS: Final = ((1, 4), (3, 5))
+"""Shortest and longest n-grams that are tried with few labels: the first are best for intents and for languages without spaces, the
+second for topics. With many labels, the first were always best."""
 
-Kind = tuple[int, int, float]
+Kind = tuple[int, int]
 
 _SHARES: Final = (0.25, 0.5)
 """Shares of the texts in the learning curve, besides all of them."""
@@ -80,7 +80,7 @@ class LinearFitter:
 
     Attributes:
         config: which n-grams are read.
-        kind: their shortest, their longest, and the power of the inverse document frequency.
+        kind: their shortest and their longest.
         model: the linear part that was fitted last to all training texts.
     """
 
@@ -129,7 +129,7 @@ class LinearFitter:
         """Read n-grams of a kind."""
         data = self._data
         self.kind = kind
-        shortest, longest, self._rarity = kind
+        shortest, longest = kind
         self.config = NgramConfig(buckets=self._buckets, longest=longest, shortest=shortest)
         self._clean = self._features(data.clean, data.clean_ids)
         used = zip(data.mistyped, data.examples.copies, strict=True)
@@ -180,7 +180,7 @@ class LinearFitter:
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
         targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
         classes = len(self._data.labels)
-        model = fit_linear(features, targets, classes, rarity=self._rarity, seed=self._settings.seed)
+        model = fit_linear(features, targets, classes, seed=self._settings.seed)
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model

@@ -41,9 +41,9 @@ def targets_of(dataset: Dataset) -> Ints:
     return np.array([dataset.classes.index(label) for label in dataset.labels], np.int32)
 
 
-def fitted(dataset: Dataset, *, words: bool, seed: int = 0, rarity: float = 1.0) -> LinearModel:
+def fitted(dataset: Dataset, *, words: bool, seed: int = 0) -> LinearModel:
     found = features_of(dataset.texts, words=words)
-    return fit_linear(found, targets_of(dataset), len(dataset.classes), rarity=rarity, seed=seed)
+    return fit_linear(found, targets_of(dataset), len(dataset.classes), seed=seed)
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["n-grams", "and words"])
@@ -83,7 +83,7 @@ def test_a_label_without_texts_is_never_the_answer(words: bool) -> None:
     dataset = tiny_dataset(counts=dict.fromkeys(list(WORDS)[:3], 12))
     targets = np.array([0, 2, 3], np.int32)[targets_of(dataset)]
     features = features_of(dataset.texts, words=words)
-    found = fit_linear(features, targets, 5, rarity=1.0, seed=0)
+    found = fit_linear(features, targets, 5, seed=0)
     scores = found.scores(features)
     assert scores.shape == (36, 5) and set(scores.argmax(axis=1)) == {0, 2, 3}
     assert (scores[:, [1, 4]] < scores[:, [0, 2, 3]].max(axis=1, keepdims=True)).all()
@@ -134,9 +134,8 @@ def test_scaled_by_nothing_says_nothing(model: LinearModel, words: bool) -> None
 # --- the reference ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rarity", [1.0, 1.5])
-def test_scores_are_those_of_the_reference(words: bool, rarity: float) -> None:
-    found = fitted(tiny_dataset(20), words=words, rarity=rarity)
+def test_scores_are_those_of_the_reference(words: bool) -> None:
+    found = fitted(tiny_dataset(20), words=words)
     texts = [*tiny_dataset(4, seed=3).texts, *ODD]
     scores = found.scores(features_of(texts, words=words))
     ids, vectors = vectors_of(texts, TINY_CONFIG)
@@ -169,17 +168,16 @@ def test_mean_vectors_leave_empty_slots_out() -> None:
     np.testing.assert_array_equal(mean_vectors(ids, vectors), [[2, -1], [3, -4], [0, 0]])
 
 
-def test_rare_ngrams_count_more_and_more() -> None:
+def test_rare_ngrams_count_more() -> None:
+    """By the square of ln((1 + texts) / (1 + texts with it)) + 1."""
     texts = ["a"] * 30 + ["a b"]
     config = NgramConfig(buckets=64, longest=1)
     targets = np.array([0] * 30 + [1], np.int32)
     a, b = (ngram_buckets(contract.codepoints(text, 64), TINY_CONFIG, config)[0] for text in "ab")
-    ratios = []
-    for rarity in (0.5, 1.0, 1.5):
-        found = fit_linear(Features(count_ngrams(texts, TINY_CONFIG, config)), targets, 2, rarity=rarity, seed=0)
-        squares = found.weights["ngrams/squares"]
-        ratios.append(squares[b] / squares[a])
-    assert 1.0 < ratios[0] < ratios[1] < ratios[2]
+    found = fit_linear(Features(count_ngrams(texts, TINY_CONFIG, config)), targets, 2, seed=0)
+    squares = found.weights["ngrams/squares"]
+    common, rare = (np.log(32 / (1 + count)) + 1 for count in (31, 1))
+    assert squares[b] / squares[a] == pytest.approx((rare / common) ** 2, rel=0.1)
 
 
 def test_features_can_be_chosen_and_joined() -> None:

@@ -16,7 +16,7 @@ from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.training import ngrams
 from retvec_lite.training.examples import TrainingData, prepare
 from retvec_lite.training.folds import choose_folds
-from retvec_lite.training.ngrams import LinearFitter, choose_buckets
+from retvec_lite.training.ngrams import Kind, LinearFitter, choose_buckets
 from retvec_lite.training.settings import FitSettings
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
@@ -112,26 +112,26 @@ def fitter(data: TrainingData) -> LinearFitter:
 
 
 @pytest.mark.parametrize("best", ngrams._KINDS, ids=str)
-def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch, best: tuple[int, float]) -> None:
+def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch, best: Kind) -> None:
     """Each kind is tried; the labels that are right decide, whichever kind comes first."""
     data = data_of()
     found = fitter(data)
     plain, tried = ngrams.fit_linear, []
 
-    def fit_linear(features, targets, classes, *, rarity, seed):  # type: ignore[no-untyped-def]
-        tried.append(rarity)
-        targets = targets if rarity == best[1] else (targets + 1) % classes
-        return plain(features, targets, classes, rarity=rarity, seed=seed)
+    def fit_linear(features, targets, classes, *, seed):  # type: ignore[no-untyped-def]
+        tried.append(found.kind)
+        targets = targets if found.kind == best else (targets + 1) % classes
+        return plain(features, targets, classes, seed=seed)
 
     monkeypatch.setattr(ngrams, "fit_linear", fit_linear)
     folds = choose_folds(tiny_dataset(9), 0)
     logits = found.held_out_logits(folds)
-    assert tried == [1.0] * 3 + [1.5] * 3
-    assert found.kind == best and found.config == NgramConfig(buckets=500, longest=best[0])
+    assert tried == [ngrams._KINDS[0]] * 3 + [ngrams._KINDS[1]] * 3
+    assert found.kind == best and found.config == NgramConfig(buckets=500, longest=best[1], shortest=best[0])
     assert {rate: part.shape for rate, part in logits.items()} == dict.fromkeys(data.held_out.ids, (36, 4))
     assert (logits[0.0].argmax(axis=1) == data.held_out.truth).mean() > 0.8
     found.fit_all()
-    assert tried[-1] == best[1] and found.model.weights["ngrams/table"].shape == (500, 4)
+    assert tried[-1] == best and found.model.weights["ngrams/table"].shape == (500, 4)
 
 
 def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
