@@ -167,7 +167,7 @@ TWINS = {
     "export": (rl.Classifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
     "classify": (rl.load, {"texts", "input", "text_column", "top", "json"}),
-    "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime"}),
+    "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),
     "pretrain": (rl.pretrain, set()),

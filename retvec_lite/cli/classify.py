@@ -45,14 +45,14 @@ def run(args: argparse.Namespace) -> int:
         if args.texts:
             raise RetvecLiteError(f"Pass texts or --input, not both ({args.texts[0]!r} and {args.input!r}).")
         return _run_file(args)
-    classifier = load_quietly(args.model, args.runtime)
+    classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     for text in args.texts or _standard_input():
         print(_line(text, classifier.predict(text, top=args.top), args.json), flush=True)
     return 0
 
 
 def _run_file(args: argparse.Namespace) -> int:
-    classifier = load_quietly(args.model, args.runtime, args.workers)
+    classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated)
     with _progress(args.input) as report:
         texts = read_texts(args.input, args.text_column, report)
         # Answers come in the order of the texts, a little later.

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         import matplotlib.figure  # noqa: F401
 
         refuse_existing(args.plot, args.force)
-    classifier = load_quietly(args.model, args.runtime)
+    classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     evaluation = classifier.evaluate(
         args.data,
         typos=args.typos,

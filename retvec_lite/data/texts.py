@@ -55,6 +55,32 @@ def require_strings(texts: Sequence[object], start: int = 0) -> list[str]:
     return cast(list[str], texts)
 
 
+def chunks(texts: Iterable[object], size: int) -> Iterator[list[str] | Exception]:
+    """Yield texts in lists of `size`, in order.
+
+    Where reading a text fails, or it is not a string, yields the texts before it and then the exception: what can be
+    answered is answered first.
+    """
+    chunk: list[str] = []
+    failure: Exception | None = None
+    rest = enumerate(texts)
+    while failure is None:
+        try:
+            index, text = next(rest)
+            chunk += require_strings([text], index)
+        except StopIteration:
+            break
+        except Exception as error:  # noqa: BLE001 - whatever reading the texts raises belongs to the reader of the answers
+            failure = error
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+    if failure is not None:
+        yield failure
+
+
 def missing_column(file: str | os.PathLike[str], column: str, found: Sequence[str], option: str) -> RetvecLiteError:
     """Return the error about a column that is not there, or there twice."""
     if column in found:

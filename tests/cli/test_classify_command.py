@@ -26,6 +26,10 @@ def test_classify_arguments(main: Main, tiny_model: str) -> None:
     assert [float(row[1]) for row in rows] == pytest.approx([tiny_probabilities("12")[0], 0.5064], abs=1e-4)
 
 
+def test_an_isolated_model_answers_the_same(main: Main, tiny_model: str) -> None:
+    assert main("classify", tiny_model, "--isolated", "12") == main("classify", tiny_model, "12")
+
+
 def test_classify_top_and_json(main: Main, tiny_model: str) -> None:
     code, output, _ = main("classify", tiny_model, "--top", "2", "--json", 'A "1\n2" 👍')
     found = json.loads(output)
