@@ -16,7 +16,7 @@ PACKAGES := retvec_lite converters tests web_demo/scripts examples $(wildcard be
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo docs test test-all test-fast test-android android-model web lint format bench lock clean
+.PHONY: attack help install demo docs test test-all test-fast test-android android-model web lint format bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -86,6 +86,9 @@ docs: $(STAMP)  ## build the documentation site into site/, with every link chec
 
 bench: $(STAMP)  ## the quick form of every benchmark
 	@if [ -f benchmarks/run.py ]; then $(BIN)/python benchmarks/run.py --quick; else echo "No benchmarks/run.py here." >&2; exit 1; fi
+
+attack: $(STAMP)  ## 20,000 mutated files against the reader of exported files: at most half an hour
+	$(BIN)/python benchmarks/fuzz.py
 
 lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'

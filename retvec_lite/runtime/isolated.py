@@ -56,8 +56,19 @@ class IsolatedEngine:
         Raises:
             RetvecLiteError: when the runtime is missing or cannot run the file, crashes, hangs or takes too much memory.
         """
-        self._artifact, self._num_threads, self._runtime = artifact, num_threads, runtime
-        self._worker = self._start()
+        self._num_threads, self._runtime = num_threads, runtime
+        self._worker: _Worker | None = None
+        self.load(artifact)
+
+    def load(self, artifact: Artifact) -> None:
+        """Load a file in place of the one before, in the same worker if it is still there.
+
+        Raises:
+            RetvecLiteError: as when the engine is made.
+        """
+        self._artifact = artifact
+        # Only this process writes pickles, and only the worker reads them.
+        self._ask(_LOAD + pickle.dumps((artifact, self._num_threads, self._runtime)), 0)
 
     def probabilities(self, text: str) -> Floats:
         """Return the probabilities, float32 `[classes]`."""
@@ -84,36 +95,28 @@ class IsolatedEngine:
     def _dimension(self) -> int:
         return next(found.dimension or 0 for found in self._artifact.signatures if found.kind == EMBED)
 
-    def _start(self) -> "_Worker":
-        worker = _Worker()
-        try:
-            # Only this process writes pickles, and only the worker reads them.
-            task = pickle.dumps((self._artifact, self._num_threads, self._runtime))
-            self._checked(worker, worker.ask(_LOAD + task, _MESSAGE_LIMIT), 0)
-        except BaseException:
-            worker.stop()
-            raise
-        return worker
-
     def _answer(self, kind: bytes, text: str, size: int) -> bytes:
         """Return `size` bytes of numbers for a text."""
-        if not self._worker.stop.alive:
-            self._worker = self._start()
-        request = kind + text[: self._artifact.config.max_chars].encode("utf-8", "surrogatepass")
-        try:
-            return self._checked(self._worker, self._worker.ask(request, max(1 + size, _MESSAGE_LIMIT)), size)
-        except BaseException:
-            # Whatever happened, the next answer must belong to the next text.
-            self._worker.stop()
-            raise
+        if self._worker is None:
+            self.load(self._artifact)
+        return self._ask(kind + text[: self._artifact.config.max_chars].encode("utf-8", "surrogatepass"), size)
 
-    def _checked(self, worker: "_Worker", answer: bytes, size: int) -> bytes:
-        """Return the numbers of an answer; raise what it reports instead."""
-        if answer[:1] == _REFUSED:
-            raise RetvecLiteError(one_line(answer[1:].decode("utf-8", "replace")))
-        if answer[:1] == _ANSWERED and len(answer) == 1 + size:
-            return answer[1:]
-        raise RetvecLiteError(f"{self._runtime} {worker.problem()} while it ran {self._artifact.path}. {_ADVICE}")
+    def _ask(self, request: bytes, size: int) -> bytes:
+        """Return the numbers that answer a request, `size` bytes; raise what the worker reports instead."""
+        worker = self._worker = self._worker or _Worker()
+        try:
+            answer = worker.ask(request, max(1 + size, _MESSAGE_LIMIT))
+            if answer[:1] == _REFUSED:
+                raise RetvecLiteError(one_line(answer[1:].decode("utf-8", "replace")))
+            if answer[:1] != _ANSWERED or len(answer) != 1 + size:
+                problem = f"{self._runtime} {worker.problem()} while it ran {self._artifact.path}"
+                raise RetvecLiteError(f"{problem}. {_ADVICE}")
+        except BaseException:
+            # Whatever happened, the next answer must belong to the next request.
+            self._worker = None
+            worker.stop()
+            raise
+        return answer[1:]
 
 
 class _Worker:
@@ -131,7 +134,7 @@ class _Worker:
         )
         self._timed_out = False
         self.stop = weakref.finalize(self, _stop, self._process, os.getpid())
-        """End the process; not `alive` once that is done."""
+        """End the process."""
 
     def ask(self, message: bytes, limit: int) -> bytes:
         """Return the answer to a message; nothing for none in time, one above the limit, or a process that ended."""

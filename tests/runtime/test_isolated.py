@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
 def worker_of(classifier: TextClassifier) -> "subprocess.Popen[bytes]":
     """The process behind a classifier that has only one."""
     with classifier._engines.borrow() as engine:
-        assert isinstance(engine, IsolatedEngine)
+        assert isinstance(engine, IsolatedEngine) and engine._worker is not None
         return engine._worker._process
 
 
