@@ -276,7 +276,7 @@ def _mutate_metadata(victim: Victim, draw: random.Random) -> bytes:
         {},
         [[]],
         "x" * 10_000,
-        metadata.get("labels"),
+        list(victim.artifact.labels),
     )
     place[key] = draw.choice(strange)
     return victim.artifact.model + _tail(metadata)
