@@ -166,7 +166,7 @@ TWINS = {
     "train": (rl.train, {"plot"}),
     "export": (rl.Classifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
-    "classify": (rl.load, {"texts", "input", "text_column", "top", "json"}),
+    "classify": (rl.load, {"texts", "input", "text_column", "skip_bad_rows", "top", "json"}),
     "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),
