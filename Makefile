@@ -28,8 +28,8 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # uv is faster; pip also knows registries that only its own configuration names.
-$(STAMP): requirements.lock pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
+$(STAMP): requirements.lock installer.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirements requirements.lock \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -91,7 +91,9 @@ attack: $(STAMP)  ## 20,000 mutated files against the reader of exported files: 
 	$(BIN)/python benchmarks/fuzz.py
 
 lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock
+	echo 'uv>=0.13,<0.14' | $(BIN)/uv pip compile - --universal --python-version 3.10 --generate-hashes --no-annotate \
+		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file installer.lock
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 --all-extras --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file requirements.lock
 
