@@ -21,8 +21,12 @@ from retvec_lite.runtime.interpreters import Engine, import_runtime, one_line, w
 TIMEOUT: Final = 60.0
 """Seconds for one answer, and for loading the file."""
 
-MEMORY: Final = 512 << 20
-"""Bytes of data that a worker may hold on Linux; a large classifier needs 60 MB."""
+MEMORY: Final = 128 << 20
+"""Bytes of data that a worker may hold on Linux. Python, NumPy and the runtime with a classifier of 64 words hold 30 MB; code
+and the rest, up to 60 MB, are not counted."""
+
+_STACK: Final = 8 << 20
+"""Bytes of data that each further thread takes."""
 
 _SIZE: Final = struct.Struct("<I")
 """The length of the message that follows it."""
@@ -219,7 +223,8 @@ def _load(task: bytes) -> Engine:
     if sys.platform == "linux":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        limit = MEMORY + (num_threads - 1) * _STACK
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     return Engine(interpreter_class, artifact, num_threads, runtime)
 

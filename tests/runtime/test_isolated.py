@@ -88,7 +88,7 @@ def test_a_crash_is_an_error_and_the_next_text_is_answered(path: Path) -> None:
     ("place", "value", "old_runtime"),
     [
         pytest.param(500, 2**31 - 1, "crashed with signal 11", id="crash"),
-        pytest.param(1168, 1, "needs more than 512 MB", id="memory", marks=needs_linux),
+        pytest.param(1168, 1, "needs more than 128 MB", id="memory", marks=needs_linux),
         pytest.param(1400, 2**31 - 1, "utf-8", id="name"),
     ],
 )
