@@ -217,7 +217,7 @@ def _checksum(description: str, weights: Mapping[str, Floats]) -> str:
     digest = hashlib.sha256(description.encode())
     for name, value in sorted(weights.items()):
         digest.update(f"\n{name} {value.shape}\n".encode())
-        digest.update(np.ascontiguousarray(value, "<f4"))
+        digest.update(np.ascontiguousarray(value, "<f4").data)
     return digest.hexdigest()
 
 

@@ -111,8 +111,8 @@ def _variables(model: WordModel) -> list[Any]:
 
 def _words_digest(words: WordList) -> str:
     digest = hashlib.sha256(f"{words.rows.shape} {dict(words.languages)}".encode())
-    digest.update(np.ascontiguousarray(words.rows, "<i4"))
-    digest.update(np.ascontiguousarray(words.cumulative, "<f8"))
+    digest.update(np.ascontiguousarray(words.rows, "<i4").data)
+    digest.update(np.ascontiguousarray(words.cumulative, "<f8").data)
     return digest.hexdigest()[:_DIGITS]
 
 
@@ -122,5 +122,5 @@ def _weights_digest(embedding: Embedding | None) -> str | None:
     digest = hashlib.sha256()
     for name, value in sorted(embedding.weights.items()):
         digest.update(f"{name} {value.shape}".encode())
-        digest.update(np.ascontiguousarray(value, "<f4"))
+        digest.update(np.ascontiguousarray(value, "<f4").data)
     return digest.hexdigest()[:_DIGITS]
