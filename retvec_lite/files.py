@@ -101,24 +101,24 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
             descriptor = open_locked(temporary)
         except BlockingIOError as error:
             raise _busy(path) from error
-        try:
-            with open(descriptor, "wb", closefd=False) as file:
-                file.truncate()
-                file.write(data)
-                file.flush()
-                os.fsync(descriptor)
-            if destination.exists():
-                os.chmod(temporary, stat.S_IMODE(destination.stat().st_mode))
-            if os.name == "nt":  # an open file cannot be renamed there
-                os.close(descriptor)
-                descriptor = -1
-            os.replace(temporary, destination)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        finally:
-            if descriptor >= 0:
-                os.close(descriptor)
+        with contextlib.ExitStack() as lock:
+            lock.callback(os.close, descriptor)
+            try:
+                with open(descriptor, "wb", closefd=False) as file:
+                    file.truncate()
+                    file.write(data)
+                    file.flush()
+                    os.fsync(descriptor)
+                if destination.exists():
+                    os.chmod(temporary, stat.S_IMODE(destination.stat().st_mode))
+                if os.name == "nt":  # an open file cannot be renamed there
+                    lock.close()
+                os.replace(temporary, destination)
+            except BaseException:
+                if os.name == "nt":
+                    lock.close()
+                temporary.unlink(missing_ok=True)
+                raise
         flush_directory(destination.parent)
     except OSError as error:
         raise explain_os_error(error, path) from error

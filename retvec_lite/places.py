@@ -34,6 +34,9 @@ _HELD: Final = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 _FIXED: Final = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
 """How systems say that a folder cannot be renamed: a mount point, another file system, no permission in the folder above."""
 
+Contents = dict[str, tuple[int, int] | None]
+"""Path inside a folder -> (size, time of the last change in ns); None for folders."""
+
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
 
@@ -71,13 +74,13 @@ def _lock(descriptor: int) -> None:
             raise BlockingIOError(error.errno, error.strerror) from error
 
 
-def contents(folder: Path) -> dict[str, tuple[int, int] | None]:
-    """Return what is in a folder: path -> (size, time of the last change in ns), None for folders; empty for no folder.
+def contents(folder: Path) -> Contents:
+    """Return what is in a folder, its folders included; empty for no folder.
 
     Raises:
         NotADirectoryError: for a file.
     """
-    found: dict[str, tuple[int, int] | None] = {}
+    found: Contents = {}
     for entry in entries(folder):
         if entry.is_dir() and not entry.is_symlink():
             found[entry.name] = None
@@ -115,6 +118,9 @@ def work_folder(target: Path) -> Iterator[Path]:
     work = target / WORK if is_fixed(target) else target.with_name(f".{target.name}{WORK}")
     while True:
         work.mkdir(parents=True, exist_ok=True)
+        # Where others may write too, a link must not lead the cleaning elsewhere.
+        if work.is_symlink():
+            raise FileExistsError(errno.EEXIST, "a link is in the way", os.fspath(work))
         try:
             lock = open_locked(work / "lock")
             break
@@ -160,7 +166,7 @@ class Changed(Exception):
     """Somebody else changed the target meanwhile."""
 
 
-def put(new: Path, target: Path, work: Path, before: dict[str, tuple[int, int] | None]) -> None:
+def put(new: Path, target: Path, work: Path, before: Contents) -> None:
     """Put a new folder in the place of the target, in one step where the system can.
 
     Args:
@@ -191,7 +197,7 @@ def put(new: Path, target: Path, work: Path, before: dict[str, tuple[int, int] |
         shutil.rmtree(new, ignore_errors=True)
 
 
-def _replace(new: Path, target: Path, work: Path, before: dict[str, tuple[int, int] | None]) -> None:
+def _replace(new: Path, target: Path, work: Path, before: Contents) -> None:
     """Rename the new folder to the target's name."""
     old = work / "old"
     if not target.exists():
@@ -222,7 +228,7 @@ def _replace(new: Path, target: Path, work: Path, before: dict[str, tuple[int, i
     flush_directory(target.parent)
 
 
-def _fill(new: Path, target: Path, work: Path, before: dict[str, tuple[int, int] | None]) -> None:
+def _fill(new: Path, target: Path, work: Path, before: Contents) -> None:
     """Exchange the content of a folder that cannot be renamed. `_undo` takes it back after a failure, or a kill."""
     old = work / "old"
     names = [entry.name for entry in entries(new)]

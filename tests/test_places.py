@@ -186,6 +186,16 @@ def test_a_link_in_the_place_of_a_temporary_file_is_not_followed(tmp_path: Path)
     assert (tmp_path / "victim").read_bytes() == b"precious"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows needs a privilege to make symbolic links")
+def test_a_link_in_the_place_of_the_work_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "victim" / "new").mkdir(parents=True)
+    (tmp_path / "victim" / "new" / "thesis").touch()
+    (tmp_path / f".dist{places.WORK}").symlink_to(tmp_path / "victim")
+    with pytest.raises(RetvecLiteError, match="a link is in the way"), atomic_directory(tmp_path / "dist"):
+        raise AssertionError("not reached")
+    assert names(tmp_path / "victim" / "new") == ["thesis"]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
 @pytest.mark.parametrize("mode", ["file", "exchange", "renames", "mount point"])
 @pytest.mark.parametrize(
