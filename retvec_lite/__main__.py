@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.terminal import printable
 from retvec_lite.version import __version__
 
 COMMANDS: Final = {
@@ -125,6 +124,8 @@ def _drop_output() -> None:
 
 
 def _fail(sentence: str) -> int:
+    from retvec_lite.terminal import printable
+
     print(f"retvec-lite: error: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     return USAGE_ERROR
 
