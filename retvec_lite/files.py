@@ -129,8 +129,8 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
     """Write a folder whole or not at all. Yields an empty temporary folder, which replaces `path` on success.
 
     On any exception, including Ctrl-C, removes the temporary folder and leaves `path` unchanged. While the block runs, no
-    other process can write the same folder. When somebody else has put something into `path` by the end, it stays, and
-    the new folder is kept beside it.
+    other process can write the same folder. When the new folder cannot take its place in the end, because somebody else
+    has put something there, it is kept beside `path`.
 
     Args:
         path: the folder to write; it may exist when it is empty. It may be a mount point.
@@ -161,6 +161,9 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
         yield new
         try:
             flush_tree(new)
+        except OSError as error:  # it may not be whole
+            raise explain_os_error(error, destination) from error
+        try:
             put(new, destination, work, before)
         except Changed as error:
             raise RetvecLiteError(
