@@ -283,9 +283,9 @@ def _mutate_metadata(victim: Victim, draw: random.Random) -> bytes:
 
 
 MUTATIONS: Final = {
-    "bytes": Mutation(_mutate_bytes, mended=False, share=22),
+    "bytes": Mutation(_mutate_bytes, mended=False, share=16),
     "int32": Mutation(_mutate_graph, mended=True, share=4),
-    "zip": Mutation(_mutate_zip, mended=False, share=1),
+    "zip": Mutation(_mutate_zip, mended=False, share=2),
     "metadata": Mutation(_mutate_metadata, mended=True, share=2),
 }
 
