@@ -16,7 +16,7 @@ PACKAGES := retvec_lite converters tests web_demo/scripts examples $(wildcard be
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo docs test test-all test-fast test-android android-model web lint format bench lock clean
+.PHONY: attack help install demo docs test test-all test-fast test-android android-model web lint format bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -28,8 +28,8 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # uv is faster; pip also knows registries that only its own configuration names.
-$(STAMP): requirements.lock pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
+$(STAMP): requirements.lock installer.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirements requirements.lock \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -87,8 +87,13 @@ docs: $(STAMP)  ## build the documentation site into site/, with every link chec
 bench: $(STAMP)  ## the quick form of every benchmark
 	@if [ -f benchmarks/run.py ]; then $(BIN)/python benchmarks/run.py --quick; else echo "No benchmarks/run.py here." >&2; exit 1; fi
 
+attack: $(STAMP)  ## 20,000 mutated files against the reader of exported files: at most half an hour
+	$(BIN)/python benchmarks/fuzz.py
+
 lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock
+	echo 'uv>=0.13,<0.14' | $(BIN)/uv pip compile - --universal --python-version 3.10 --generate-hashes --no-annotate \
+		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file installer.lock
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 --all-extras --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file requirements.lock
 

@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0; 1 when `verify` found a difference; 2 for bad usage or input; 130 after Ctrl-C; 141 for a closed pipe.
     """
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # Labels and texts are Unicode whatever the locale says. An unpaired surrogate must not stop the program: its
         # backslash escape is also the right one inside JSON.
@@ -103,6 +104,17 @@ def _overview() -> argparse.ArgumentParser:
     return parser
 
 
+def _open_closed_streams() -> None:
+    """Let output that was closed (`>&-`) go nowhere, and keep files that are opened later from taking its number."""
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= 2:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)
+    # For the rest of the process.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def _drop_output() -> None:
     """Keep what cannot be printed from failing again when the interpreter flushes on exit."""
     try:
@@ -112,7 +124,9 @@ def _drop_output() -> None:
 
 
 def _fail(sentence: str) -> int:
-    print(f"retvec-lite: error: {' '.join(sentence.split())}", file=sys.stderr)
+    from retvec_lite.terminal import printable
+
+    print(f"retvec-lite: error: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     return USAGE_ERROR
 
 

@@ -136,6 +136,7 @@ def load(
     num_threads: int = 1,
     runtime: str | None = None,
     workers: int | None = None,
+    isolated: bool = False,
 ) -> TextClassifier | Classifier:
     """Load an exported `.tflite`, or the folder of a trained classifier.
 
@@ -145,6 +146,8 @@ def load(
         num_threads: threads of one call of a `.tflite`.
         runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that is installed.
         workers: texts of a `.tflite` that are answered at a time; by default one a core.
+        isolated: run a `.tflite` in a worker process, so that a file that crashes the runtime is an error. For files from
+            others.
 
     Returns:
         A `TextClassifier` for a file, a `Classifier` for a folder. Both predict and evaluate.
@@ -158,7 +161,7 @@ def load(
         'one_time_code'
     """
     if not os.path.isdir(path):
-        return TextClassifier.load(path, num_threads, runtime, workers)
+        return TextClassifier.load(path, num_threads, runtime, workers, isolated)
     return Classifier(load_trained_model(path))
 
 

@@ -6,13 +6,12 @@ Importing this module is cheap: TensorFlow and the exporter are loaded by the ca
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.scores import Evaluation, plot_learning_curve
-from retvec_lite.data.texts import as_texts, require_strings
+from retvec_lite.data.texts import as_texts, chunks
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, TrainedModel
@@ -96,9 +95,10 @@ class Classifier(Predictor):
         return self._predict(found)
 
     def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
-        rest = iter(texts)
-        while chunk := list(islice(rest, _BATCH)):
-            yield self.probabilities(require_strings(chunk))
+        for chunk in chunks(texts, _BATCH):
+            if isinstance(chunk, Exception):
+                raise chunk
+            yield self.probabilities(chunk)
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the classifier as a folder; `load` reads it back.

@@ -3,13 +3,16 @@
 import contextlib
 import errno
 import fnmatch
+import itertools
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.places import Changed, contents, entries, flush_directory, flush_tree, open_locked, put, work_folder
 
 
 def explain_os_error(error: OSError, path: str | os.PathLike[str]) -> RetvecLiteError:
@@ -30,13 +33,31 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
     if force or not os.path.lexists(destination):
         return
     try:
-        if destination.is_dir() and not any(destination.iterdir()):
+        if destination.is_dir() and not entries(destination):
             return
     except OSError as error:
         raise explain_os_error(error, path) from error
     raise RetvecLiteError(
         f"{destination} already exists. Choose another name, or replace it with --force (in Python: force=True)."
     )
+
+
+def require_writable(path: str | os.PathLike[str], force: bool) -> None:
+    """Check, before long work, that a file can be written. Creates missing parent folders.
+
+    Raises:
+        RetvecLiteError: when `path` exists and `force` is off, is a folder, or its folder cannot be written.
+    """
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        raise RetvecLiteError(f"{path} is a folder. Name a file in it.")
+    refuse_existing(path, force)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place.parent):
+            pass
+    except OSError as error:
+        raise explain_os_error(error, path) from error
 
 
 def require_room(path: str | os.PathLike[str], needed: int) -> None:
@@ -63,29 +84,42 @@ def require_room(path: str | os.PathLike[str], needed: int) -> None:
 def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file whole or not at all. Replaces an existing file; call `refuse_existing` first to prevent that.
 
-    Creates missing parent folders. Follows a symbolic link and replaces its target.
+    Creates missing parent folders. Follows a symbolic link and replaces its target. What a killed process leaves beside the
+    file is used by the next one that writes it.
 
     Raises:
-        RetvecLiteError: when the file cannot be written, the disk is full, or `path` is not a regular file.
+        RetvecLiteError: when the file cannot be written, the disk is full, `path` is not a regular file, or another process
+            is writing it.
     """
     destination = Path(os.path.realpath(path))
-    temporary = _beside(destination)
+    temporary = destination.with_name(f".{destination.name}.retvec-lite-new")
     try:
         if destination.exists() and not destination.is_file():
             raise RetvecLiteError(f"{path} exists and is not a regular file. Choose another name.")
         destination.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with open(temporary, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            if destination.exists():
-                os.chmod(temporary, stat.S_IMODE(destination.stat().st_mode))
-            os.replace(temporary, destination)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _flush_directory(destination.parent)
+            descriptor = open_locked(temporary)
+        except BlockingIOError as error:
+            raise _busy(path) from error
+        with contextlib.ExitStack() as lock:
+            lock.callback(os.close, descriptor)
+            try:
+                with open(descriptor, "wb", closefd=False) as file:
+                    file.truncate()
+                    file.write(data)
+                    file.flush()
+                    os.fsync(descriptor)
+                if destination.exists():
+                    os.chmod(temporary, stat.S_IMODE(destination.stat().st_mode))
+                if os.name == "nt":  # an open file cannot be renamed there
+                    lock.close()
+                os.replace(temporary, destination)
+            except BaseException:
+                if os.name == "nt":
+                    lock.close()
+                temporary.unlink(missing_ok=True)
+                raise
+        flush_directory(destination.parent)
     except OSError as error:
         raise explain_os_error(error, path) from error
 
@@ -94,33 +128,71 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
 def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned: Sequence[str] = ()) -> Iterator[Path]:
     """Write a folder whole or not at all. Yields an empty temporary folder, which replaces `path` on success.
 
-    On any exception, including Ctrl-C, removes the temporary folder and leaves `path` unchanged.
+    On any exception, including Ctrl-C, removes the temporary folder and leaves `path` unchanged. While the block runs, no
+    other process can write the same folder. When the new folder cannot take its place in the end, because somebody else
+    has put something there, it is kept beside `path`.
 
     Args:
-        path: the folder to write; it may exist when it is empty.
+        path: the folder to write; it may exist when it is empty. It may be a mount point.
         force: replace an existing folder that contains `owned` files only.
         owned: name patterns (such as `*.tflite`) of the files that the command writes and `force` may replace.
 
     Raises:
-        RetvecLiteError: for an existing folder without `force`, a folder with files that are not `owned`, a path that
-            cannot be written, or a full disk.
+        RetvecLiteError: for an existing folder without `force`, a folder with files that are not `owned`, one that another
+            process is writing or that changed meanwhile, a path that cannot be written, or a full disk.
     """
     destination = Path(os.path.realpath(path))
     refuse_existing(destination, force)
     _refuse_foreign(destination, owned)
-    temporary, retired = _beside(destination), _beside(destination)
+    with contextlib.ExitStack() as stack:
+        try:
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            work = stack.enter_context(work_folder(destination))
+            # Again, because a killed run may have been undone, and another one may just have finished.
+            refuse_existing(destination, force)
+            _refuse_foreign(destination, owned)
+            before = contents(destination)
+            new = work / "new"
+            new.mkdir()
+        except BlockingIOError as error:
+            raise _busy(path) from error
+        except OSError as error:
+            raise explain_os_error(error, path) from error
+        yield new
+        try:
+            flush_tree(new)
+        except OSError as error:  # it may not be whole
+            raise explain_os_error(error, destination) from error
+        try:
+            put(new, destination, work, before)
+        except Changed as error:
+            raise RetvecLiteError(
+                f"{destination} was changed by somebody else meanwhile, and stays as it is. The new result is in "
+                f"{_keep(new, destination)}."
+            ) from error
+        except OSError as error:
+            reason = str(explain_os_error(error, destination)).removesuffix(".")
+            raise RetvecLiteError(f"{reason}. The new result is in {_keep(new, destination)}.") from error
+
+
+def _keep(new: Path, destination: Path) -> Path:
+    """Move a result that cannot take its place to a free name beside it, or else into the system's temporary folder."""
+    for number in itertools.count(1):
+        place = destination.with_name(f"{destination.name}.new-{number}")
+        if not os.path.lexists(place):
+            break
     try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        temporary.mkdir()
-    except OSError as error:
-        raise explain_os_error(error, path) from error
-    try:
-        yield temporary
-        _move_into_place(temporary, destination, retired)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if destination.exists():
-            shutil.rmtree(retired, ignore_errors=True)
+        os.rename(new, place)
+    except OSError:
+        place = Path(tempfile.mkdtemp(prefix=f"{destination.name}.new-"))
+        shutil.copytree(new, place, dirs_exist_ok=True)
+    return place
+
+
+def _busy(path: str | os.PathLike[str]) -> RetvecLiteError:
+    return RetvecLiteError(
+        f"Another process is writing {os.fspath(path)}. Wait until it has finished, or choose another name."
+    )
 
 
 def _refuse_foreign(destination: Path, owned: Sequence[str]) -> None:
@@ -134,7 +206,7 @@ def _refuse_foreign(destination: Path, owned: Sequence[str]) -> None:
             f"{destination} contains the current folder and cannot be replaced. Choose another folder."
         )
     try:
-        names = sorted(entry.name for entry in destination.iterdir())
+        names = [entry.name for entry in entries(destination)]
     except OSError as error:
         raise explain_os_error(error, destination) from error
     for name in names:
@@ -142,45 +214,3 @@ def _refuse_foreign(destination: Path, owned: Sequence[str]) -> None:
             raise RetvecLiteError(
                 f"{destination} contains {name}, which this command did not write. Move it away or choose another folder."
             )
-
-
-def _move_into_place(temporary: Path, destination: Path, retired: Path) -> None:
-    try:
-        _flush_tree(temporary)
-        # A folder cannot be renamed over a full one: move the old one aside, and back if anything fails.
-        try:
-            if destination.exists():
-                os.rename(destination, retired)
-            os.rename(temporary, destination)
-        except BaseException:
-            if retired.exists() and not destination.exists():
-                os.rename(retired, destination)
-            raise
-        _flush_directory(destination.parent)
-    except OSError as error:
-        raise explain_os_error(error, destination) from error
-
-
-def _flush_tree(directory: Path) -> None:
-    """Flush every file of a folder to disk."""
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            with open(os.path.join(folder, name), "r+b") as file:
-                os.fsync(file.fileno())
-        _flush_directory(Path(folder))
-
-
-def _beside(destination: Path) -> Path:
-    """Return a new hidden name in the folder of `destination`, so that renaming stays on one disk."""
-    return destination.with_name(f".{destination.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-
-
-def _flush_directory(path: Path) -> None:
-    """Make renames inside `path` survive a power cut. Windows cannot open a folder, so skip it there."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

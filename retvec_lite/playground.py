@@ -36,6 +36,12 @@ CONTENT_TYPES: Final = {
 
 _HOST: Final = "127.0.0.1"
 
+_TIMEOUT: Final = 10.0
+"""Seconds that a connection may stay silent. A page closes its connections, or reuses them at once."""
+
+_WAITING: Final = 128
+"""Connections that may wait to be accepted; five, the default, are fewer than a browser with two tabs opens."""
+
 _POLICY: Final = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -148,6 +154,8 @@ def make_server(models: list[Path], port: int) -> http.server.ThreadingHTTPServe
 
 
 class _Server(http.server.ThreadingHTTPServer):
+    request_queue_size = _WAITING
+
     def server_bind(self) -> None:
         """Bind without the base class's reverse DNS look-up, which takes seconds offline."""
         socketserver.TCPServer.server_bind(self)
@@ -158,14 +166,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     """Answers GET and HEAD from a dictionary: a requested address never becomes a path."""
 
     protocol_version = "HTTP/1.1"
+    timeout = _TIMEOUT
 
     def __init__(self, files: Mapping[str, File], *args: Any) -> None:
         self._files = files
         super().__init__(*args)
 
     def handle(self) -> None:
-        """Handle one connection. A browser that closes it early (a reload) is not an error."""
-        with contextlib.suppress(ConnectionError):
+        """Handle one connection. A browser that closes it early (a reload), or takes too long, is not an error."""
+        with contextlib.suppress(ConnectionError, TimeoutError):
             super().handle()
 
     def do_GET(self) -> None:
@@ -181,7 +190,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if (host.rpartition(":")[0] or host) not in (_HOST, "localhost"):
             self.send_error(http.HTTPStatus.FORBIDDEN, "Open the address that retvec-lite demo printed")
             return
-        found = self._files.get(quote(unquote(urlsplit(self.path).path)))
+        try:
+            path = urlsplit(self.path).path
+        except ValueError:  # such as http://[
+            self.send_error(http.HTTPStatus.BAD_REQUEST)
+            return
+        found = self._files.get(quote(unquote(path)))
         if found is None:
             self.send_error(http.HTTPStatus.NOT_FOUND)
             return

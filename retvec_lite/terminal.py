@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -71,6 +73,32 @@ def _lines() -> Progress:
     return report
 
 
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""What moves the cursor, changes colours or turns the direction of a line; not TAB and the line feed."""
+
+
+def printable(text: str) -> str:
+    r"""Return a text with control characters escaped, such as \x1b: a label of a received file must not steer the terminal.
+
+    Example:
+        >>> from retvec_lite.terminal import printable
+        >>> print(printable("\x1b[2Jalarm"))
+        \x1b[2Jalarm
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    r"""Return a text with line feeds and TABs escaped as well, as \n and \t."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def json_line(value: object) -> str:
+    r"""Return a value as one line of JSON: Unicode as it is, but for control characters (\u009b)."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 @dataclass(frozen=True)
 class Table:
     """A table to draw.
@@ -107,16 +135,16 @@ def draw(*parts: str | Table) -> str:
     console = Console(file=stream, width=shutil.get_terminal_size().columns, emoji=False, color_system=None)
     for part in parts:
         if isinstance(part, str):
-            console.print(Text(part), soft_wrap=True)
+            console.print(Text(printable(part)), soft_wrap=True)
             continue
         style: dict[str, Any] = {"box": box.ROUNDED} if part.boxed else {"box": None, "padding": (0, 1, 0, 0)}
         if part.title:
             # Not as rich's title, which is wrapped to the width of the table.
-            console.print(Text(part.title), soft_wrap=True)
+            console.print(Text(one_line(part.title)), soft_wrap=True)
         drawn = RichTable(**style)
         for column in part.columns:
             drawn.add_column(Text(column), justify="right" if column in part.right else "left")
         for row in part.rows:
-            drawn.add_row(*map(Text, row))
+            drawn.add_row(*(Text(printable(cell)) for cell in row))
         console.print(drawn)
     return stream.getvalue().rstrip("\n")

@@ -144,6 +144,22 @@ def test_bad_input_is_one_clear_sentence(arguments: dict[str, Any], message: str
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_the_second_of_two_trainings_into_one_folder_is_told_at_once(tmp_path: Path) -> None:
+    out, told = tmp_path / "out", []
+
+    def second(*_: object) -> None:
+        if not told:
+            with pytest.raises(
+                rl.RetvecLiteError, match=r"^Another process is writing .*out\. Wait until it has finished"
+            ):
+                rl.train(TEXTS, LABELS, epochs=1, out=out, progress=lambda *_: pytest.fail("it has begun to train"))
+            told.append(True)
+
+    first = rl.train(TEXTS, LABELS, epochs=1, out=out, progress=second)
+    assert told and rl.load(out).labels == first.labels
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path: Path) -> None:
     classifier = rl.load(api_folder.classifier)
     assert isinstance(classifier, rl.Classifier)
@@ -166,8 +182,8 @@ TWINS = {
     "train": (rl.train, {"plot"}),
     "export": (rl.Classifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
-    "classify": (rl.load, {"texts", "input", "text_column", "top", "json"}),
-    "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime"}),
+    "classify": (rl.load, {"texts", "input", "text_column", "skip_bad_rows", "top", "json"}),
+    "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),
     "pretrain": (rl.pretrain, set()),

@@ -158,8 +158,9 @@ def test_every_dependency_has_bounds_and_the_lock_pins_it(project: dict) -> None
             assert name in pinned, f"{name}: run `make lock`"
 
 
-def test_the_lock_names_no_registry_and_hashes_everything() -> None:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["requirements.lock", "installer.lock"])
+def test_the_lock_names_no_registry_and_hashes_everything(name: str) -> None:
+    lock = (ROOT / name).read_text(encoding="utf-8")
     assert "://" not in lock
     assert "--index" not in lock
     assert "--find-links" not in lock
@@ -173,6 +174,17 @@ def test_no_file_of_the_frame_names_this_machine() -> None:
     workflows = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github").rglob("*.yml"))
     for name in (*frame, *workflows):
         assert not re.search(r"/(?:work|home|root|Users|tmp)/", (ROOT / name).read_text(encoding="utf-8")), name
+
+
+def test_the_installer_is_taken_from_its_lock() -> None:
+    for path in (ROOT / "Makefile", *(ROOT / ".github/workflows").glob("*.yml")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            assert not re.search(r"-m pip install .*['\" ]uv\b", line), f"{path.name}: take uv from installer.lock"
+
+
+def test_gradle_is_named_by_its_checksum() -> None:
+    properties = (ROOT / "android_demo/gradle/wrapper/gradle-wrapper.properties").read_text(encoding="utf-8")
+    assert re.search(r"^distributionSha256Sum=[0-9a-f]{64}$", properties, re.MULTILINE)
 
 
 def test_workflows_name_every_action_by_commit() -> None:

@@ -19,6 +19,7 @@ import pytest
 from light import loaded_after
 from tiny_artifact import tiny_artifact
 
+from retvec_lite import playground
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.playground import demo, find_models, make_server, page_files, single_page
 
@@ -132,6 +133,58 @@ def test_a_browser_that_leaves_early_is_not_an_error(port: int, capfd: pytest.Ca
         leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset, do not say goodbye
     time.sleep(0.2)
     assert ask(port, "/app.css")[0] == 200
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    ["GET http://[ HTTP/1.1", "GET //[::1 HTTP/1.1", "GET", "GET / HTTP/9", "GET / HTTP/1.1 x", "\x16\x03\x01"],
+)
+def test_a_malformed_request_is_answered_and_not_printed(
+    port: int, capfd: pytest.CaptureFixture[str], request_line: str
+) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(f"{request_line}\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert re.search(rb"40[04]|505|Error code", answer), answer
+    assert ask(port, "/app.css")[0] == 200
+    assert capfd.readouterr() == ("", "")
+
+
+def test_half_open_connections_end_and_disturb_nobody(
+    port: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(playground._Handler, "timeout", 2)
+    silent = []
+    for number in range(400):
+        connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+        connection.sendall((b"", b"GET", b"GET / HTTP/1.1\r\nHost:")[number % 3])
+        silent.append(connection)
+    started = time.monotonic()
+    assert ask(port, "/app.css")[0] == 200
+    assert time.monotonic() - started < 10
+    for connection in silent:
+        assert b"200 OK" not in connection.recv(100), "the server closes it, or says that it waited too long"
+        connection.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_reader_that_stops_reading_is_let_go(
+    dist: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(playground._Handler, "timeout", 0.5)
+    with make_server(find_models(dist), 0) as server:
+        server.daemon_threads = False  # closing the server waits for its threads
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        with socket.socket() as lazy:
+            lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            lazy.connect(("127.0.0.1", server.server_port))
+            lazy.sendall(f"GET /litert.wasm HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode())
+            assert lazy.recv(9) == b"HTTP/1.1 "
+            server.shutdown()
+            thread.join()
+            server.server_close()
     assert capfd.readouterr() == ("", "")
 
 

@@ -8,11 +8,16 @@ if TYPE_CHECKING:
 
 
 def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--runtime`."""
+    """Declare `--runtime` and `--isolated`."""
     from retvec_lite.runtime.interpreters import RUNTIMES
 
     parser.add_argument(
         "--runtime", choices=RUNTIMES, help="what runs the model (default: the first that is installed)"
+    )
+    parser.add_argument(
+        "--isolated",
+        action="store_true",
+        help="run the model in a worker process: a file that crashes the runtime is an error",
     )
 
 
@@ -51,7 +56,9 @@ def png_file(text: str) -> str:
     return text
 
 
-def load_quietly(path: str, runtime: str | None, workers: int | None = None) -> "TextClassifier":
+def load_quietly(
+    path: str, runtime: str | None, workers: int | None = None, isolated: bool = False
+) -> "TextClassifier":
     """Load an exported file and run it once, without the notes that LiteRT's C++ code prints meanwhile.
 
     Raises:
@@ -61,6 +68,6 @@ def load_quietly(path: str, runtime: str | None, workers: int | None = None) -> 
     from retvec_lite.runtime.text_classifier import TextClassifier
 
     with silent_standard_error():
-        classifier = TextClassifier.load(path, runtime=runtime, workers=workers)
+        classifier = TextClassifier.load(path, runtime=runtime, workers=workers, isolated=isolated)
         classifier.probabilities("")
     return classifier

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import importlib.util
-import json
 import os
 import sys
 import time
@@ -14,6 +13,7 @@ from retvec_lite.cli import add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.text_classifier import Prediction
+from retvec_lite.terminal import json_line, one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .txt (one text a line), .csv, .tsv or .jsonl file of any size, classified on all cores",
     )
     parser.add_argument("--text-column", default="text", metavar="NAME", help="column of --input (default: text)")
+    parser.add_argument(
+        "--skip-bad-rows", action="store_true", help="leave out rows of --input that cannot be read, and count them"
+    )
     parser.add_argument(
         "--workers",
         type=positive_integer,
@@ -45,16 +48,17 @@ def run(args: argparse.Namespace) -> int:
         if args.texts:
             raise RetvecLiteError(f"Pass texts or --input, not both ({args.texts[0]!r} and {args.input!r}).")
         return _run_file(args)
-    classifier = load_quietly(args.model, args.runtime)
+    classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     for text in args.texts or _standard_input():
         print(_line(text, classifier.predict(text, top=args.top), args.json), flush=True)
     return 0
 
 
 def _run_file(args: argparse.Namespace) -> int:
-    classifier = load_quietly(args.model, args.runtime, args.workers)
+    classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated)
     with _progress(args.input) as report:
-        texts = read_texts(args.input, args.text_column, report)
+        skipped = _Skipped()
+        texts = read_texts(args.input, args.text_column, report, skipped.note if args.skip_bad_rows else None)
         # Answers come in the order of the texts, a little later.
         waiting: deque[str] = deque()
 
@@ -71,14 +75,28 @@ def _run_file(args: argparse.Namespace) -> int:
         seconds = time.perf_counter() - start
     rate = count / seconds if seconds > 0 else 0.0
     print(f"{count:,} texts in {seconds:.1f} s: {rate:,.0f} a second, {classifier.workers} at a time", file=sys.stderr)
+    if skipped.first is not None:
+        print(f"{skipped.rows:,} bad rows skipped, the first: {one_line(str(skipped.first))}", file=sys.stderr)
     return 0
+
+
+class _Skipped:
+    """How many rows were left out, and what was wrong with the first."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.first: RetvecLiteError | None = None
+
+    def note(self, error: RetvecLiteError) -> None:
+        self.rows += 1
+        self.first = self.first or error
 
 
 def _line(text: str, predictions: Sequence[Prediction], as_json: bool) -> str:
     if as_json:
         found = [{"label": label, "probability": round(probability, 6)} for label, probability in predictions]
-        return json.dumps({"text": text, "predictions": found}, ensure_ascii=False)
-    return "\t".join(f"{label}\t{probability:.4f}" for label, probability in predictions)
+        return json_line({"text": text, "predictions": found})
+    return "\t".join(f"{one_line(label)}\t{probability:.4f}" for label, probability in predictions)
 
 
 @contextlib.contextmanager

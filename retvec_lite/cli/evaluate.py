@@ -1,11 +1,11 @@
 """`retvec-lite evaluate`: accuracy, confusions and the typo curve of an exported file on labelled data."""
 
 import argparse
-import json
 
 from retvec_lite.cli import add_column_arguments, add_runtime_argument, load_quietly, percentages, png_file
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
 from retvec_lite.files import refuse_existing
+from retvec_lite.terminal import json_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         import matplotlib.figure  # noqa: F401
 
         refuse_existing(args.plot, args.force)
-    classifier = load_quietly(args.model, args.runtime)
+    classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     evaluation = classifier.evaluate(
         args.data,
         typos=args.typos,
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.json:
         facts = {"model": args.model, "data": args.data, "runtime": classifier.runtime, "seed": args.seed}
-        print(json.dumps({**evaluation.to_dict(), **facts}, ensure_ascii=False))
+        print(json_line({**evaluation.to_dict(), **facts}))
     else:
         print(evaluation)
     if args.plot:

@@ -1,9 +1,9 @@
 """`retvec-lite info`: what is inside an exported file."""
 
 import argparse
-import json
 
 from retvec_lite.converters.tflite.metadata import info
+from retvec_lite.terminal import json_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,5 +15,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what the file says about itself and what its graph holds."""
     found = info(args.model)
-    print(json.dumps(found.to_dict(), ensure_ascii=False) if args.json else found)
+    print(json_line(found.to_dict()) if args.json else found)
     return 0

@@ -62,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--name", default="retvec-lite", metavar="NAME", help="name inside the file (default: retvec-lite)"
     )
+    parser.add_argument("--force", action="store_true", help="replace an existing FILE of --out")
 
 
 def run(args: argparse.Namespace) -> int:

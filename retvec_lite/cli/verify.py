@@ -1,9 +1,9 @@
 """`retvec-lite verify`: the artifacts of a folder against the float reference, on every installed runtime."""
 
 import argparse
-import json
 
 from retvec_lite.cli import add_column_arguments
+from retvec_lite.terminal import json_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,5 +25,5 @@ def run(args: argparse.Namespace) -> int:
     options = vars(args)
     as_json = options.pop("json")
     found = verify(**options, progress=True)
-    print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
+    print(json_line(found.to_dict()) if as_json else found)
     return 0 if found.ok else 1

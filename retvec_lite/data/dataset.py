@@ -12,6 +12,7 @@ import json
 import os
 import random
 import threading
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -256,6 +257,8 @@ def _checked(file: Path, rows: Iterable[_Row], columns: tuple[str, str], unit: s
                 _refuse(file, row.line, f"{cell!r} in the column {column!r} is a missing value", unit)
         if len(label.splitlines()) > 1:
             _refuse(file, row.line, f"the label {label!r} has more than one line", unit)
+        if any(unicodedata.category(character) == "Cc" for character in label):
+            _refuse(file, row.line, f"the label {label!r} holds a control character, such as TAB or ESC", unit)
         if not label.isascii() and any("\ud800" <= character <= "\udfff" for character in label):
             _refuse(
                 file, row.line, f"the label {label!r} holds an unpaired surrogate, which is not valid Unicode", unit

@@ -55,6 +55,32 @@ def require_strings(texts: Sequence[object], start: int = 0) -> list[str]:
     return cast(list[str], texts)
 
 
+def chunks(texts: Iterable[object], size: int) -> Iterator[list[str] | Exception]:
+    """Yield texts in lists of `size`, in order.
+
+    Where reading a text fails, or it is not a string, yields the texts before it and then the exception: what can be
+    answered is answered first.
+    """
+    chunk: list[str] = []
+    failure: Exception | None = None
+    rest = enumerate(texts)
+    while failure is None:
+        try:
+            index, text = next(rest)
+            chunk += require_strings([text], index)
+        except StopIteration:
+            break
+        except Exception as error:  # noqa: BLE001 - whatever reading the texts raises belongs to the reader of the answers
+            failure = error
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+    if failure is not None:
+        yield failure
+
+
 def missing_column(file: str | os.PathLike[str], column: str, found: Sequence[str], option: str) -> RetvecLiteError:
     """Return the error about a column that is not there, or there twice."""
     if column in found:
@@ -64,7 +90,10 @@ def missing_column(file: str | os.PathLike[str], column: str, found: Sequence[st
 
 
 def read_texts(
-    path: str | os.PathLike[str], text_column: str = "text", report: Callable[[int], None] = lambda _: None
+    path: str | os.PathLike[str],
+    text_column: str = "text",
+    report: Callable[[int], None] = lambda _: None,
+    skip: Callable[[RetvecLiteError], None] | None = None,
 ) -> Iterator[str]:
     r"""Read the texts of a file in order, a few at a time; its suffix decides the format.
 
@@ -76,9 +105,11 @@ def read_texts(
         path: the file.
         text_column: column or field of the texts.
         report: told now and then how many bytes have been read.
+        skip: told what is wrong with each row that is left out; by default such a row is an error.
 
     Raises:
-        RetvecLiteError: for a file that is missing or of another kind, a missing column, broken quoting or JSON.
+        RetvecLiteError: for a file that is missing or of another kind, a missing column, and, without `skip`, for a row with
+            broken quoting, JSON or another number of fields, when it is reached.
 
     Example:
         >>> from pathlib import Path
@@ -97,19 +128,30 @@ def read_texts(
         file = open(place, "rb")  # noqa: SIM115  # the generator below closes it
     except OSError as error:
         raise RetvecLiteError(f"Cannot read {place}: {error.strerror or error}.") from error
-    return _read(file, place, suffix, text_column, report)
+    return _read(file, place, suffix, text_column, report, skip or _refuse)
 
 
-def _read(file: BinaryIO, path: str, suffix: str, column: str, report: Callable[[int], None]) -> Iterator[str]:
+def _refuse(error: RetvecLiteError) -> None:
+    raise error
+
+
+def _read(
+    file: BinaryIO,
+    path: str,
+    suffix: str,
+    column: str,
+    report: Callable[[int], None],
+    skip: Callable[[RetvecLiteError], None],
+) -> Iterator[str]:
     # In CSV a quoted cell keeps its own line ends; in text and JSON only \n ends a line.
     with (
         file,
         io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="" if suffix in DELIMITERS else "\n") as text,
     ):
         if suffix in DELIMITERS:
-            texts = _cells(text, path, DELIMITERS[suffix], column)
+            texts = _cells(text, path, DELIMITERS[suffix], column, skip)
         elif suffix in JSON_SUFFIXES:
-            texts = _fields(text, path, column)
+            texts = _fields(text, path, column, skip)
         else:
             texts = (line.removesuffix("\n").removesuffix("\r") for line in text)
         for number, found in enumerate(texts):
@@ -119,39 +161,48 @@ def _read(file: BinaryIO, path: str, suffix: str, column: str, report: Callable[
         report(file.tell())
 
 
-def _cells(text: io.TextIOWrapper, path: str, delimiter: str, column: str) -> Iterator[str]:
+def _cells(
+    text: io.TextIOWrapper, path: str, delimiter: str, column: str, skip: Callable[[RetvecLiteError], None]
+) -> Iterator[str]:
     # A cell may be as long as it likes.
     csv.field_size_limit(sys.maxsize if sys.platform != "win32" else 2**31 - 1)
     reader = csv.reader(text, delimiter=delimiter, strict=True)
-    try:
-        header = next(reader, [])
-        if header.count(column) != 1:
-            raise missing_column(path, column, header, "--text-column")
-        place = header.index(column)
-        for record in reader:
-            if not record:
-                continue
-            if len(record) != len(header):
-                raise RetvecLiteError(
-                    f"{path}, line {reader.line_num}: {len(record)} fields, but the header has {len(header)}."
-                )
+    header: list[str] | None = None
+    while True:
+        try:
+            record = next(reader, None)
+        except csv.Error as error:
+            problem = f"broken quoting ({error}). Quote fields as RFC 4180 says."
+            broken = RetvecLiteError(f"{path}, line {reader.line_num}: {problem}")
+            if header is None:
+                raise broken from error
+            skip(broken)
+            continue
+        if header is None:
+            header = record or []
+            if header.count(column) != 1:
+                raise missing_column(path, column, header, "--text-column")
+            place = header.index(column)
+        elif record is None:
+            return
+        elif record and len(record) != len(header):
+            problem = f"{len(record)} fields, but the header has {len(header)}."
+            skip(RetvecLiteError(f"{path}, line {reader.line_num}: {problem}"))
+        elif record:
             yield record[place]
-    except csv.Error as error:
-        raise RetvecLiteError(
-            f"{path}, line {reader.line_num}: broken quoting ({error}). Quote fields as RFC 4180 says."
-        ) from error
 
 
-def _fields(text: io.TextIOWrapper, path: str, column: str) -> Iterator[str]:
+def _fields(text: io.TextIOWrapper, path: str, column: str, skip: Callable[[RetvecLiteError], None]) -> Iterator[str]:
     for line, source in enumerate(text, start=1):
         if not source.strip():
             continue
         try:
             found = json.loads(source)[column]
-        except (ValueError, RecursionError, TypeError, KeyError, IndexError) as error:
-            raise RetvecLiteError(
-                f"{path}, line {line}: not a JSON object with the field {column!r}: {source[:40]!r}."
-            ) from error
-        if not isinstance(found, str):
-            raise RetvecLiteError(f"{path}, line {line}: {column!r} must be a string, not {json.dumps(found)[:40]}.")
-        yield found
+        except (ValueError, RecursionError, TypeError, KeyError, IndexError):
+            problem = f"not a JSON object with the field {column!r}: {source[:40]!r}."
+        else:
+            if isinstance(found, str):
+                yield found
+                continue
+            problem = f"{column!r} must be a string, not {json.dumps(found)[:40]}."
+        skip(RetvecLiteError(f"{path}, line {line}: {problem}"))

@@ -1,6 +1,7 @@
 """The two safetensors files of the project: a word embedding (`Embedding`) and a trained classifier (`TrainedModel`)."""
 
 import dataclasses
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -166,15 +167,15 @@ class TrainedModel:
             "ngrams": None if self.ngrams is None else self.ngrams.to_dict(),
         }
         content = json.dumps(description, sort_keys=True, ensure_ascii=False)
-        return safetensors_bytes(self.weights, {"classifier": content})
+        return safetensors_bytes(self.weights, {"classifier": content, "sha256": _checksum(content, self.weights)})
 
 
 def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
     """Read a trained model from its file or from a trained folder.
 
     Raises:
-        RetvecLiteError: when it is missing, unreadable or of another contract version, or when the weights do not fit the
-            description.
+        RetvecLiteError: when it is missing, unreadable, changed since it was written or of another contract version, or when
+            the weights do not fit the description.
     """
     path = Path(path)
     file = path / CLASSIFIER_FILE if path.is_dir() else path
@@ -189,6 +190,11 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         )
     weights, metadata = read_safetensors(file)
     description = _description(metadata)
+    # Files of 0.1.0 have no checksum.
+    if metadata.get("sha256", "") not in ("", _checksum(metadata.get("classifier", ""), weights)):
+        raise RetvecLiteError(
+            f"{file} was changed since it was written (wrong SHA-256). Copy it again, or train again."
+        )
     _check_format(file, description, CLASSIFIER_FORMAT, CLASSIFIER_VERSION)
     for part, kind in _PARTS.items():
         if not isinstance(description.get(part), kind):
@@ -204,6 +210,15 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
     )
     _check_model(file, model)
     return model
+
+
+def _checksum(description: str, weights: Mapping[str, Floats]) -> str:
+    """Return the SHA-256 of a classifier's description and of its weights, their names and shapes included."""
+    digest = hashlib.sha256(description.encode())
+    for name, value in sorted(weights.items()):
+        digest.update(f"\n{name} {value.shape}\n".encode())
+        digest.update(np.ascontiguousarray(value, "<f4").data)
+    return digest.hexdigest()
 
 
 def _description(metadata: Mapping[str, str]) -> dict[str, Any]:

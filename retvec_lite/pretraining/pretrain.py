@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,14 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write
+from retvec_lite.files import atomic_write, explain_os_error, refuse_existing, require_writable
 from retvec_lite.model.weight_files import Embedding, load_embedding
 from retvec_lite.pretraining.batches import AUGMENTATION_WEIGHTS, make_chunk, prefetch
-from retvec_lite.pretraining.model import NetworkSettings, Schedule, WordModel, build_model
+from retvec_lite.pretraining.checkpoint import origin, read_checkpoint, write_checkpoint
+from retvec_lite.pretraining.model import NetworkSettings, Schedule, build_model
 from retvec_lite.pretraining.tasks import RetrievalTask, retrieval_task, wordfreq_tasks
 from retvec_lite.pretraining.words import WordList, load_files, load_wordfreq
 
@@ -71,6 +72,12 @@ class PretrainSettings:
             raise RetvecLiteError(f"steps must be at least 1, not {self.steps}.")
         if self.batch_size < 4 or self.batch_size % 2:
             raise RetvecLiteError(f"batch_size must be an even number of at least 4, not {self.batch_size}.")
+        for name in ("seed", "warmup"):
+            if getattr(self, name) < 0:
+                raise RetvecLiteError(f"{name} must be at least 0, not {getattr(self, name)}.")
+        for name in ("peak_rate", "final_rate"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise RetvecLiteError(f"{name} must be a number above 0, not {getattr(self, name)}.")
         for name in ("dropout", "random_share"):
             if not 0 <= getattr(self, name) < 1:
                 raise RetvecLiteError(f"{name} must be at least 0 and less than 1, not {getattr(self, name)}.")
@@ -105,6 +112,7 @@ def pretrain_embedding(
     export_at: Iterable[int] = (),
     evaluate_every: int = 2500,
     name: str = "retvec-lite",
+    force: bool = False,
     log: Callable[[str], None] | None = None,
 ) -> Path:
     """Pre-train a word embedding, and write it as safetensors.
@@ -112,7 +120,7 @@ def pretrain_embedding(
     Args:
         words: `wordfreq` (its 42 languages, and CLDR's words for those it lacks), or UTF-8 files, one word per line, one
             file per language.
-        out: the file to write.
+        out: the file to write; checked before the first step.
         steps: training steps.
         batch_size: rows of a batch, two for each word.
         resume: folder of checkpoints and log: continue there, or begin there; by default beside `out`, named after it.
@@ -126,14 +134,15 @@ def pretrain_embedding(
         export_at: steps after which float weights are written as well, as `<out>-<step>.safetensors`.
         evaluate_every: steps between two measurements of the words found.
         name: of the embedding, inside the file.
+        force: replace a file at `out`.
         log: receives a line every 100 steps; None for silence. The folder of checkpoints always holds a `log.jsonl`.
 
     Returns:
         The path of the file written.
 
     Raises:
-        RetvecLiteError: for words that cannot be read, an option out of range, a run to resume that has other settings, or a
-            loss that is no longer finite.
+        RetvecLiteError: for a file at `out` without `force`, words that cannot be read, an option out of range, a run to
+            resume that has other settings, words or starting weights, or a loss that is no longer finite.
 
     Example:
         >>> from pathlib import Path
@@ -147,6 +156,7 @@ def pretrain_embedding(
         raise RetvecLiteError(f"Unknown optimizer {optimizer!r}: choose from {', '.join(_OPTIMIZERS)}.")
     files = [Path(words)] if isinstance(words, (str, os.PathLike)) else [Path(file) for file in words]
     out = Path(out)
+    require_writable(out, force)
     initial = load_embedding(Path(start_from)) if start_from is not None else None
     options = {"steps": steps, "batch_size": batch_size, "seed": seed, "peak_rate": peak_rate}
     options |= {"warmup": min(warmup, steps // 10), "quantized_share": quantized_share}
@@ -174,6 +184,7 @@ def pretrain_embedding(
         initial=initial,
         evaluate_every=evaluate_every,
         export_at=export_at,
+        force=force,
         log=log,
     )
     return out
@@ -203,6 +214,7 @@ def pretrain(
     export_at: Iterable[int] = (),
     stop_at: int | None = None,
     initial: Embedding | None = None,
+    force: bool = False,
     log: Callable[[str], None] | None = None,
 ) -> Path | None:
     """Pre-train an embedding with any settings, or continue a run, and write it as safetensors.
@@ -212,8 +224,9 @@ def pretrain(
 
     Args:
         words: what to learn from.
-        settings: what decides the result; must be those of the checkpoint in `run_dir`, if there is one.
-        out: the safetensors file to write at the end.
+        settings: what decides the result; these, `words` and `initial` must be those of the checkpoint in `run_dir`, if there
+            is one.
+        out: the safetensors file to write at the end; checked before the first step.
         run_dir: folder for the checkpoint (written every `checkpoint_every` steps) and the log; made if missing.
         tasks: retrieval tasks, measured every `evaluate_every` steps and at the end.
         name: of the embedding, for the file's metadata.
@@ -224,22 +237,36 @@ def pretrain(
         export_at: steps after which float weights are written beside `out`, as `<out>-<step>.safetensors`.
         stop_at: leave after this step with a checkpoint, as if interrupted.
         initial: weights to begin with, of the same shape; None for random ones.
+        force: replace a file at `out`.
         log: receives the lines of the log.
 
     Returns:
         `out`, or None where `stop_at` came first.
 
     Raises:
-        RetvecLiteError: for a checkpoint of other settings, initial weights of another shape, or a loss that is no longer
-            finite.
+        RetvecLiteError: for a file at `out` without `force`, a checkpoint that belongs to another run or is damaged, initial
+            weights of another shape, an interval below 1, or a loss that is no longer finite.
     """
     tasks, exports = list(tasks), frozenset(export_at)
-    run_dir.mkdir(parents=True, exist_ok=True)
+    intervals = {"checkpoint_every": checkpoint_every, "report_every": report_every, "evaluate_every": evaluate_every}
+    for interval, value in (*intervals.items(), *(("export_at", step) for step in sorted(exports))):
+        if value < 1:
+            raise RetvecLiteError(f"{interval} must be at least 1, not {value}.")
+    require_writable(out, force)
+    checkpoint = run_dir / CHECKPOINT
+    # A run that continues may write again what it wrote after its last checkpoint.
+    if not checkpoint.exists():
+        for step in exports:
+            refuse_existing(_export_path(out, step), force)
+    try:
+        run_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise explain_os_error(error, run_dir) from error
     model = build_model(settings.schedule, settings.seed, settings.network)
     if initial is not None:
         model.load(initial)
-    checkpoint = run_dir / CHECKPOINT
-    start = _restore(checkpoint, model, settings) if checkpoint.exists() else 0
+    belongs_to = origin(settings, words, initial)
+    start = read_checkpoint(checkpoint, model, belongs_to, settings.steps) if checkpoint.exists() else 0
     stop = min(settings.steps, settings.steps if stop_at is None else stop_at)
     record = _Log(run_dir / LOG, log, settings, report_every)
     make = functools.partial(
@@ -254,7 +281,6 @@ def pretrain(
 
     def write(path: Path, step: int, arrays: dict[str, Floats], found: dict[str, float]) -> None:
         card = _card(settings, words, step, found, command, step == settings.steps and settings.quantized_share > 0)
-        path.parent.mkdir(parents=True, exist_ok=True)
         weights = {f"embedding/{key}": value for key, value in arrays.items()}
         atomic_write(path, Embedding(name, weights, card).to_bytes())
 
@@ -267,11 +293,11 @@ def pretrain(
             raise RetvecLiteError(f"The loss is {loss} at step {step}. Start again with a lower learning rate.")
         record.step(step, loss)
         if step % checkpoint_every == 0 or step == stop:
-            _store(checkpoint, model, settings, step)
+            write_checkpoint(checkpoint, model, belongs_to, step)
         if step % evaluate_every == 0 and step != settings.steps and tasks:
             record.found(step, measure(model.embed_words, tasks))
         if step in exports:
-            write(out.with_name(f"{out.stem}-{step}{out.suffix}"), step, model.arrays(snapped=False), {})
+            write(_export_path(out, step), step, model.arrays(snapped=False), {})
     if stop < settings.steps:
         return None
     arrays = model.arrays(snapped=settings.quantized_share > 0)
@@ -281,6 +307,11 @@ def pretrain(
     record.found(settings.steps, found)
     write(out, settings.steps, arrays, found)
     return out
+
+
+def _export_path(out: Path, step: int) -> Path:
+    """Return where the float weights of a step are written."""
+    return out.with_name(f"{out.stem}-{step}{out.suffix}")
 
 
 def measure(embed: Callable[[Ints], Floats], tasks: Iterable[RetrievalTask]) -> dict[str, float]:
@@ -310,40 +341,6 @@ def _card(
         ),
         "command": command,
     }
-
-
-def _store(path: Path, model: WordModel, settings: PretrainSettings, step: int) -> None:
-    """Write a checkpoint atomically."""
-    arrays = {f"variable_{index}": value for index, value in enumerate(_state(model))}
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        np.savez(file, step=np.asarray(step), settings=np.asarray(json.dumps(dataclasses.asdict(settings))), **arrays)
-    os.replace(partial, path)
-
-
-def _restore(path: Path, model: WordModel, settings: PretrainSettings) -> int:
-    """Read a checkpoint into the model; return the steps done."""
-    with np.load(path) as stored:
-        before = json.loads(str(stored["settings"]))
-        now = dataclasses.asdict(settings)
-        changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
-        if changed:
-            was = ", ".join(f"{key}={before.get(key)}" for key in changed)
-            given = ", ".join(f"{key}={now.get(key)}" for key in changed)
-            raise RetvecLiteError(f"The run in {path.parent} has {was}. Resume it with the same settings, not {given}.")
-        for index, variable in enumerate(_variables(model)):
-            variable.assign(stored[f"variable_{index}"])
-        return int(stored["step"])
-
-
-def _variables(model: WordModel) -> list[Any]:
-    return [*model.trainable_variables, model.quantized, *model.optimizer.variables]
-
-
-def _state(model: WordModel) -> list[npt.NDArray[Any]]:
-    from keras import ops
-
-    return [ops.convert_to_numpy(variable) for variable in _variables(model)]
 
 
 class _Log:

@@ -131,10 +131,20 @@ class Artifact:
     config: EncoderConfig
     metadata: Mapping[str, Any]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only view of a dictionary cannot be pickled.
+        return _rebuilt, (os.fspath(self.path), self.model, self.labels, self.config, dict(self.metadata))
+
     @property
     def signatures(self) -> tuple[Signature, ...]:
         """The entry points that the metadata lists; see `read_signatures`."""
         return read_signatures(self.metadata, self.config)
+
+
+def _rebuilt(
+    path: str, model: bytes, labels: tuple[str, ...], config: EncoderConfig, metadata: dict[str, Any]
+) -> Artifact:
+    return Artifact(Path(path), model, labels, config, MappingProxyType(metadata))
 
 
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:
@@ -209,6 +219,9 @@ def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    # Other methods of packing are slower to refuse, and not every Python has them.
+    if archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise zipfile.BadZipFile(f"{name} is packed in another way")
     # Limit what is unpacked; the size that the archive declares may be wrong.
     with archive.open(name) as member:
         content = member.read(_MEMBER_LIMIT + 1)

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -40,6 +40,23 @@ def installed_runtimes() -> dict[str, str]:
     }
 
 
+def choose_runtime(name: str | None = None) -> str:
+    """Return the named runtime, by default the first one installed, without importing it.
+
+    Raises:
+        RetvecLiteError: when it is unknown or missing.
+    """
+    if name is not None and name not in RUNTIMES:
+        raise RetvecLiteError(f"Unknown runtime {name!r}. Choose {' or '.join(RUNTIMES)}.")
+    found = [other for other, package in RUNTIMES.items() if importlib.util.find_spec(package) is not None]
+    choice = name or next(iter(found), None)
+    if choice is None:
+        raise RetvecLiteError("No LiteRT runtime is installed. Run: pip install ai-edge-litert")
+    if choice not in found:
+        raise RetvecLiteError(f"{choice} is not installed. Run: pip install {choice}")
+    return choice
+
+
 def import_runtime(name: str | None = None) -> tuple[str, Any]:
     """Import the runtime of this process.
 
@@ -53,15 +70,8 @@ def import_runtime(name: str | None = None) -> tuple[str, Any]:
         RetvecLiteError: when the runtime is unknown, missing or broken, or when another one is already loaded: two
             runtimes in one process break each other.
     """
-    if name is not None and name not in RUNTIMES:
-        raise RetvecLiteError(f"Unknown runtime {name!r}. Choose {' or '.join(RUNTIMES)}.")
     loaded = [other for other, package in RUNTIMES.items() if package in sys.modules]
-    found = [other for other, package in RUNTIMES.items() if importlib.util.find_spec(package) is not None]
-    choice = name or next(iter(loaded or found), None)
-    if choice is None:
-        raise RetvecLiteError("No LiteRT runtime is installed. Run: pip install ai-edge-litert")
-    if choice not in found:
-        raise RetvecLiteError(f"{choice} is not installed. Run: pip install {choice}")
+    choice = choose_runtime(name or next(iter(loaded), None))
     # For tflite-runtime, TensorFlow counts as a second runtime, too: they fail with `vector::reserve`.
     rivals = [other for other in loaded if other != choice]
     if choice == "tflite-runtime" and "tensorflow" in sys.modules:
@@ -88,7 +98,7 @@ def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_thr
         interpreter = interpreter_class(model_path=os.fspath(model), num_threads=num_threads)
         interpreter.allocate_tensors()
     except (ValueError, RuntimeError) as error:
-        raise RetvecLiteError(f"{name} cannot run {model}: {_one_line(error)}") from error
+        raise RetvecLiteError(f"{name} cannot run {model}: {one_line(error)}") from error
     return interpreter
 
 
@@ -156,18 +166,19 @@ class Engine:
                     "Export the model again."
                 )
             runners = {signature.name: interpreter.get_signature_runner(signature.name) for signature in signatures}
+            for signature in signatures:
+                _check_interface(artifact, signature, runners[signature.name])
         except (ValueError, RuntimeError) as error:
             raise RetvecLiteError(
                 f"{runtime} cannot run {artifact.path}, which needs {describe_oldest_runtime(artifact.metadata)}: "
-                f"{_one_line(error)}"
+                f"{one_line(error)}"
             ) from error
-        for signature in signatures:
-            _check_interface(artifact, signature, runners[signature.name])
         *short, _ = classify_signatures(listed)
         self._short = [(signature.max_chars, signature.max_words, runners[signature.name]) for signature in short]
         self._full = runners[CLASSIFY]
         self._embed = runners.get(EMBED)
         self._max_chars = artifact.config.max_chars
+        self._failure = f"{runtime} failed while it ran {artifact.path}"
 
     def probabilities(self, text: str) -> Floats:
         """Return the probabilities, float32 `[classes]`, from the smallest signature that the text fits into."""
@@ -175,11 +186,11 @@ class Engine:
             # Skip when the text has at least as many spaces as slots: without double spaces it has too many words. With
             # them it may fit after all, and a larger signature gives the same answer.
             if len(text) <= max_chars and text.count(" ") < max_words:
-                answers = run(codepoints=codepoint_rows([text], max_chars))
+                answers = self._run(run, text, max_chars)
                 if answers["slots"][0] <= max_words:
                     break
         else:
-            answers = self._full(codepoints=codepoint_rows([text], self._max_chars))
+            answers = self._run(self._full, text, self._max_chars)
         found: Floats = answers["probabilities"][0]
         return found
 
@@ -195,7 +206,13 @@ class Engine:
 
     def _embed_answers(self, text: str) -> dict[str, Any]:
         assert self._embed is not None
-        answers: dict[str, Any] = self._embed(codepoints=codepoint_rows([text], self._max_chars))
+        return self._run(self._embed, text, self._max_chars)
+
+    def _run(self, runner: Any, text: str, max_chars: int) -> dict[str, Any]:
+        try:
+            answers: dict[str, Any] = runner(codepoints=codepoint_rows([text], max_chars))
+        except (ValueError, RuntimeError) as error:
+            raise RetvecLiteError(f"{self._failure}: {one_line(error)}. Export the model again.") from error
         return answers
 
 
@@ -269,14 +286,14 @@ def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDAr
             source, target = (folder / f"{number}.{part}.npz" for part in ("input", "output"))
             np.savez(source, rows=job.rows)
             arguments += [str(written[job.model]), job.signature or "", str(source), str(target)]
-        _run_worker(_worker_command(arguments), runtime)
+        _run_worker(worker_command(worker_main, arguments), runtime)
         for number in range(len(jobs)):
             with np.load(folder / f"{number}.output.npz", allow_pickle=False) as outputs:
                 yield {name: outputs[name] for name in outputs.files}
 
 
-def _worker_command(arguments: Sequence[str]) -> list[str]:
-    """Return the command that runs `worker_main` in an isolated Python.
+def worker_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> list[str]:
+    """Return the command that calls a function of a module with arguments in an isolated Python.
 
     `-I` keeps the current folder, PYTHONPATH and the user's site-packages out of `sys.path`: `retvec-lite verify` must not
     run a `numpy.py` that lies beside the model. Packages that this process found outside site-packages are appended, where
@@ -286,7 +303,7 @@ def _worker_command(arguments: Sequence[str]) -> list[str]:
     folders = [os.path.dirname(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
     code = (
         f"import sys; sys.path += {list(dict.fromkeys(map(os.path.abspath, folders)))!a}; "
-        f"from {__name__} import worker_main; sys.exit(worker_main(sys.argv[1:]))"
+        f"from {main.__module__} import {main.__name__} as main; sys.exit(main(sys.argv[1:]))"
     )
     return [sys.executable, "-I", "-X", "utf8", "-c", code, *arguments]
 
@@ -327,7 +344,7 @@ def worker_main(arguments: Sequence[str]) -> int:
                 interpreter.allocate_tensors()
                 outputs = _signature_answers(interpreter, signature, rows) if signature else _answers(interpreter, rows)
             except (ValueError, RuntimeError) as error:
-                raise RetvecLiteError(f"{name} cannot run the model: {_one_line(error)}") from error
+                raise RetvecLiteError(f"{name} cannot run the model: {one_line(error)}") from error
             np.savez(target, **outputs)
     except RetvecLiteError as error:
         print(error, file=sys.stderr)
@@ -354,6 +371,6 @@ def _signature_answers(interpreter: Any, name: str, rows: npt.NDArray[np.int32])
     return {key: np.stack([answer[key][0] for answer in answers]) for key in answers[0]}
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: object) -> str:
     """Return the message of a runtime, which may span several lines, as one."""
     return " ".join(str(error).split())

@@ -1,15 +1,15 @@
 """`TextClassifier`: classify texts with an exported `.tflite`. Needs NumPy and a LiteRT runtime only."""
 
 import abc
-import contextlib
 import functools
 import operator
 import os
-import queue
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+
+# Not when it is first needed: a child of fork() would wait for ever for a thread that was just importing it.
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, overload
 
@@ -18,10 +18,11 @@ import numpy as np
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import as_dataset
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
-from retvec_lite.data.texts import as_texts, one_column, require_strings
+from retvec_lite.data.texts import as_texts, chunks, one_column, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
-from retvec_lite.runtime.interpreters import Engine, codepoint_rows, import_runtime
+from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
+from retvec_lite.runtime.pool import AnyEngine, EnginePool
 from retvec_lite.terminal import Progress, watched
 
 _CHUNK: Final = 64
@@ -30,7 +31,7 @@ _CHUNK: Final = 64
 _AHEAD: Final = 2
 """Chunks per interpreter in progress: one being run, one ready."""
 
-_Ask = Callable[[Engine, str], Floats]
+_Ask = Callable[[AnyEngine, str], Floats]
 
 
 class Prediction(NamedTuple):
@@ -97,10 +98,11 @@ class Predictor(abc.ABC):
         """Yield the labels of any number of texts, in order: one list per text, as from `predict`.
 
         Texts are read and answers yielded continuously, so neither needs to fit into memory. A few hundred texts are in
-        progress at a time.
+        progress at a time. Where `texts` itself raises an exception, the texts before are answered first.
 
         Raises:
-            RetvecLiteError: at once for a bad `top` or a single string; when it is reached for a text that is not a string.
+            RetvecLiteError: at once for a bad `top` or a single string; for a text that is not a string after the answers to
+                those before it.
 
         Example:
             >>> from retvec_lite import TextClassifier
@@ -161,7 +163,8 @@ class TextClassifier(Predictor):
     """Classifies texts with an exported file. Create one with `TextClassifier.load`.
 
     Threads may share one: calls wait for a free interpreter. Many texts at once are spread over `workers` interpreters,
-    each in its own thread; the answers and their order are the same as with one.
+    each in its own thread; the answers and their order are the same as with one. It can be pickled, sent to other processes
+    and used after `fork()`.
 
     Attributes:
         labels: the classes, in the order of the columns of `probabilities`.
@@ -179,7 +182,12 @@ class TextClassifier(Predictor):
     """
 
     def __init__(
-        self, artifact: Artifact, num_threads: int = 1, runtime: str | None = None, workers: int | None = None
+        self,
+        artifact: Artifact,
+        num_threads: int = 1,
+        runtime: str | None = None,
+        workers: int | None = None,
+        isolated: bool = False,
     ) -> None:
         """Start a runtime for an artifact that is already read. Prefer `load`, which describes arguments and errors."""
         for name, value in (("num_threads", num_threads), ("workers", 1 if workers is None else workers)):
@@ -189,13 +197,22 @@ class TextClassifier(Predictor):
         self.config = artifact.config
         self.metadata = artifact.metadata
         self.workers = max(1, _cores() // num_threads) if workers is None else workers
-        self.runtime, interpreter_class = import_runtime(runtime)
         self._signatures = artifact.signatures
-        self._make = functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
-        self._idle: queue.SimpleQueue[Engine] = queue.SimpleQueue()
-        self._idle.put(self._make())
-        self._made = 1
-        self._growing = threading.Lock()
+        self._arguments = (artifact, num_threads, runtime, workers, isolated)
+        if isolated:
+            from retvec_lite.runtime.isolated import IsolatedEngine
+
+            self.runtime = choose_runtime(runtime)
+            self._engines = EnginePool(functools.partial(IsolatedEngine, artifact, num_threads, self.runtime))
+        else:
+            self.runtime, interpreter_class = import_runtime(runtime)
+            self._engines = EnginePool(
+                functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process loads the same bytes; the file need not exist there.
+        return TextClassifier, self._arguments
 
     @classmethod
     def load(
@@ -204,6 +221,7 @@ class TextClassifier(Predictor):
         num_threads: int = 1,
         runtime: str | None = None,
         workers: int | None = None,
+        isolated: bool = False,
     ) -> "TextClassifier":
         """Load an exported `.tflite`.
 
@@ -214,6 +232,8 @@ class TextClassifier(Predictor):
                 the first one installed. Two runtimes in one process break each other.
             workers: texts to run at the same time when there are many; by default the cores of this process divided by
                 `num_threads`.
+            isolated: run the model in a worker process, one for each worker. A file that crashes the runtime, hangs or takes
+                too much memory is then an error here. For files from others; a text takes about 0.2 ms longer.
 
         Raises:
             RetvecLiteError: for a file that is missing, damaged or not from retvec-lite, and for a runtime that is missing,
@@ -225,7 +245,7 @@ class TextClassifier(Predictor):
             >>> classifier.config.word_length
             16
         """
-        return cls(read_artifact(path), num_threads, runtime, workers)
+        return cls(read_artifact(path), num_threads, runtime, workers, isolated)
 
     def codepoints(self, text: str) -> Ints:
         """Return the input of the full model for a text: its code points, cut or zero-padded, int32 `[1, max_chars]`.
@@ -254,7 +274,7 @@ class TextClassifier(Predictor):
             >>> table.shape == (2, len(classifier.labels))
             True
         """
-        return self._table(Engine.probabilities, as_texts(texts), len(self.labels))
+        return self._table(_probabilities, as_texts(texts), len(self.labels))
 
     def embed(self, texts: str | Iterable[str]) -> Floats:
         """Return text embeddings, float32 `[texts, dimension]`, for search and deduplication. Dot products are cosines.
@@ -269,7 +289,7 @@ class TextClassifier(Predictor):
             RetvecLiteError: for anything but strings, or a file exported without `--embed`.
         """
         dimension = self._embed_dimension()
-        return self._table(Engine.embedding, as_texts(texts), dimension)
+        return self._table(_embedding, as_texts(texts), dimension)
 
     def embed_words(self, text: str) -> tuple[list[str], Floats]:
         """Return the words of a text as the model cuts them, and their embeddings, float32 `[words, dimension]`.
@@ -279,7 +299,7 @@ class TextClassifier(Predictor):
         """
         self._embed_dimension()
         require_strings([text])
-        with self._engine() as engine:
+        with self._engines.borrow() as engine:
             words, embeddings = engine.words(text)
         used = int(np.count_nonzero(words[:, 0]))
         return ["".join(map(chr, word[word != 0].tolist())) for word in words[:used]], embeddings[:used]
@@ -300,28 +320,23 @@ class TextClassifier(Predictor):
         return table
 
     def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
-        return self._stream(Engine.probabilities, texts)
+        return self._stream(_probabilities, texts)
 
     def _stream(self, ask: _Ask, texts: Iterable[object]) -> Iterator[Floats]:
         """Yield the answers to one chunk of texts after the other, in order, float32 `[texts, width]` each."""
-        chunks = _chunks(texts)
+        parts = chunks(texts, _CHUNK)
         # A single chunk needs one interpreter only, and starting threads takes longer than most first answers.
-        ahead = list(islice(chunks, 2))
+        ahead = list(islice(parts, 2))
         if self.workers == 1 or len(ahead) < 2:
-            for chunk in chain(ahead, chunks):
-                yield self._answer(ask, *chunk)
+            for part in chain(ahead, parts):
+                yield self._answer(ask, part)
             return
-        from concurrent.futures import Future, ThreadPoolExecutor
-
-        with self._growing:
-            while self._made < self.workers:
-                self._idle.put(self._make())
-                self._made += 1
+        self._engines.grow(self.workers)
         waiting: deque[Future[Floats]] = deque()
         with ThreadPoolExecutor(self.workers, "retvec-lite") as threads:
             try:
-                for chunk in chain(ahead, chunks):
-                    waiting.append(threads.submit(self._answer, ask, *chunk))
+                for part in chain(ahead, parts):
+                    waiting.append(threads.submit(self._answer, ask, part))
                     if len(waiting) > _AHEAD * self.workers:
                         yield waiting.popleft().result()
                 while waiting:
@@ -330,28 +345,20 @@ class TextClassifier(Predictor):
                 for future in waiting:
                     future.cancel()
 
-    def _answer(self, ask: _Ask, start: int, texts: Sequence[object]) -> Floats:
-        """Return the answers to one chunk, whose first text has the index `start`."""
-        strings = require_strings(texts, start)
-        with self._engine() as engine:
-            return np.stack([ask(engine, text) for text in strings])
-
-    @contextlib.contextmanager
-    def _engine(self) -> Iterator[Engine]:
-        """Borrow a free interpreter; no other thread uses it inside the block."""
-        engine = self._idle.get()
-        try:
-            yield engine
-        finally:
-            self._idle.put(engine)
+    def _answer(self, ask: _Ask, part: list[str] | Exception) -> Floats:
+        """Return the answers to one chunk of texts, float32 `[texts, width]`, or raise what came in its place."""
+        if isinstance(part, Exception):
+            raise part
+        with self._engines.borrow() as engine:
+            return np.stack([ask(engine, text) for text in part])
 
 
-def _chunks(texts: Iterable[object]) -> Iterator[tuple[int, list[object]]]:
-    """Yield all texts in order, `_CHUNK` at a time, with the index of the first."""
-    rest, start = iter(texts), 0
-    while chunk := list(islice(rest, _CHUNK)):
-        yield start, chunk
-        start += len(chunk)
+def _probabilities(engine: AnyEngine, text: str) -> Floats:
+    return engine.probabilities(text)
+
+
+def _embedding(engine: AnyEngine, text: str) -> Floats:
+    return engine.embedding(text)
 
 
 def _cores() -> int:

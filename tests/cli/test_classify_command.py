@@ -14,7 +14,7 @@ from typing import IO
 
 import pytest
 from command_line import COMMAND, Main, run, write_table
-from tiny_artifact import LABELS, tiny_probabilities
+from tiny_artifact import LABELS, tiny_artifact, tiny_metadata, tiny_probabilities
 
 from retvec_lite import __main__ as cli
 
@@ -24,6 +24,10 @@ def test_classify_arguments(main: Main, tiny_model: str) -> None:
     rows = [line.split("\t") for line in output.splitlines()]
     assert code == 0 and [row[0] for row in rows] == ["digits", "CAPITALS"]
     assert [float(row[1]) for row in rows] == pytest.approx([tiny_probabilities("12")[0], 0.5064], abs=1e-4)
+
+
+def test_an_isolated_model_answers_the_same(main: Main, tiny_model: str) -> None:
+    assert main("classify", tiny_model, "--isolated", "12") == main("classify", tiny_model, "12")
 
 
 def test_classify_top_and_json(main: Main, tiny_model: str) -> None:
@@ -118,6 +122,22 @@ def test_ctrl_c_gives_one_line(tiny_model: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no closed standard streams of this kind")
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    "command", ["classify MODEL 12", "classify MODEL --input TEXTS", "info MODEL --json", "--help"]
+)
+def test_closed_standard_output_ends_quietly(tiny_model: str, tmp_path: Path, closed: str, command: str) -> None:
+    (tmp_path / "a.txt").write_text("12\n", encoding="utf-8")
+    arguments = [{"MODEL": tiny_model, "TEXTS": str(tmp_path / "a.txt")}.get(part, part) for part in command.split()]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, *arguments], capture_output=True, check=False
+    )
+    assert done.returncode == 0 and done.stdout == b""
+    assert done.stderr == b"" or (b"1 texts in " in done.stderr and done.stderr.count(b"\n") == 1)
+    assert Path(tiny_model).read_bytes() == tiny_artifact()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no closed standard streams of this kind")
 def test_closed_standard_input_gives_one_sentence(tiny_model: str) -> None:
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, "classify", tiny_model], capture_output=True, check=False
@@ -189,6 +209,83 @@ def test_a_file_that_holds_no_texts_is_one_sentence(
     code, _, errors = main("classify", tiny_model, "--input", str(path))
     assert code == 2 and errors.count("\n") == 1
     assert re.search(sentence, errors), errors
+
+
+BAD_ROWS = {
+    "a.csv": ['"12" x', "1,2", '"never closed'],
+    "a.jsonl": ["{", "[1]", '{"text": 1}', '{"other": "x"}'],
+}
+
+
+def file_with_bad_rows(folder: Path, name: str, good: int) -> tuple[Path, list[str]]:
+    """A file of `good` rows that alternate between two labels, each bad row behind a few of them, and its labels."""
+    lines, bad = ["text"] if name == "a.csv" else [], list(BAD_ROWS[name])
+    for number in range(good):
+        text = "12" if number % 2 else "AB"
+        lines.append(text if name == "a.csv" else json.dumps({"text": text}))
+        if number >= good - len(bad):
+            lines.append(bad[number - good])
+    (folder / name).write_text("\n".join(lines), encoding="utf-8")
+    return folder / name, ["digits" if number % 2 else "CAPITALS" for number in range(good)]
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+@pytest.mark.parametrize("good", [10, 400])
+def test_the_rows_before_a_bad_one_are_answered(
+    main: Main, tiny_model: str, tmp_path: Path, name: str, good: int
+) -> None:
+    path, labels = file_with_bad_rows(tmp_path, name, good)
+    first = good - len(BAD_ROWS[name]) + 1
+    line = first + 1 + (name == "a.csv")
+    code, output, errors = main("classify", tiny_model, "--workers", "2", "--input", str(path))
+    assert code == 2 and labels_of(output) == labels[:first]
+    assert errors.startswith(f"retvec-lite: error: {path}, line {line}: ") and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_bad_rows_can_be_skipped_and_are_counted(main: Main, tiny_model: str, tmp_path: Path, name: str) -> None:
+    path, labels = file_with_bad_rows(tmp_path, name, 100)
+    code, output, errors = main("classify", tiny_model, "--input", str(path), "--skip-bad-rows")
+    assert code == 0 and labels_of(output) == labels
+    line = 100 - len(BAD_ROWS[name]) + 2 + (name == "a.csv")
+    assert errors.splitlines()[1].startswith(
+        f"{len(BAD_ROWS[name])} bad rows skipped, the first: {path}, line {line}: "
+    )
+
+
+def test_a_missing_column_is_no_bad_row(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("body\n12\n", encoding="utf-8")
+    code, _, errors = main("classify", tiny_model, "--input", str(tmp_path / "a.csv"), "--skip-bad-rows")
+    assert code == 2 and "No column 'text'" in errors
+
+
+EVIL = "\x1b[2J\x9b31m\u202edigits"
+
+
+def test_labels_cannot_steer_the_terminal(main: Main, tmp_path: Path) -> None:
+    """Training refuses such labels; a file from elsewhere may have them."""
+    labels = [EVIL, "tab\there", "c"]
+    members = {
+        "labels.txt": "".join(f"{label}\n" for label in labels),
+        "retvec_lite.json": json.dumps(tiny_metadata(labels=labels)),
+    }
+    path = tmp_path / "evil.tflite"
+    path.write_bytes(tiny_artifact(members=members))
+    escaped = "\\x1b[2J\\x9b31m\\u202edigits"
+    assert main("classify", str(path), "12", "--top", "2")[1].startswith(f"{escaped}\t")
+    assert "tab\\there" in main("classify", str(path), "12", "--top", "3")[1]
+    data = write_table(tmp_path / "d.csv", [("12", "c"), ("x", "c")])
+    for arguments in (("info", str(path)), ("evaluate", str(path), "--data", data, "--typos", "0")):
+        code, output, _ = main(*arguments)
+        assert code == 0 and escaped in output and not set(EVIL) & set(output) & set("\x1b\x9b\u202e")
+    for arguments in (
+        ("info", str(path), "--json"),
+        ("evaluate", str(path), "--data", data, "--typos", "0", "--json"),
+        ("classify", str(path), "12", "--json"),
+    ):
+        code, output, _ = main(*arguments)
+        assert code == 0 and not set(output) & set("\x1b\x9b\u202e") and "digits" in output
+    assert json.loads(output)["predictions"][0]["label"] == EVIL
 
 
 WITHOUT_RICH = """

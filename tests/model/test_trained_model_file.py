@@ -61,6 +61,41 @@ def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> Non
             np.testing.assert_array_equal(value, classifier.weights[name])
 
 
+def test_a_changed_byte_is_refused_by_name_or_harmless(tmp_path: Path) -> None:
+    content = CLASSIFIER.to_bytes()
+    header = 8 + int.from_bytes(content[:8], "little")
+    path = tmp_path / FILE_NAME
+    # Every byte of the header, and a sample of the weights.
+    for place in (*range(header), *range(header, len(content), max(1, (len(content) - header) // 200))):
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        path.write_bytes(changed)
+        try:
+            again = load_trained_model(path)
+        except RetvecLiteError as error:
+            assert str(path) in str(error)
+        else:
+            # Blanks behind the header, or the name of the checksum itself.
+            assert place < header and again.to_bytes() == content
+
+
+def test_a_changed_weight_is_refused_by_its_checksum(tmp_path: Path) -> None:
+    content = bytearray(CLASSIFIER.to_bytes())
+    content[-2] ^= 1
+    (tmp_path / FILE_NAME).write_bytes(content)
+    assert "was changed since it was written (wrong SHA-256). Copy it again, or train again." in refusal(
+        tmp_path / FILE_NAME
+    )
+
+
+def test_a_file_of_the_first_release_has_no_checksum_and_is_read(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(CLASSIFIER.to_bytes())
+    tensors, metadata = read_safetensors(tmp_path / FILE_NAME)
+    del metadata["sha256"]
+    (tmp_path / FILE_NAME).write_bytes(safetensors_bytes(tensors, metadata))
+    assert load_trained_model(tmp_path).to_bytes() == CLASSIFIER.to_bytes()
+
+
 def test_bytes_are_the_same_in_every_process() -> None:
     """The safetensors library orders metadata by a hash that differs from process to process."""
     code = (

@@ -112,7 +112,7 @@ def test_a_resumed_run_ends_with_the_same_weights(run: Run, whole: Path, stops: 
     for stop in stops:
         assert run.go(name, stop_at=stop) is None
     parts = run.go(name)
-    assert parts is not None and not list(run.folder.glob("*.partial"))
+    assert parts is not None and not list(run.folder.rglob(".*"))
     assert parts.read_bytes() == whole.read_bytes()
 
 
@@ -158,6 +158,13 @@ def test_other_shapes_train_as_well(list_file: Path, tmp_path: Path, options: Ma
         ({"steps": 0}, "steps must be at least 1, not 0."),
         ({"batch_size": 7}, "batch_size must be an even number of at least 4, not 7."),
         ({"dropout": 1.0}, "dropout must be at least 0 and less than 1, not 1.0."),
+        ({"seed": -1}, "seed must be at least 0, not -1."),
+        ({"warmup": -1}, "warmup must be at least 0, not -1."),
+        ({"peak_rate": float("nan")}, "peak_rate must be a number above 0, not nan."),
+        ({"peak_rate": float("inf")}, "peak_rate must be a number above 0, not inf."),
+        ({"peak_rate": 0.0}, "peak_rate must be a number above 0, not 0.0."),
+        ({"final_rate": -1.0}, "final_rate must be a number above 0, not -1.0."),
+        ({"quantized_share": float("nan")}, "quantized_share must be a share from 0 to 1, not nan."),
         ({"quantized_share": 1.5}, "quantized_share must be a share from 0 to 1, not 1.5."),
     ],
 )
@@ -165,6 +172,44 @@ def test_settings_that_cannot_be_trained_with_are_refused(options: dict[str, Any
     with pytest.raises(RetvecLiteError) as caught:
         PretrainSettings(**options)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("interval", ["checkpoint_every", "report_every", "evaluate_every", "export_at"])
+def test_an_interval_below_one_is_refused(run: Run, tmp_path: Path, interval: str) -> None:
+    options: dict[str, Any] = {interval: [0] if interval == "export_at" else 0}
+    with pytest.raises(RetvecLiteError, match=f"^{interval} must be at least 1, not 0.$"):
+        pretrain(run.words, SETTINGS, tmp_path / "e.safetensors", run_dir=tmp_path / "run", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_the_way_is_told_before_the_first_step(
+    list_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retvec_lite.pretraining.pretrain.build_model", lambda *_: pytest.fail("too late"))
+    (tmp_path / "e.safetensors").write_bytes(b"mine")
+    (tmp_path / "new-1.safetensors").write_bytes(b"mine")
+    (tmp_path / "empty").mkdir()
+    for options, sentence in (
+        ({"out": tmp_path / "e.safetensors"}, r"e\.safetensors already exists\. .*--force"),
+        ({"out": tmp_path / "empty"}, "is a folder. Name a file in it"),
+        ({"out": tmp_path / "e.safetensors" / "x"}, "Cannot write"),
+        ({"out": tmp_path / "new.safetensors", "export_at": [1]}, r"new-1\.safetensors already exists"),
+    ):
+        with pytest.raises(RetvecLiteError, match=sentence):
+            pretrain_embedding(list_file, steps=2, **options)  # type: ignore[arg-type]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.safetensors", "empty", "new-1.safetensors"]
+
+
+def test_force_replaces_the_file(list_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "e.safetensors"
+    out.write_bytes(b"old")
+    assert (
+        cli.main(
+            ["pretrain", "--words", str(list_file), "--steps", "1", "--batch-size", "8", "--out", str(out), "--force"]
+        )
+        == 0
+    )
+    assert load_embedding(out).name == "retvec-lite"
 
 
 def test_an_unknown_optimizer_is_refused() -> None:

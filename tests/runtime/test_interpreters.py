@@ -181,7 +181,7 @@ def test_the_worker_finds_a_package_outside_site_packages_but_prefers_those_insi
     monkeypatch.syspath_prepend(outside)
     importlib.invalidate_caches()
     monkeypatch.delitem(sys.modules, "tflite_runtime", raising=False)
-    command = interpreters._worker_command([])
+    command = interpreters.worker_command(interpreters.worker_main, [])
     code = command[command.index("-c") + 1]
     assert code.startswith("import sys; sys.path += [") and str(outside) in code
     command[command.index("-c") + 1] = (

@@ -196,13 +196,41 @@ def test_a_wrong_text_among_many_is_told_by_its_place(model_path: Path, workers:
     assert len(classifier.predict(["12"] * 300)) == 300
 
 
-def test_what_the_texts_themselves_raise_comes_through(classifier: TextClassifier) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_the_texts_themselves_raise_comes_after_the_answers_to_those_before(
+    model_path: Path, workers: int
+) -> None:
     def texts() -> Iterator[str]:
         yield from ["a"] * 200
         raise OSError("the disk is gone")
 
+    answers = TextClassifier.load(model_path, workers=workers).predict_many(texts())
+    assert sum(1 for _ in zip(range(200), answers, strict=False)) == 200
     with pytest.raises(OSError, match="the disk is gone"):
-        list(classifier.predict_many(texts()))
+        next(answers)
+
+
+@pytest.mark.parametrize("place", [0, 1, 63, 64, 65, 300])
+def test_a_wrong_text_comes_after_the_answers_to_those_before(model_path: Path, place: int) -> None:
+    texts: list[Any] = ["1"] * 400
+    texts[place] = None
+    answers = TextClassifier.load(model_path, workers=2).predict_many(texts, top=1)
+    assert [next(answers)[0].label for _ in range(place)] == ["digits"] * place
+    with pytest.raises(RetvecLiteError, match=f"the one at index {place} is of type NoneType"):
+        next(answers)
+
+
+def test_members_packed_in_another_way_are_refused(tmp_path: Path) -> None:
+    """Broken LZMA raises an exception of its own."""
+    tail = io.BytesIO()
+    with zipfile.ZipFile(tail, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("retvec_lite.json", json.dumps(tiny_metadata()))
+        archive.writestr("labels.txt", LABELS_TXT)
+    content = bytearray(tail.getvalue())
+    content[60:70] = bytes(10)
+    (tmp_path / "m.tflite").write_bytes(MODEL + content)
+    with pytest.raises(RetvecLiteError, match="did not export it"):
+        TextClassifier.load(tmp_path / "m.tflite")
 
 
 def test_bad_arguments_are_refused(classifier: TextClassifier, model_path: Path) -> None:

@@ -1,0 +1,126 @@
+"""Checkpoints of a pre-training: what they belong to, and writing and reading them."""
+
+import dataclasses
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_write
+from retvec_lite.model.weight_files import Embedding
+from retvec_lite.pretraining.model import WordModel
+from retvec_lite.pretraining.words import WordList
+
+_DIGITS: Final = 16
+"""Hexadecimal digits of a SHA-256 that tell word lists and embeddings apart, and can be read in a message."""
+
+
+def origin(settings: Any, words: WordList, initial: Embedding | None) -> dict[str, Any]:
+    """Return all that a checkpoint depends on, by the names that messages use.
+
+    Args:
+        settings: the dataclass of the run's settings.
+        words: what it learns from.
+        initial: the weights it begins with; None for random ones.
+    """
+    fields = dataclasses.asdict(settings)
+    fields |= {f"network.{name}": value for name, value in fields.pop("network").items()}
+    return {**fields, "words": _words_digest(words), "start_from": _weights_digest(initial)}
+
+
+def write_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any], step: int) -> None:
+    """Write a checkpoint, flushed to disk, whole or not at all.
+
+    Raises:
+        RetvecLiteError: when it cannot be written.
+    """
+    from keras import ops
+
+    arrays = {_name(index): ops.convert_to_numpy(variable) for index, variable in enumerate(_variables(model))}
+    content = io.BytesIO()
+    np.savez(content, step=np.asarray(step), settings=np.asarray(json.dumps(belongs_to)), **arrays)
+    atomic_write(path, content.getvalue())
+
+
+def read_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any], steps: int) -> int:
+    """Read a checkpoint into the model.
+
+    Args:
+        path: what `write_checkpoint` wrote.
+        model: as `build_model` returns it.
+        belongs_to: the `origin` of the run that continues.
+        steps: of the whole run.
+
+    Returns:
+        The steps that are done.
+
+    Raises:
+        RetvecLiteError: for a checkpoint that belongs to another run, or is damaged.
+    """
+    variables = _variables(model)
+    try:
+        with path.open("rb") as file, np.load(file) as stored:
+            before, step = json.loads(str(stored["settings"])), int(stored["step"])
+            arrays = [stored[_name(index)] for index in range(len(variables))]
+        if not isinstance(before, dict):
+            raise ValueError("it does not name its settings")
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        RecursionError,
+    ) as error:
+        raise _damaged(path, " ".join(str(error).split()) or type(error).__name__) from error
+    changed = [name for name in belongs_to if before.get(name) != belongs_to[name]]
+    if changed:
+        was = ", ".join(f"{name}={before.get(name)}" for name in changed)
+        given = ", ".join(f"{name}={belongs_to[name]}" for name in changed)
+        raise RetvecLiteError(
+            f"The run in {path.parent} has {was}. Resume it with the same settings, not {given}, or name another folder "
+            "with --resume."
+        )
+    if not 0 < step <= steps or [array.shape for array in arrays] != [tuple(value.shape) for value in variables]:
+        raise _damaged(path, "its weights do not fit its settings")
+    for variable, array in zip(variables, arrays, strict=True):
+        variable.assign(array)
+    return step
+
+
+def _damaged(path: Path, reason: str) -> RetvecLiteError:
+    return RetvecLiteError(f"{path} is damaged ({reason}). Remove it to begin again.")
+
+
+def _name(index: int) -> str:
+    return f"variable_{index}"
+
+
+def _variables(model: WordModel) -> list[Any]:
+    return [*model.trainable_variables, model.quantized, *model.optimizer.variables]
+
+
+def _words_digest(words: WordList) -> str:
+    digest = hashlib.sha256(f"{words.rows.shape} {dict(words.languages)}".encode())
+    digest.update(np.ascontiguousarray(words.rows, "<i4").data)
+    digest.update(np.ascontiguousarray(words.cumulative, "<f8").data)
+    return digest.hexdigest()[:_DIGITS]
+
+
+def _weights_digest(embedding: Embedding | None) -> str | None:
+    if embedding is None:
+        return None
+    digest = hashlib.sha256()
+    for name, value in sorted(embedding.weights.items()):
+        digest.update(f"{name} {value.shape}".encode())
+        digest.update(np.ascontiguousarray(value, "<f4").data)
+    return digest.hexdigest()[:_DIGITS]
