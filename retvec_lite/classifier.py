@@ -221,7 +221,7 @@ class Classifier(Predictor):
         return f"<Classifier {self.model.head.name}, {len(self.labels)} labels>"
 
     def __str__(self) -> str:
-        from retvec_lite.terminal import Table, draw
+        from retvec_lite.terminal import Table, draw, printable
 
         facts = self.training
         ngrams = f" with {self.model.ngrams.buckets:,} buckets of n-grams" if self.model.ngrams else ""
@@ -248,6 +248,8 @@ class Classifier(Predictor):
             expected = f"{clean:.1%} (± {2 * facts['accuracy_error']:.1%})"
             more = " or more, because each fold learned from a part of the texts only" if folds else ""
             parts.append(f"Expect {expected} on clean texts like these{more}.")
+        if facts.get("warnings"):
+            parts.append("Check your data:\n" + "\n".join(f"- {printable(warning)}" for warning in facts["warnings"]))
         if facts.get("learning_curve"):
             curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
             numbers = ("training texts", "accuracy")

@@ -13,6 +13,7 @@ import numpy as np
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.dataset import Dataset, check_trainable, split
 from retvec_lite.data.scores import Evaluation, score
+from retvec_lite.data.warnings import data_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, LinearHead
 from retvec_lite.model.predict import predictor
@@ -95,6 +96,7 @@ def train(
     check_trainable(training)
     seed = settings.seed if settings else seed
     folds: Folds | None = None
+    warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
     if isinstance(validation, Dataset):
         missing = sorted(set(validation.labels) - set(training.labels))
         if missing:
@@ -135,6 +137,7 @@ def train(
         "data": training.path.name,
         "training_texts": len(training),
         "validation_texts": len(validation),
+        "warnings": warnings,
         "folds": folds.count if folds else 0,
         "accuracy_error": _standard_error(logits[0.0], data.held_out.truth, folds),
         "learning_curve": parts.linear.learning_curve(folds) if parts.linear else [],

@@ -1,0 +1,53 @@
+"""What is wrong with training data without being an error: each kind is told once, with examples, and good data say nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.warnings import data_warnings
+
+GOOD = [(f"{word} {number}", word) for word in ("alarm", "music") for number in range(6)]
+
+
+def dataset(*rows: tuple[str, str]) -> Dataset:
+    return Dataset(tuple(text for text, _ in rows), tuple(label for _, label in rows), Path("d.csv"))
+
+
+def test_good_data_have_no_warning() -> None:
+    assert data_warnings(dataset(*GOOD)) == []
+    assert data_warnings(dataset(*GOOD), dataset(("play it", "music"))) == []
+    assert data_warnings(dataset(*GOOD, *GOOD)) == [], "equal texts of one label do no harm"
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([("wake up", "alarm"), ("wake up", "music")], "1 text has several labels: 'wake up' ('alarm', 'music')."),
+        (
+            [(f"t{row}", label) for row in range(4) for label in ("alarm", "music")],
+            "4 texts have several labels: 't0' ('alarm', 'music'), 't1' ('alarm', 'music'), 't2' ('alarm', 'music') and more.",
+        ),
+        (
+            [(f"a{row}", "Alarm") for row in range(5)],
+            "Labels that differ only in case or Unicode form: 'Alarm' and 'alarm'. Is each of them one label?",
+        ),
+        (
+            [(f"{form} {row}", form) for row in range(5) for form in ("café", "cafe\u0301")],
+            "Labels that differ only in case or Unicode form: 'cafe\u0301' and 'café'. Is each of them one label?",
+        ),
+        ([(" \u200b\ufeff", "alarm")], "1 text holds nothing but invisible characters: ' \\u200b\\ufeff' ('alarm')."),
+        ([("rain", "weather")], "1 label has fewer than 5 texts: 'weather' (1). Add some."),
+        (
+            [(f"{label}{row}", label) for label in "abcd" for row in range(2)],
+            "4 labels have fewer than 5 texts: 'a' (2), 'b' (2), 'c' (2) and more. Add some.",
+        ),
+    ],
+)
+def test_each_fault_is_told(rows: list[tuple[str, str]], expected: str) -> None:
+    assert data_warnings(dataset(*GOOD, *rows)) == [expected]
+
+
+def test_validation_texts_that_are_trained_on_are_told() -> None:
+    found = data_warnings(dataset(*GOOD), dataset(("alarm 1", "alarm"), ("alarm 1", "alarm"), ("new", "alarm")))
+    assert found == ["1 validation text is in the training data as well, so accuracy will look too good: 'alarm 1'."]
