@@ -29,6 +29,9 @@ second for topics. With many labels, the first were always best."""
 
 Kind = tuple[int, int]
 
+_LONG: Final = 20
+"""Words of a typical text from which the second kind must be worse to lose."""
+
 _SHARES: Final = (0.25, 0.5)
 """Shares of the texts in the learning curve, besides all of them."""
 
@@ -111,13 +114,13 @@ class LinearFitter:
             folds: the held-out texts are the training texts, each predicted by a model that has not seen it; None: they are
                 others, and `model` is fitted to all training texts on the way.
         """
-        kinds = _KINDS if len(self._data.labels) <= _FEW_LABELS else _KINDS[:1]
+        kinds = self._likely_kinds()
         self._total = (len(kinds) + len(_SHARES)) * len(self._splits(folds)) + (1 if folds else 0)
         best: tuple[Kind, Mapping[float, Floats], LinearModel] | None = None
         for kind in kinds:
             self.choose(kind)
             found = self._predict(folds)
-            if best is None or self._score(found) > self._score(best[1]):
+            if best is None or self._score(found) > self._score(best[1]) + self._error(best[1]):
                 best = kind, found, self.model
         assert best is not None
         if best[0] != kinds[-1]:
@@ -195,6 +198,18 @@ class LinearFitter:
                 logits[rate][others] = model.scores(features[others])
             self.model = model
         return logits
+
+    def _likely_kinds(self) -> tuple[Kind, ...]:
+        """Return the kinds to try, the one first that the length of the texts speaks for: what few texts cannot tell apart."""
+        if len(self._data.labels) > _FEW_LABELS:
+            return _KINDS[:1]
+        words = np.median((self._data.clean_ids != 0).sum(axis=1))
+        return _KINDS[::-1] if words >= _LONG else _KINDS
+
+    def _error(self, logits: Mapping[float, Floats]) -> float:
+        """Return the standard error of the score."""
+        share = self._score(logits)
+        return float(np.sqrt(share * (1 - share) / len(self._data.held_out.truth)))
 
     def _score(self, logits: Mapping[float, Floats]) -> float:
         return float(np.mean([(found.argmax(axis=1) == self._data.held_out.truth).mean() for found in logits.values()]))

@@ -1,5 +1,7 @@
 """The n-grams of a training: buckets that fill a file below 1 MB, the kind that fits the texts, and the learning curve."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from modeling_cases import random_head
@@ -179,3 +181,10 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
     found.held_out_logits(folds)
     assert [texts for texts, _ in found.learning_curve(folds)] == [2, 2, 4]
     assert len(seen) == 12 and all(targets == {0, 1} for targets in seen)
+
+
+def test_long_texts_are_read_by_long_ngrams_unless_short_ones_are_better() -> None:
+    short = data_of()
+    assert LinearFitter(short, 500, None, QUICK)._likely_kinds() == ngrams._KINDS
+    long = dataclasses.replace(short, clean_ids=np.ones((len(short.clean), 25), np.int32))
+    assert LinearFitter(long, 500, None, QUICK)._likely_kinds() == ngrams._KINDS[::-1]
