@@ -1,0 +1,123 @@
+"""What n-grams cost on the device: a text through `classify` of the same file with and without them, on LiteRT, one thread.
+
+    python benchmarks/ngram_latency.py [--quick]
+
+The classifiers are not trained: time does not depend on the weights. Files take turns, and the least time of each counts,
+so that other work on the machine disturbs all of them alike.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from common import Row, command_parser, markdown_table, result_path, write_results
+
+BUCKETS: Final = (0, 2_500, 8_192)
+HEADS: Final = ("pool", "cnn")
+SLOTS: Final = 64
+RECIPE: Final = "int8"
+TEXT: Final = "please tell me where my new card is right now "
+TEXTS: Final = {10: ("classify_16", TEXT), 60: ("classify", TEXT * 6)}
+"""Words of the text -> the signature that answers it, and the text."""
+ROUNDS: Final = 60
+CALLS: Final = 5
+
+
+def name_of(head: str, buckets: int) -> str:
+    """Return the name of a file."""
+    return f"{head}-{buckets}.tflite"
+
+
+def build(folder: Path) -> None:
+    """Write all files. In a process of its own: LiteRT and TensorFlow do not share one here."""
+    from latency_build import LABELS, untrained
+
+    from retvec_lite.converters.export import convert
+    from retvec_lite.converters.tflite.quantize import quantize
+    from retvec_lite.model import heads
+    from retvec_lite.model.grid import EIGHT_BITS, snap
+    from retvec_lite.ngrams import NgramConfig
+
+    rng = np.random.default_rng(0)
+    for head in HEADS:
+        plain = untrained(heads.HEADS[head](), SLOTS)
+        for buckets in BUCKETS:
+            classifier = plain
+            if buckets:
+                weights = {
+                    "ngrams/table": snap(rng.normal(0, 1, (buckets, LABELS)).astype(np.float32), EIGHT_BITS),
+                    "ngrams/squares": rng.integers(1, 128, buckets).astype(np.float32),
+                    "ngrams/bias": np.zeros(LABELS, np.float32),
+                }
+                config = NgramConfig(buckets=buckets)
+                classifier = replace(plain, weights={**plain.weights, **weights}, ngrams=config)
+            (folder / name_of(head, buckets)).write_bytes(quantize(convert(classifier), RECIPE))
+
+
+def measure(folder: Path, rounds: int) -> list[Row]:
+    """Return a row for each head and text: microseconds without n-grams, and more for each number of buckets."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    from retvec_lite.contract import codepoints
+
+    calls: dict[tuple[str, int, int], tuple[Any, Any]] = {}
+    for head in HEADS:
+        for buckets in BUCKETS:
+            for words, (signature, text) in TEXTS.items():
+                runner = Interpreter(str(folder / name_of(head, buckets)), num_threads=1).get_signature_runner(
+                    signature
+                )
+                length = int(runner.get_input_details()["codepoints"]["shape"][1])
+                calls[head, buckets, words] = runner, codepoints(text.strip(), length)[None]
+    least = dict.fromkeys(calls, float("inf"))
+    for _ in range(rounds):
+        for key, (runner, row) in calls.items():
+            for _ in range(CALLS):
+                start = time.perf_counter()
+                runner(codepoints=row)
+                least[key] = min(least[key], time.perf_counter() - start)
+    rows: list[Row] = []
+    for head in HEADS:
+        for words in TEXTS:
+            plain = least[head, 0, words] * 1e6
+            added = {str(count): round(least[head, count, words] * 1e6 - plain, 1) for count in BUCKETS[1:]}
+            rows.append({"head": head, "words": words, "microseconds": round(plain, 1), "added": added})
+    return rows
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the rows as Markdown."""
+    header = ["head, words of the text", "without n-grams", *(f"{count:,} buckets" for count in BUCKETS[1:])]
+    body = [
+        [
+            f"{row['head']}, {row['words']}",
+            f"{row['microseconds']:.0f} µs",
+            *(f"+{row['added'][str(count)]:.0f} µs" for count in BUCKETS[1:]),
+        ]
+        for row in rows
+    ]
+    return markdown_table(header, body)
+
+
+def main() -> None:
+    """Build the files, measure them, and write the table."""
+    parser = command_parser(__doc__, quick="few rounds")
+    parser.add_argument("--build", type=Path, help="only write the files to this folder (the command calls itself)")
+    args = parser.parse_args()
+    if args.build:
+        build(args.build)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, __file__, "--build", folder], check=True)
+        rows = measure(Path(folder), 3 if args.quick else ROUNDS)
+    write_results(result_path("ngram_latency", quick=args.quick), rows, table(rows))
+
+
+if __name__ == "__main__":
+    main()
