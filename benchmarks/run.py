@@ -28,6 +28,7 @@ SCRIPTS: Final = (
     Script("classification.py"),
     Script("comparison.py", v1=True),
     Script("few_shot.py"),
+    Script("unlabelled.py"),
     Script("typo_resilience.py", v1=True),
     Script("adversarial.py", v1=True),
     Script("pareto.py", v1=True),

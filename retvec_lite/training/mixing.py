@@ -1,12 +1,15 @@
 """How much the network and the linear part of a classifier count, learned from texts that neither has seen."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from retvec_lite.contract import Floats, Ints
+
+_LEAST: Final = 0.01
 
 
 def fit_factors(parts: Sequence[Floats], truth: Ints) -> list[float]:
@@ -20,7 +23,7 @@ def fit_factors(parts: Sequence[Floats], truth: Ints) -> list[float]:
         truth: int32 `[texts]`, the index of each text's label.
 
     Returns:
-        One factor for each part, none negative.
+        One factor for each part, 0.01 at least: a part that knows nothing of other texts still says which label comes first.
     """
     stacked = np.stack(parts).astype(np.float64)
     rows = np.arange(len(truth))
@@ -33,5 +36,5 @@ def fit_factors(parts: Sequence[Floats], truth: Ints) -> list[float]:
         return -float(log_softmax(logits, axis=1)[rows, truth].mean()), gradient
 
     start = np.ones(len(parts))
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(parts))
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(_LEAST, None)] * len(parts))
     return [float(factor) for factor in found.x]
