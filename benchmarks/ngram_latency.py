@@ -105,11 +105,11 @@ def table(rows: Sequence[Row]) -> str:
     return markdown_table(header, body)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Build the files, measure them, and write the table."""
     parser = command_parser(__doc__, quick="few rounds")
     parser.add_argument("--build", type=Path, help="only write the files to this folder (the command calls itself)")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     if args.build:
         build(args.build)
         return

@@ -57,12 +57,12 @@ def table(rows: Sequence[Row]) -> str:
     return markdown_table(header, body)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is missing, and write the table."""
     parser = command_parser(__doc__, quick="few texts", data=True)
     parser.add_argument("--head", dest="heads", nargs="+", default=("linear", "pool"), help="heads")
     parser.add_argument("--draws", type=int, nargs="+", default=(0,), metavar="N", help="seeds of the draws")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     rows = Rows(result_path("unlabelled", quick=args.quick), ("head", "learns", "seed"), table)
     for head in args.heads:
         for seed in args.draws:
