@@ -102,8 +102,7 @@ def accuracy(embedding: Embedding, dataset: Dataset, config: EncoderConfig, sett
     """Return validation accuracy by share of mistyped words."""
     training, validation = split(dataset, 0.2, 0)
     config = dataclasses.replace(config, word_length=embedding.word_length)
-    typos = {name: getattr(settings, name) for name in ("copies", "typo_rate", "seed")}
-    data = prepare(training, validation, config=config, **typos)
+    data = prepare(training, validation, config=config, **settings.typos)
     network = NetworkFitter(data, PoolHead(), embedding.weights, fine_tune=False, settings=settings)
     network.fit(held_out=data.held_out)
     return {

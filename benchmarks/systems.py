@@ -221,7 +221,7 @@ def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[s
     if system == FASTTEXT:
         from retvec_lite.training.examples import augmented_copies
 
-        copies = augmented_copies(task.training.texts, **_typos(_settings(task, plan)))
+        copies = augmented_copies(task.training.texts, **_settings(task, plan).typos)
     trained = train_fasttext(
         copies,
         task.training.labels,
@@ -273,7 +273,7 @@ def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -
     settings = _settings(task, plan)
     if kind == VECTORS:
         # The same texts that the head sees, typos included.
-        texts = [text for copy in augmented_copies(task.training.texts, **_typos(settings)) for text in copy]
+        texts = [text for copy in augmented_copies(task.training.texts, **settings.typos) for text in copy]
         vectorizer: Any = FastTextVectors.learn(texts, size)
     else:
         vectorizer = VECTORIZERS[kind].learn(task.training.texts, size)
@@ -307,11 +307,6 @@ def _settings(task: Task, plan: Plan, *, fine_tune: bool = False) -> Any:
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
     return recommended(len(task.training), fine_tune=fine_tune, **chosen)
-
-
-def _typos(settings: Any) -> dict[str, Any]:
-    """Return the settings that decide the mistyped copies."""
-    return {name: getattr(settings, name) for name in ("copies", "typo_rate", "seed")}
 
 
 def _embedding_name(system: str, plan: Plan) -> str:

@@ -52,8 +52,7 @@ def measure(dataset: Dataset, rules: Rules, settings: FitSettings, embedding: st
     training, validation = split(dataset, 0.2, 0)
     chosen = choose_embedding(embedding)
     weights = chosen.weights if chosen else {}
-    typos = {name: getattr(settings, name) for name in ("copies", "typo_rate", "seed")}
-    data = prepare(training, validation, config=config, **typos)
+    data = prepare(training, validation, config=config, **settings.typos)
     network = NetworkFitter(data, PoolHead(), weights, fine_tune=False, settings=settings)
     network.fit(held_out=data.held_out)
     truth = data.held_out.truth

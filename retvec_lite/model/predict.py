@@ -1,6 +1,7 @@
 """Predict with a trained model in TensorFlow: what every exported file is compared with."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 import tensorflow as tf
@@ -10,7 +11,7 @@ from retvec_lite.model.network_graph import classify, scan_lstm
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import codepoint_rows
 
-_BATCH = 64
+_BATCH: Final = 64
 """Texts in one call of the network."""
 
 

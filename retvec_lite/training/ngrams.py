@@ -24,13 +24,13 @@ _FEWEST_BUCKETS: Final = 128
 
 _FEW_LABELS: Final = 20
 _KINDS: Final = ((1, 4), (3, 5))
-"""Shortest and longest n-grams that are tried with few labels: the first are best for intents and for languages without spaces, the
-second for topics. With many labels, the first were always best."""
+"""Shortest and longest n-grams that are tried with few labels: the first suit intents and scripts without spaces, the second topics
+of long texts. Many labels are usually intents, and get the first."""
 
 Kind = tuple[int, int]
 
 _LONG: Final = 20
-"""Words of a typical text from which the second kind must be worse to lose."""
+"""Words of a typical text from which the second kind is taken, unless the first is clearly better."""
 
 _SHARES: Final = (0.25, 0.5)
 """Shares of the texts in the learning curve, besides all of them."""
@@ -200,7 +200,7 @@ class LinearFitter:
         return logits
 
     def _likely_kinds(self) -> tuple[Kind, ...]:
-        """Return the kinds to try, the one first that the length of the texts speaks for: what few texts cannot tell apart."""
+        """Return the kinds to try. The first is kept unless another is clearly better; the length of the texts chooses it."""
         if len(self._data.labels) > _FEW_LABELS:
             return _KINDS[:1]
         words = np.median((self._data.clean_ids != 0).sum(axis=1))

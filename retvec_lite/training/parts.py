@@ -18,8 +18,7 @@ from retvec_lite.training.ngrams import LinearFitter
 from retvec_lite.training.settings import FitSettings
 
 _FOLD_SHARE: Final = 0.5
-"""Share of the epochs that a fold's network gets. It only decides what the network counts: half is enough, and saves a third of
-the time."""
+"""Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
 
 
 class Parts:

@@ -113,9 +113,7 @@ def train(
     data = prepare(
         training,
         validation,
-        copies=settings.copies,
-        typo_rate=settings.typo_rate,
-        seed=settings.seed,
+        **settings.typos,
         word_length=embedding.word_length if embedding else EncoderConfig.word_length,
         max_words=max_words,
         progress=progress,
@@ -157,15 +155,7 @@ def train(
         more = label_texts(model, unlabelled, training)
         facts["unlabelled_texts"] = len(more) - len(training)
         settings = fixed or recommended(len(more), fine_tune=fine_tune_embedding, **given)
-        data = prepare(
-            more,
-            validation,
-            copies=settings.copies,
-            typo_rate=settings.typo_rate,
-            seed=settings.seed,
-            config=data.config,
-            progress=progress,
-        )
+        data = prepare(more, validation, **settings.typos, config=data.config, progress=progress)
         again = Parts(data, spec, weights, buckets, fine_tune=fine_tune_embedding, settings=settings, progress=progress)
         again.learn_as(parts, folds)
         model = dataclasses.replace(model, weights=again.weights())

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import standin
-from contract_cases import code_points, configs, padded
 from coreml_cases import (
     HEADS,
     MODEL,
@@ -18,25 +17,20 @@ from coreml_cases import (
     grid_files,
     import_coremltools,
     inferred,
-    inferred_ngrams,
-    inferred_words,
     model_of,
     needs_coremltools,
     on_grid,
     operations_of,
     stored_weights,
 )
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
-from retvec_lite import contract
-from retvec_lite.contract import UNSPACED, EncoderConfig, Piece
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.coreml import Grid, Palette, compressed, find_storage
 from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
-from retvec_lite.ngrams import LOWER_CASE_END, NgramConfig, ngram_buckets, ngram_logits
+from retvec_lite.ngrams import LOWER_CASE_END
 
 pytestmark = needs_coremltools
 HUGE = EncoderConfig(max_chars=5000)
@@ -46,98 +40,6 @@ HUGE = EncoderConfig(max_chars=5000)
 def _imported() -> None:
     """Before any test: the import raises Python's recursion limit, which hypothesis wants to stay as it is during a test."""
     import_coremltools()
-
-
-def check_any_input(data: st.DataObject) -> None:
-    config = data.draw(configs())
-    row = padded(data.draw(code_points(config.max_chars)), config.max_chars)
-    words, bits = inferred_words(row, config)
-    expected = contract.words(row, config)
-    assert (words.dtype, bits.dtype) == (np.int32, np.float32)
-    np.testing.assert_array_equal(words, expected[None])
-    np.testing.assert_array_equal(bits, contract.bits(expected)[None])
-
-
-@settings(max_examples=20)
-@given(data=st.data())
-def test_any_input_becomes_the_words_and_bits_of_the_contract(data: st.DataObject) -> None:
-    check_any_input(data)
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=200)
-@given(data=st.data())
-def test_many_inputs_become_the_words_and_bits_of_the_contract(data: st.DataObject) -> None:
-    check_any_input(data)
-
-
-def check_text(text: str) -> None:
-    config = EncoderConfig()
-    row = contract.codepoints(text, config.max_chars)
-    np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))
-
-
-@settings(max_examples=10)
-@given(text=st.text(st.characters(codec=None), max_size=600))
-@example(text="ひらがなカタカナーﾊﾝｶｸ 漢字かな " * 20)
-@example(text="สวัสดีชาวโลກພາສາລາວខ្មែរမြန်မာ" * 20)
-@example(text="a\u200bb\u00adc\ufeff " * 200)
-@example(text="\U0010ffff\U000e0001\U0001f600" * 200)
-@example(text="x" * 600)
-def test_any_text_under_the_default_config(text: str) -> None:
-    check_text(text)
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=100)
-@given(text=st.text(st.characters(codec=None), max_size=600))
-def test_many_texts_under_the_default_config(text: str) -> None:
-    check_text(text)
-
-
-@settings(max_examples=15)
-@given(
-    data=st.data(),
-    config=st.builds(
-        NgramConfig, buckets=st.integers(16, 32_768), longest=st.integers(3, 6), shortest=st.integers(1, 3)
-    ),
-)
-def test_any_input_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
-    encoder = data.draw(configs())
-    row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)
-    weights = standin.ngram_weights(config, 3)
-    buckets, logits = inferred_ngrams(row, encoder, config, weights)
-    assert sorted(buckets) == sorted(ngram_buckets(row, encoder, config))
-    assert (logits.dtype, logits.shape) == (np.float32, (1, 3))
-    np.testing.assert_allclose(logits[0], ngram_logits(row, encoder, config, weights), rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        EncoderConfig(),
-        EncoderConfig(drop_invisible=False, kana_piece=None),
-        EncoderConfig(han_piece=None, kana_piece=None, sea_piece=None),
-    ],
-)
-def test_every_border_between_classes_is_where_the_reference_has_it(config: EncoderConfig) -> None:
-    from retvec_lite.converters.coreml.encoder import class_borders
-
-    starts, steps = class_borders(config)
-    assert starts == sorted(starts)
-    ends = [code for ranges in UNSPACED.values() for first, last in ranges for code in (first, last)]
-    near = [code + step for code in (*ends, 0xD800, 0xDFFF, 0, 0x10FFFF) for step in (-1, 0, 1)]
-    script = {None: 0, "spaced": 1}
-    for name in UNSPACED:
-        script |= {name: len(script)} if getattr(config, name) else {}
-    for code in (*range(-3, 0x3400), *near, -(2**31), 2**31 - 1):
-        kind = -2 + sum(step for start, step in zip(starts, steps, strict=True) if start <= code)
-        if contract._sanitize(code) != code:
-            assert kind == -2, hex(code)
-        elif config.drop_invisible and code in contract._DROPPED:
-            assert kind == -1, hex(code)
-        else:
-            assert kind == script[contract._script(code, config)], hex(code)
 
 
 @pytest.mark.parametrize("recipe", ["float32", "float16"])
@@ -418,9 +320,3 @@ def test_what_cannot_be_built_is_refused() -> None:
         RetvecLiteError, match=r"no head 'other' for Core ML\. Choose from linear, pool, cnn, rnn, bert"
     ):
         files_of(dataclasses.replace(standin.classifier("pool"), head=Other()), "float32")
-
-
-def test_pieces_that_overlap_by_more_than_the_text() -> None:
-    config = EncoderConfig(max_chars=3, max_words=4, kana_piece=Piece(8, 1))
-    row = padded([ord(char) for char in "かなか"], 3)
-    np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))

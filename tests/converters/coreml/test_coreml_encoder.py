@@ -1,0 +1,100 @@
+"""The encoder of the Core ML graph cuts the words of the contract, for any input, by coremltools' value inference."""
+
+import numpy as np
+import pytest
+from contract_cases import code_points, configs, padded
+from coreml_cases import import_coremltools, inferred_words, needs_coremltools
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from retvec_lite import contract
+from retvec_lite.contract import UNSPACED, EncoderConfig, Piece
+
+pytestmark = needs_coremltools
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _imported() -> None:
+    """Before any test: the import raises Python's recursion limit, which hypothesis wants to stay as it is during a test."""
+    import_coremltools()
+
+
+def check_any_input(data: st.DataObject) -> None:
+    config = data.draw(configs())
+    row = padded(data.draw(code_points(config.max_chars)), config.max_chars)
+    words, bits = inferred_words(row, config)
+    expected = contract.words(row, config)
+    assert (words.dtype, bits.dtype) == (np.int32, np.float32)
+    np.testing.assert_array_equal(words, expected[None])
+    np.testing.assert_array_equal(bits, contract.bits(expected)[None])
+
+
+@settings(max_examples=20)
+@given(data=st.data())
+def test_any_input_becomes_the_words_and_bits_of_the_contract(data: st.DataObject) -> None:
+    check_any_input(data)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=200)
+@given(data=st.data())
+def test_many_inputs_become_the_words_and_bits_of_the_contract(data: st.DataObject) -> None:
+    check_any_input(data)
+
+
+def check_text(text: str) -> None:
+    config = EncoderConfig()
+    row = contract.codepoints(text, config.max_chars)
+    np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))
+
+
+@settings(max_examples=10)
+@given(text=st.text(st.characters(codec=None), max_size=600))
+@example(text="ひらがなカタカナーﾊﾝｶｸ 漢字かな " * 20)
+@example(text="สวัสดีชาวโลກພາສາລາວខ្មែរမြန်မာ" * 20)
+@example(text="a\u200bb\u00adc\ufeff " * 200)
+@example(text="\U0010ffff\U000e0001\U0001f600" * 200)
+@example(text="x" * 600)
+def test_any_text_under_the_default_config(text: str) -> None:
+    check_text(text)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=100)
+@given(text=st.text(st.characters(codec=None), max_size=600))
+def test_many_texts_under_the_default_config(text: str) -> None:
+    check_text(text)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        EncoderConfig(),
+        EncoderConfig(drop_invisible=False, kana_piece=None),
+        EncoderConfig(han_piece=None, kana_piece=None, sea_piece=None),
+    ],
+)
+def test_every_border_between_classes_is_where_the_reference_has_it(config: EncoderConfig) -> None:
+    from retvec_lite.converters.coreml.encoder import class_borders
+
+    starts, steps = class_borders(config)
+    assert starts == sorted(starts)
+    ends = [code for ranges in UNSPACED.values() for first, last in ranges for code in (first, last)]
+    near = [code + step for code in (*ends, 0xD800, 0xDFFF, 0, 0x10FFFF) for step in (-1, 0, 1)]
+    script = {None: 0, "spaced": 1}
+    for name in UNSPACED:
+        script |= {name: len(script)} if getattr(config, name) else {}
+    for code in (*range(-3, 0x3400), *near, -(2**31), 2**31 - 1):
+        kind = -2 + sum(step for start, step in zip(starts, steps, strict=True) if start <= code)
+        if contract._sanitize(code) != code:
+            assert kind == -2, hex(code)
+        elif config.drop_invisible and code in contract._DROPPED:
+            assert kind == -1, hex(code)
+        else:
+            assert kind == script[contract._script(code, config)], hex(code)
+
+
+def test_pieces_that_overlap_by_more_than_the_text() -> None:
+    config = EncoderConfig(max_chars=3, max_words=4, kana_piece=Piece(8, 1))
+    row = padded([ord(char) for char in "かなか"], 3)
+    np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))
