@@ -18,7 +18,7 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.model.ngram_graph import find_ngrams
-from retvec_lite.ngrams import INTEGERS, NgramConfig
+from retvec_lite.ngrams import CODES, INTEGERS, PRIME, NgramConfig
 from retvec_lite.runtime.interpreters import codepoint_rows
 
 Matrix = Any  # scipy.sparse.csr_matrix, float32
@@ -57,18 +57,20 @@ class LinearModel:
     """A solved linear part, on the grid of the exported file.
 
     Attributes:
-        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, and `head/logits/kernel` and `head/logits/bias` when it reads
-            word vectors.
+        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks, and
+            `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
     """
 
     weights: dict[str, Floats]
 
     def scores(self, features: Features) -> Floats:
-        """Return the logits of texts, float32 `[texts, classes]`."""
-        lengths = _lengths(features.counts, self.weights["ngrams/squares"])
-        found: Floats = (features.counts @ self.weights["ngrams/table"]) / lengths[:, None] + self.weights[
-            "ngrams/bias"
-        ]
+        """Return the logits of texts, float32 `[texts, classes]`; with codebooks, `features` count hashes."""
+        table, squares = self.weights["ngrams/table"], self.weights["ngrams/squares"]
+        if "ngrams/codes" in self.weights:
+            rows = self.weights["ngrams/codes"].astype(np.int64) + np.arange(len(table) // CODES) * CODES
+            table, squares = table[rows].sum(axis=1), squares[rows].sum(axis=1)
+        lengths = _lengths(features.counts, squares)
+        found: Floats = (features.counts @ table) / lengths[:, None] + self.weights["ngrams/bias"]
         if features.means is not None:
             found = found + features.means @ self.weights["head/logits/kernel"] + self.weights["head/logits/bias"]
         return found.astype(np.float32)
@@ -79,7 +81,7 @@ class LinearModel:
 
 
 def _scaled(name: str, value: Floats, factor: float) -> Floats:
-    if name == "ngrams/squares":
+    if name in ("ngrams/squares", "ngrams/codes"):
         return value
     scaled: Floats = (value * np.float32(factor)).astype(np.float32)
     return snap(scaled, EIGHT_BITS) if scaled.ndim == 2 else scaled
@@ -98,6 +100,13 @@ def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConf
         ones = np.ones(len(rows), np.float32)
         parts.append(sparse.csr_matrix((ones, (rows, columns)), shape=(len(buckets), config.buckets)))
     return sparse.vstack(parts, format="csr")
+
+
+def fold(hashes: Matrix, buckets: int) -> Matrix:
+    """Return how often each bucket occurs, from counts of hashes, CSR `[texts, 65521]`: as `count_ngrams` for so many buckets."""
+    columns = np.arange(PRIME)
+    ones = np.ones(PRIME, np.float32)
+    return hashes @ sparse.csr_matrix((ones, (columns, columns % buckets)), shape=(PRIME, buckets))
 
 
 def mean_vectors(ids: Ints, vectors: Any) -> Floats:
