@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
+from retvec_lite.data.class_weights import class_weights
 from retvec_lite.model.heads import HeadSpec, character_shapes
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.terminal import Progress, silent
@@ -182,8 +183,9 @@ class LinearFitter:
     def _fit(self, rows: Rows) -> LinearModel:
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
         targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
-        classes = len(self._data.labels)
-        model = fit_linear(features, targets, classes, seed=self._settings.seed)
+        labels, settings = self._data.labels, self._settings
+        weights = class_weights(settings.class_weights, targets, labels)
+        model = fit_linear(features, targets, len(labels), weights=weights, seed=settings.seed)
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model
