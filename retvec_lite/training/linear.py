@@ -117,15 +117,17 @@ def mean_vectors(ids: Ints, vectors: Any) -> Floats:
     return means
 
 
-def fit_linear(features: Features, targets: Ints, classes: int, *, weights: Floats, seed: int) -> LinearModel:
+def fit_linear(
+    features: Features, targets: Ints, classes: int, *, seed: int, weights: Floats | None = None
+) -> LinearModel:
     """Solve the linear part.
 
     Args:
         features: of the training texts.
         targets: int32 `[texts]`, the index of each text's label.
         classes: number of labels; those without a text get low scores.
-        weights: float32 `[classes]`, how much the texts of each label count, see `class_weights`.
         seed: of the solver's order.
+        weights: float32 `[classes]`, how much the texts of each label count, see `class_weights`; None for all the same.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
@@ -145,7 +147,9 @@ def fit_linear(features: Features, targets: Ints, classes: int, *, weights: Floa
         warnings.simplefilter("ignore", ConvergenceWarning)
         # Two texts a label look like a regression to scikit-learn.
         warnings.simplefilter("ignore", UserWarning)
-        solver.fit(scaled.tocsr().astype(np.float32), targets, sample_weight=weights[targets])
+        solver.fit(
+            scaled.tocsr().astype(np.float32), targets, sample_weight=None if weights is None else weights[targets]
+        )
     # With two labels there is one row, for the second of them.
     rows = solver.coef_ if len(solver.coef_) > 1 else np.concatenate([-solver.coef_, solver.coef_])
     shifts = (
