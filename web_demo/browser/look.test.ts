@@ -105,6 +105,7 @@ describe("looks", () => {
       "model",
       "file",
       "text",
+      "why",
       "rate",
       "attack",
       "seed",
