@@ -38,6 +38,12 @@ class Span(NamedTuple):
         text: what stands there.
         weight: by how much the natural logarithm of the label's probability falls without it; below 0 where the part speaks
             against the label.
+
+    Example:
+        >>> from retvec_lite import Span
+        >>> text, span = "wake me up", Span(5, 7, "me", 0.25)
+        >>> f"{text[:span.start]}[{span.text}]{text[span.end:]}"
+        'wake [me] up'
     """
 
     start: int
