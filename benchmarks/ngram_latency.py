@@ -13,10 +13,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from common import Row, command_parser, markdown_table, result_path, write_results
+
+if TYPE_CHECKING:
+    from retvec_lite.model.weight_files import TrainedModel
 
 BUCKETS: Final = (0, 2_500, 8_192)
 HEADS: Final = ("pool", "cnn")
@@ -36,28 +39,32 @@ def name_of(head: str, buckets: int) -> str:
 
 def build(folder: Path) -> None:
     """Write all files. In a process of its own: LiteRT and TensorFlow do not share one here."""
-    from latency_build import LABELS, untrained
+    from latency_build import untrained
 
     from retvec_lite.converters.export import convert
     from retvec_lite.converters.tflite.quantize import quantize
     from retvec_lite.model import heads
+
+    for head in HEADS:
+        plain = untrained(heads.HEADS[head](), SLOTS)
+        for buckets in BUCKETS:
+            classifier = with_ngrams(plain, buckets) if buckets else plain
+            (folder / name_of(head, buckets)).write_bytes(quantize(convert(classifier), RECIPE))
+
+
+def with_ngrams(plain: "TrainedModel", buckets: int) -> "TrainedModel":
+    """Return a classifier with n-grams that mean nothing."""
     from retvec_lite.model.grid import EIGHT_BITS, snap
     from retvec_lite.ngrams import NgramConfig
 
     rng = np.random.default_rng(0)
-    for head in HEADS:
-        plain = untrained(heads.HEADS[head](), SLOTS)
-        for buckets in BUCKETS:
-            classifier = plain
-            if buckets:
-                weights = {
-                    "ngrams/table": snap(rng.normal(0, 1, (buckets, LABELS)).astype(np.float32), EIGHT_BITS),
-                    "ngrams/squares": rng.integers(1, 128, buckets).astype(np.float32),
-                    "ngrams/bias": np.zeros(LABELS, np.float32),
-                }
-                config = NgramConfig(buckets=buckets)
-                classifier = replace(plain, weights={**plain.weights, **weights}, ngrams=config)
-            (folder / name_of(head, buckets)).write_bytes(quantize(convert(classifier), RECIPE))
+    labels = len(plain.labels)
+    weights = {
+        "ngrams/table": snap(rng.normal(0, 1, (buckets, labels)).astype(np.float32), EIGHT_BITS),
+        "ngrams/squares": rng.integers(1, 128, buckets).astype(np.float32),
+        "ngrams/bias": np.zeros(labels, np.float32),
+    }
+    return replace(plain, weights={**plain.weights, **weights}, ngrams=NgramConfig(buckets=buckets))
 
 
 def measure(folder: Path, rounds: int) -> list[Row]:

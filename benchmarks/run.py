@@ -22,6 +22,7 @@ class Script(NamedTuple):
 SCRIPTS: Final = (
     Script("latency.py", data=False),
     Script("ngram_latency.py", data=False),
+    Script("explain_latency.py", data=False),
     Script("augmentation.py", data=False),
     Script("speed.py", v1=True),
     Script("unspaced.py"),

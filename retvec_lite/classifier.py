@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.contract import Floats
 from retvec_lite.data.scores import Evaluation, plot_learning_curve
 from retvec_lite.data.texts import as_texts, chunks
 from retvec_lite.errors import RetvecLiteError
@@ -54,13 +54,9 @@ class Classifier(Predictor):
         """Wrap a trained model; `train` and `load` do so."""
         self.model = model
         self.labels = model.labels
+        self.config = model.encoder
         self.validation = dict(validation or {})
         self._predict: Callable[[Sequence[str]], Floats] | None = None
-
-    @property
-    def config(self) -> EncoderConfig:
-        """How texts become words."""
-        return self.model.encoder
 
     @property
     def training(self) -> Mapping[str, Any]:

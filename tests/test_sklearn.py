@@ -43,6 +43,15 @@ def test_clone_and_parameters(fitted: RetvecClassifier) -> None:
         copy.predict(TEXTS)
 
 
+def test_class_weights_are_given_by_class() -> None:
+    texts, labels = np.array(["the same text", "another one"] * 8), np.array([7] * 12 + [30] * 4)
+    for weight, answer in ((0.1, 7), (50, 30)):
+        model = RetvecClassifier(head="linear", typo_rate=0.0, class_weights={7: 1, 30: weight}).fit(texts, labels)
+        assert set(model.predict(texts)) == {answer}
+    with pytest.raises(rl.RetvecLiteError, match="'30' has no weight"):
+        RetvecClassifier(class_weights={7: 1}).fit(texts, labels)
+
+
 def test_cross_validation_and_grid_search() -> None:
     scores = cross_val_score(RetvecClassifier(epochs=3), TEXTS, LABELS, cv=2)
     assert scores.shape == (2,) and (scores >= 0.75).all()

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from retvec_lite.cli import add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.explanation import Explanation
 from retvec_lite.runtime.text_classifier import Prediction
-from retvec_lite.terminal import json_line, one_line
+from retvec_lite.terminal import json_line, one_line, weighted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top", type=positive_integer, default=1, metavar="N", help="labels for each text (default: 1)"
     )
+    parser.add_argument(
+        "--why",
+        action="store_true",
+        help="also print by how much the log probability of the label falls without each word",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
     add_runtime_argument(parser)
 
@@ -50,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
         return _run_file(args)
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     for text in args.texts or _standard_input():
-        print(_line(text, classifier.predict(text, top=args.top), args.json), flush=True)
+        why = classifier.explain(text) if args.why else None
+        print(_line(text, classifier.predict(text, top=args.top), why, args.json), flush=True)
     return 0
 
 
@@ -69,7 +76,8 @@ def _run_file(args: argparse.Namespace) -> int:
 
         count, start = 0, time.perf_counter()
         for predictions in classifier.predict_many(taken(), top=args.top):
-            print(_line(waiting.popleft(), predictions, args.json))
+            text = waiting.popleft()
+            print(_line(text, predictions, classifier.explain(text) if args.why else None, args.json))
             count += 1
         sys.stdout.flush()
         seconds = time.perf_counter() - start
@@ -92,11 +100,14 @@ class _Skipped:
         self.first = self.first or error
 
 
-def _line(text: str, predictions: Sequence[Prediction], as_json: bool) -> str:
+def _line(text: str, predictions: Sequence[Prediction], why: Explanation | None, as_json: bool) -> str:
     if as_json:
         found = [{"label": label, "probability": round(probability, 6)} for label, probability in predictions]
-        return json_line({"text": text, "predictions": found})
-    return "\t".join(f"{one_line(label)}\t{probability:.4f}" for label, probability in predictions)
+        spans = why and [{**span._asdict(), "weight": float(f"{span.weight:.6g}")} for span in why.spans]
+        reasons = {"why": {"label": why.label, "spans": spans}} if why else {}
+        return json_line({"text": text, "predictions": found, **reasons})
+    line = "\t".join(f"{one_line(label)}\t{probability:.4f}" for label, probability in predictions)
+    return f"{line}\n  {weighted([(span.text, span.weight) for span in why.spans])}" if why else line
 
 
 @contextlib.contextmanager

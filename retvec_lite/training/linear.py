@@ -126,7 +126,9 @@ def mean_vectors(ids: Ints, vectors: Any) -> Floats:
     return means
 
 
-def fit_linear(features: Features, targets: Ints, classes: int, *, seed: int) -> LinearModel:
+def fit_linear(
+    features: Features, targets: Ints, classes: int, *, seed: int, weights: Floats | None = None
+) -> LinearModel:
     """Solve the linear part.
 
     Args:
@@ -134,6 +136,7 @@ def fit_linear(features: Features, targets: Ints, classes: int, *, seed: int) ->
         targets: int32 `[texts]`, the index of each text's label.
         classes: number of labels; those without a text get low scores.
         seed: of the solver's order.
+        weights: float32 `[classes]`, how much the texts of each label count, see `class_weights`; None for all the same.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
@@ -153,7 +156,9 @@ def fit_linear(features: Features, targets: Ints, classes: int, *, seed: int) ->
         warnings.simplefilter("ignore", ConvergenceWarning)
         # Two texts a label look like a regression to scikit-learn.
         warnings.simplefilter("ignore", UserWarning)
-        solver.fit(scaled.tocsr().astype(np.float32), targets)
+        solver.fit(
+            scaled.tocsr().astype(np.float32), targets, sample_weight=None if weights is None else weights[targets]
+        )
     # With two labels there is one row, for the second of them.
     rows = solver.coef_ if len(solver.coef_) > 1 else np.concatenate([-solver.coef_, solver.coef_])
     shifts = (
@@ -163,16 +168,16 @@ def fit_linear(features: Features, targets: Ints, classes: int, *, seed: int) ->
     bias = np.full(classes, -2.0, np.float32)  # a score below that of any label that the solver saw
     kernel[:, solver.classes_], bias[solver.classes_] = rows.T, shifts
     buckets = features.counts.shape[1]
-    weights = {
+    solved = {
         "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
         "ngrams/squares": squares,
         "ngrams/bias": bias,
     }
     if features.means is not None:
         inner = snap(np.ascontiguousarray(kernel[buckets:] / np.float32(max(spread, 1e-6))), EIGHT_BITS)
-        weights["head/logits/kernel"] = inner
-        weights["head/logits/bias"] = (-centre @ inner).astype(np.float32)
-    return LinearModel(weights)
+        solved["head/logits/kernel"] = inner
+        solved["head/logits/bias"] = (-centre @ inner).astype(np.float32)
+    return LinearModel(solved)
 
 
 def _squares(counts: Matrix) -> Floats:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
+from retvec_lite.data.class_weights import class_weights
 from retvec_lite.model.heads import HeadSpec, character_shapes
 from retvec_lite.ngrams import CODES, MOST_BUCKETS, MOST_CODEBOOKS, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
@@ -212,11 +213,12 @@ class LinearFitter:
     def _fit(self, rows: Rows) -> LinearModel:
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
         targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
-        classes = len(self._data.labels)
-        model = fit_linear(features, targets, classes, seed=self._settings.seed)
+        labels, settings = self._data.labels, self._settings
+        weights = class_weights(settings.class_weights, targets, labels)
+        model = fit_linear(features, targets, len(labels), weights=weights, seed=settings.seed)
         if self.config.codebooks:
             frequency = np.bincount(features.counts.indices, features.counts.data, PRIME)
-            model = squeeze(model, frequency, self.config.codebooks, seed=self._settings.seed)
+            model = squeeze(model, frequency, self.config.codebooks, seed=settings.seed)
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model

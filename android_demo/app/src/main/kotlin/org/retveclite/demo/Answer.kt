@@ -1,23 +1,32 @@
 package org.retveclite.demo
 
+import org.retveclite.Span
 import org.retveclite.TextClassifier
+import org.retveclite.explain
 import java.text.NumberFormat
 import java.util.Locale
 
-/** The probabilities of a text, and how long the model took. */
-class Answer(val labels: List<String>, val probabilities: FloatArray, val nanos: Long) {
+/** The probabilities of a text, how long the model took, and how much each of its words speaks for the most probable label. */
+class Answer(
+    val text: String,
+    val labels: List<String>,
+    val probabilities: FloatArray,
+    val nanos: Long,
+    val words: List<Span>,
+) {
     /** Index of the most probable label. */
     val top: Int = probabilities.indices.maxByOrNull { probabilities[it] } ?: error("There are no labels.")
 
     val millis: Double get() = nanos / 1e6
 }
 
-/** Classifies on the calling thread and measures the time. */
+/** Classifies on the calling thread and measures the time of that, then explains the label. */
 fun TextClassifier.answer(text: String): Answer {
     val probabilities = FloatArray(labels.size)
     val start = System.nanoTime()
     classify(text, probabilities)
-    return Answer(labels, probabilities, System.nanoTime() - start)
+    val nanos = System.nanoTime() - start
+    return Answer(text, labels, probabilities, nanos, explain(text))
 }
 
 /** Returns a label for people: "one_time_code" becomes "one time code". */
