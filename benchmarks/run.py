@@ -30,6 +30,7 @@ SCRIPTS: Final = (
     Script("comparison.py", v1=True),
     Script("few_shot.py"),
     Script("unlabelled.py"),
+    Script("codebooks.py"),
     Script("typo_resilience.py", v1=True),
     Script("adversarial.py", v1=True),
     Script("pareto.py", v1=True),

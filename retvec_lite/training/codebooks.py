@@ -26,7 +26,7 @@ def squeeze(model: LinearModel, frequency: Floats, codebooks: int, *, seed: int)
 
     Args:
         model: with a row for each hash.
-        frequency: how often each hash occurs in the training texts, float `[65521]`: frequent n-grams are approximated best.
+        frequency: how often each hash occurs in the training texts, float32 `[65521]`: frequent n-grams are approximated best.
         codebooks: how many.
         seed: of the clustering.
     """
@@ -58,7 +58,13 @@ def _nearest_rows(values: Floats, frequency: Floats, seed: int) -> tuple[npt.NDA
     seen = np.flatnonzero(shares)
     start = np.random.default_rng(seed).choice(len(values), CODES, replace=False, p=shares)
     solver = MiniBatchKMeans(
-        CODES, init=values[start], n_init=1, batch_size=_BATCH, max_iter=_PASSES, reassignment_ratio=0, random_state=seed
+        CODES,
+        init=values[start],
+        n_init=1,
+        batch_size=_BATCH,
+        max_iter=_PASSES,
+        reassignment_ratio=0,
+        random_state=seed,
     )
     found = solver.fit(values[seen], sample_weight=shares[seen]).predict(values)
     totals = np.bincount(found, shares, CODES)

@@ -217,7 +217,7 @@ class LinearFitter:
         weights = class_weights(settings.class_weights, targets, labels)
         model = fit_linear(features, targets, len(labels), weights=weights, seed=settings.seed)
         if self.config.codebooks:
-            frequency = np.bincount(features.counts.indices, features.counts.data, PRIME)
+            frequency = np.bincount(features.counts.indices, features.counts.data, PRIME).astype(np.float32)
             model = squeeze(model, frequency, self.config.codebooks, seed=settings.seed)
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))

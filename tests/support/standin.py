@@ -77,7 +77,9 @@ def ngram_weights(config: NgramConfig, classes: int) -> dict[str, np.ndarray]:
     integers = rng.integers(-127, 128, shapes["ngrams/table"])
     integers[rng.integers(config.buckets, size=classes), np.arange(classes)] = 127
     scales = rng.integers(512, 1024, classes) / 2**17
-    codes = {"ngrams/codes": rng.integers(0, 256, shapes["ngrams/codes"]).astype(np.float32)} if config.codebooks else {}
+    codes = (
+        {"ngrams/codes": rng.integers(0, 256, shapes["ngrams/codes"]).astype(np.float32)} if config.codebooks else {}
+    )
     return {
         **codes,
         "ngrams/table": (integers * scales).astype(np.float32),
