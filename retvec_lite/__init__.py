@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from retvec_lite.pretraining.import_v1 import import_embedding
     from retvec_lite.pretraining.pretrain import pretrain_embedding as pretrain
     from retvec_lite.pretraining.report import evaluate_embedding
-    from retvec_lite.runtime.text_classifier import Prediction, TextClassifier
+    from retvec_lite.runtime.predictor import Prediction
+    from retvec_lite.runtime.text_classifier import TextClassifier
 
 _PLACES: Final = {
     "Classifier": "classifier.Classifier",
     "Dataset": "data.dataset.Dataset",
     "EncoderConfig": "contract.EncoderConfig",
     "Evaluation": "data.scores.Evaluation",
-    "Prediction": "runtime.text_classifier.Prediction",
+    "Prediction": "runtime.predictor.Prediction",
     "RetvecLiteError": "errors.RetvecLiteError",
     "TextClassifier": "runtime.text_classifier.TextClassifier",
     "demo": "playground.demo",

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.contract import Floats
 from retvec_lite.data.scores import Evaluation, plot_learning_curve
 from retvec_lite.data.texts import as_texts, chunks
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, TrainedModel
-from retvec_lite.runtime.text_classifier import Predictor
+from retvec_lite.runtime.predictor import Predictor
 from retvec_lite.terminal import Progress, watched
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Classifier(Predictor):
     Attributes:
         labels: the classes, in the order of `probabilities`' columns.
         config: how texts become words.
+        decision: when a text belongs to none of the labels.
         training: how it was trained: data, settings, epochs, accuracy on validation texts.
         validation: what it scored on validation texts at each share of mistyped words; empty for one that was loaded.
         model: its weights.
@@ -54,13 +55,10 @@ class Classifier(Predictor):
         """Wrap a trained model; `train` and `load` do so."""
         self.model = model
         self.labels = model.labels
+        self.config = model.encoder
+        self.decision = model.decision
         self.validation = dict(validation or {})
         self._predict: Callable[[Sequence[str]], Floats] | None = None
-
-    @property
-    def config(self) -> EncoderConfig:
-        """How texts become words."""
-        return self.model.encoder
 
     @property
     def training(self) -> Mapping[str, Any]:

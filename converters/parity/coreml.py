@@ -237,12 +237,16 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
     description, metadata = program.package.spec.description, program.package.metadata
     encoder = EncoderConfig.from_json(metadata.get("encoder", ""))
     ngrams = json.dumps(None if classifier.ngrams is None else classifier.ngrams.to_dict(), sort_keys=True)
+    decision = json.dumps(
+        classifier.decision.to_dict() if classifier.decision.rejects else None, ensure_ascii=False, sort_keys=True
+    )
     require_same(
         path.name,
         ("labels", program.labels, list(classifier.labels)),
         ("encoder settings", encoder.to_dict(), classifier.encoder.to_dict()),
         ("head settings", metadata.get("head"), classifier.head.name),
         ("n-gram settings", metadata.get("ngrams", "null"), ngrams),
+        ("decision", metadata.get("decision", "null"), decision),
     )
     interface = (
         program.inputs,

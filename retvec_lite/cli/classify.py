@@ -8,12 +8,16 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from retvec_lite.cli import add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.text_classifier import Prediction
+from retvec_lite.runtime.predictor import Prediction
 from retvec_lite.terminal import json_line, one_line
+
+UNKNOWN: Final = "unknown"
+"""What is printed where a text belongs to none of the labels; JSON has null."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top", type=positive_integer, default=1, metavar="N", help="labels for each text (default: 1)"
     )
+    parser.add_argument(
+        "--no-reject",
+        dest="reject",
+        action="store_false",
+        help=f"give every text a label (default: '{UNKNOWN}' for texts that belong to none)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
     add_runtime_argument(parser)
 
@@ -50,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return _run_file(args)
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     for text in args.texts or _standard_input():
-        print(_line(text, classifier.predict(text, top=args.top), args.json), flush=True)
+        print(_line(text, classifier.predict(text, top=args.top, reject=args.reject), args.json), flush=True)
     return 0
 
 
@@ -68,7 +78,7 @@ def _run_file(args: argparse.Namespace) -> int:
                 yield text
 
         count, start = 0, time.perf_counter()
-        for predictions in classifier.predict_many(taken(), top=args.top):
+        for predictions in classifier.predict_many(taken(), top=args.top, reject=args.reject):
             print(_line(waiting.popleft(), predictions, args.json))
             count += 1
         sys.stdout.flush()
@@ -96,7 +106,9 @@ def _line(text: str, predictions: Sequence[Prediction], as_json: bool) -> str:
     if as_json:
         found = [{"label": label, "probability": round(probability, 6)} for label, probability in predictions]
         return json_line({"text": text, "predictions": found})
-    return "\t".join(f"{one_line(label)}\t{probability:.4f}" for label, probability in predictions)
+    return "\t".join(
+        f"{UNKNOWN if label is None else one_line(label)}\t{probability:.4f}" for label, probability in predictions
+    )
 
 
 @contextlib.contextmanager
