@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.scores import Evaluation, plot_learning_curve
+from retvec_lite.data.plots import plot_learning_curve
+from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.texts import as_texts, chunks
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
@@ -232,15 +233,17 @@ class Classifier(Predictor):
             f"{len(self.labels)} labels, {self.config.max_words} word slots of {self.config.max_chars} code points "
             f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut){epochs if facts['epochs'] else ''}."
         ]
-        rows = [
-            (f"{float(rate):.0%}", f"{found['accuracy']:.3f}", f"{found['macro_f1']:.3f}")
-            for rate, found in sorted(facts["validation"].items(), key=lambda item: float(item[0]))
-        ]
+        names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
+        names |= {"in_scope_unknown": "unknown", "unknown_recognized": "unknown recognized"}
+        found = sorted(facts["validation"].items(), key=lambda item: float(item[0]))
+        # Classifiers of earlier releases lack some.
+        names = {key: name for key, name in names.items() if found[0][1].get(key) is not None}
+        rows = [(f"{float(rate):.0%}", *(f"{scores[key]:.3f}" for key in names)) for rate, scores in found]
         way = f"cross-validated in {folds} folds" if folds else f"{facts['validation_texts']:,} texts"
         title = f"Validation ({way})"
-        parts.append(
-            Table(title, ("mistyped words", "accuracy", "macro F1"), rows, frozenset({"accuracy", "macro F1"}))
-        )
+        parts.append(Table(title, ("mistyped words", *names.values()), rows, frozenset(names.values())))
+        if self.decision.threshold is not None:
+            parts.append(f"Texts whose best label is less probable than {self.decision.threshold:.3f} are unknown.")
         if "accuracy_error" in facts:
             clean = facts["validation"]["0"]["accuracy"]
             expected = f"{clean:.1%} (± {2 * facts['accuracy_error']:.1%})"

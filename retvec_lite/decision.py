@@ -95,7 +95,8 @@ class Decision:
             labels: the classes, in the order of the columns.
         """
         found = np.array([not self.reads(text) for text in texts], bool)
-        best = probabilities[:, self.columns(labels)].max(axis=1)
+        # In float64, as wrappers in other languages compare them.
+        best = probabilities[:, self.columns(labels)].max(axis=1).astype(np.float64)
         if self.threshold is not None:
             found |= best < self.threshold
         if self.unknown_label is not None:

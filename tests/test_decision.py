@@ -90,7 +90,9 @@ def test_a_probability_at_the_threshold_is_enough() -> None:
 
 
 def test_letters_and_digits_have_both_cases() -> None:
-    assert letters_and_digits(["Straße 5!", "٣ 我 \ud800 ❤️"]) == "".join(sorted("5STRAEstraeß٣我"))  # no single ẞ from upper()
+    assert letters_and_digits(["Straße 5!", "٣ 我 \ud800 ❤️"]) == "".join(
+        sorted("5STRAEstraeß٣我")
+    )  # no single ẞ from upper()
     assert letters_and_digits(["… ?", ""]) == ""
 
 

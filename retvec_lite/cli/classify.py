@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from retvec_lite.cli import add_runtime_argument, load_quietly, positive_integer
+from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.predictor import Prediction
@@ -42,12 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top", type=positive_integer, default=1, metavar="N", help="labels for each text (default: 1)"
     )
-    parser.add_argument(
-        "--no-reject",
-        dest="reject",
-        action="store_false",
-        help=f"give every text a label (default: '{UNKNOWN}' for texts that belong to none)",
-    )
+    add_reject_argument(parser)
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
     add_runtime_argument(parser)
 

@@ -140,17 +140,22 @@ class Predictor(abc.ABC):
         data: Any,
         labels: Sequence[Any] | None = None,
         *,
+        unknown_label: str | None = None,
+        reject: bool = True,
         typos: Sequence[float] = TYPO_RATES,
         seed: int = TYPO_SEED,
         text_column: str = "text",
         label_column: str = "label",
         progress: Progress | bool | None = None,
     ) -> Evaluation:
-        """Measure accuracy, F1 and confusions, and how much accuracy remains when words are mistyped.
+        """Measure accuracy, F1, confusions and calibration, how much accuracy remains when words are mistyped, and rejection.
 
         Args:
             data: texts; or a labelled file, a `Dataset` or "starter" (its test split), each without `labels`.
             labels: the right label of each text.
+            unknown_label: the label in the data of the texts that belong to none of the classifier's; that of its training is
+                known.
+            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label.
             typos: shares of mistyped words, 0 to 1; empty for clean texts only.
             seed: of the typos.
             text_column: column of the texts in a file.
@@ -158,7 +163,8 @@ class Predictor(abc.ABC):
             progress: a callback (what, done, total), or True for a bar on standard error.
 
         Raises:
-            RetvecLiteError: for data that cannot be read, or labels that the model does not know.
+            RetvecLiteError: for data that cannot be read, labels that the model does not know, or an unknown label that is not
+                in the data.
 
         Example:
             >>> from retvec_lite import TextClassifier
@@ -168,4 +174,14 @@ class Predictor(abc.ABC):
         """
         dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
         with watched(progress) as report:
-            return evaluate(self.probabilities, self.labels, dataset, typos=typos, seed=seed, progress=report)
+            return evaluate(
+                self.probabilities,
+                self.labels,
+                dataset,
+                decision=self.decision if reject else None,
+                max_chars=self.config.max_chars,
+                unknown_label=unknown_label,
+                typos=typos,
+                seed=seed,
+                progress=report,
+            )

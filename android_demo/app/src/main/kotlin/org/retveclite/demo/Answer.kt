@@ -4,8 +4,8 @@ import org.retveclite.TextClassifier
 import java.text.NumberFormat
 import java.util.Locale
 
-/** The probabilities of a text, and how long the model took. */
-class Answer(val labels: List<String>, val probabilities: FloatArray, val nanos: Long) {
+/** The probabilities of a text, whether it belongs to none of the labels, and how long the model took. */
+class Answer(val labels: List<String>, val probabilities: FloatArray, val isUnknown: Boolean, val nanos: Long) {
     /** Index of the most probable label. */
     val top: Int = probabilities.indices.maxByOrNull { probabilities[it] } ?: error("There are no labels.")
 
@@ -17,7 +17,8 @@ fun TextClassifier.answer(text: String): Answer {
     val probabilities = FloatArray(labels.size)
     val start = System.nanoTime()
     classify(text, probabilities)
-    return Answer(labels, probabilities, System.nanoTime() - start)
+    val nanos = System.nanoTime() - start
+    return Answer(labels, probabilities, isUnknown(text, probabilities), nanos)
 }
 
 /** Returns a label for people: "one_time_code" becomes "one time code". */

@@ -96,7 +96,7 @@ class MainActivity : Activity() {
     private fun show(answer: Answer) {
         bars.show(answer, locale())
         // Setting the text of a live region announces it: do so for new labels only.
-        val label = getString(R.string.result, readable(answer.labels[answer.top]))
+        val label = if (answer.isUnknown) getString(R.string.unknown) else getString(R.string.result, readable(answer.labels[answer.top]))
         if (result.text.toString() != label) result.text = label
         val millis = String.format(locale(), "%.2f", answer.millis)
         facts.text = getString(R.string.facts, millis, modelSize)
