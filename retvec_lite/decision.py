@@ -59,6 +59,10 @@ class Decision:
         """Return the fields as JSON-ready values, which `from_dict` turns into an equal object."""
         return dataclasses.asdict(self)
 
+    def entry(self) -> dict[str, Any]:
+        """Return the entry `decision` of a file's metadata: none when nothing is rejected, as in files of earlier releases."""
+        return {"decision": self.to_dict()} if self.rejects else {}
+
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any] | None) -> "Decision":
         """Rebuild a decision from the values of `to_dict`; None, as in files of earlier releases, rejects nothing.

@@ -182,7 +182,7 @@ TWINS = {
     "train": (rl.train, {"plot"}),
     "export": (rl.Classifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
-    "classify": (rl.load, {"texts", "input", "text_column", "skip_bad_rows", "top", "json"}),
+    "classify": (rl.load, {"texts", "input", "text_column", "skip_bad_rows", "top", "reject", "json"}),
     "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),
@@ -191,7 +191,7 @@ TWINS = {
     "import-embedding": (rl.import_embedding, set()),
 }
 """Command -> the function behind it, and options whose twin is elsewhere: a method of what the function returns or is called on
-(`classifier.export`, `classifier.plot_learning_curve`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top)`, `plot(path, force=)`,
+(`classifier.export`, `classifier.plot_learning_curve`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,
 `to_dict()` for --json), or `browser=False` for --no-browser."""
 
 

@@ -28,7 +28,7 @@ def test_the_round_trip_is_exact(decision: Decision) -> None:
 
 def test_files_of_earlier_releases_reject_nothing() -> None:
     assert Decision.from_dict(None) == Decision()
-    assert not Decision().rejects
+    assert not Decision().rejects and Decision().entry() == {}
     found = Decision().unknown(["", "?"], np.array([[0.4, 0.5, 0.1]] * 2, np.float32), LABELS)
     assert not found.any()
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite import contract
-from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig
+from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig, Floats
 from retvec_lite.converters.parity.oracle import Sample
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.decision import Decision
@@ -222,7 +222,7 @@ def golden_bytes(
     }
     answers: dict[str, dict[int, str | None]] = {}
     if decision is not None and decision.rejects:
-        head["decision"] = decision.to_dict()
+        head |= decision.entry()
         answers = {
             recipe: dict(clear_answers(texts, table, labels, decision, tolerances[recipe]))
             for recipe, table in sorted(probabilities.items())

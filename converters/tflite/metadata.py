@@ -87,7 +87,6 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         "labels": list(classifier.labels),
         "head": classifier.head.name,
         "ngrams": None if classifier.ngrams is None else classifier.ngrams.to_dict(),
-        "decision": classifier.decision.to_dict() if classifier.decision.rejects else None,
         "recipe": recipe,
         "embedding": str(classifier.embedding.get("name", "raw")),
         "fine_tuned": bool(classifier.training.get("fine_tuned_embedding", False)),
@@ -95,6 +94,7 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         "oldest_runtime": dict(oldest_runtime),
         "created_by": CREATED_BY,
         "tensors": {stage: stage for stage in stage_names(classifier)},
+        **classifier.decision.entry(),
     }
 
 

@@ -168,7 +168,7 @@ class TrainedModel:
             "embedding": dict(self.embedding),
             "training": dict(self.training),
             "ngrams": None if self.ngrams is None else self.ngrams.to_dict(),
-            "decision": self.decision.to_dict() if self.decision.rejects else None,
+            **self.decision.entry(),
         }
         content = json.dumps(description, sort_keys=True, ensure_ascii=False)
         return safetensors_bytes(self.weights, {"classifier": content, "sha256": _checksum(content, self.weights)})

@@ -40,6 +40,22 @@ def test_classify_top_and_json(main: Main, tiny_model: str) -> None:
     assert output.split("\t")[::2] == [LABELS[2], "digits", "CAPITALS"]
 
 
+def test_texts_that_belong_to_no_label(main: Main, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.tflite"
+    path.write_bytes(tiny_artifact(decision={"threshold": 0.6, "unknown_label": None, "characters": "12A"}))
+    code, output, _ = main("classify", str(path), "12", "1A", "bcd")
+    assert code == 0 and [line.split("\t")[0] for line in output.splitlines()] == ["digits", "unknown", "unknown"]
+    assert main("classify", str(path), "--top", "2", "1A")[1].split("\t")[::2] == ["unknown", "digits"]
+    answers = [json.loads(line)["predictions"] for line in main("classify", str(path), "--json", "1A")[1].splitlines()]
+    assert [found["label"] for found in answers[0]] == [None]
+    table = write_table(tmp_path / "texts.csv", [("1A", "x"), ("12", "x")])
+    for arguments in (("1A", "12"), ("--input", table)):
+        _, output, _ = main("classify", str(path), "--no-reject", *arguments)
+        assert [line.split("\t")[0] for line in output.splitlines()] == ["digits", "digits"]
+        _, output, _ = main("classify", str(path), *arguments)
+        assert [line.split("\t")[0] for line in output.splitlines()] == ["unknown", "digits"]
+
+
 def test_classify_reads_lines_and_survives_any_byte(tiny_model: str) -> None:
     lines = "12\r\nAB\n\n👍\n".encode() + b"\xff\xfe\x00\xed\xa0\x80 1\n" + b"1" * 1_000_000 + b"\nno newline"
     done = run("classify", tiny_model, "--json", stdin=lines)
