@@ -29,6 +29,7 @@ SCRIPTS: Final = (
     Script("comparison.py", v1=True),
     Script("few_shot.py"),
     Script("unlabelled.py"),
+    Script("rejection.py"),
     Script("typo_resilience.py", v1=True),
     Script("adversarial.py", v1=True),
     Script("pareto.py", v1=True),

@@ -173,7 +173,14 @@ def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path:
     test = english("test")
     assert light.probabilities(test.texts) == pytest.approx(classifier.probabilities(test.texts), abs=1e-5)
     theirs, ours = (one.evaluate(test, typos=(0, 0.5)) for one in (light, classifier))
-    assert theirs == ours and ours.accuracy > 0.7
+    assert theirs.classes == ours.classes and theirs.confusions == ours.confusions and ours.accuracy > 0.7
+    for one, other in zip(theirs.typos, ours.typos, strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
+    assert light.decision == classifier.decision and light.decision.rejects
+    assert [answers[0].label for answers in light.predict(["?!", *test.texts])] == [
+        answers[0].label for answers in classifier.predict(["?!", *test.texts])
+    ]
+    assert light.predict("?!", top=1)[0].label is None
 
 
 # --- every command-line option has its twin --------------------------------------------------------------------------

@@ -56,6 +56,7 @@ const sets = new WeakMap<Decision, ReadonlySet<number>>();
 /** Return the letters and digits that training texts contained, made into a set once. */
 function known(decision: Decision): ReadonlySet<number> {
   let found = sets.get(decision);
-  if (!found) sets.set(decision, (found = new Set(Array.from(decision.characters, (char) => char.codePointAt(0) as number))));
+  if (!found)
+    sets.set(decision, (found = new Set(Array.from(decision.characters, (char) => char.codePointAt(0) as number))));
   return found;
 }
