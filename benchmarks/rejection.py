@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from common import Row, Rows, command_parser, markdown_table, require_data, result_path
 from data_sets import FOLDERS, sampled
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 import retvec_lite as rl
 from retvec_lite import contract
@@ -35,7 +35,8 @@ AG_NEWS_TEXTS: Final = 8_000
 QUICK_LABELS: Final = 10
 KEPT: Final = 0.99
 
-PROBABILITY: Final = "probability of the best label"
+DECISION: Final = "what the file compares: p / p(unknown label) ** 0.2"
+PROBABILITY: Final = "probability p of the best label"
 LOGIT: Final = "its logit"
 ENERGY: Final = "energy: log of the sum of exp(logits)"
 NEAREST: Final = "cosine to the nearest training text (TF-IDF of characters)"
@@ -89,11 +90,13 @@ def compare(classifier: rl.Classifier, training: Dataset, dev: Dataset, unknown:
     columns = classifier.decision.columns(classifier.labels)
     labels = np.array(classifier.labels)[columns]
     logits = np.stack([logits_of(classifier.model, text) for text in dev.texts])
-    shares = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))[:, columns]
+    probabilities = softmax(logits, axis=1)
+    shares = probabilities[:, columns]
     has_label = np.array(dev.labels) != unknown
     right = labels[shares.argmax(axis=1)] == np.array(dev.labels)
     known = [text for text, label in zip(training.texts, training.labels, strict=True) if label != unknown]
     scores: dict[str, Callable[[], Floats]] = {
+        DECISION: lambda: classifier.decision.scores(probabilities, classifier.labels),
         PROBABILITY: lambda: shares.max(axis=1),
         LOGIT: lambda: logits[:, columns].max(axis=1),
         ENERGY: lambda: logsumexp(logits[:, columns], axis=1),
@@ -141,9 +144,16 @@ def table(rows: Sequence[Row]) -> str:
         found = row["rejection"]
         if found["auroc"] is None:
             continue
-        header = [row["data"], "all texts right", "with a label: right", "without: recognized", "AUROC", "threshold"]
-        keys = ("accuracy", "in_scope_accuracy", "unknown_recognized", "auroc", "threshold")
-        parts.append(markdown_table(header, [["test", *(f"{found[key]:.3f}" for key in keys)]]))
+        header = [
+            row["data"],
+            "all texts right",
+            "with a label: right",
+            "without: recognized",
+            "AUROC",
+            "too improbable",
+        ]
+        keys = ("accuracy", "in_scope_accuracy", "unknown_recognized", "auroc")
+        parts.append(markdown_table(header, [["test", *(f"{found[key]:.3f}" for key in keys), f"`{found['rule']}`"]]))
         if row.get("scores"):
             body = [[one["score"], f"{one['auroc']:.3f}", f"{one['recognized']:.2f}"] for one in row["scores"]]
             parts.append(markdown_table([f"{row['data']}, dev", "AUROC", "without a label: recognized"], body))

@@ -243,7 +243,7 @@ class Classifier(Predictor):
         title = f"Validation ({way})"
         parts.append(Table(title, ("mistyped words", *names.values()), rows, frozenset(names.values())))
         if self.decision.threshold is not None:
-            parts.append(f"Texts whose best label is less probable than {self.decision.threshold:.3f} are unknown.")
+            parts.append(f"Texts are unknown where the probability of the best label is {self.decision.rule}.")
         if "accuracy_error" in facts:
             clean = facts["validation"]["0"]["accuracy"]
             expected = f"{clean:.1%} (± {2 * facts['accuracy_error']:.1%})"

@@ -5,6 +5,7 @@ The rules are the same wherever a file runs; docs/contract.md states them.
 
 import dataclasses
 import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ class Decision:
     Attributes:
         threshold: a text whose best label is less probable than this is unknown, above 0 and below 1; None: no text is.
         unknown_label: the label of the texts that belong to no other; it is never an answer. None: there is none.
+        unknown_power: how much the probability of that label counts, 0 to 1: raised to this power, it multiplies the threshold,
+            which may then be 1 or more. 0 without such a label.
         characters: the letters and digits that training texts contained, in either case, sorted. A text without any of them is
             unknown, and so is an empty one. Empty: no text is.
 
@@ -39,12 +42,18 @@ class Decision:
 
     threshold: float | None = None
     unknown_label: str | None = None
+    unknown_power: float = 0.0
     characters: str = ""
 
     def __post_init__(self) -> None:
-        threshold = self.threshold
-        if threshold is not None and not (isinstance(threshold, float) and 0.0 < threshold < 1.0):
-            raise RetvecLiteError(f"threshold must be a number between 0 and 1, or null, not {threshold!r}.")
+        threshold, power = self.threshold, self.unknown_power
+        if not (isinstance(power, float) and 0.0 <= power <= 1.0) or (power and self.unknown_label is None):
+            raise RetvecLiteError(
+                f"unknown_power must be a number from 0 to 1, 0 without unknown_label, not {power!r}."
+            )
+        most = math.inf if power else 1.0
+        if threshold is not None and not (isinstance(threshold, float) and 0.0 < threshold < most):
+            raise RetvecLiteError(f"threshold must be a number between 0 and {most:g}, or null, not {threshold!r}.")
         if not (self.unknown_label is None or isinstance(self.unknown_label, str)):
             raise RetvecLiteError(f"unknown_label must be a label or null, not {self.unknown_label!r}.")
         if not isinstance(self.characters, str):
@@ -99,13 +108,35 @@ class Decision:
             labels: the classes, in the order of the columns.
         """
         found = np.array([not self.reads(text) for text in texts], bool)
-        # In float64, as wrappers in other languages compare them.
-        best = probabilities[:, self.columns(labels)].max(axis=1).astype(np.float64)
+        best, none = self._best_and_none(probabilities, labels)
         if self.threshold is not None:
-            found |= best < self.threshold
+            found |= best < self.threshold * none**self.unknown_power
         if self.unknown_label is not None:
-            found |= probabilities[:, list(labels).index(self.unknown_label)] > best
+            found |= none > best
         return found
+
+    def scores(self, probabilities: Floats, labels: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return what is compared with the threshold, float64 `[texts]`; arguments as for `unknown`."""
+        best, none = self._best_and_none(probabilities, labels)
+        found: npt.NDArray[np.float64] = best / np.maximum(none, np.finfo(np.float32).tiny) ** self.unknown_power
+        return found
+
+    @property
+    def rule(self) -> str:
+        """When the best label is too improbable, in words."""
+        if self.threshold is None:
+            return "never"
+        factor = f" * p({self.unknown_label}) ** {self.unknown_power:g}" if self.unknown_power else ""
+        return f"below {self.threshold:.4f}{factor}"
+
+    def _best_and_none(
+        self, probabilities: Floats, labels: Sequence[str]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the probabilities of the best and of the unknown label, in float64 as wrappers in other languages have them."""
+        best = probabilities[:, self.columns(labels)].max(axis=1).astype(np.float64)
+        if self.unknown_label is None:
+            return best, np.zeros_like(best)
+        return best, probabilities[:, list(labels).index(self.unknown_label)].astype(np.float64)
 
     @functools.cached_property
     def _known(self) -> frozenset[str]:

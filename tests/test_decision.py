@@ -20,6 +20,7 @@ LABELS = ("alarm", "oos", "music")
         Decision(),
         Decision(threshold=0.1 + 0.2),
         Decision(threshold=0.25, unknown_label="oos", characters='"abß\U0001d538'),
+        Decision(threshold=1.3, unknown_label="oos", unknown_power=0.2),
     ],
 )
 def test_the_round_trip_is_exact(decision: Decision) -> None:
@@ -42,6 +43,9 @@ def test_files_of_earlier_releases_reject_nothing() -> None:
         ({"threshold": "0.5"}, "between 0 and 1"),
         ({"threshold": True}, "between 0 and 1"),
         ({"unknown_label": 3}, "unknown_label"),
+        ({"unknown_power": 0.2}, "0 without unknown_label"),
+        ({"unknown_label": "oos", "unknown_power": 1.5}, "from 0 to 1"),
+        ({"unknown_label": "oos", "unknown_power": 0.2, "threshold": -1.0}, "between 0 and inf"),
         ({"characters": ["a"]}, "characters"),
     ],
 )
@@ -81,6 +85,17 @@ def test_each_rule_alone_makes_a_text_unknown() -> None:
         "?! xyz": True,
         "?!a": False,
     }
+
+
+def test_the_unknown_label_raises_the_threshold() -> None:
+    decision = Decision(threshold=1.25, unknown_label="oos", unknown_power=0.5)
+    rows = np.array([[0.65, 0.25, 0.1], [0.6, 0.25, 0.15], [0.6, 0.0, 0.4], [0.1, 0.0, 0.1]], np.float32)
+    assert decision.unknown(["a"] * 4, rows, LABELS).tolist() == [False, True, False, False]
+    scores = decision.scores(rows, LABELS)
+    assert scores[:2] == pytest.approx([0.65 / 0.5, 0.6 / 0.5]) and (scores[2:] > 1e6).all()
+    assert decision.rule == "below 1.2500 * p(oos) ** 0.5" and Decision().rule == "never"
+    with pytest.raises(RetvecLiteError, match="between 0 and 1"):
+        Decision(threshold=1.25, unknown_label="oos")
 
 
 def test_a_probability_at_the_threshold_is_enough() -> None:

@@ -260,19 +260,21 @@ def clear_answers(
         decision: when a text belongs to none of the labels.
         tolerance: how far a probability may be off.
     """
-    columns = decision.columns(labels)
+    columns = np.array(decision.columns(labels))
+    others = np.array([label == decision.unknown_label for label in labels])
     for index, (text, row) in enumerate(zip(texts, table, strict=True)):
         if text.text is None:
             continue
         read = text.text[: len(text.codepoints)]
-        is_unknown = decision.unknown([read], row[None], labels)[0]
-        # Everything that is compared lies further apart than two probabilities can move.
-        best, *rest = sorted(row[columns].tolist(), reverse=True)
-        others = [] if decision.unknown_label is None else [float(row[list(labels).index(decision.unknown_label)])]
-        others += [] if is_unknown else rest[:1]
-        others += [] if decision.threshold is None else [decision.threshold]
-        if not decision.reads(read) or all(abs(best - other) > 2 * tolerance for other in others):
-            yield index, None if is_unknown else labels[columns[int(row[columns].argmax())]]
+        # The two ends: every label as probable as the tolerance allows and none of them not, and the other way round.
+        ends = [np.clip(row + np.where(others, -move, move), 0.0, None) for move in (2 * tolerance, -2 * tolerance)]
+        most, least = decision.unknown([read] * 2, np.stack(ends), labels)
+        best, second = columns[np.argsort(-row[columns], kind="stable")[[0, min(1, len(columns) - 1)]]]
+        is_close = best != second and row[best] - row[second] <= 2 * tolerance
+        if most and least:
+            yield index, None
+        elif not (most or least or is_close):
+            yield index, labels[best]
 
 
 def check_golden(data: bytes, expected: bytes) -> None:

@@ -47,8 +47,9 @@ final class TextClassifier {
         }
         var isUnknown = false
         if reject, let decision {
-            isUnknown = best.value < decision.threshold ?? 0
-                || (unknown.flatMap { probabilities[$0] } ?? 0) > best.value
+            let none = unknown.flatMap { probabilities[$0] } ?? 0
+            isUnknown = best.value < (decision.threshold ?? 0) * pow(none, decision.unknownPower)
+                || none > best.value
                 || !decision.reads(text.unicodeScalars.prefix(length))
         }
         return (isUnknown ? nil : best.key, best.value, probabilities)
@@ -58,17 +59,20 @@ final class TextClassifier {
     private struct Decision: Decodable {
         let threshold: Double?
         let unknownLabel: String?
+        let unknownPower: Double
         private let characters: Set<Unicode.Scalar>
 
         private enum CodingKeys: String, CodingKey {
             case threshold, characters
             case unknownLabel = "unknown_label"
+            case unknownPower = "unknown_power"
         }
 
         init(from decoder: Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             threshold = try values.decodeIfPresent(Double.self, forKey: .threshold)
             unknownLabel = try values.decodeIfPresent(String.self, forKey: .unknownLabel)
+            unknownPower = try values.decode(Double.self, forKey: .unknownPower)
             characters = Set(try values.decode(String.self, forKey: .characters).unicodeScalars)
         }
 

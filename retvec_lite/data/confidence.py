@@ -77,7 +77,7 @@ class Rejection:
     """How well a classifier tells texts that belong to none of its labels.
 
     Attributes:
-        threshold: the least probability of an answer; None for a classifier without one.
+        rule: which answers are too improbable, see `Decision.rule`.
         accuracy: share of all texts that are answered right; for texts without a label, "unknown" is right.
         in_scope_accuracy: share of the texts with a label that are answered right.
         in_scope_unknown: share of the texts with a label that are answered "unknown".
@@ -89,7 +89,7 @@ class Rejection:
         coverage: accuracy of the answers when only the surest are given.
     """
 
-    threshold: float | None
+    rule: str
     accuracy: float
     in_scope_accuracy: float
     in_scope_unknown: float
@@ -107,7 +107,7 @@ class Rejection:
     def rows(self) -> list[tuple[str, str]]:
         """Return what a table shows: in words, and the value."""
         rows = [
-            ("least probability of an answer", "none" if self.threshold is None else f"{self.threshold:.4f}"),
+            ("too improbable", self.rule),
             ("texts with a label: right", f"{self.in_scope_accuracy:.4f}"),
             ('texts with a label: answered "unknown"', f"{self.in_scope_unknown:.4f}"),
             ("answers that are a label: right", f"{self.answered_accuracy:.4f}"),
@@ -138,21 +138,20 @@ def measure_rejection(
         decision: when a text is unknown.
     """
     columns = decision.columns(labels)
-    best = probabilities[:, columns].max(axis=1)
     found = [labels[columns[place]] for place in probabilities[:, columns].argmax(axis=1)]
     is_right = np.array([label == right for label, right in zip(found, expected, strict=True)], bool)
     has_label = np.array([label is not None for label in expected], bool)
     is_unknown = decision.unknown(texts, probabilities, labels)
     # What no threshold would answer comes last.
     unread = np.array([not decision.reads(text) for text in texts], bool)
-    sure = np.where(unread, 0.0, best)
+    sure = np.where(unread, 0.0, decision.scores(probabilities, labels))
     recognized = area = None
     if not has_label.all():
         recognized = float(is_unknown[~has_label].mean())
         area = auroc(sure[has_label], sure[~has_label])
     answered = is_right & ~is_unknown
     return Rejection(
-        decision.threshold,
+        decision.rule,
         float(np.where(has_label, answered, is_unknown).mean()),
         float(answered[has_label].mean()),
         float(is_unknown[has_label].mean()),

@@ -79,14 +79,8 @@ def _reliability(axes: Any, bins: Sequence[ReliabilityBin], error: float) -> Non
 def _coverage(axes: Any, found: Rejection) -> None:
     """Draw accuracy over the share of texts that are answered, and where the threshold is."""
     axes.plot([100 * point.coverage for point in found.coverage], [point.accuracy for point in found.coverage])
-    if found.threshold is not None:
-        axes.plot(
-            [100 * found.answered],
-            [found.answered_accuracy],
-            "o",
-            color="C1",
-            label=f"probability from {found.threshold:.2f} on",
-        )
+    if found.answered < 1.0:
+        axes.plot([100 * found.answered], [found.answered_accuracy], "o", color="C1", label="as the file answers")
         axes.legend(loc="lower left")
     least = min(point.accuracy for point in found.coverage)
     axes.set(xlabel="texts answered, the surest first (%)", xlim=(0, 102), ylim=(max(0.0, least - 0.1), 1.01))

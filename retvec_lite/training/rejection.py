@@ -17,6 +17,10 @@ from retvec_lite.training.examples import TrainingData
 REJECT_AT: Final = 0.99
 """The share of the right answers that a threshold keeps, unless told otherwise."""
 
+_UNKNOWN_POWER: Final = 0.2
+"""`Decision.unknown_power` where there is an unknown label. On CLINC150's dev split .1, .2 and .3 recognize .76, .81 and .80 of
+the texts without a label, and 0 recognizes .71, each with 99 % of the right answers kept."""
+
 
 def check_rejection(training: Dataset, keep: object, unknown_label: str | None) -> None:
     """Refuse arguments of `choose_decision` that do not fit the data, before any work is done.
@@ -46,7 +50,9 @@ def choose_decision(
         keep: share of the right answers to keep, above 0 and below 1.
         unknown_label: the label of the texts that belong to no other.
     """
-    decision = Decision(unknown_label=unknown_label, characters=letters_and_digits(data.clean))
+    power = _UNKNOWN_POWER if unknown_label is not None else 0.0
+    characters = letters_and_digits(data.clean)
+    decision = Decision(unknown_label=unknown_label, unknown_power=power, characters=characters)
     kept = np.sort(
         np.concatenate([_right_answers(rate, found, data, decision) for rate, found in probabilities.items()])
     )
@@ -54,7 +60,8 @@ def choose_decision(
         return decision
     threshold = float(kept[int((1.0 - keep) * len(kept) + 1e-9)])
     # Rounded down, which keeps the answer at the threshold; below 1 even where all probabilities are 1.
-    threshold = min(max(math.floor(threshold * 1e6) / 1e6, 1e-6), 1 - 1e-6)
+    threshold = max(math.floor(threshold * 1e6) / 1e6, 1e-6)
+    threshold = threshold if power else min(threshold, 1 - 1e-6)
     return dataclasses.replace(decision, threshold=threshold)
 
 
@@ -71,12 +78,11 @@ def measure_held_out(
 
 
 def _right_answers(rate: float, probabilities: Floats, data: TrainingData, decision: Decision) -> Floats:
-    """Return the probabilities of the answers that are right and not lost to the unknown label."""
+    """Return the scores of the answers that are right and not lost to the unknown label."""
     columns = np.array(decision.columns(data.labels))
-    found = probabilities[:, columns]
-    is_right = columns[found.argmax(axis=1)] == data.held_out.truth
-    right: Floats = found.max(axis=1)[is_right & ~decision.unknown(_read(rate, data), probabilities, data.labels)]
-    return right
+    is_right = columns[probabilities[:, columns].argmax(axis=1)] == data.held_out.truth
+    is_right &= ~decision.unknown(_read(rate, data), probabilities, data.labels)
+    return decision.scores(probabilities, data.labels)[is_right]
 
 
 def _read(rate: float, data: TrainingData) -> list[str]:

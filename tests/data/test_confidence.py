@@ -57,7 +57,7 @@ def test_rejection_by_hand() -> None:
     decision = Decision(threshold=0.5, unknown_label="none", characters="abxy")
     table = np.array([row for _, row in ROWS.values()], np.float32)
     found = measure_rejection(list(ROWS), [label for label, _ in ROWS.values()], table, LABELS, decision)
-    assert found.threshold == 0.5 and found.unknown_texts == 3
+    assert found.rule == "below 0.5000" and found.unknown_texts == 3
     assert found.in_scope_accuracy == pytest.approx(2 / 4)  # "a two" is wrong, "a three" rejected
     assert found.in_scope_unknown == pytest.approx(1 / 4)
     assert found.unknown_recognized == pytest.approx(2 / 3)

@@ -225,7 +225,7 @@ def claim_other_ngrams(dist: Path) -> None:
 
 def claim_another_decision(dist: Path) -> None:
     path = dist / "classifier-int8.tflite"
-    decision = {"threshold": 0.5, "unknown_label": "two", "characters": "ab"}
+    decision = {"threshold": 0.5, "unknown_label": "two", "unknown_power": 0.5, "characters": "ab"}
     repacked(path, model_of(path), decision=decision)
 
 

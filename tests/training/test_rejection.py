@@ -54,7 +54,8 @@ def test_only_right_answers_to_texts_with_a_label_count(tiny_training_data: Trai
     data = held_out(tiny_training_data, [0, 0, 2, 0, 1, 0])
     decision = choose_decision({0.0: np.array(rows, np.float32)}, data, 0.99, "none")
     # Of the six, the last is wrong, the fourth and fifth are lost to the unknown label; the third is right with 0.5.
-    assert decision.threshold == pytest.approx(0.5, abs=2e-6) and decision.unknown_label == "none"
+    assert decision.threshold == pytest.approx(0.5 / 0.2**0.2, abs=2e-6)
+    assert (decision.unknown_label, decision.unknown_power) == ("none", 0.2)
     scores = measure_held_out({0.0: np.array(rows, np.float32)}, data, decision)[0.0]
     assert scores.unknown_texts == 1 and scores.unknown_recognized == 1.0
     assert scores.in_scope_unknown == pytest.approx(1 / 5)

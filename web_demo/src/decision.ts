@@ -4,6 +4,7 @@ import { PlaygroundError } from "./errors";
 export interface Decision {
   readonly threshold: number | null;
   readonly unknown_label: string | null;
+  readonly unknown_power: number;
   readonly characters: string;
 }
 
@@ -16,9 +17,10 @@ export interface Prediction {
 /** @throws PlaygroundError for a damaged decision; files of earlier releases have none. */
 export function decisionOf(name: string, decision: unknown, labels: readonly string[]): Decision | undefined {
   if (decision === undefined || decision === null) return undefined;
-  const { threshold, unknown_label, characters } = decision as Record<string, unknown>;
+  const { threshold, unknown_label, unknown_power, characters } = decision as Record<string, unknown>;
   const valid =
-    (threshold === null || (typeof threshold === "number" && threshold > 0 && threshold < 1)) &&
+    (threshold === null || (typeof threshold === "number" && threshold > 0)) &&
+    typeof unknown_power === "number" &&
     (unknown_label === null || labels.includes(unknown_label as string)) &&
     typeof characters === "string";
   if (!valid) throw new PlaygroundError(`The decision in ${name} is damaged. Export the file again.`);
@@ -43,10 +45,11 @@ export function decide(
     if (index !== unknown && value > (probabilities[best] as number)) best = index;
   });
   const probability = probabilities[best] as number;
+  const none = probabilities[unknown] ?? 0;
   const rejected =
     decision !== undefined &&
-    (probability < (decision.threshold ?? 0) ||
-      (probabilities[unknown] ?? 0) > probability ||
+    (probability < (decision.threshold ?? 0) * none ** decision.unknown_power ||
+      none > probability ||
       (decision.characters !== "" && !points.some((point) => known(decision).has(point))));
   return { label: rejected ? null : (labels[best] as string), probability };
 }

@@ -1,4 +1,5 @@
 import type { Artifact, EncoderConfig } from "./artifact";
+import type { Decision } from "./decision";
 import { byId, make, percent } from "./dom";
 
 /** Format a size in powers of ten, as the reports of `export` do. */
@@ -58,11 +59,15 @@ export function embedding({ embedding: name, fine_tuned, character_filters }: Ar
 export function rejection(decision: Artifact["decision"]): string {
   if (!decision) return "never";
   const rules = [
-    decision.threshold !== null && `probability below ${percent(decision.threshold)}`,
+    decision.threshold !== null && `probability below ${threshold(decision.threshold, decision)}`,
     decision.unknown_label !== null && `label ${decision.unknown_label}`,
     decision.characters !== "" && "no known letter or digit",
   ];
   return rules.filter(Boolean).join("; ");
+}
+
+function threshold(value: number, { unknown_label, unknown_power }: Decision): string {
+  return unknown_power ? `${value.toFixed(3)} × p(${String(unknown_label)})^${unknown_power}` : percent(value);
 }
 
 function text(value: unknown): string {

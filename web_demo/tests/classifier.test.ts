@@ -123,7 +123,7 @@ describe("TextClassifier", () => {
   });
 
   it("predicts: the label, or null for none of them", async () => {
-    const decision = { threshold: 0.8, unknown_label: null, characters: "hi" };
+    const decision = { threshold: 0.8, unknown_label: null, unknown_power: 0, characters: "hi" };
     const classifier = await TextClassifier.load({ ...artifact(), decision });
     expect(await classifier.predict("hi")).toEqual({ label: null, probability: 0.75 });
     expect(await classifier.predict("hi", { reject: false })).toEqual({ label: "yes", probability: 0.75 });

@@ -3,7 +3,7 @@ import { type Decision, decide, decisionOf } from "../src/decision";
 import { rejection } from "../src/facts";
 
 const LABELS = ["none", "a", "b"];
-const DECISION: Decision = { threshold: 0.5, unknown_label: "none", characters: "Aa𝔸" };
+const DECISION: Decision = { threshold: 0.5, unknown_label: "none", unknown_power: 0, characters: "Aa𝔸" };
 
 const answer = (text: string, shares: number[], decision: Decision | undefined = DECISION) =>
   decide(
@@ -33,6 +33,14 @@ describe("decide", () => {
     expect(answer("? 𝔸", [0, 1, 0]).label).toBe("a");
   });
 
+  it("lets the unknown label raise the threshold", () => {
+    const decision: Decision = { ...DECISION, threshold: 1.25, unknown_power: 0.5 };
+    expect(answer("a", [0.25, 0.625, 0.125], decision).label).toBe("a"); // 1.25 * 0.5
+    expect(answer("a", [0.25, 0.5625, 0.1875], decision).label).toBeNull();
+    expect(answer("a", [0, 0.25, 0.125], decision).label).toBe("a");
+    expect(rejection(decision)).toBe("probability below 1.250 × p(none)^0.5; label none; no known letter or digit");
+  });
+
   it("compares in double precision", () => {
     const probability = Float32Array.of(0.6)[0] as number;
     const at = (threshold: number) => answer("a", [0, 0.6, 0], { ...DECISION, threshold }).label;
@@ -40,7 +48,7 @@ describe("decide", () => {
   });
 
   it("skips the rules that a file does not have", () => {
-    const none: Decision = { threshold: null, unknown_label: null, characters: "" };
+    const none: Decision = { threshold: null, unknown_label: null, unknown_power: 0, characters: "" };
     expect(answer("", [0.5, 0.25, 0.25], none)).toEqual({ label: "none", probability: 0.5 });
     expect(rejection(none)).toBe("");
     expect(rejection(DECISION)).toBe("probability below 50.0 %; label none; no known letter or digit");
@@ -55,12 +63,15 @@ describe("decisionOf", () => {
     expect(decisionOf("m", null, LABELS)).toBeUndefined();
   });
 
-  it.each([{ threshold: 1 }, { threshold: "0.5" }, { unknown_label: "c" }, { characters: null }])(
-    "refuses a damaged one, %o",
-    (change) => {
-      expect(() => decisionOf("m.tflite", { ...DECISION, ...change }, LABELS)).toThrow(
-        "The decision in m.tflite is damaged. Export the file again.",
-      );
-    },
-  );
+  it.each([
+    { threshold: 0 },
+    { unknown_power: null },
+    { threshold: "0.5" },
+    { unknown_label: "c" },
+    { characters: null },
+  ])("refuses a damaged one, %o", (change) => {
+    expect(() => decisionOf("m.tflite", { ...DECISION, ...change }, LABELS)).toThrow(
+      "The decision in m.tflite is damaged. Export the file again.",
+    );
+  });
 });

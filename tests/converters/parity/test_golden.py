@@ -6,7 +6,7 @@ import pytest
 
 from retvec_lite import contract
 from retvec_lite.contract import BITS, INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
-from retvec_lite.converters.parity.golden import check_golden, edge_sample, golden_bytes, golden_texts
+from retvec_lite.converters.parity.golden import check_golden, clear_answers, edge_sample, golden_bytes, golden_texts
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
@@ -159,6 +159,16 @@ def test_cases_have_the_answer_where_no_tolerance_can_change_it() -> None:
     assert json.loads(deciding(0.1))["cases"] and "labels" not in json.loads(document())["cases"][0]
     rejected = [name for name, labels in found.items() if labels == {"int8": None}]
     assert len(rejected) > 10
+
+
+def test_a_power_makes_improbable_unknown_labels_count() -> None:
+    decision = Decision(threshold=1.0, unknown_label=LABELS[1], unknown_power=0.2)
+    texts = golden_texts(CONFIGS[0])[:3]
+    table = np.array([[0.9, 0.0, 0.1], [0.25, 0.0, 0.75], [0.33, 0.65, 0.02]], np.float32)
+    found = dict(clear_answers(texts, table, LABELS, decision, 0.002))
+    assert found == {0: "yes", 1: LABELS[2], 2: None}
+    table[1] = [0.3, 0.0, 0.2]  # 0.004 ** 0.2 is 0.33: the tolerance leaves it open
+    assert set(dict(clear_answers(texts, table, LABELS, decision, 0.002))) == {0, 2}
 
 
 def test_a_changed_answer_is_refused() -> None:

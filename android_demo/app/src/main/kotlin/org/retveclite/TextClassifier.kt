@@ -12,12 +12,15 @@ import java.nio.ByteOrder.LITTLE_ENDIAN
 import java.nio.channels.FileChannel.MapMode.READ_ONLY
 import java.security.MessageDigest
 import java.util.zip.ZipInputStream
+import kotlin.math.pow
 
 /** The file is damaged, was not exported by retvec-lite, or follows another contract version. The message says which. */
 class UnsupportedModelException(message: String, cause: Throwable? = null) : IOException(message, cause)
 
 /** The label of a text, null if it belongs to none, and the probability of the most probable label. */
-data class Prediction(val label: String?, val probability: Float)
+data class Prediction(val label: String?, val probability: Float) {
+    override fun hashCode() = 31 * label.hashCode() + probability.toRawBits() // Float.hashCode is not there in API 23.
+}
 
 /** Runs a signature of the model: LiteRT in an app, a substitute in tests without a device. */
 internal interface Engine : Closeable {
@@ -47,6 +50,7 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private val decision = metadata.optJSONObject("decision") ?: JSONObject()
     private val threshold = decision.optDouble("threshold", 0.0)
     private val unknown = if (decision.isNull("unknown_label")) -1 else labels.indexOf(decision.getString("unknown_label"))
+    private val unknownPower = decision.optDouble("unknown_power", 0.0)
     private val characters = sorted(decision.optString("characters"))
     private val codePoints = IntArray(full.maxChars)
     private var blanks = 0
@@ -89,7 +93,8 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     /** Whether a text with these [probabilities] belongs to none of the labels: too improbable, or nothing in it to read. */
     @Synchronized fun isUnknown(text: CharSequence, probabilities: FloatArray): Boolean {
         val most = probabilities[best(probabilities, unknown)]
-        if (most < threshold || unknown >= 0 && probabilities[unknown] > most) return true
+        val none = if (unknown < 0) 0f else probabilities[unknown]
+        if (most < threshold * none.toDouble().pow(unknownPower) || none > most) return true
         val count = readCodePoints(text)
         return characters.isNotEmpty() && (0 until count).none { characters.binarySearch(codePoints[it]) >= 0 }
     }

@@ -123,6 +123,8 @@ class TextClassifierTest {
     fun eachRuleAloneMakesATextUnknown() {
         assertEquals(Prediction("b", 0.5f), deciding(0.1f, 0.4f, 0.5f) {}.predict("a"))
         assertEquals("threshold", Prediction(null, 0.49f), deciding(0.2f, 0.31f, 0.49f) {}.predict("a"))
+        assertEquals(Prediction("a", 0.65f), deciding(0.65f, 0.25f, 0.1f) { put("threshold", 1.25).put("unknown_power", 0.5) }.predict("a"))
+        assertEquals(Prediction(null, 0.6f), deciding(0.6f, 0.25f, 0.1f) { put("threshold", 1.25).put("unknown_power", 0.5) }.predict("a"))
         val unlimited = deciding(0.1f, 0.5f, 0.4f) { put("threshold", JSONObject.NULL) }
         assertEquals("unknown label", Prediction(null, 0.4f), unlimited.predict("a"))
         assertEquals(Prediction("none", 0.5f), unlimited.predict("a", reject = false))
