@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.data.confidence import Rejection, measure_rejection
@@ -77,12 +78,15 @@ def measure_held_out(
     }
 
 
-def _right_answers(rate: float, probabilities: Floats, data: TrainingData, decision: Decision) -> Floats:
+def _right_answers(
+    rate: float, probabilities: Floats, data: TrainingData, decision: Decision
+) -> npt.NDArray[np.float64]:
     """Return the scores of the answers that are right and not lost to the unknown label."""
     columns = np.array(decision.columns(data.labels))
     is_right = columns[probabilities[:, columns].argmax(axis=1)] == data.held_out.truth
     is_right &= ~decision.unknown(_read(rate, data), probabilities, data.labels)
-    return decision.scores(probabilities, data.labels)[is_right]
+    found: npt.NDArray[np.float64] = decision.scores(probabilities, data.labels)[is_right]
+    return found
 
 
 def _read(rate: float, data: TrainingData) -> list[str]:
