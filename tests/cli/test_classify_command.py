@@ -17,6 +17,7 @@ from command_line import COMMAND, Main, run, write_table
 from tiny_artifact import LABELS, tiny_artifact, tiny_metadata, tiny_probabilities
 
 from retvec_lite import __main__ as cli
+from retvec_lite.decision import Decision
 
 
 def test_classify_arguments(main: Main, tiny_model: str) -> None:
@@ -42,7 +43,7 @@ def test_classify_top_and_json(main: Main, tiny_model: str) -> None:
 
 def test_texts_that_belong_to_no_label(main: Main, tmp_path: Path) -> None:
     path = tmp_path / "tiny.tflite"
-    path.write_bytes(tiny_artifact(decision={"threshold": 0.6, "unknown_label": None, "characters": "12A"}))
+    path.write_bytes(tiny_artifact(decision=Decision(threshold=0.6, characters="12A").to_dict()))
     code, output, _ = main("classify", str(path), "12", "1A", "bcd")
     assert code == 0 and [line.split("\t")[0] for line in output.splitlines()] == ["digits", "unknown", "unknown"]
     assert main("classify", str(path), "--top", "2", "1A")[1].split("\t")[::2] == ["unknown", "digits"]
