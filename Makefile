@@ -54,7 +54,7 @@ test-android:  ## the Android app: every source compiled, every test that needs 
 
 android-model: $(STAMP)  ## train the starter model and put it into the Android app
 	rm -rf out/android
-	$(RETVEC) train starter --head pool --out out/android/classifier
+	$(RETVEC) train starter --head pool --ngram-kb 0 --out out/android/classifier
 	$(RETVEC) export out/android/classifier --out out/android/dist --recipe int8 --embed --android android_demo --force
 
 # The built page is in git, so that users need no Node.js: this is for who changes it.

@@ -18,7 +18,7 @@ from common import command_parser, markdown_table, read_results, result_path, wr
 
 from retvec_lite import TextClassifier
 from retvec_lite.data.dataset import read_dataset
-from retvec_lite.data.scores import typo_curve
+from retvec_lite.data.scores import evaluate
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
 
@@ -50,7 +50,7 @@ def measure(name: str, task: Task, data: Path, work: Path, extra: Iterable[str])
     files = {recipe: dist / f"classifier-{recipe}.tflite" for recipe in ("int8", "float32")}
     classifiers = {recipe: TextClassifier.load(file) for recipe, file in files.items()}
     clean = {recipe: found.probabilities(test.texts).argmax(axis=1) for recipe, found in classifiers.items()}
-    curve = typo_curve(classifiers["int8"].probabilities, classifiers["int8"].labels, test, RATES)
+    curve = evaluate(classifiers["int8"].probabilities, classifiers["int8"].labels, test, typos=RATES).typos
     labels = np.array(classifiers["float32"].labels)
     return {
         "data": name,

@@ -10,6 +10,7 @@ import numpy as np
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.parity.golden import golden_bytes, golden_texts
 from retvec_lite.converters.parity.verify import GOLDEN_NAME
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, refuse_existing
 
@@ -83,4 +84,5 @@ def _golden_of(golden: bytes, recipe: str) -> bytes:
     config = EncoderConfig.from_dict(document["encoder"])
     table = np.array([case["probabilities"][recipe] for case in document["cases"]], np.float32)
     tolerance = {recipe: document["tolerance"][recipe]}
-    return golden_bytes(config, document["labels"], golden_texts(config), {recipe: table}, tolerance)
+    decision = Decision.from_dict(document.get("decision"))
+    return golden_bytes(config, document["labels"], golden_texts(config), {recipe: table}, tolerance, decision=decision)

@@ -207,7 +207,9 @@ def _fill(folder: Path, model: TrainedModel, plan: _Plan, texts: RealTexts, prog
     for item in finished:
         key, tolerance = golden_entry(item.recipe, not isinstance(item.exported.data, bytes))
         tables[key], tolerances[key] = item.table, tolerance
-    golden = golden_bytes(model.encoder, model.labels, examiner.golden_texts, tables, tolerances)
+    golden = golden_bytes(
+        model.encoder, model.labels, examiner.golden_texts, tables, tolerances, decision=model.decision
+    )
     for name, content in (
         (LABELS_NAME, labels_bytes(model.labels)),
         (GOLDEN_NAME, golden),

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from retvec_lite.pretraining.pretrain import pretrain_embedding as pretrain
     from retvec_lite.pretraining.report import evaluate_embedding
     from retvec_lite.runtime.explanation import Explanation, Span
-    from retvec_lite.runtime.text_classifier import Prediction, TextClassifier
+    from retvec_lite.runtime.predictor import Prediction
+    from retvec_lite.runtime.text_classifier import TextClassifier
 
 _PLACES: Final = {
     "Classifier": "classifier.Classifier",
@@ -40,7 +41,7 @@ _PLACES: Final = {
     "EncoderConfig": "contract.EncoderConfig",
     "Evaluation": "data.scores.Evaluation",
     "Explanation": "runtime.explanation.Explanation",
-    "Prediction": "runtime.text_classifier.Prediction",
+    "Prediction": "runtime.predictor.Prediction",
     "RetvecLiteError": "errors.RetvecLiteError",
     "Span": "runtime.explanation.Span",
     "TextClassifier": "runtime.text_classifier.TextClassifier",

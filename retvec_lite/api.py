@@ -41,6 +41,8 @@ def train(
     typo_rate: float | None = None,
     class_weights: ClassWeights | os.PathLike[str] | None = None,
     unlabelled: Sequence[str] | str | os.PathLike[str] | None = None,
+    reject_at: float = 0.99,
+    unknown_label: str | None = None,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -73,6 +75,9 @@ def train(
             object). Only their ratios matter. None for "sqrt".
         unlabelled: texts without labels to learn from as well: a sequence of strings, or a file as for `read_texts`. The
             classifier labels them, and learns from those it is sure of.
+        reject_at: a text whose best label is less probable than a threshold gets none. The threshold keeps this share of the
+            right answers to texts that were not trained on, clean and mistyped; a smaller share rejects more texts.
+        unknown_label: the label of the texts in `data` that belong to no other. It is never an answer.
         seed: of everything random.
         out: a folder to save the classifier to; it is checked before the training begins.
         force: replace an earlier classifier in `out`.
@@ -123,6 +128,8 @@ def train(
                 typo_rate=typo_rate,
                 class_weights=weights,
                 unlabelled=more,
+                reject_at=reject_at,
+                unknown_label=unknown_label,
                 seed=seed,
                 progress=report,
             )

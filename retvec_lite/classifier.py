@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.scores import Evaluation, plot_learning_curve
+from retvec_lite.data.plots import plot_learning_curve
+from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.texts import as_texts, chunks
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, TrainedModel
-from retvec_lite.runtime.text_classifier import Predictor
+from retvec_lite.runtime.predictor import Predictor
 from retvec_lite.terminal import Progress, watched
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Classifier(Predictor):
     Attributes:
         labels: the classes, in the order of `probabilities`' columns.
         config: how texts become words.
+        decision: when a text belongs to none of the labels.
         training: how it was trained: data, settings, epochs, accuracy on validation texts.
         validation: what it scored on validation texts at each share of mistyped words; empty for one that was loaded.
         model: its weights.
@@ -55,6 +57,7 @@ class Classifier(Predictor):
         self.model = model
         self.labels = model.labels
         self.config = model.encoder
+        self.decision = model.decision
         self.validation = dict(validation or {})
         self._predict: Callable[[Sequence[str]], Floats] | None = None
 
@@ -230,15 +233,17 @@ class Classifier(Predictor):
             f"{len(self.labels)} labels, {self.config.max_words} word slots of {self.config.max_chars} code points "
             f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut){epochs if facts['epochs'] else ''}."
         ]
-        rows = [
-            (f"{float(rate):.0%}", f"{found['accuracy']:.3f}", f"{found['macro_f1']:.3f}")
-            for rate, found in sorted(facts["validation"].items(), key=lambda item: float(item[0]))
-        ]
+        names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
+        names |= {"in_scope_unknown": "unknown", "unknown_recognized": "unknown recognized"}
+        found = sorted(facts["validation"].items(), key=lambda item: float(item[0]))
+        # Classifiers of earlier releases lack some.
+        names = {key: name for key, name in names.items() if found[0][1].get(key) is not None}
+        rows = [(f"{float(rate):.0%}", *(f"{scores[key]:.3f}" for key in names)) for rate, scores in found]
         way = f"cross-validated in {folds} folds" if folds else f"{facts['validation_texts']:,} texts"
         title = f"Validation ({way})"
-        parts.append(
-            Table(title, ("mistyped words", "accuracy", "macro F1"), rows, frozenset({"accuracy", "macro F1"}))
-        )
+        parts.append(Table(title, ("mistyped words", *names.values()), rows, frozenset(names.values())))
+        if self.decision.threshold is not None:
+            parts.append(f"Texts are unknown where the probability of the best label is {self.decision.rule}.")
         if "accuracy_error" in facts:
             clean = facts["validation"]["0"]["accuracy"]
             expected = f"{clean:.1%} (± {2 * facts['accuracy_error']:.1%})"

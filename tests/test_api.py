@@ -184,7 +184,14 @@ def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path:
     test = english("test")
     assert light.probabilities(test.texts) == pytest.approx(classifier.probabilities(test.texts), abs=1e-5)
     theirs, ours = (one.evaluate(test, typos=(0, 0.5)) for one in (light, classifier))
-    assert theirs == ours and ours.accuracy > 0.7
+    assert theirs.classes == ours.classes and theirs.confusions == ours.confusions and ours.accuracy > 0.7
+    for one, other in zip(theirs.typos, ours.typos, strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
+    assert light.decision == classifier.decision and light.decision.rejects
+    assert [answers[0].label for answers in light.predict(["?!", *test.texts])] == [
+        answers[0].label for answers in classifier.predict(["?!", *test.texts])
+    ]
+    assert light.predict("?!", top=1)[0].label is None
 
 
 # --- every command-line option has its twin --------------------------------------------------------------------------
@@ -193,7 +200,7 @@ TWINS = {
     "train": (rl.train, {"plot"}),
     "export": (rl.Classifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
-    "classify": (rl.load, {"texts", "input", "text_column", "skip_bad_rows", "top", "why", "json"}),
+    "classify": (rl.load, {"texts", "input", "text_column", "skip_bad_rows", "top", "reject", "why", "json"}),
     "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),
@@ -202,7 +209,7 @@ TWINS = {
     "import-embedding": (rl.import_embedding, set()),
 }
 """Command -> the function behind it, and options whose twin is elsewhere: a method of what the function returns or is called on
-(`classifier.export`, `classifier.plot_learning_curve`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top)`, `plot(path, force=)`,
+(`classifier.export`, `classifier.plot_learning_curve`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,
 `to_dict()` for --json), or `browser=False` for --no-browser."""
 
 

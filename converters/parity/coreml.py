@@ -31,6 +31,7 @@ from retvec_lite.converters.parity.examiner import STAGES, Examiner, place
 from retvec_lite.converters.parity.matching import Match, magnitude, match_program
 from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import silent_standard_error
@@ -237,12 +238,14 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
     description, metadata = program.package.spec.description, program.package.metadata
     encoder = EncoderConfig.from_json(metadata.get("encoder", ""))
     ngrams = json.dumps(None if classifier.ngrams is None else classifier.ngrams.to_dict(), sort_keys=True)
+    decision = Decision.from_dict(json.loads(metadata.get("decision", "null")))
     require_same(
         path.name,
         ("labels", program.labels, list(classifier.labels)),
         ("encoder settings", encoder.to_dict(), classifier.encoder.to_dict()),
         ("head settings", metadata.get("head"), classifier.head.name),
         ("n-gram settings", metadata.get("ngrams", "null"), ngrams),
+        ("decision", decision.to_dict(), classifier.decision.to_dict()),
     )
     interface = (
         program.inputs,

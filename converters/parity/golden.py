@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite import contract
-from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig
+from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig, Floats
 from retvec_lite.converters.parity.oracle import Sample
 from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import short_signatures
 
@@ -194,10 +195,12 @@ def golden_bytes(
     texts: Sequence[GoldenText],
     probabilities: Mapping[str, npt.NDArray[np.float32]],
     tolerances: Mapping[str, float] | None = None,
+    decision: Decision | None = None,
 ) -> bytes:
     """Return `golden.json`, with one line for each case, which makes differences readable.
 
-    Probabilities have two digits more than the tolerance, which keeps the file small with many labels.
+    Probabilities have two digits more than the tolerance, which keeps the file small with many labels. Where the classifier
+    rejects texts, `labels` has its answers, null for none of the labels, except where the tolerance leaves them open.
 
     Args:
         config: the contract.
@@ -206,6 +209,7 @@ def golden_bytes(
         probabilities: by recipe, what the file must answer: float32 `[texts, classes]` of the reference run with the
             file's own weights. Core ML's packages have keys of their own, `coreml-<recipe>`.
         tolerances: how far an answer may be off, for each key of `probabilities`; those of the recipes by default.
+        decision: when a text belongs to none of the labels; None: never.
     """
     if tolerances is None:
         tolerances = {recipe: find_recipe(recipe).parity_tolerance for recipe in probabilities}
@@ -216,6 +220,13 @@ def golden_bytes(
         "labels": list(labels),
         "tolerance": {recipe: tolerances[recipe] for recipe in sorted(probabilities)},
     }
+    answers: dict[str, dict[int, str | None]] = {}
+    if decision is not None and decision.rejects:
+        head |= decision.entry()
+        answers = {
+            recipe: dict(clear_answers(texts, table, labels, decision, tolerances[recipe]))
+            for recipe, table in sorted(probabilities.items())
+        }
     decimals = {recipe: 2 - math.floor(math.log10(bound)) for recipe, bound in head["tolerance"].items()}
     cases = []
     for index, text in enumerate(texts):
@@ -230,9 +241,40 @@ def golden_bytes(
                 for recipe, table in sorted(probabilities.items())
             },
         }
+        if found := {recipe: known[index] for recipe, known in answers.items() if index in known}:
+            case["labels"] = found
         cases.append(json.dumps(case, separators=(",", ":")))
     lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2] + ',\n "cases": [\n' + ",\n".join(cases) + "\n ]\n}\n"
     return lines.encode()
+
+
+def clear_answers(
+    texts: Sequence[GoldenText], table: Floats, labels: Sequence[str], decision: Decision, tolerance: float
+) -> Iterator[tuple[int, str | None]]:
+    """Yield the index of each text whose answer no difference within the tolerance can change, and the answer.
+
+    Args:
+        texts: from `golden_texts`; those that no string gives are left out.
+        table: float32 `[texts, classes]`.
+        labels: the classes, in the order of the columns.
+        decision: when a text belongs to none of the labels.
+        tolerance: how far a probability may be off.
+    """
+    columns = np.array(decision.columns(labels))
+    others = np.array([label == decision.unknown_label for label in labels])
+    for index, (text, row) in enumerate(zip(texts, table, strict=True)):
+        if text.text is None:
+            continue
+        read = text.text[: len(text.codepoints)]
+        # The two ends: every label as probable as the tolerance allows and none of them not, and the other way round.
+        ends = [np.clip(row + np.where(others, -move, move), 0.0, None) for move in (2 * tolerance, -2 * tolerance)]
+        most, least = decision.unknown([read] * 2, np.stack(ends), labels)
+        best, second = columns[np.argsort(-row[columns], kind="stable")[[0, min(1, len(columns) - 1)]]]
+        is_close = best != second and row[best] - row[second] <= 2 * tolerance
+        if most and least:
+            yield index, None
+        elif not (most or least or is_close):
+            yield index, labels[best]
 
 
 def check_golden(data: bytes, expected: bytes) -> None:
@@ -267,6 +309,11 @@ def _case_problem(wanted: dict[str, Any], found: Any, tolerance: Mapping[str, fl
     for key in ("text", "codepoints", "words"):
         if found.get(key) != wanted[key]:
             return f"its {key} are different"
+    # Whether the tolerance leaves an answer open may hang on the last digit.
+    labels = found.get("labels")
+    for recipe, label in wanted.get("labels", {}).items():
+        if isinstance(labels, dict) and labels.get(recipe, label) != label:
+            return f"its label for {recipe} is different"
     for recipe, values in wanted["probabilities"].items():
         try:
             given = np.array(found["probabilities"][recipe], np.float64)

@@ -249,6 +249,7 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
             artifact.metadata.get("ngrams"),
             None if classifier.ngrams is None else classifier.ngrams.to_dict(),
         ),
+        ("decision", artifact.decision.to_dict(), classifier.decision.to_dict()),
     )
     check_operators(model, recipe.newer_operators)
     listed, found = list(artifact.signatures), signatures_of(model)

@@ -275,7 +275,9 @@ def _folder_problems(folder: Path, examiner: Examiner, found: Sequence[_Found]) 
         if (folder / LABELS_NAME).read_bytes() != labels_bytes(model.labels):
             problems.append(f"{LABELS_NAME} does not hold the labels of {REFERENCE_NAME} in their order.")
         if expected:
-            wanted = golden_bytes(model.encoder, model.labels, examiner.golden_texts, expected, tolerances)
+            wanted = golden_bytes(
+                model.encoder, model.labels, examiner.golden_texts, expected, tolerances, decision=model.decision
+            )
             check_golden((folder / GOLDEN_NAME).read_bytes(), wanted)
     except OSError as error:
         problems.append(_unreadable(error))

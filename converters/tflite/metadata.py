@@ -94,6 +94,7 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         "oldest_runtime": dict(oldest_runtime),
         "created_by": CREATED_BY,
         "tensors": {stage: stage for stage in stage_names(classifier)},
+        **classifier.decision.entry(),
     }
 
 

@@ -21,6 +21,16 @@ def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_reject_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--no-reject`."""
+    parser.add_argument(
+        "--no-reject",
+        dest="reject",
+        action="store_false",
+        help="give every text a label (default: none to texts that belong to none)",
+    )
+
+
 def add_column_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `--text-column` and `--label-column`."""
     parser.add_argument("--text-column", default="text", metavar="NAME", help="column of the texts (default: text)")

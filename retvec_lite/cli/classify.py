@@ -8,13 +8,17 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-from retvec_lite.cli import add_runtime_argument, load_quietly, positive_integer
+from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.explanation import Explanation
-from retvec_lite.runtime.text_classifier import Prediction
+from retvec_lite.runtime.predictor import Prediction
 from retvec_lite.terminal import json_line, one_line, weighted
+
+UNKNOWN: Final = "unknown"
+"""What is printed where a text belongs to none of the labels; JSON has null."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top", type=positive_integer, default=1, metavar="N", help="labels for each text (default: 1)"
     )
+    add_reject_argument(parser)
     parser.add_argument(
         "--why",
         action="store_true",
@@ -57,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     for text in args.texts or _standard_input():
         why = classifier.explain(text) if args.why else None
-        print(_line(text, classifier.predict(text, top=args.top), why, args.json), flush=True)
+        print(_line(text, classifier.predict(text, top=args.top, reject=args.reject), why, args.json), flush=True)
     return 0
 
 
@@ -75,7 +80,7 @@ def _run_file(args: argparse.Namespace) -> int:
                 yield text
 
         count, start = 0, time.perf_counter()
-        for predictions in classifier.predict_many(taken(), top=args.top):
+        for predictions in classifier.predict_many(taken(), top=args.top, reject=args.reject):
             text = waiting.popleft()
             print(_line(text, predictions, classifier.explain(text) if args.why else None, args.json))
             count += 1
@@ -106,7 +111,9 @@ def _line(text: str, predictions: Sequence[Prediction], why: Explanation | None,
         spans = why and [{**span._asdict(), "weight": float(f"{span.weight:.6g}")} for span in why.spans]
         reasons = {"why": {"label": why.label, "spans": spans}} if why else {}
         return json_line({"text": text, "predictions": found, **reasons})
-    line = "\t".join(f"{one_line(label)}\t{probability:.4f}" for label, probability in predictions)
+    line = "\t".join(
+        f"{UNKNOWN if label is None else one_line(label)}\t{probability:.4f}" for label, probability in predictions
+    )
     return f"{line}\n  {weighted([(span.text, span.weight) for span in why.spans])}" if why else line
 
 

@@ -1,8 +1,15 @@
-"""`retvec-lite evaluate`: accuracy, confusions and the typo curve of an exported file on labelled data."""
+"""`retvec-lite evaluate`: accuracy, confusions, calibration, rejection and the typo curve of an exported file."""
 
 import argparse
 
-from retvec_lite.cli import add_column_arguments, add_runtime_argument, load_quietly, percentages, png_file
+from retvec_lite.cli import (
+    add_column_arguments,
+    add_reject_argument,
+    add_runtime_argument,
+    load_quietly,
+    percentages,
+    png_file,
+)
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
 from retvec_lite.files import refuse_existing
 from retvec_lite.terminal import json_line
@@ -19,6 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_column_arguments(parser)
     parser.add_argument(
+        "--unknown-label",
+        metavar="LABEL",
+        help="label in FILE of the texts that belong to none of the classifier's labels",
+    )
+    add_reject_argument(parser)
+    parser.add_argument(
         "--typos",
         type=percentages,
         default=TYPO_RATES,
@@ -26,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="shares of mistyped words (default: 0,10,20,50,100)",
     )
     parser.add_argument("--seed", type=int, default=TYPO_SEED, metavar="N", help=f"of the typos (default: {TYPO_SEED})")
-    parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw the typo curve")
+    parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw typo curve, calibration and coverage")
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     add_runtime_argument(parser)
@@ -44,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     evaluation = classifier.evaluate(
         args.data,
+        unknown_label=args.unknown_label,
+        reject=args.reject,
         typos=args.typos,
         seed=args.seed,
         text_column=args.text_column,

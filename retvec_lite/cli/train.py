@@ -74,6 +74,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unlabelled", metavar="FILE", help="texts without labels to learn from as well: .txt, .csv, .tsv or .jsonl"
     )
+    parser.add_argument(
+        "--unknown-label",
+        metavar="LABEL",
+        help="label in DATA of the texts that belong to no other label: never an answer",
+    )
+    parser.add_argument(
+        "--reject-at",
+        type=float,
+        default=0.99,
+        metavar="SHARE",
+        help="share of the right answers to keep when texts that belong to no label are rejected (default: 0.99)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
     parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw the learning curve")
     parser.add_argument(

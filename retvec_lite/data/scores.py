@@ -1,11 +1,9 @@
-"""How good a classifier is: accuracy, F1, confusions, and what remains of them when words are mistyped."""
+"""How good a classifier is: accuracy, F1, confusions, calibration, and what remains of them when words are mistyped."""
 
-import contextlib
 import dataclasses
-import io
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -13,10 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
+from retvec_lite.data.confidence import (
+    Rejection,
+    ReliabilityBin,
+    calibration_error,
+    measure_rejection,
+    reliability,
+    unknown_rows,
+)
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.plots import plot_evaluation
 from retvec_lite.data.typos import mistype_many
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write, refuse_existing
+from retvec_lite.files import refuse_existing
 from retvec_lite.terminal import Progress, silent
 
 Classify = Callable[[Sequence[str]], Floats]
@@ -54,16 +62,20 @@ class Confusion(NamedTuple):
 
 
 class TypoPoint(NamedTuple):
-    """Accuracy and macro F1 with the share `rate` (0 to 1) of the words mistyped."""
+    """Scores with the share `rate` (0 to 1) of the words mistyped; `unknown` is the share of texts that get no label."""
 
     rate: float
     accuracy: float
     macro_f1: float
+    calibration_error: float
+    unknown: float
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """How good a classifier is on labelled texts. `print(evaluation)` shows tables.
+
+    All but `rejection` is about the texts that have a label, and about their most probable label, be it an answer or not.
 
     Attributes:
         texts: how many were scored.
@@ -71,6 +83,9 @@ class Evaluation:
         macro_f1: mean F1 over the classes that are in the data or were predicted.
         classes: a score for each of them, in the order of the labels.
         confusions: the mistakes, the most frequent first.
+        calibration_error: expected calibration error: how far probability and accuracy are apart, on average.
+        reliability: how often answers of each probability are right.
+        rejection: how well texts are told that belong to no label; None without `evaluate`.
         typos: accuracy and macro F1 at each share of mistyped words that was asked for.
         source: where the texts came from.
 
@@ -86,6 +101,9 @@ class Evaluation:
     macro_f1: float
     classes: tuple[ClassScore, ...]
     confusions: tuple[Confusion, ...]
+    calibration_error: float
+    reliability: tuple[ReliabilityBin, ...]
+    rejection: Rejection | None = None
     typos: tuple[TypoPoint, ...] = ()
     source: str = ""
 
@@ -95,6 +113,8 @@ class Evaluation:
             **dataclasses.asdict(self),
             "classes": [row._asdict() for row in self.classes],
             "confusions": [row._asdict() for row in self.confusions],
+            "reliability": [part._asdict() for part in self.reliability],
+            "rejection": None if self.rejection is None else self.rejection.to_dict(),
             "typos": [point._asdict() for point in self.typos],
         }
 
@@ -103,12 +123,19 @@ class Evaluation:
 
         source = f" of {self.source}" if self.source else ""
         parts: list[str | Table] = [
-            f"{self.texts:,} texts{source}: accuracy {self.accuracy:.4f}, macro F1 {self.macro_f1:.4f}"
+            f"{self.texts:,} texts{source}: accuracy {self.accuracy:.4f}, macro F1 {self.macro_f1:.4f}, "
+            f"calibration error {self.calibration_error:.4f}"
         ]
-        numbers = frozenset({"share", "accuracy", "macro F1", "texts", "precision", "recall", "F1"})
+        columns = ("share", "accuracy", "macro F1", "calibration error", "unknown")
+        numbers = frozenset({*columns, "texts", "precision", "recall", "F1", "value"})
         if self.typos:
-            curve = [(f"{100 * rate:g} %", f"{accuracy:.4f}", f"{f1:.4f}") for rate, accuracy, f1 in self.typos]
-            parts.append(Table("Mistyped words", ("share", "accuracy", "macro F1"), curve, numbers))
+            curve = [
+                (f"{100 * rate:g} %", *(f"{value:.4f}" for value in values[:-1]), f"{100 * values[-1]:.1f} %")
+                for rate, *values in self.typos
+            ]
+            parts.append(Table("Mistyped words", columns, curve, numbers))
+        if self.rejection is not None:
+            parts.append(Table("Answers, or none", ("", "value"), self.rejection.rows(), numbers))
         weakest = sorted(self.classes, key=lambda row: row.f1)[:_SHOWN]
         is_all = len(weakest) == len(self.classes)
         title = "Classes" if is_all else f"The {_SHOWN} weakest of {len(self.classes)} classes"
@@ -120,7 +147,7 @@ class Evaluation:
         return draw(*parts)
 
     def plot(self, path: str | os.PathLike[str], *, name: str = "model", force: bool = False) -> None:
-        """Draw the typo curve as a PNG file.
+        """Draw the typo curve, the reliability diagram, and accuracy against the share of texts answered, as a PNG file.
 
         Args:
             path: the file.
@@ -131,7 +158,7 @@ class Evaluation:
             RetvecLiteError: for a name that does not end in `.png`, a file that exists, or a place that cannot be written.
         """
         refuse_existing(path, force)
-        plot_typo_curves({name: self.typos}, path, self.source)
+        plot_evaluation(self, path, name)
 
 
 def evaluate(
@@ -139,6 +166,9 @@ def evaluate(
     labels: Sequence[str],
     dataset: Dataset,
     *,
+    decision: Decision | None = None,
+    max_chars: int | None = None,
+    unknown_label: str | None = None,
     typos: Sequence[float] = TYPO_RATES,
     seed: int = TYPO_SEED,
     progress: Progress = silent,
@@ -149,20 +179,30 @@ def evaluate(
         classify: the classifier.
         labels: its classes, in the order of its columns.
         dataset: texts whose labels it knows.
+        decision: when it answers no label; None: never.
+        max_chars: code points of a text that it reads; None: all.
+        unknown_label: the label of the texts that belong to none; texts with that of `decision` do so anyway.
         typos: shares of mistyped words, 0 to 1; empty for clean texts alone.
         seed: of the typos; the same seed gives the same typos.
         progress: receives the number of texts done.
 
     Raises:
-        RetvecLiteError: for labels that the classifier does not know, or a share outside 0 to 1.
+        RetvecLiteError: for labels that the classifier does not know, an unknown label that is not in the data, or a share
+            outside 0 to 1.
     """
+    decision = decision or Decision()
+    none = {label for label in (unknown_label, decision.unknown_label) if label is not None}
+    is_unknown = unknown_rows(dataset.labels, dataset.path, none, unknown_label)
+    known = dataset.select(np.flatnonzero(~is_unknown).tolist())
     rates = sorted({float(rate) for rate in typos})
     wrong = [rate for rate in rates if not 0.0 <= rate <= 1.0]
     if wrong:
         raise RetvecLiteError(f"The shares of mistyped words (typos) lie between 0 and 1, not at {wrong[0]:g}.")
-    check_labels(dataset, labels)
+    columns = [column for column, label in enumerate(labels) if label not in none]
+    names = [labels[column] for column in columns]
+    check_labels(known, names)
     mistyped = [rate for rate in rates if rate]
-    total, done = len(dataset) * (1 + len(mistyped)), 0
+    total, done = len(dataset) + len(known) * len(mistyped), 0
 
     def watched(texts: Sequence[str]) -> Floats:
         nonlocal done
@@ -173,11 +213,20 @@ def evaluate(
             progress("classifying", done, total)
         return np.concatenate(parts)
 
-    clean = score(dataset.labels, watched(dataset.texts), labels)
-    curve = typo_curve(watched, labels, dataset, mistyped, seed)
-    if 0.0 in rates:
-        curve = (TypoPoint(0.0, clean.accuracy, clean.macro_f1), *curve)
-    return dataclasses.replace(clean, typos=curve, source=dataset.path.name)
+    def point(rate: float, texts: Sequence[str], found: Floats) -> TypoPoint:
+        result = score(known.labels, found[:, columns], names)
+        unknown = decision.unknown([text[:max_chars] for text in texts], found, labels).mean()
+        return TypoPoint(rate, result.accuracy, result.macro_f1, result.calibration_error, float(unknown))
+
+    found = watched(dataset.texts)
+    clean = score(known.labels, found[~is_unknown][:, columns], names)
+    expected = [None if unknown else label for unknown, label in zip(is_unknown, dataset.labels, strict=True)]
+    rejection = measure_rejection([text[:max_chars] for text in dataset.texts], expected, found, labels, decision)
+    curve = [point(0.0, known.texts, found[~is_unknown])] if 0.0 in rates else []
+    for rate in mistyped:
+        texts = mistype_many(known.texts, rate, seed)
+        curve.append(point(rate, texts, watched(texts)))
+    return dataclasses.replace(clean, rejection=rejection, typos=tuple(curve), source=dataset.path.name)
 
 
 def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
@@ -217,13 +266,13 @@ def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]],
     guess = probabilities.argmax(axis=1)
     table = np.zeros((len(labels), len(labels)), np.int64)
     np.add.at(table, (truth, guess), 1)
-    right, truths, guesses = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
+    hits, truths, guesses = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
     classes = tuple(
         ClassScore(
             label,
-            float(right[index] / guesses[index]) if guesses[index] else 0.0,
-            float(right[index] / truths[index]) if truths[index] else 0.0,
-            float(2 * right[index] / (truths[index] + guesses[index])),
+            float(hits[index] / guesses[index]) if guesses[index] else 0.0,
+            float(hits[index] / truths[index]) if truths[index] else 0.0,
+            float(2 * hits[index] / (truths[index] + guesses[index])),
             int(truths[index]),
         )
         for index, label in enumerate(labels)
@@ -235,86 +284,6 @@ def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]],
         for pair, count in sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
     )
     macro_f1 = sum(row.f1 for row in classes) / len(classes)
-    return Evaluation(len(expected), float(np.mean(truth == guess)), macro_f1, classes, confusions)
-
-
-def typo_curve(
-    classify: Classify,
-    labels: Sequence[str],
-    dataset: Dataset,
-    rates: Sequence[float] = TYPO_RATES,
-    seed: int = TYPO_SEED,
-) -> tuple[TypoPoint, ...]:
-    """Score the texts of `dataset` again at each share of mistyped words; the same seed gives the same typos.
-
-    Args:
-        classify: the classifier.
-        labels: its classes, in the order of its columns.
-        dataset: texts with labels that it knows.
-        rates: shares of the words, 0 to 1.
-        seed: of the typos.
-
-    Raises:
-        RetvecLiteError: for a rate out of range.
-    """
-    points = []
-    for rate in rates:
-        texts = mistype_many(dataset.texts, rate, seed)
-        result = score(dataset.labels, classify(texts), labels)
-        points.append(TypoPoint(rate, result.accuracy, result.macro_f1))
-    return tuple(points)
-
-
-def plot_typo_curves(curves: Mapping[str, Sequence[TypoPoint]], path: str | os.PathLike[str], title: str = "") -> None:
-    """Draw accuracy over the share of mistyped words as a PNG file, one line for each named curve.
-
-    Raises:
-        RetvecLiteError: for a name that does not end in `.png`, or a place that cannot be written.
-        ModuleNotFoundError: when matplotlib is not installed.
-    """
-    with _png(path, title) as axes:
-        for name, points in curves.items():
-            axes.plot(
-                [100 * point.rate for point in points], [point.accuracy for point in points], marker="o", label=name
-            )
-        axes.set(xlabel="mistyped words (%)", ylim=(0.0, 1.0), xlim=(-2, 102))
-        axes.legend(loc="lower left")
-
-
-def plot_learning_curve(points: Sequence[tuple[int, float]], path: str | os.PathLike[str], title: str = "") -> None:
-    """Draw accuracy over the number of training texts as a PNG file.
-
-    Args:
-        points: (training texts, accuracy).
-        path: the file to write.
-        title: above the picture.
-
-    Raises:
-        RetvecLiteError: for a name that does not end in `.png`, or a place that cannot be written.
-        ModuleNotFoundError: when matplotlib is not installed.
-    """
-    with _png(path, title) as axes:
-        axes.plot([texts for texts, _ in points], [accuracy for _, accuracy in points], marker="o")
-        for texts, accuracy in points:
-            axes.annotate(f"{accuracy:.3f}", (texts, accuracy), xytext=(0, 8), textcoords="offset points", ha="center")
-        most = max(accuracy for _, accuracy in points)
-        axes.set(xlabel="training texts", xlim=(0, None), ylim=(0.0, min(1.0, most + 0.15)))
-
-
-@contextlib.contextmanager
-def _png(path: str | os.PathLike[str], title: str) -> Iterator[Any]:
-    """Yield axes to draw accuracy on; write the picture afterwards."""
-    if not os.fspath(path).lower().endswith(".png"):
-        raise RetvecLiteError(f"A plot is a PNG file: {os.fspath(path)!r} must end in .png.")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.set(ylabel="accuracy", title=title)
-    axes.grid(alpha=0.3)
-    yield axes
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=150, metadata={"Software": None})
-    atomic_write(path, picture.getvalue())
+    right = truth == guess
+    bins = reliability(probabilities.max(axis=1), right)
+    return Evaluation(len(expected), float(right.mean()), macro_f1, classes, confusions, calibration_error(bins), bins)

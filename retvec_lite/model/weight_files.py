@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec, character_shapes_in, filters_in, head_from_dict, ngram_shapes
 from retvec_lite.ngrams import NgramConfig
@@ -144,6 +145,7 @@ class TrainedModel:
         embedding: name and card of the embedding.
         training: how it was trained: data, settings, measured accuracy.
         ngrams: which n-grams it reads beside the words; None for a classifier without them.
+        decision: when a text belongs to none of the labels.
     """
 
     encoder: EncoderConfig
@@ -153,6 +155,7 @@ class TrainedModel:
     embedding: Mapping[str, Any]
     training: Mapping[str, Any]
     ngrams: NgramConfig | None = None
+    decision: Decision = dataclasses.field(default_factory=Decision)
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for equal models."""
@@ -165,6 +168,7 @@ class TrainedModel:
             "embedding": dict(self.embedding),
             "training": dict(self.training),
             "ngrams": None if self.ngrams is None else self.ngrams.to_dict(),
+            **self.decision.entry(),
         }
         content = json.dumps(description, sort_keys=True, ensure_ascii=False)
         return safetensors_bytes(self.weights, {"classifier": content, "sha256": _checksum(content, self.weights)})
@@ -203,10 +207,19 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         encoder, head = EncoderConfig.from_dict(description["encoder"]), head_from_dict(description["head"])
         found = description.get("ngrams")  # none in files of earlier releases
         ngrams = None if found is None else NgramConfig.from_dict(found)
+        decision = Decision.from_dict(description.get("decision"))
+        decision.check_labels(description["labels"])
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{file}: {error}") from error
     model = TrainedModel(
-        encoder, head, tuple(description["labels"]), weights, description["embedding"], description["training"], ngrams
+        encoder,
+        head,
+        tuple(description["labels"]),
+        weights,
+        description["embedding"],
+        description["training"],
+        ngrams,
+        decision,
     )
     _check_model(file, model)
     return model

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 
 METADATA_NAME: Final = "retvec_lite.json"
@@ -140,6 +141,11 @@ class Artifact:
         """The entry points that the metadata lists; see `read_signatures`."""
         return read_signatures(self.metadata, self.config)
 
+    @property
+    def decision(self) -> Decision:
+        """When a text belongs to none of the labels; files of earlier releases never say so."""
+        return Decision.from_dict(self.metadata.get("decision"))
+
 
 def _rebuilt(
     path: str, model: bytes, labels: tuple[str, ...], config: EncoderConfig, metadata: dict[str, Any]
@@ -172,6 +178,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     try:
         config = EncoderConfig.from_dict(fields)
         read_signatures(metadata, config)
+        Decision.from_dict(metadata.get("decision")).check_labels(labels)
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{file}: {error}") from error
     if metadata.get("labels") != list(labels) or len(labels) < 2:

@@ -1,8 +1,6 @@
 """`TextClassifier`: classify texts with an exported `.tflite`. Needs NumPy and a LiteRT runtime only."""
 
-import abc
 import functools
-import operator
 import os
 import sys
 from collections import deque
@@ -11,20 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 # Not when it is first needed: a child of fork() would wait for ever for a thread that was just importing it.
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple, overload
+from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.contract import EncoderConfig, Floats, Ints
-from retvec_lite.data.dataset import as_dataset
-from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
-from retvec_lite.data.texts import as_texts, chunks, one_column, require_strings
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.data.texts import as_texts, chunks, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
-from retvec_lite.runtime.explanation import Explanation, explain
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
 from retvec_lite.runtime.pool import AnyEngine, EnginePool
-from retvec_lite.terminal import Progress, watched
+from retvec_lite.runtime.predictor import Predictor
 
 _CHUNK: Final = 64
 """Texts that an interpreter runs between two hand-overs: a few milliseconds of work."""
@@ -33,156 +28,6 @@ _AHEAD: Final = 2
 """Chunks per interpreter in progress: one being run, one ready."""
 
 _Ask = Callable[[AnyEngine, str], Floats]
-
-
-class Prediction(NamedTuple):
-    """A label and its probability.
-
-    Example:
-        >>> from retvec_lite import Prediction
-        >>> label, probability = Prediction("alarm", 0.98)
-        >>> label
-        'alarm'
-    """
-
-    label: str
-    probability: float
-
-
-class Predictor(abc.ABC):
-    """What `TextClassifier` and `Classifier` share: from probabilities to labels and scores.
-
-    Attributes:
-        labels: the classes, in the order of the columns of `probabilities`.
-        config: how texts become words.
-    """
-
-    labels: tuple[str, ...]
-    config: EncoderConfig
-
-    @abc.abstractmethod
-    def probabilities(self, texts: str | Iterable[str]) -> Floats:
-        """Return the probabilities, float32 `[texts, classes]`, with columns in the order of `labels`."""
-
-    @abc.abstractmethod
-    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
-        """Yield the probabilities of one chunk of texts after the other, float32 `[texts, classes]` each."""
-
-    # A string is a sequence of strings too; a type checker takes the first overload for it.
-    @overload
-    def predict(self, texts: str, top: int | None = None) -> list[Prediction]: ...  # type: ignore[overload-overlap]
-    @overload
-    def predict(self, texts: Iterable[str], top: int | None = None) -> list[list[Prediction]]: ...
-    def predict(self, texts: str | Iterable[str], top: int | None = None) -> list[Prediction] | list[list[Prediction]]:
-        """Return the labels of one text or of many, most probable first.
-
-        Args:
-            texts: one string, or a list, tuple, NumPy array or pandas Series of strings.
-            top: labels to return per text; all by default.
-
-        Returns:
-            A list of predictions for one string; otherwise one such list per text.
-
-        Raises:
-            RetvecLiteError: for anything but strings, or a `top` below 1.
-
-        Example:
-            >>> from retvec_lite import TextClassifier
-            >>> classifier = TextClassifier.load("classifier-int8.tflite")
-            >>> len(classifier.predict("wkae me up at half past six", top=3))
-            3
-            >>> len(classifier.predict(["wkae me up", "play some jazz"]))
-            2
-        """
-        rows = list(self.predict_many(as_texts(texts), top))
-        return rows[0] if isinstance(texts, str) else rows
-
-    def predict_many(self, texts: Iterable[str], top: int | None = None) -> Iterator[list[Prediction]]:
-        """Yield the labels of any number of texts, in order: one list per text, as from `predict`.
-
-        Texts are read and answers yielded continuously, so neither needs to fit into memory. A few hundred texts are in
-        progress at a time. Where `texts` itself raises an exception, the texts before are answered first.
-
-        Raises:
-            RetvecLiteError: at once for a bad `top` or a single string; for a text that is not a string after the answers to
-                those before it.
-
-        Example:
-            >>> from retvec_lite import TextClassifier
-            >>> classifier = TextClassifier.load("classifier-int8.tflite")
-            >>> lines = (f"wake me at {hour} o'clock" for hour in range(1, 13))
-            >>> [len(predictions) for predictions in classifier.predict_many(lines, top=1)] == [1] * 12
-            True
-        """
-        if top is not None and top < 1:
-            raise RetvecLiteError(f"top must be at least 1, not {top!r}.")
-        if isinstance(texts, str):
-            raise RetvecLiteError(
-                f"predict_many takes many texts, not the string {texts[:40]!r}. Use predict for one text."
-            )
-        return (
-            sorted(map(Prediction, self.labels, row), key=operator.itemgetter(1), reverse=True)[:top]
-            for rows in self._probabilities_of(one_column(texts))
-            for row in rows.tolist()
-        )
-
-    def explain(self, text: str, label: str | None = None) -> Explanation:
-        """Tell which words of a text speak for its label: by how much the label's log probability falls without each of them.
-
-        Scripts without spaces are cut into pieces of one to three characters, and so are the words of a text of one or two.
-        Explaining a text of n words takes the time of n + 1 answers.
-
-        Args:
-            text: one text; what the model does not read of a long one is left out.
-            label: the label to explain; the most probable one by default.
-
-        Raises:
-            RetvecLiteError: for anything but a string, or a label that the model does not know.
-
-        Example:
-            >>> from retvec_lite import TextClassifier
-            >>> classifier = TextClassifier.load("classifier-int8.tflite")
-            >>> found = classifier.explain("wkae me up at half past six")
-            >>> found.spans[0].text, found.label == classifier.predict("wkae me up at half past six")[0].label
-            ('wkae', True)
-        """
-        (text,) = require_strings([text])
-        return explain(self.probabilities, self.labels, text[: self.config.max_chars], label)
-
-    def evaluate(
-        self,
-        data: Any,
-        labels: Sequence[Any] | None = None,
-        *,
-        typos: Sequence[float] = TYPO_RATES,
-        seed: int = TYPO_SEED,
-        text_column: str = "text",
-        label_column: str = "label",
-        progress: Progress | bool | None = None,
-    ) -> Evaluation:
-        """Measure accuracy, F1 and confusions, and how much accuracy remains when words are mistyped.
-
-        Args:
-            data: texts; or a labelled file, a `Dataset` or "starter" (its test split), each without `labels`.
-            labels: the right label of each text.
-            typos: shares of mistyped words, 0 to 1; empty for clean texts only.
-            seed: of the typos.
-            text_column: column of the texts in a file.
-            label_column: column of the labels in a file.
-            progress: a callback (what, done, total), or True for a bar on standard error.
-
-        Raises:
-            RetvecLiteError: for data that cannot be read, or labels that the model does not know.
-
-        Example:
-            >>> from retvec_lite import TextClassifier
-            >>> classifier = TextClassifier.load("classifier-int8.tflite")
-            >>> classifier.evaluate(["wake me up at six", "play some jazz"], ["alarm", "music"], typos=()).texts
-            2
-        """
-        dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
-        with watched(progress) as report:
-            return evaluate(self.probabilities, self.labels, dataset, typos=typos, seed=seed, progress=report)
 
 
 class TextClassifier(Predictor):
@@ -195,6 +40,7 @@ class TextClassifier(Predictor):
     Attributes:
         labels: the classes, in the order of the columns of `probabilities`.
         config: the contract of the export.
+        decision: when a text belongs to none of the labels.
         metadata: what the file says about itself (`retvec_lite.json`).
         runtime: the distribution that runs it, `ai-edge-litert` or `tflite-runtime`.
         workers: interpreters for many texts, created on first use.
@@ -221,6 +67,7 @@ class TextClassifier(Predictor):
                 raise RetvecLiteError(f"{name} must be a positive integer, not {value!r}.")
         self.labels = artifact.labels
         self.config = artifact.config
+        self.decision = artifact.decision
         self.metadata = artifact.metadata
         self.workers = max(1, _cores() // num_threads) if workers is None else workers
         self._signatures = artifact.signatures

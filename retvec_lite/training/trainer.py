@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+from scipy.special import softmax
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.class_weights import ClassWeights
 from retvec_lite.data.dataset import Dataset, check_trainable, split
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.data.warnings import data_warnings
+from retvec_lite.decision import letters_and_digits
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, LinearHead
 from retvec_lite.model.predict import predictor
@@ -24,6 +26,7 @@ from retvec_lite.training.examples import prepare
 from retvec_lite.training.folds import Folds, choose_folds
 from retvec_lite.training.ngrams import choose_buckets
 from retvec_lite.training.parts import Parts
+from retvec_lite.training.rejection import REJECT_AT, check_rejection, choose_decision, measure_held_out
 from retvec_lite.training.settings import FEW, FitSettings, recommended
 from retvec_lite.version import __version__
 
@@ -62,6 +65,8 @@ def train(
     ngram_kb: int | None = None,
     class_weights: ClassWeights | None = None,
     unlabelled: Sequence[str] = (),
+    reject_at: float = REJECT_AT,
+    unknown_label: str | None = None,
     seed: int = 0,
     settings: FitSettings | None = None,
     progress: Progress = silent,
@@ -85,6 +90,8 @@ def train(
         class_weights: how much the texts of each label count, see `choose_class_weights`.
         unlabelled: texts without labels to learn from as well, see `label_texts`. Validation scores are those of the classifier
             that labels them.
+        reject_at: share of the right answers that the threshold for texts that belong to no label keeps.
+        unknown_label: the label of the texts in `training` that belong to no other.
         seed: of everything random.
         settings: all settings at once, for experiments; replaces `recommended`, `epochs`, `typo_rate`,
             `character_filters`, `class_weights` and `seed`.
@@ -103,6 +110,7 @@ def train(
     }
     _check(head, embedding, fine_tune_embedding, {"max_words": max_words, "ngram_kb": ngram_kb, **chosen})
     check_trainable(training)
+    check_rejection(training, reject_at, unknown_label)
     seed = settings.seed if settings else seed
     folds: Folds | None = None
     warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
@@ -138,7 +146,10 @@ def train(
         )
     parts = Parts(data, spec, weights, buckets, fine_tune=fine_tune_embedding, settings=settings, progress=progress)
     logits = parts.learn(folds)
-    scores = {rate: score(validation.labels, found, data.labels) for rate, found in logits.items()}
+    held_out = {rate: softmax(found, axis=1) for rate, found in logits.items()}
+    scores = {rate: score(validation.labels, found, data.labels) for rate, found in held_out.items()}
+    decision = choose_decision(held_out, data, reject_at, unknown_label)
+    rejected = measure_held_out(held_out, data, decision)
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
         "data": training.path.name,
@@ -154,12 +165,20 @@ def train(
         "settings": dataclasses.asdict(settings),
         "epochs": len(parts.best.history) if parts.best else 0,
         "best_epoch": parts.best.epoch if parts.best else 0,
+        "reject_at": reject_at,
         "validation": {
-            f"{rate:g}": {"accuracy": found.accuracy, "macro_f1": found.macro_f1} for rate, found in scores.items()
+            f"{rate:g}": {
+                "accuracy": found.accuracy,
+                "macro_f1": found.macro_f1,
+                "calibration_error": found.calibration_error,
+                "in_scope_unknown": rejected[rate].in_scope_unknown,
+                "unknown_recognized": rejected[rate].unknown_recognized,
+            }
+            for rate, found in scores.items()
         },
     }
     about = {"name": embedding.name, "card": embedding.card} if embedding else {"name": "raw", "card": {}}
-    model = TrainedModel(data.config, spec, data.labels, parts.weights(), about, facts, parts.ngrams)
+    model = TrainedModel(data.config, spec, data.labels, parts.weights(), about, facts, parts.ngrams, decision)
     if unlabelled:
         more = label_texts(model, unlabelled, training)
         facts["unlabelled_texts"] = len(more) - len(training)
@@ -167,7 +186,8 @@ def train(
         data = prepare(more, validation, **settings.typos, config=data.config, progress=progress)
         again = Parts(data, spec, weights, buckets, fine_tune=fine_tune_embedding, settings=settings, progress=progress)
         again.learn_as(parts, folds)
-        model = dataclasses.replace(model, weights=again.weights())
+        decision = dataclasses.replace(decision, characters=letters_and_digits(more.texts))
+        model = dataclasses.replace(model, weights=again.weights(), decision=decision)
     return Trained(model, scores)
 
 

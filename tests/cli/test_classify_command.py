@@ -18,6 +18,7 @@ from command_line import COMMAND, Main, run, write_table
 from tiny_artifact import LABELS, tiny_artifact, tiny_metadata, tiny_probabilities
 
 from retvec_lite import __main__ as cli
+from retvec_lite.decision import Decision
 
 
 def test_classify_arguments(main: Main, tiny_model: str) -> None:
@@ -59,6 +60,22 @@ def test_why_in_json_and_of_a_file(main: Main, tiny_model: str, tmp_path: Path) 
     assert (
         answers.splitlines()[0] == output.strip() and json.loads(answers.splitlines()[1])["why"]["label"] == "CAPITALS"
     )
+
+
+def test_texts_that_belong_to_no_label(main: Main, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.tflite"
+    path.write_bytes(tiny_artifact(decision=Decision(threshold=0.6, characters="12A").to_dict()))
+    code, output, _ = main("classify", str(path), "12", "1A", "bcd")
+    assert code == 0 and [line.split("\t")[0] for line in output.splitlines()] == ["digits", "unknown", "unknown"]
+    assert main("classify", str(path), "--top", "2", "1A")[1].split("\t")[::2] == ["unknown", "digits"]
+    answers = [json.loads(line)["predictions"] for line in main("classify", str(path), "--json", "1A")[1].splitlines()]
+    assert [found["label"] for found in answers[0]] == [None]
+    table = write_table(tmp_path / "texts.csv", [("1A", "x"), ("12", "x")])
+    for arguments in (("1A", "12"), ("--input", table)):
+        _, output, _ = main("classify", str(path), "--no-reject", *arguments)
+        assert [line.split("\t")[0] for line in output.splitlines()] == ["digits", "digits"]
+        _, output, _ = main("classify", str(path), *arguments)
+        assert [line.split("\t")[0] for line in output.splitlines()] == ["unknown", "digits"]
 
 
 def test_classify_reads_lines_and_survives_any_byte(tiny_model: str) -> None:

@@ -61,6 +61,21 @@ def test_evaluate_plot(main: Main, tiny_model: str, data: str, tmp_path: Path) -
     assert code == 2 and ".png" in errors
 
 
+def test_evaluate_with_an_unknown_label(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    rows = [("12 34", "digits"), ("AB CD", "CAPITALS"), ("so what", "none")]
+    path = write_table(tmp_path / "d.csv", rows)
+    code, output, _ = main("evaluate", tiny_model, "--data", path, "--unknown-label", "none", "--typos", "0,50")
+    assert code == 0
+    for part in ("calibration error", "Answers, or none", "1 texts without: recognized", "all texts: right", "AUROC"):
+        assert part in output
+    code, output, _ = main("evaluate", tiny_model, "--data", path, "--unknown-label", "none", "--no-reject", "--json")
+    found = json.loads(output)
+    assert (found["texts"], found["rejection"]["unknown_texts"], found["rejection"]["auroc"]) == (2, 1, 1.0)
+    assert sum(part["texts"] for part in found["reliability"]) == 2
+    code, _, errors = main("evaluate", tiny_model, "--data", path, "--unknown-label", "oos")
+    assert code == 2 and "'oos' does not occur" in errors
+
+
 def test_evaluate_prints_even_when_the_plot_cannot_be_written(main: Main, tiny_model: str, data: str) -> None:
     code, output, errors = main("evaluate", tiny_model, "--data", data, "--json", "--plot", f"{data}/below.png")
     assert code == 2 and json.loads(output)["accuracy"] == 1.0 and "below.png" in errors

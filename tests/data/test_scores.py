@@ -14,12 +14,11 @@ from retvec_lite.data.scores import (
     Confusion,
     TypoPoint,
     check_labels,
-    plot_learning_curve,
-    plot_typo_curves,
+    evaluate,
     score,
-    typo_curve,
 )
 from retvec_lite.data.typos import mistype_many
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 
 LABELS = ("a", "b", "c", "d")
@@ -81,39 +80,40 @@ def test_the_typo_curve_mistypes_that_share_of_the_words() -> None:
         seen.append(list(texts))
         return one_hot([{"parcel": "a", "refund": "b"}.get(text, "c") for text in texts])
 
-    curve = typo_curve(classify, LABELS, dataset, (0.0, 0.2, 1.0), seed=3)
-    assert [point.rate for point in curve] == [0.0, 0.2, 1.0]
-    assert curve[0] == (0.0, 1.0, 1.0) and curve[2] == (1.0, 0.0, 0.0)
-    assert curve[1].accuracy == pytest.approx(0.8, abs=0.04)
-    assert seen[1] == mistype_many(dataset.texts, 0.2, 3)
-    assert curve == typo_curve(classify, LABELS, dataset, (0.0, 0.2, 1.0), seed=3)
+    def curve() -> tuple[TypoPoint, ...]:
+        return evaluate(classify, LABELS, dataset, typos=(0.0, 0.2, 1.0), seed=3).typos
+
+    found = curve()
+    assert [point.rate for point in found] == [0.0, 0.2, 1.0]
+    assert found[0] == (0.0, 1.0, 1.0, 0.0, 0.0) and found[2] == (1.0, 0.0, 0.0, 1.0, 0.0)
+    assert found[1].accuracy == pytest.approx(0.8, abs=0.04)
+    assert mistype_many(dataset.texts, 0.2, 3) == [text for part in seen[2:4] for text in part]
+    assert found == curve()
 
 
-CURVE = (TypoPoint(0.0, 0.9, 0.9), TypoPoint(1.0, 0.7, 0.6))
+def test_texts_without_a_label_count_for_rejection_alone() -> None:
+    dataset = Dataset(("aa", "ab", "bb", "xx", "yy"), ("a", "a", "b", "oos", "oos"), Path("d.csv"))
 
+    def classify(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        shares = [[text.count("a"), text.count("b"), 1, text.count("x")] for text in texts]
+        return np.array([[share / sum(row) for share in row] for row in shares], np.float32)
 
-def test_a_plot_is_a_reproducible_png(tmp_path: Path) -> None:
-    plot_typo_curves({"int8": CURVE, "fastText": CURVE[:1]}, tmp_path / "a.png", "title")
-    plot_typo_curves({"int8": CURVE, "fastText": CURVE[:1]}, tmp_path / "b.png", "title")
-    picture = (tmp_path / "a.png").read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n") and picture == (tmp_path / "b.png").read_bytes()
-
-
-def test_a_learning_curve_is_a_reproducible_png(tmp_path: Path) -> None:
-    points = [(8, 0.5), (16, 0.75), (32, 1.0)]
-    plot_learning_curve(points, tmp_path / "a.png", "title")
-    plot_learning_curve([list(point) for point in points], tmp_path / "b.png", "title")
-    plot_learning_curve(points[:2], tmp_path / "c.png", "title")
-    one, again, other = ((tmp_path / f"{name}.png").read_bytes() for name in "abc")
-    assert one.startswith(b"\x89PNG\r\n\x1a\n") and one == again != other
-
-
-def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RetvecLiteError, match=r"\.png"):
-        plot_typo_curves({"int8": CURVE}, tmp_path / "a.svg")
-    with pytest.raises(RetvecLiteError, match=r"\.png"):
-        plot_learning_curve([(8, 0.5)], tmp_path / "a.svg")
-    assert not list(tmp_path.iterdir())
+    labels = ("a", "b", "c", "oos")
+    found = evaluate(classify, labels, dataset, unknown_label="oos", typos=())
+    assert (found.texts, found.accuracy) == (3, 1.0) and all(row.label != "oos" for row in found.classes)
+    assert found.rejection is not None and found.rejection.unknown_recognized == 0.0
+    told = evaluate(classify, labels, dataset, decision=Decision(threshold=0.6, unknown_label="oos"), typos=(0,))
+    assert told.rejection is not None and told.accuracy == 1.0
+    assert told.rejection.in_scope_accuracy == pytest.approx(2 / 3), "'ab' is rejected"
+    assert told.rejection.unknown_recognized == 0.5, "'xx' has the label oos, 'yy' certainly another"
+    assert told.typos[0].unknown == pytest.approx(1 / 3)
+    # A classifier that was trained without such texts.
+    others = evaluate(lambda texts: classify(texts)[:, :3], labels[:3], dataset, unknown_label="oos", typos=())
+    assert others.rejection is not None and others.rejection.unknown_texts == 2
+    with pytest.raises(RetvecLiteError, match="'nowhere' does not occur"):
+        evaluate(classify, labels, dataset, unknown_label="nowhere")
+    with pytest.raises(RetvecLiteError, match="does not know these labels"):
+        evaluate(lambda texts: classify(texts)[:, :3], labels[:3], dataset)
 
 
 def test_importing_imports_no_plotting() -> None:

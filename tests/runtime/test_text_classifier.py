@@ -21,7 +21,8 @@ from retvec_lite.data.texts import as_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.text_classifier import Prediction, TextClassifier
+from retvec_lite.runtime.predictor import Prediction
+from retvec_lite.runtime.text_classifier import TextClassifier
 
 
 @pytest.fixture(scope="module")

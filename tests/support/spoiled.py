@@ -223,6 +223,12 @@ def claim_other_ngrams(dist: Path) -> None:
     repacked(path, model_of(path), ngrams={"buckets": 300, "longest": 3, "shortest": 1})
 
 
+def claim_another_decision(dist: Path) -> None:
+    path = dist / "classifier-int8.tflite"
+    decision = {"threshold": 0.5, "unknown_label": "two", "unknown_power": 0.5, "characters": "ab"}
+    repacked(path, model_of(path), decision=decision)
+
+
 def change_the_bits(dist: Path) -> None:
     """One power of two among the constants of the encoder is another one."""
     path = dist / "classifier-int8.tflite"

@@ -11,6 +11,8 @@ interface Golden {
     text: string | null;
     codepoints: number[];
     probabilities: Record<string, number[]>;
+    /** The answers that no difference within the tolerance can change; null for none of the labels. */
+    labels?: Record<string, string | null>;
   }[];
 }
 
@@ -37,6 +39,10 @@ describe("golden texts", () => {
         const difference = Math.abs(value - (expected[at] as number));
         if (difference > worst.difference) Object.assign(worst, { name, difference });
       });
+    }
+    for (const { name, text, labels } of golden.cases) {
+      if (text === null || labels?.[recipe] === undefined) continue;
+      expect(await page.evaluate((input) => retvecLite.label(input), text), name).toBe(labels[recipe]);
     }
     console.log(
       `${recipe}: largest difference ${worst.difference.toExponential(1)} (${worst.name}), bound ${golden.tolerance[recipe]}`,

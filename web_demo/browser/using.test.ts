@@ -15,7 +15,7 @@ describe("typing", () => {
   it("moves label and bars with every key", async () => {
     await type(page, "");
     const seen = new Set<string>();
-    for (const key of "where is my parcel") {
+    for (const key of "play some loud music") {
       await change(page, () => page.locator("#text").press(key === " " ? "Space" : key));
       seen.add(JSON.stringify([...(await bars(page))]));
     }
@@ -25,6 +25,17 @@ describe("typing", () => {
     expect(await page.textContent("#top-label")).toBe(top);
     expect(await page.locator("#bars li.is-top .name").textContent()).toBe(top);
     expect([...shown.values()].reduce((sum, value) => sum + value, 0)).toBeCloseTo(100, -0.5);
+  });
+
+  it("says when a text belongs to none of the labels", async () => {
+    await type(page, "?!");
+    expect(await page.textContent("#top-label")).toBe("none of these");
+    expect(await page.textContent("#top-value")).toMatch(/^at most \d+\.\d %$/);
+    expect(await page.locator("#bars li.is-top").count()).toBe(0);
+    expect(await page.textContent("#facts")).toMatch(/probability below \d+\.\d %; no known letter or digit/);
+    await type(page, "play some loud music");
+    expect(await page.locator("#bars li.is-top").count()).toBe(1);
+    await page.waitForTimeout(800); // it has been announced
   });
 
   it("announces the label once when typing pauses", async () => {

@@ -1,3 +1,4 @@
+import { type Decision, decisionOf } from "./decision";
 import { PlaygroundError } from "./errors";
 import tables from "./tables.json";
 import { readZipTail, type Tail } from "./zip";
@@ -29,6 +30,8 @@ export interface Artifact {
   readonly labels: readonly string[];
   readonly encoder: EncoderConfig;
   readonly signatures: readonly Signature[];
+  /** When a text belongs to none of the labels; undefined: never. */
+  readonly decision: Decision | undefined;
   /** All of `retvec_lite.json`. */
   readonly metadata: Readonly<Record<string, unknown>>;
 }
@@ -74,6 +77,7 @@ export async function readArtifact(name: string, file: Uint8Array): Promise<Arti
     labels,
     encoder,
     signatures: signaturesOf(name, metadata, encoder),
+    decision: decisionOf(name, metadata.decision, labels),
     metadata,
   };
 }

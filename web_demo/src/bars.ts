@@ -1,3 +1,4 @@
+import type { Prediction } from "./decision";
 import { byId, make, percent } from "./dom";
 
 /** Up to FIT labels keep the file's order, so that only the bars move. Of more labels, show the TOP most probable, ranked. */
@@ -13,7 +14,10 @@ interface Row {
   readonly value: HTMLElement;
 }
 
-/** The most probable label, and a bar for every label. */
+/** What is shown where a text belongs to none of the labels. */
+const NONE = "none of these";
+
+/** The answer, and a bar for every label. */
 export class Bars {
   private readonly list = byId("bars");
   private readonly more = byId<HTMLButtonElement>("more");
@@ -48,9 +52,10 @@ export class Bars {
   }
 
   /** @param before the probabilities of the text as typed; a mark on each bar shows them. */
-  show(after: Float32Array, before: Float32Array): void {
+  show(answer: Prediction, after: Float32Array, before: Float32Array): void {
     this.last = { after, before };
-    const top = argmax(after);
+    const top = answer.label === null ? -1 : this.labels.indexOf(answer.label);
+    const told = answer.label ?? NONE;
     this.rows.forEach((row, index) => {
       const probability = after[index] as number;
       row.fill.style.transform = `scaleX(${probability})`;
@@ -59,10 +64,12 @@ export class Bars {
       row.value.textContent = percent(probability);
       row.item.classList.toggle("is-top", index === top);
     });
-    byId("top-label").textContent = this.labels[top] as string;
-    byId("top-value").textContent = percent(after[top] as number);
+    byId("top-label").textContent = told;
+    byId("top-label").classList.toggle("is-none", answer.label === null);
+    const value = `${answer.label === null ? "at most " : ""}${percent(answer.probability)}`;
+    byId("top-value").textContent = value;
     this.layOut();
-    this.announce(`${this.labels[top]}, ${percent(after[top] as number)}`);
+    this.announce(`${told}, ${value}`);
   }
 
   private layOut(): void {

@@ -7,6 +7,7 @@ import {
   type TypedArray,
 } from "@litertjs/core";
 import type { Artifact, Signature } from "./artifact";
+import { decide, type Prediction } from "./decision";
 import { PlaygroundError } from "./errors";
 import { runtimeNotes } from "./litert_loader";
 
@@ -126,6 +127,21 @@ export class TextClassifier {
       if ((slots?.[0] as number) <= signature.max_words) return probabilities as Float32Array;
     }
     return (await this.run(this.full, points)).probabilities as Float32Array;
+  }
+
+  /**
+   * Return the label of a text and its probability. The label is null for a text that belongs to none.
+   *
+   * @param reject false gives every text a label.
+   */
+  async predict(text: string | readonly number[], { reject = true } = {}): Promise<Prediction> {
+    return this.decide(text, await this.probabilities(text), { reject });
+  }
+
+  /** Do the same with probabilities that are known already. */
+  decide(text: string | readonly number[], probabilities: Float32Array, { reject = true } = {}): Prediction {
+    const { labels, decision } = this.artifact;
+    return decide(this.points(text, this.full), probabilities, labels, reject ? decision : undefined);
   }
 
   /** @throws Error for a file without the signature `embed`; check `embeds` first. */

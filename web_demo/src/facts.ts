@@ -1,5 +1,6 @@
 import type { Artifact, EncoderConfig } from "./artifact";
-import { byId, make } from "./dom";
+import type { Decision } from "./decision";
+import { byId, make, percent } from "./dom";
 
 /** Format a size in powers of ten, as the reports of `export` do. */
 export function bytes(size: number): string {
@@ -7,7 +8,7 @@ export function bytes(size: number): string {
 }
 
 /** Show what the metadata say about the file. The latency is filled in later. */
-export function showFacts({ size, labels, encoder, signatures, metadata }: Artifact): void {
+export function showFacts({ size, labels, encoder, signatures, decision, metadata }: Artifact): void {
   const oldest = Object.entries((metadata.oldest_runtime ?? {}) as Record<string, unknown>).map(
     ([name, version]) => `${name} ${version}`,
   );
@@ -17,6 +18,7 @@ export function showFacts({ size, labels, encoder, signatures, metadata }: Artif
     ["Recipe", text(metadata.recipe)],
     ["Embedding, head", `${embedding(metadata)}, ${text(metadata.head)}`],
     ["Labels", `${labels.length}: ${labels.join(", ")}`],
+    ["None of these", rejection(decision)],
     ["Input", `${encoder.max_chars} code points, ${encoder.max_words} words of ${encoder.word_length} characters`],
     ["Longer words", encoder.overflow === "wrap" ? "continue in the next slot" : "are cut off"],
     ["Invisible characters", encoder.drop_invisible ? "dropped" : "kept"],
@@ -51,6 +53,21 @@ export function pieces(encoder: EncoderConfig): string {
 export function embedding({ embedding: name, fine_tuned, character_filters }: Artifact["metadata"]): string {
   const filters = character_filters ? `, ${String(character_filters)} character features` : "";
   return `${text(name)}${fine_tuned ? ", fine-tuned" : ""}${filters}`;
+}
+
+/** Describe when a text belongs to none of the labels. */
+export function rejection(decision: Artifact["decision"]): string {
+  if (!decision) return "never";
+  const rules = [
+    decision.threshold !== null && `probability below ${threshold(decision.threshold, decision)}`,
+    decision.unknown_label !== null && `label ${decision.unknown_label}`,
+    decision.characters !== "" && "no known letter or digit",
+  ];
+  return rules.filter(Boolean).join("; ");
+}
+
+function threshold(value: number, { unknown_label, unknown_power }: Decision): string {
+  return unknown_power ? `${value.toFixed(3)} × p(${String(unknown_label)})^${unknown_power}` : percent(value);
 }
 
 function text(value: unknown): string {

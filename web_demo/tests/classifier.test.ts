@@ -81,6 +81,7 @@ function artifact(signatures = SIGNATURES): Artifact {
     labels: ["no", "yes"],
     encoder,
     signatures,
+    decision: undefined,
     metadata: {},
   };
 }
@@ -119,6 +120,17 @@ describe("TextClassifier", () => {
     expect(runtime.calls[0]?.[1]).toEqual([..."012345678"].map((digit) => digit.charCodeAt(0)));
     await classifier.probabilities([0xd800, 7]);
     expect(runtime.calls[1]?.[1]).toEqual([0xd800, 7, 0, 0]);
+  });
+
+  it("predicts: the label, or null for none of them", async () => {
+    const decision = { threshold: 0.8, unknown_label: null, unknown_power: 0, characters: "hi" };
+    const classifier = await TextClassifier.load({ ...artifact(), decision });
+    expect(await classifier.predict("hi")).toEqual({ label: null, probability: 0.75 });
+    expect(await classifier.predict("hi", { reject: false })).toEqual({ label: "yes", probability: 0.75 });
+    const milder = await TextClassifier.load({ ...artifact(), decision: { ...decision, threshold: 0.7 } });
+    expect((await milder.predict("hi")).label).toBe("yes");
+    // The model reads nine code points.
+    expect((await milder.predict("123456789h")).label).toBeNull();
   });
 
   it("embeds: returns the words without padding", async () => {

@@ -6,8 +6,9 @@ import pytest
 
 from retvec_lite import contract
 from retvec_lite.contract import BITS, INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
-from retvec_lite.converters.parity.golden import check_golden, edge_sample, golden_bytes, golden_texts
+from retvec_lite.converters.parity.golden import check_golden, clear_answers, edge_sample, golden_bytes, golden_texts
 from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 
 UNCUT: dict[str, Any] = dict.fromkeys(UNSPACED)
@@ -127,6 +128,57 @@ def test_the_document_is_small_with_all_recipes_and_many_labels() -> None:
     tables = {name: rng.dirichlet(np.full(77, 0.05), len(texts)).astype(np.float32) for name in RECIPES}
     data = golden_bytes(config, [f"label {index}" for index in range(77)], texts, tables)
     assert len(data) < 300_000
+
+
+DECISION = Decision(threshold=0.5, unknown_label=LABELS[1], characters="".join(sorted("EeWwhorisypcl")))
+
+
+def deciding(shift: float = 0.0) -> bytes:
+    texts = golden_texts(CONFIGS[0])
+    table = np.random.default_rng(1).dirichlet([0.7, 0.3, 0.7], len(texts)).astype(np.float32)
+    names = [text.name for text in texts]
+    table[names.index("plain English")] = [0.9, 0.05, 0.05]
+    table[names.index("typos")] = [0.5 - shift, 0.1, 0.4 + shift]
+    table[names.index("leet")] = [0.3, 0.6, 0.1]
+    table[names.index("url")] = [0.5015, 0.4985, 0.0]
+    table[names.index("Chinese")] = [1.0, 0.0, 0.0]
+    table[names.index("empty")] = [0.5, 0.0, 0.5]
+    return golden_bytes(CONFIGS[0], LABELS, texts, {"int8": table}, {"int8": 0.002}, DECISION)
+
+
+def test_cases_have_the_answer_where_no_tolerance_can_change_it() -> None:
+    told = json.loads(deciding())
+    assert Decision.from_dict(told["decision"]) == DECISION
+    found = {case["name"]: case.get("labels") for case in told["cases"]}
+    assert found["plain English"] == {"int8": "yes"}
+    assert found["leet"] == {"int8": None}, "the unknown label"
+    assert found["Chinese"] == found["empty"] == found["only spaces"] == {"int8": None}, "nothing to read"
+    assert found["typos"] is None, "at the threshold"
+    assert found["url"] is None, "as probable as the unknown label"
+    assert found["negative values"] is None, "no string"
+    assert json.loads(deciding(0.1))["cases"] and "labels" not in json.loads(document())["cases"][0]
+    rejected = [name for name, labels in found.items() if labels == {"int8": None}]
+    assert len(rejected) > 10
+
+
+def test_a_power_makes_improbable_unknown_labels_count() -> None:
+    decision = Decision(threshold=1.0, unknown_label=LABELS[1], unknown_power=0.2)
+    texts = golden_texts(CONFIGS[0])[:3]
+    table = np.array([[0.9, 0.0, 0.1], [0.25, 0.0, 0.75], [0.33, 0.65, 0.02]], np.float32)
+    found = dict(clear_answers(texts, table, LABELS, decision, 0.002))
+    assert found == {0: "yes", 1: LABELS[2], 2: None}
+    table[1] = [0.3, 0.0, 0.2]  # 0.004 ** 0.2 is 0.33: the tolerance leaves it open
+    assert set(dict(clear_answers(texts, table, LABELS, decision, 0.002))) == {0, 2}
+
+
+def test_a_changed_answer_is_refused() -> None:
+    data = deciding()
+    check_golden(data, data)
+    for old, new in ((b'"labels":{"int8":"yes"}', b'"labels":{"int8":null}'), (b'{"int8":null}', b'{"int8":"yes"}')):
+        with pytest.raises(RetvecLiteError, match="its label for int8 is different"):
+            check_golden(data.replace(old, new, 1), data)
+    with pytest.raises(RetvecLiteError, match=r"golden\.json: decision must be"):
+        check_golden(data.replace(b'"threshold": 0.5', b'"threshold": 0.4', 1), data)
 
 
 def test_an_untouched_document_passes() -> None:

@@ -16,6 +16,7 @@ from spoiled import (
     change_weights_of_the_short_signature,
     change_what_the_short_signature_counts,
     claim_an_unknown_recipe,
+    claim_another_decision,
     claim_another_head,
     claim_other_ngrams,
     empty,
@@ -151,6 +152,10 @@ def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str) ->
         (change_the_ngram_table, "does not hold the classifier's weights: none for ngrams/table."),
         (change_the_ngram_squares, "does not hold the classifier's weights: none for ngrams/squares."),
         (change_the_lower_case, "does not hold the table of lower case"),
+        (
+            claim_another_decision,
+            "the decision must be {'threshold': None, 'unknown_label': None, 'unknown_power': 0.0, 'characters': ''}",
+        ),
         (claim_other_ngrams, "the n-gram settings must be {'buckets': 300, 'longest': 4, 'shortest': 1}"),
     ],
 )

@@ -12,9 +12,15 @@ import java.nio.ByteOrder.LITTLE_ENDIAN
 import java.nio.channels.FileChannel.MapMode.READ_ONLY
 import java.security.MessageDigest
 import java.util.zip.ZipInputStream
+import kotlin.math.pow
 
 /** The file is damaged, was not exported by retvec-lite, or follows another contract version. The message says which. */
 class UnsupportedModelException(message: String, cause: Throwable? = null) : IOException(message, cause)
+
+/** The label of a text, null if it belongs to none, and the probability of the most probable label. */
+data class Prediction(val label: String?, val probability: Float) {
+    override fun hashCode() = 31 * label.hashCode() + probability.toRawBits() // Float.hashCode is not there in API 23.
+}
 
 /** Runs a signature of the model: LiteRT in an app, a substitute in tests without a device. */
 internal interface Engine : Closeable {
@@ -24,7 +30,7 @@ internal interface Engine : Closeable {
 /**
  * Classifies texts with a `.tflite` exported by retvec-lite: raw text in, probabilities out, no tokenizer, no vocabulary.
  *
- *     TextClassifier(context).use { Log.i(TAG, "${it.labels.zip(it.classify("where is my parcle?").asList())}") }
+ *     TextClassifier(context).use { Log.i(TAG, "${it.predict("where is my parcle?")}") }
  *
  * Copy this file; it needs `com.google.ai.edge.litert:litert` and nothing else. Labels and sizes come from the model. Open and
  * call it off the main thread. Calls from several threads wait for each other. A call allocates nothing but its result.
@@ -41,6 +47,11 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private val full = signatures.first { it.name == "classify" }
     private val short = signatures.filter { it.kind == "classify" && it !== full }.sortedBy { it.maxWords }.toTypedArray()
     private val embedder = signatures.find { it.kind == "embed" }
+    private val decision = metadata.optJSONObject("decision") ?: JSONObject()
+    private val threshold = decision.optDouble("threshold", 0.0)
+    private val unknown = if (decision.isNull("unknown_label")) -1 else labels.indexOf(decision.getString("unknown_label"))
+    private val unknownPower = decision.optDouble("unknown_power", 0.0)
+    private val characters = sorted(decision.optString("characters"))
     private val codePoints = IntArray(full.maxChars)
     private var blanks = 0
     private val engine = start(model)
@@ -74,6 +85,23 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
         return run(full, count).copyInto(into)
     }
 
+    /** Returns the label of a text and its probability; with [reject], the label is null where [isUnknown] says so. */
+    fun predict(text: CharSequence, reject: Boolean = true): Prediction {
+        val probabilities = classify(text)
+        val best = best(probabilities, if (reject) unknown else -1)
+        val isUnknown = reject && isUnknown(text, probabilities)
+        return Prediction(if (isUnknown) null else labels[best], probabilities[best])
+    }
+
+    /** Whether a text with these [probabilities] belongs to none of the labels: too improbable, or nothing in it to read. */
+    @Synchronized fun isUnknown(text: CharSequence, probabilities: FloatArray): Boolean {
+        val most = probabilities[best(probabilities, unknown)]
+        val none = if (unknown < 0) 0f else probabilities[unknown]
+        if (most < threshold * none.toDouble().pow(unknownPower) || none > most) return true
+        val count = readCodePoints(text)
+        return characters.isNotEmpty() && (0 until count).none { characters.binarySearch(codePoints[it]) >= 0 }
+    }
+
     /** Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product. */
     @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
         checkNotNull(embedder) { "This model has no embeddings. Export it with --embed." }
@@ -101,6 +129,16 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
         engine.run(signature.name, signature.inputs, signature.outputs)
         return signature.result
     }
+}
+
+/** Returns the index of the largest probability but that of one label. */
+private fun best(probabilities: FloatArray, without: Int): Int =
+    probabilities.indices.filter { it != without }.maxByOrNull { probabilities[it] }!!
+
+/** Returns the code points of a string in ascending order. */
+private fun sorted(text: String): IntArray {
+    var at = 0
+    return IntArray(text.codePointCount(0, text.length)) { text.codePointAt(at).also { at += Character.charCount(it) } }.apply { sort() }
 }
 
 /** A signature of the model, with arrays for its input and outputs that every call reuses. */

@@ -6,10 +6,22 @@ import java.io.InputStream
 
 /** `golden.json`, written by export: texts, code points, and the probabilities that each recipe must give. */
 class Golden(stream: InputStream) {
-    class Case(val name: String, val text: String?, val codePoints: IntArray, private val probabilities: JSONObject) {
+    class Case(
+        val name: String,
+        val text: String?,
+        val codePoints: IntArray,
+        private val probabilities: JSONObject,
+        private val labels: JSONObject,
+    ) {
         fun probabilities(recipe: String): FloatArray = probabilities.getJSONArray(recipe).let { list ->
             FloatArray(list.length()) { list.getDouble(it).toFloat() }
         }
+
+        /** Whether the tolerance leaves only one answer. */
+        fun hasLabel(recipe: String): Boolean = labels.has(recipe)
+
+        /** The answer; null for none of the labels. */
+        fun label(recipe: String): String? = if (labels.isNull(recipe)) null else labels.getString(recipe)
     }
 
     private val json = JSONObject(stream.use { it.readBytes().decodeToString() })
@@ -28,6 +40,7 @@ class Golden(stream: InputStream) {
         if (json.isNull("text")) null else json.getString("text"),
         json.getJSONArray("codepoints").toIntArray(),
         json.getJSONObject("probabilities"),
+        json.optJSONObject("labels") ?: JSONObject(),
     )
 
     private fun JSONArray.toIntArray() = IntArray(length()) { getInt(it) }

@@ -53,6 +53,23 @@ class ExportedModelTest {
     }
 
     @Test
+    fun labelsMatchPythonAndSomeTextsHaveNone() {
+        val cases = golden.cases.filter { it.text != null && it.hasLabel(golden.recipe) }
+        val unread = setOf("empty", "only spaces", "punctuation", "Khmer")
+        val none = cases.filter { it.label(golden.recipe) == null }.map { it.name }
+        assertTrue("$none", none.containsAll(unread) && none.size > unread.size)
+        assertTrue(cases.any { it.label(golden.recipe) != null })
+        TextClassifier(ModelFile.buffer(ModelFile.bytes), ::TensorFlowLite).use { classifier ->
+            for (case in cases) {
+                val (label, probability) = classifier.predict(case.text!!)
+                assertEquals(case.name, case.label(golden.recipe), label)
+                assertEquals(case.name, case.probabilities(golden.recipe).max(), probability, golden.tolerance)
+                assertTrue(case.name, classifier.predict(case.text, reject = false).label != null)
+            }
+        }
+    }
+
+    @Test
     fun codePointsOutsideAnyTextAreHarmless() {
         val maxChars = ModelFile.json.getJSONObject("encoder").getInt("max_chars")
         val cases = golden.cases.filter { it.text == null }

@@ -101,6 +101,51 @@ class TextClassifierTest {
         assertTrue(problem.message, "--embed" in problem.message!!)
     }
 
+    /** Labels a, none and b with the given probabilities. */
+    private fun deciding(vararg probabilities: Float, decision: JSONObject.() -> Unit): TextClassifier {
+        val fields = JSONObject().put("threshold", 0.5).put("unknown_label", "none").put("characters", "Aa\uD835\uDD38")
+        val json = ModelFile.json {
+            remove("signatures")
+            put("labels", JSONArray(listOf("a", "none", "b")))
+            put("decision", fields.apply(decision))
+        }
+        val engine = object : Engine {
+            override fun run(signature: String, inputs: Map<String, Any>, outputs: Map<String, Any>) {
+                probabilities.copyInto((outputs.getValue("probabilities") as Array<*>).single() as FloatArray)
+            }
+
+            override fun close() = Unit
+        }
+        return TextClassifier(ModelFile.with(json.toString())) { engine }
+    }
+
+    @Test
+    fun eachRuleAloneMakesATextUnknown() {
+        assertEquals(Prediction("b", 0.5f), deciding(0.1f, 0.4f, 0.5f) {}.predict("a"))
+        assertEquals("threshold", Prediction(null, 0.49f), deciding(0.2f, 0.31f, 0.49f) {}.predict("a"))
+        assertEquals(Prediction("a", 0.65f), deciding(0.65f, 0.25f, 0.1f) { put("threshold", 1.25).put("unknown_power", 0.5) }.predict("a"))
+        assertEquals(Prediction(null, 0.6f), deciding(0.6f, 0.25f, 0.1f) { put("threshold", 1.25).put("unknown_power", 0.5) }.predict("a"))
+        val unlimited = deciding(0.1f, 0.5f, 0.4f) { put("threshold", JSONObject.NULL) }
+        assertEquals("unknown label", Prediction(null, 0.4f), unlimited.predict("a"))
+        assertEquals(Prediction("none", 0.5f), unlimited.predict("a", reject = false))
+        val sure = deciding(0f, 0f, 1f) {}
+        for (text in listOf("", " \n", "b?", "\uD835\uDD39", "b".repeat(maxChars) + "a")) {
+            assertEquals(text, Prediction(null, 1f), sure.predict(text))
+            assertEquals(text, Prediction("b", 1f), sure.predict(text, reject = false))
+        }
+        for (text in listOf("A", "b a", "\uD835\uDD38", "b".repeat(maxChars - 1) + "a")) {
+            assertEquals(text, Prediction("b", 1f), sure.predict(text))
+        }
+    }
+
+    @Test
+    fun filesOfEarlierReleasesRejectNothing() {
+        val fields = listOf("threshold", "unknown_label")
+        val old = deciding(0.2f, 0.5f, 0.3f) { fields.forEach { put(it, JSONObject.NULL) }.also { put("characters", "") } }
+        assertEquals(Prediction("none", 0.5f), old.predict(""))
+        assertTrue(TextClassifier(ModelFile.with(ModelFile.json { remove("decision") }.toString())) { engine }.predict("").label != null)
+    }
+
     @Test
     fun aCallAllocatesNothingWhenGivenAnArray() {
         engine.isRecording = false

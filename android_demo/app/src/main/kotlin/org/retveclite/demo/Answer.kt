@@ -6,11 +6,15 @@ import org.retveclite.explain
 import java.text.NumberFormat
 import java.util.Locale
 
-/** The probabilities of a text, how long the model took, and how much each of its words speaks for the most probable label. */
+/**
+ * The probabilities of a text, whether it belongs to none of the labels, how long the model took, and how much each of its
+ * words speaks for the most probable label.
+ */
 class Answer(
     val text: String,
     val labels: List<String>,
     val probabilities: FloatArray,
+    val isUnknown: Boolean,
     val nanos: Long,
     val words: List<Span>,
 ) {
@@ -26,7 +30,7 @@ fun TextClassifier.answer(text: String): Answer {
     val start = System.nanoTime()
     classify(text, probabilities)
     val nanos = System.nanoTime() - start
-    return Answer(text, labels, probabilities, nanos, explain(text))
+    return Answer(text, labels, probabilities, isUnknown(text, probabilities), nanos, explain(text))
 }
 
 /** Returns a label for people: "one_time_code" becomes "one time code". */

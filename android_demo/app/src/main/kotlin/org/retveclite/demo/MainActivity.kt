@@ -98,7 +98,7 @@ class MainActivity : Activity() {
     private fun show(answer: Answer) {
         bars.show(answer, locale())
         // Setting the text of a live region announces it: do so for new labels only.
-        val label = getString(R.string.result, readable(answer.labels[answer.top]))
+        val label = if (answer.isUnknown) getString(R.string.unknown) else getString(R.string.result, readable(answer.labels[answer.top]))
         if (result.text.toString() != label) result.text = label
         why.text = marked(answer.text, answer.words, color(R.color.speaks_for), color(R.color.speaks_against))
         val millis = String.format(locale(), "%.2f", answer.millis)

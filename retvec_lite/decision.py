@@ -1,0 +1,160 @@
+"""From probabilities to an answer: the best label of a text, or none of them.
+
+The rules are the same wherever a file runs; docs/contract.md states them.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import Floats
+from retvec_lite.errors import RetvecLiteError
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Decision:
+    """When a text belongs to none of the labels. Immutable, validated, with an exact JSON round trip.
+
+    Attributes:
+        threshold: a text whose best label is less probable than this is unknown, above 0 and below 1; None: no text is.
+        unknown_label: the label of the texts that belong to no other; it is never an answer. None: there is none.
+        unknown_power: how much the probability of that label counts, 0 to 1: raised to this power, it multiplies the threshold,
+            which may then be 1 or more. 0 without such a label.
+        characters: the letters and digits that training texts contained, in either case, sorted. A text without any of them is
+            unknown, and so is an empty one. Empty: no text is.
+
+    Raises:
+        RetvecLiteError: on construction, for a value of another type or out of range.
+
+    Example:
+        >>> from retvec_lite.decision import Decision
+        >>> decision = Decision(threshold=0.5, characters="ab")
+        >>> decision.reads("a!"), decision.reads("?")
+        (True, False)
+        >>> Decision.from_dict(decision.to_dict()) == decision
+        True
+    """
+
+    threshold: float | None = None
+    unknown_label: str | None = None
+    unknown_power: float = 0.0
+    characters: str = ""
+
+    def __post_init__(self) -> None:
+        threshold, power = self.threshold, self.unknown_power
+        if not (isinstance(power, float) and 0.0 <= power <= 1.0) or (power and self.unknown_label is None):
+            raise RetvecLiteError(
+                f"unknown_power must be a number from 0 to 1, 0 without unknown_label, not {power!r}."
+            )
+        most = math.inf if power else 1.0
+        if threshold is not None and not (isinstance(threshold, float) and 0.0 < threshold < most):
+            raise RetvecLiteError(f"threshold must be a number between 0 and {most:g}, or null, not {threshold!r}.")
+        if not (self.unknown_label is None or isinstance(self.unknown_label, str)):
+            raise RetvecLiteError(f"unknown_label must be a label or null, not {self.unknown_label!r}.")
+        if not isinstance(self.characters, str):
+            raise RetvecLiteError(f"characters must be a string, not {self.characters!r}.")
+
+    @property
+    def rejects(self) -> bool:
+        """Whether any text can be unknown."""
+        return self != Decision()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object."""
+        return dataclasses.asdict(self)
+
+    def entry(self) -> dict[str, Any]:
+        """Return the entry `decision` of a file's metadata: none when nothing is rejected, as in files of earlier releases."""
+        return {"decision": self.to_dict()} if self.rejects else {}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any] | None) -> "Decision":
+        """Rebuild a decision from the values of `to_dict`; None, as in files of earlier releases, rejects nothing.
+
+        Raises:
+            RetvecLiteError: for something else, a missing or unknown field, or a bad value.
+        """
+        if fields is None:
+            return cls()
+        names = {field.name for field in dataclasses.fields(cls)}
+        if not isinstance(fields, Mapping) or set(fields) != names:
+            raise RetvecLiteError(f"The decision must have the fields {', '.join(sorted(names))}, not {fields!r}.")
+        return cls(**fields)
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """Raise RetvecLiteError when the unknown label is not among the labels."""
+        if self.unknown_label is not None and self.unknown_label not in labels:
+            raise RetvecLiteError(f"The unknown label {self.unknown_label!r} is not among the labels.")
+
+    def reads(self, text: str) -> bool:
+        """Return whether a text has a letter or digit that training texts contained."""
+        return not self.characters or not self._known.isdisjoint(text)
+
+    def columns(self, labels: Sequence[str]) -> list[int]:
+        """Return the columns of the labels that can be an answer: all but the unknown one."""
+        return [column for column, label in enumerate(labels) if label != self.unknown_label]
+
+    def unknown(self, texts: Sequence[str], probabilities: Floats, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return which texts belong to none of the labels, bool `[texts]`.
+
+        Args:
+            texts: as far as the classifier reads them, that is `max_chars` code points of each.
+            probabilities: float32 `[texts, classes]`.
+            labels: the classes, in the order of the columns.
+        """
+        found = np.array([not self.reads(text) for text in texts], bool)
+        best, none = self._best_and_none(probabilities, labels)
+        if self.threshold is not None:
+            found |= best < self.threshold * none**self.unknown_power
+        if self.unknown_label is not None:
+            found |= none > best
+        return found
+
+    def scores(self, probabilities: Floats, labels: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return what is compared with the threshold, float64 `[texts]`; arguments as for `unknown`."""
+        best, none = self._best_and_none(probabilities, labels)
+        found: npt.NDArray[np.float64] = best / np.maximum(none, np.finfo(np.float32).tiny) ** self.unknown_power
+        return found
+
+    @property
+    def rule(self) -> str:
+        """When the best label is too improbable, in words."""
+        if self.threshold is None:
+            return "never"
+        factor = f" * p({self.unknown_label}) ** {self.unknown_power:g}" if self.unknown_power else ""
+        return f"below {self.threshold:.4f}{factor}"
+
+    def _best_and_none(
+        self, probabilities: Floats, labels: Sequence[str]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the probabilities of the best and of the unknown label, in float64 as wrappers in other languages have them."""
+        best = probabilities[:, self.columns(labels)].max(axis=1).astype(np.float64)
+        if self.unknown_label is None:
+            return best, np.zeros_like(best)
+        return best, probabilities[:, list(labels).index(self.unknown_label)].astype(np.float64)
+
+    @functools.cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.characters)
+
+
+def letters_and_digits(texts: Iterable[str]) -> str:
+    """Return the letters and digits in some texts with their upper and lower case, sorted. Case forms of several code points are left out.
+
+    Example:
+        >>> from retvec_lite.decision import letters_and_digits
+        >>> letters_and_digits(["Ja, um 6!"])
+        '6AJMUajmu'
+    """
+    new = {char for char in set().union(*texts) if char.isalnum()}
+    known: set[str] = set()
+    while new:
+        known |= new
+        forms = {form for char in new for form in (char.lower(), char.upper())}
+        new = {form for form in forms if len(form) == 1} - known
+    return "".join(sorted(known))

@@ -1,0 +1,211 @@
+"""From probabilities to answers and scores: what every classifier offers, whatever computes its probabilities."""
+
+import abc
+import operator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, overload
+
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.data.dataset import as_dataset
+from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
+from retvec_lite.data.texts import as_texts, one_column, require_strings
+from retvec_lite.decision import Decision
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.explanation import Explanation, explain
+from retvec_lite.terminal import Progress, watched
+
+
+class Prediction(NamedTuple):
+    """A label and its probability.
+
+    Attributes:
+        label: the label; None where a text belongs to none of them.
+        probability: its probability; without a label, that of the most probable one.
+
+    Example:
+        >>> from retvec_lite import Prediction
+        >>> label, probability = Prediction("alarm", 0.98)
+        >>> label
+        'alarm'
+    """
+
+    label: str | None
+    probability: float
+
+
+class Predictor(abc.ABC):
+    """What `TextClassifier` and `Classifier` share: from probabilities to labels and scores.
+
+    Attributes:
+        labels: the classes, in the order of the columns of `probabilities`.
+        config: how texts become words.
+        decision: when a text belongs to none of the labels.
+    """
+
+    labels: tuple[str, ...]
+    config: EncoderConfig
+    decision: Decision
+
+    @abc.abstractmethod
+    def probabilities(self, texts: str | Iterable[str]) -> Floats:
+        """Return the probabilities, float32 `[texts, classes]`, with columns in the order of `labels`."""
+
+    @abc.abstractmethod
+    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
+        """Yield the probabilities of one chunk of texts after the other, float32 `[texts, classes]` each."""
+
+    # A string is a sequence of strings too; a type checker takes the first overload for it.
+    @overload
+    def predict(self, texts: str, top: int | None = None, *, reject: bool = True) -> list[Prediction]: ...  # type: ignore[overload-overlap]
+    @overload
+    def predict(
+        self, texts: Iterable[str], top: int | None = None, *, reject: bool = True
+    ) -> list[list[Prediction]]: ...
+    def predict(
+        self, texts: str | Iterable[str], top: int | None = None, *, reject: bool = True
+    ) -> list[Prediction] | list[list[Prediction]]:
+        """Return the labels of one text or of many: the answer first, then the other labels, most probable first.
+
+        A text that belongs to none of the labels has the answer None, with the probability of the most probable label. The
+        labels that it might have had follow. A label for such texts (`unknown_label`) is not among them.
+
+        Args:
+            texts: one string, or a list, tuple, NumPy array or pandas Series of strings.
+            top: predictions to return per text; all by default. With 1, only the answer.
+            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label.
+
+        Returns:
+            A list of predictions for one string; otherwise one such list per text.
+
+        Raises:
+            RetvecLiteError: for anything but strings, or a `top` below 1.
+
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> len(classifier.predict("wkae me up at half past six", top=3))
+            3
+            >>> len(classifier.predict(["wkae me up", "play some jazz"]))
+            2
+        """
+        rows = list(self.predict_many(as_texts(texts), top, reject=reject))
+        return rows[0] if isinstance(texts, str) else rows
+
+    def predict_many(
+        self, texts: Iterable[str], top: int | None = None, *, reject: bool = True
+    ) -> Iterator[list[Prediction]]:
+        """Yield the labels of any number of texts, in order: one list per text, as from `predict`.
+
+        Texts are read and answers yielded continuously, so neither needs to fit into memory. A few hundred texts are in
+        progress at a time. Where `texts` itself raises an exception, the texts before are answered first.
+
+        Raises:
+            RetvecLiteError: at once for a bad `top` or a single string; for a text that is not a string after the answers to
+                those before it.
+
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> lines = (f"wake me at {hour} o'clock" for hour in range(1, 13))
+            >>> [len(predictions) for predictions in classifier.predict_many(lines, top=1)] == [1] * 12
+            True
+        """
+        if top is not None and top < 1:
+            raise RetvecLiteError(f"top must be at least 1, not {top!r}.")
+        if isinstance(texts, str):
+            raise RetvecLiteError(
+                f"predict_many takes many texts, not the string {texts[:40]!r}. Use predict for one text."
+            )
+        return self._answers(one_column(texts), top, self.decision if reject else Decision())
+
+    def _answers(self, texts: Iterable[object], top: int | None, decision: Decision) -> Iterator[list[Prediction]]:
+        read: deque[object] = deque()
+
+        def noted() -> Iterator[object]:
+            for text in texts:
+                read.append(text)
+                yield text
+
+        columns = decision.columns(self.labels)
+        names = [self.labels[column] for column in columns]
+        for rows in self._probabilities_of(noted()):
+            part = [str(read.popleft())[: self.config.max_chars] for _ in rows]
+            unknown = decision.unknown(part, rows, self.labels)
+            for row, is_unknown in zip(rows[:, columns].tolist(), unknown, strict=True):
+                found = sorted(map(Prediction, names, row), key=operator.itemgetter(1), reverse=True)
+                yield [Prediction(None, found[0].probability), *found][:top] if is_unknown else found[:top]
+
+    def explain(self, text: str, label: str | None = None) -> Explanation:
+        """Tell which words of a text speak for its label: by how much the label's log probability falls without each of them.
+
+        Scripts without spaces are cut into pieces of one to three characters, and so are the words of a text of one or two.
+        Explaining a text of n words takes the time of n + 1 answers.
+
+        Args:
+            text: one text; what the model does not read of a long one is left out.
+            label: the label to explain; the most probable one by default.
+
+        Raises:
+            RetvecLiteError: for anything but a string, or a label that the model does not know.
+
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> found = classifier.explain("wkae me up at half past six")
+            >>> found.spans[0].text, found.label == classifier.predict("wkae me up at half past six")[0].label
+            ('wkae', True)
+        """
+        (text,) = require_strings([text])
+        return explain(self.probabilities, self.labels, text[: self.config.max_chars], label)
+
+    def evaluate(
+        self,
+        data: Any,
+        labels: Sequence[Any] | None = None,
+        *,
+        unknown_label: str | None = None,
+        reject: bool = True,
+        typos: Sequence[float] = TYPO_RATES,
+        seed: int = TYPO_SEED,
+        text_column: str = "text",
+        label_column: str = "label",
+        progress: Progress | bool | None = None,
+    ) -> Evaluation:
+        """Measure accuracy, F1, confusions and calibration, how much accuracy remains when words are mistyped, and rejection.
+
+        Args:
+            data: texts; or a labelled file, a `Dataset` or "starter" (its test split), each without `labels`.
+            labels: the right label of each text.
+            unknown_label: the label in the data of the texts that belong to none of the classifier's; that of its training is
+                known.
+            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label.
+            typos: shares of mistyped words, 0 to 1; empty for clean texts only.
+            seed: of the typos.
+            text_column: column of the texts in a file.
+            label_column: column of the labels in a file.
+            progress: a callback (what, done, total), or True for a bar on standard error.
+
+        Raises:
+            RetvecLiteError: for data that cannot be read, labels that the model does not know, or an unknown label that is not
+                in the data.
+
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> classifier.evaluate(["wake me up at six", "play some jazz"], ["alarm", "music"], typos=()).texts
+            2
+        """
+        dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
+        with watched(progress) as report:
+            return evaluate(
+                self.probabilities,
+                self.labels,
+                dataset,
+                decision=self.decision if reject else None,
+                max_chars=self.config.max_chars,
+                unknown_label=unknown_label,
+                typos=typos,
+                seed=seed,
+                progress=report,
+            )

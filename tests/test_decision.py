@@ -1,0 +1,122 @@
+"""When a text belongs to none of the labels."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retvec_lite.decision import Decision, letters_and_digits
+from retvec_lite.errors import RetvecLiteError
+
+LABELS = ("alarm", "oos", "music")
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        Decision(),
+        Decision(threshold=0.1 + 0.2),
+        Decision(threshold=0.25, unknown_label="oos", characters='"abß\U0001d538'),
+        Decision(threshold=1.3, unknown_label="oos", unknown_power=0.2),
+    ],
+)
+def test_the_round_trip_is_exact(decision: Decision) -> None:
+    assert Decision.from_dict(json.loads(json.dumps(decision.to_dict()))) == decision
+
+
+def test_files_of_earlier_releases_reject_nothing() -> None:
+    assert Decision.from_dict(None) == Decision()
+    assert not Decision().rejects and Decision().entry() == {}
+    found = Decision().unknown(["", "?"], np.array([[0.4, 0.5, 0.1]] * 2, np.float32), LABELS)
+    assert not found.any()
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"threshold": 1.0}, "between 0 and 1"),
+        ({"threshold": 0.0}, "between 0 and 1"),
+        ({"threshold": float("nan")}, "between 0 and 1"),
+        ({"threshold": "0.5"}, "between 0 and 1"),
+        ({"threshold": True}, "between 0 and 1"),
+        ({"unknown_label": 3}, "unknown_label"),
+        ({"unknown_power": 0.2}, "0 without unknown_label"),
+        ({"unknown_label": "oos", "unknown_power": 1.5}, "from 0 to 1"),
+        ({"unknown_label": "oos", "unknown_power": 0.2, "threshold": -1.0}, "between 0 and inf"),
+        ({"characters": ["a"]}, "characters"),
+    ],
+)
+def test_bad_values_are_refused(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(RetvecLiteError, match=problem):
+        Decision.from_dict({**Decision().to_dict(), **fields})
+
+
+@pytest.mark.parametrize("fields", [{}, {"threshold": 0.5}, {**Decision().to_dict(), "more": 1}, [], "x"])
+def test_other_fields_are_refused(fields: Any) -> None:
+    with pytest.raises(RetvecLiteError, match="characters, threshold, unknown_label"):
+        Decision.from_dict(fields)
+
+
+def test_the_unknown_label_must_be_a_label() -> None:
+    Decision(unknown_label="oos").check_labels(LABELS)
+    with pytest.raises(RetvecLiteError, match="'none' is not among the labels"):
+        Decision(unknown_label="none").check_labels(LABELS)
+
+
+def test_each_rule_alone_makes_a_text_unknown() -> None:
+    decision = Decision(threshold=0.4, unknown_label="oos", characters="abc")
+    rows = {
+        "a": [0.5, 0.45, 0.05],
+        "b": [0.39, 0.3, 0.31],
+        "c": [0.45, 0.5, 0.05],
+        "": [0.9, 0.05, 0.05],
+        "?! xyz": [0.9, 0.05, 0.05],
+        "?!a": [0.05, 0.05, 0.9],
+    }
+    found = decision.unknown(list(rows), np.array(list(rows.values()), np.float32), LABELS)
+    assert dict(zip(rows, found.tolist(), strict=True)) == {
+        "a": False,
+        "b": True,
+        "c": True,
+        "": True,
+        "?! xyz": True,
+        "?!a": False,
+    }
+
+
+def test_the_unknown_label_raises_the_threshold() -> None:
+    decision = Decision(threshold=1.25, unknown_label="oos", unknown_power=0.5)
+    rows = np.array([[0.65, 0.25, 0.1], [0.6, 0.25, 0.15], [0.6, 0.0, 0.4], [0.1, 0.0, 0.1]], np.float32)
+    assert decision.unknown(["a"] * 4, rows, LABELS).tolist() == [False, True, False, False]
+    scores = decision.scores(rows, LABELS)
+    assert scores[:2] == pytest.approx([0.65 / 0.5, 0.6 / 0.5]) and (scores[2:] > 1e6).all()
+    assert decision.rule == "below 1.2500 * p(oos) ** 0.5" and Decision().rule == "never"
+    with pytest.raises(RetvecLiteError, match="between 0 and 1"):
+        Decision(threshold=1.25, unknown_label="oos")
+
+
+def test_a_probability_at_the_threshold_is_enough() -> None:
+    rows = np.array([[0.25, 0.75], [0.5, 0.5]], np.float32)
+    assert Decision(threshold=0.5).unknown(["a", "b"], rows, ("x", "y")).tolist() == [False, False]
+    assert Decision(threshold=0.75001).unknown(["a", "b"], rows, ("x", "y")).tolist() == [True, True]
+
+
+def test_letters_and_digits_have_both_cases() -> None:
+    assert letters_and_digits(["Straße 5!", "٣ 我 \ud800 ❤️"]) == "".join(
+        sorted("5STRAEstraeß٣我")
+    )  # no single ẞ from upper()
+    assert letters_and_digits(["… ?", ""]) == ""
+
+
+@given(st.lists(st.text()))
+def test_characters_are_closed_under_case(texts: list[str]) -> None:
+    found = letters_and_digits(texts)
+    assert list(found) == sorted(set(found))
+    assert set(found) >= {char for text in texts for char in text if char.isalnum()}
+    forms = {form for char in found for form in (char.lower(), char.upper())}
+    assert {form for form in forms if len(form) == 1} <= set(found)
+    decision = Decision(characters=found)
+    assert all(decision.reads(text) for text in texts if any(char.isalnum() for char in text))
