@@ -31,6 +31,7 @@ SCRIPTS: Final = (
     Script("few_shot.py"),
     Script("unlabelled.py"),
     Script("codebooks.py"),
+    Script("languages.py"),
     Script("rejection.py"),
     Script("typo_resilience.py", v1=True),
     Script("adversarial.py", v1=True),
