@@ -121,6 +121,7 @@ class NetworkFitter:
         filters = settings.character_filters if self._fine_tune else 0
         weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
         weights |= self._head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
+        weights["head/logits/bias"] = data.task.starting_bias(examples.targets, classes)
         if self._fine_tune:
             weights = {**self._embedding, **weights}
         shares = class_weights(examples.targets, classes)
@@ -131,6 +132,7 @@ class NetworkFitter:
                 weights,
                 self._vectors,
                 data.words,
+                data.task,
                 shares,
                 schedule,
                 label_smoothing=settings.label_smoothing,
@@ -189,9 +191,7 @@ def run_epochs(
             history.append({"epoch": number + 1, "loss": float(np.mean(losses))})
             continue
         accuracies = {
-            rate: float(
-                (network.logits(ids, examples.classes, _PREDICTION_BATCH).argmax(axis=1) == held_out.truth).mean()
-            )
+            rate: network.task.score(network.logits(ids, examples.classes, _PREDICTION_BATCH), held_out.truth)
             for rate, ids in held_out.ids.items()
         }
         score = float(np.mean(list(accuracies.values())))

@@ -5,14 +5,14 @@ from typing import Final
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.training.tasks import Task
 
 _LEAST: Final = 0.01
 
 
-def fit_factors(parts: Sequence[Floats], truth: Ints) -> list[float]:
+def fit_factors(parts: Sequence[Floats], truth: Ints, task: Task) -> list[float]:
     """Return the factors under which the sum of the parts' logits gives the right labels the highest likelihood.
 
     The problem is convex. The factors also calibrate the probabilities, as temperature scaling does (Guo et al. 2017,
@@ -20,20 +20,17 @@ def fit_factors(parts: Sequence[Floats], truth: Ints) -> list[float]:
 
     Args:
         parts: logits, float32 `[texts, classes]` each, of texts that the parts were not trained on.
-        truth: int32 `[texts]`, the index of each text's label.
+        truth: the targets of the texts.
+        task: one label a text, or several.
 
     Returns:
         One factor for each part, 0.01 at least: a part that knows nothing of other texts still says which label comes first.
     """
     stacked = np.stack(parts).astype(np.float64)
-    rows = np.arange(len(truth))
 
     def loss(factors: Floats) -> tuple[float, Floats]:
-        logits = np.tensordot(factors, stacked, axes=1)
-        wrong = softmax(logits, axis=1)
-        wrong[rows, truth] -= 1.0
-        gradient = np.array([(wrong * part).sum() / len(truth) for part in stacked])
-        return -float(log_softmax(logits, axis=1)[rows, truth].mean()), gradient
+        value, slope = task.likelihood(np.tensordot(factors, stacked, axes=1), truth)
+        return value, np.array([(slope * part).sum() for part in stacked])
 
     start = np.ones(len(parts))
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(_LEAST, None)] * len(parts))

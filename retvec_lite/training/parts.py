@@ -84,7 +84,7 @@ class Parts:
             found["network"] = self._learn_network(self._network, folds)
         held_out = self._data.held_out
         together = [np.concatenate(list(part.values())) for part in found.values()]
-        factors = fit_factors(together, np.tile(held_out.truth, len(held_out.ids)))
+        factors = fit_factors(together, np.concatenate([held_out.truth] * len(held_out.ids)), self._data.task)
         self.factors = dict(zip(found, factors, strict=True))
         if self.linear and folds:
             self.linear.fit_all()
