@@ -170,7 +170,7 @@ def _metadata_buffer(about: About, max_chars: int) -> bytes:
         f"The text as Unicode code points: int32, the first {max_chars}, zeros behind the end. No tokenizer is needed.",
         [],
     )
-    probabilities = _tensor(builder, PROBABILITIES, "The probability of each label; they add up to 1.", [labels])
+    probabilities = _tensor(builder, PROBABILITIES, "The probability of each label.", [labels])
     graph = _table(
         builder,
         7,
