@@ -236,7 +236,6 @@ class Examiner:
         worst = () if share >= bound else tuple(differences[:WORST])
         return Check("same label", "cost", share, bound, True, len(guesses), worst, note)
 
-
     def _margin(self, answer: Floats, exact: Columns, guess: Columns) -> float:
         """Return how much more likely the float32 weights find their label than another; with thresholds, how far from them."""
         thresholds = self.classifier.decision.thresholds

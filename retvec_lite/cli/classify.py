@@ -13,11 +13,14 @@ from typing import Final
 from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.predictor import Prediction
+from retvec_lite.runtime.predictor import Prediction, Predictor
 from retvec_lite.terminal import json_line, one_line
 
 UNKNOWN: Final = "unknown"
 """What is printed where a text belongs to none of the labels; JSON has null."""
+
+NONE: Final = "none"
+"""What is printed where a text has none of the labels that it may have several of; JSON has an empty list."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="texts of --input answered at a time (default: one a core)",
     )
     parser.add_argument(
-        "--top", type=positive_integer, default=1, metavar="N", help="labels for each text (default: 1)"
+        "--top",
+        type=positive_integer,
+        metavar="N",
+        help="labels for each text (default: 1; all that it has where texts may have several)",
     )
     add_reject_argument(parser)
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
@@ -55,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
         return _run_file(args)
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     for text in args.texts or _standard_input():
-        print(_line(text, classifier.predict(text, top=args.top, reject=args.reject), args.json), flush=True)
+        print(
+            _line(text, classifier.predict(text, top=_top(args, classifier), reject=args.reject), args.json), flush=True
+        )
     return 0
 
 
@@ -73,7 +81,7 @@ def _run_file(args: argparse.Namespace) -> int:
                 yield text
 
         count, start = 0, time.perf_counter()
-        for predictions in classifier.predict_many(taken(), top=args.top, reject=args.reject):
+        for predictions in classifier.predict_many(taken(), top=_top(args, classifier), reject=args.reject):
             print(_line(waiting.popleft(), predictions, args.json))
             count += 1
         sys.stdout.flush()
@@ -97,10 +105,18 @@ class _Skipped:
         self.first = self.first or error
 
 
+def _top(args: argparse.Namespace, classifier: Predictor) -> int | None:
+    """Return how many labels to print: one, or all that a text has where it may have several."""
+    top: int | None = args.top
+    return 1 if top is None and not (classifier.decision.multi_label and args.reject) else top
+
+
 def _line(text: str, predictions: Sequence[Prediction], as_json: bool) -> str:
     if as_json:
         found = [{"label": label, "probability": round(probability, 6)} for label, probability in predictions]
         return json_line({"text": text, "predictions": found})
+    if not predictions:
+        return NONE
     return "\t".join(
         f"{UNKNOWN if label is None else one_line(label)}\t{probability:.4f}" for label, probability in predictions
     )

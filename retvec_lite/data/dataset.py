@@ -367,9 +367,7 @@ def _records(file: Path, content: str, delimiter: str) -> Iterator[tuple[int, li
     return iter(found)
 
 
-def _json_rows(
-    file: Path, content: str, text_column: str, label_column: str, multi_label: bool
-) -> Iterator[_Row]:
+def _json_rows(file: Path, content: str, text_column: str, label_column: str, multi_label: bool) -> Iterator[_Row]:
     for line, source in enumerate(content.split("\n"), start=1):
         if not source.strip():
             continue

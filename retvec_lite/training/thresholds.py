@@ -5,18 +5,26 @@ together are added to its own, with a weight. Weight and scores are cross-valida
 scored on.
 """
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.data.scores import Evaluation, score_sets
+from retvec_lite.decision import Decision, letters_and_digits
+from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.folds import Folds
 
 _GRID: Final = np.arange(2, 99) / 100
 """Thresholds to choose from."""
 
 _WEIGHTS: Final = (1e9, 300.0, 100.0, 30.0, 10.0, 3.0)
 """How many answers and right labels all labels together count for beside a label's own; the first gives all labels one threshold."""
+
+_GROUPS: Final = 5
+"""Groups of held-out texts where there are no folds."""
 
 Answers = npt.NDArray[np.bool_]
 
@@ -40,6 +48,32 @@ class _Counts(NamedTuple):
 
     right: Floats
     both: Floats
+
+
+def choose_several(
+    probabilities: Mapping[float, Floats], data: TrainingData, folds: Folds | None
+) -> tuple[Decision, dict[float, Evaluation]]:
+    """Choose thresholds for clean texts and mistyped ones together; return them, and scores at each share of mistyped words.
+
+    Args:
+        probabilities: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`.
+        data: what `prepare` made of the texts.
+        folds: the held-out texts are the training texts; None: they are others.
+    """
+    truth, count = data.held_out.truth, len(data.held_out.truth)
+    groups = np.arange(count) % _GROUPS
+    for number, (_, others) in enumerate(folds or ()):
+        groups[others] = number
+    copies = len(probabilities)
+    found = choose_thresholds(
+        np.concatenate(list(probabilities.values())), np.tile(truth, (copies, 1)), np.tile(groups, copies)
+    )
+    names = [tuple(data.labels[column] for column in np.flatnonzero(row)) for row in truth]
+    scores = {
+        rate: score_sets(names, table, found.answers[place * count : (place + 1) * count], data.labels)
+        for place, (rate, table) in enumerate(probabilities.items())
+    }
+    return Decision(characters=letters_and_digits(data.clean), thresholds=found.values), scores
 
 
 def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thresholds:
