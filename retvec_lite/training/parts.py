@@ -114,8 +114,8 @@ class Parts:
             found["head/logits/bias"] = (bias * factor).astype(np.float32)
         if self.linear:
             found |= self.linear.model.scaled(self.factors["linear"]).weights
-        bias = "ngrams/bias" if self.linear else "head/logits/bias"
-        found[bias] = found[bias] + np.float32(self._shift)
+        shifted = "ngrams/bias" if self.linear else "head/logits/bias"
+        found[shifted] = found[shifted] + np.float32(self._shift)
         return found
 
     def _learn_network(self, network: NetworkFitter, folds: Folds | None) -> Mapping[float, Floats]:
