@@ -4,8 +4,11 @@ import org.retveclite.TextClassifier
 import java.text.NumberFormat
 import java.util.Locale
 
-/** The probabilities of a text, whether it belongs to none of the labels, and how long the model took. */
-class Answer(val labels: List<String>, val probabilities: FloatArray, val isUnknown: Boolean, val nanos: Long) {
+/** The probabilities of a text, which of the labels it has (by index, most probable first), and how long the model took. */
+class Answer(val labels: List<String>, val probabilities: FloatArray, val chosen: List<Int>, val nanos: Long) {
+    /** Whether the text belongs to none of the labels. */
+    val isUnknown: Boolean get() = chosen.isEmpty()
+
     /** Index of the most probable label. */
     val top: Int = probabilities.indices.maxByOrNull { probabilities[it] } ?: error("There are no labels.")
 
@@ -18,7 +21,7 @@ fun TextClassifier.answer(text: String): Answer {
     val start = System.nanoTime()
     classify(text, probabilities)
     val nanos = System.nanoTime() - start
-    return Answer(labels, probabilities, isUnknown(text, probabilities), nanos)
+    return Answer(labels, probabilities, answers(text, probabilities), nanos)
 }
 
 /** Returns a label for people: "one_time_code" becomes "one time code". */

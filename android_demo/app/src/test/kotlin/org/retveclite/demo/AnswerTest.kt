@@ -12,13 +12,13 @@ import java.util.Locale
 class AnswerTest {
     @Test
     fun theMostProbableLabelIsFound() {
-        assertEquals(1, Answer(listOf("a", "b", "c"), floatArrayOf(0.1f, 0.7f, 0.2f), false, 1).top)
-        assertThrows(IllegalStateException::class.java) { Answer(emptyList(), FloatArray(0), false, 1) }
+        assertEquals(1, Answer(listOf("a", "b", "c"), floatArrayOf(0.1f, 0.7f, 0.2f), listOf(1), 1).top)
+        assertThrows(IllegalStateException::class.java) { Answer(emptyList(), FloatArray(0), emptyList(), 1) }
     }
 
     @Test
     fun theTimeIsThatOfOneCall() {
-        assertEquals(1.5, Answer(listOf("a"), floatArrayOf(1f), false, 1_500_000).millis, 0.0)
+        assertEquals(1.5, Answer(listOf("a"), floatArrayOf(1f), emptyList(), 1_500_000).millis, 0.0)
         val engine = FakeEngine()
         val answer = TextClassifier(ModelFile.buffer(ModelFile.bytes)) { engine }.answer("hi")
         assertEquals(1, engine.runs.size)
