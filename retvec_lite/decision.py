@@ -79,8 +79,10 @@ class Decision:
         return self.thresholds is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object."""
-        return dataclasses.asdict(self)
+        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object; `thresholds` only if there are any."""
+        fields = dataclasses.asdict(self)
+        several = fields.pop("thresholds")
+        return fields if several is None else {**fields, "thresholds": list(several)}
 
     def entry(self) -> dict[str, Any]:
         """Return the entry `decision` of a file's metadata: none when nothing is rejected, as in files of earlier releases."""
@@ -95,11 +97,11 @@ class Decision:
         """
         if fields is None:
             return cls()
-        names = {field.name for field in dataclasses.fields(cls)}
-        if not isinstance(fields, Mapping) or set(fields) != names:
+        names = {field.name for field in dataclasses.fields(cls)} - {"thresholds"}
+        if not isinstance(fields, Mapping) or set(fields) - {"thresholds"} != names:
             raise RetvecLiteError(f"The decision must have the fields {', '.join(sorted(names))}, not {fields!r}.")
-        several = fields["thresholds"]
-        if several is not None and not isinstance(several, (list, tuple)):
+        several = fields.get("thresholds")
+        if several is not None and not isinstance(several, list):
             raise RetvecLiteError(f"thresholds must be a list of numbers or null, not {several!r}.")
         return cls(**{**fields, "thresholds": None if several is None else tuple(several)})
 

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
@@ -51,7 +52,17 @@ def test_cross_validation_and_grid_search() -> None:
 
 
 def test_every_argument_of_train_that_fits_can_be_searched() -> None:
-    elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress", "unlabelled"}
+    elsewhere = {
+        "data",
+        "labels",
+        "text_column",
+        "label_column",
+        "out",
+        "force",
+        "progress",
+        "unlabelled",
+        "multi_label",
+    }
     theirs, ours = (inspect.signature(call).parameters for call in (rl.train, RetvecClassifier))
     assert set(theirs) - elsewhere == set(ours)
     assert {name: theirs[name].default for name in ours} == {name: found.default for name, found in ours.items()}
@@ -74,7 +85,19 @@ def test_pipelines_tables_and_labels_of_other_types() -> None:
     assert model.predict(frame.head(1)).dtype == bool and model.score(frame, frame["label"] == 7) == 1.0
 
 
+def test_an_indicator_matrix_gives_several_labels_a_text() -> None:
+    texts = ["wake me", "play a song", "wake me and play a song", "hello you"] * 6
+    wanted = np.array([[1, 0, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0]] * 6)
+    model = RetvecClassifier(head="linear", ngram_kb=20).fit(texts, sparse.csr_matrix(wanted))
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert (model.predict(texts) == wanted).all() and model.score(texts, wanted) == 1.0
+    table = model.predict_proba(texts[:4])
+    assert table.shape == (4, 3) and not table[:, 1].any() and table[2, [0, 2]].sum() > 1.0
+
+
 def test_bad_input_is_one_sentence() -> None:
+    with pytest.raises(rl.RetvecLiteError, match="indicator matrix"):
+        RetvecClassifier().fit(["a", "b"], np.array([[1, 2], [0, 1]]))
     with pytest.raises(rl.RetvecLiteError, match="several types"):
         RetvecClassifier().fit(["a", "b"], np.array([1, "1"], object))
     with pytest.raises(rl.RetvecLiteError, match="one column"):

@@ -136,8 +136,7 @@ def as_dataset(
         )
     rows = []
     for row, (text, label) in enumerate(zip(texts, given, strict=True)):
-        value = label.item() if hasattr(label, "item") and getattr(label, "ndim", 0) == 0 else label
-        rows.append(_Row(row, text, cell_of(value, f"row {row}", "label", multi_label)))
+        rows.append(_Row(row, text, cell_of(label, f"row {row}", "label", multi_label)))
     return _checked(IN_MEMORY, rows, ("text", "label"), "row", multi_label)
 
 
@@ -274,12 +273,13 @@ def _checked(
     """Return the rows as a dataset; refuse what cannot be meant as a text or a label."""
     texts, labels = [], []
     for row in rows:
-        label = join_labels(split_labels(row.label)) if multi_label else row.label.strip(_BLANK)
-        for column, cell in zip(columns, (row.text, label), strict=True):
+        names = split_labels(row.label) if multi_label else (row.label.strip(_BLANK),)
+        label = join_labels(names)
+        hint = ". Pass --multi-label if a text may have no label"
+        for column, cell, more in ((columns[0], row.text, ""), *((columns[1], name, hint) for name in names)):
             stripped = cell.strip(_BLANK)
-            if not stripped and not (multi_label and cell is label):
-                hint = ". Pass --multi-label if a text may have no label" if cell is label else ""
-                _refuse(file, row.line, f"the column {column!r} is empty{hint}", unit)
+            if not stripped:
+                _refuse(file, row.line, f"the column {column!r} is empty{more}", unit)
             if stripped in _NAN:
                 _refuse(file, row.line, f"{cell!r} in the column {column!r} is a missing value", unit)
         if len(label.splitlines()) > 1:

@@ -47,6 +47,8 @@ def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:
     Raises:
         RetvecLiteError: for another type, or a label in a list that holds the separator.
     """
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()
     if multi_label and value is None:
         return ""
     if multi_label and not isinstance(value, (str, dict)) and hasattr(value, "__iter__"):

@@ -130,6 +130,8 @@ class SeveralLabels(Task):
     def losses(self, logits: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, smoothing: float) -> tf.Tensor:
         """See `Task.losses`."""
         wanted = tf.cast(targets, tf.float32)
+        # As with one label, a share of the target is spread over all labels.
+        wanted = wanted * (1.0 - smoothing) + smoothing * tf.reduce_mean(wanted, axis=1, keepdims=True)
         return tf.reduce_sum(tf.nn.weighted_cross_entropy_with_logits(wanted, logits, weights), axis=1)
 
     def likelihood(self, logits: Floats, targets: Ints) -> tuple[float, Floats]:

@@ -77,7 +77,7 @@ def train(
         training: labelled texts.
         validation: labelled texts of the same labels, or the share of `training` to set aside; None cross-validates few texts
             and sets a tenth of many aside.
-        head: `linear`, `pool`, `cnn`, `rnn` or `bert`; `auto` takes `pool` for few texts and `cnn` for many.
+        head: `linear`, `pool`, `cnn`, `rnn` or `bert`; `auto` takes `pool` for few texts with one label, else `cnn`.
         embedding: pre-trained word embedding; None for RETVec-raw.
         fine_tune_embedding: train the embedding as well, and character features beside it.
         max_words: word slots; None takes the 99th percentile of the training texts.
@@ -119,7 +119,11 @@ def train(
     else:
         training, validation = split(training, 0.1 if validation is None else validation, seed)
     given = {name: value for name, value in chosen.items() if value is not None}
-    fixed, settings = settings, settings or recommended(len(training), fine_tune=fine_tune_embedding, **given)
+    fixed, settings = (
+        settings,
+        settings
+        or recommended(len(training), fine_tune=fine_tune_embedding, multi_label=training.multi_label, **given),
+    )
     data = prepare(
         training,
         validation,
@@ -129,7 +133,7 @@ def train(
         progress=progress,
     )
     if head == "auto":
-        head = "pool" if len(training) <= FEW else "cnn"
+        head = "pool" if len(training) <= FEW and not training.multi_label else "cnn"
     spec = HEADS[head]()
     weights = embedding.weights if embedding else {}
     buckets = choose_buckets(spec, weights, len(data.labels), data.config, settings, ngram_kb)

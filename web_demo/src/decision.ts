@@ -6,8 +6,8 @@ export interface Decision {
   readonly unknown_label: string | null;
   readonly unknown_power: number;
   readonly characters: string;
-  /** One for each label, where a text may have several; otherwise null. */
-  readonly thresholds: readonly number[] | null;
+  /** One for each label, where a text may have several. */
+  readonly thresholds?: readonly number[] | null;
 }
 
 /** The label of a text, null if it belongs to none, and the probability of the most probable label. */
@@ -24,7 +24,7 @@ export function decisionOf(name: string, decision: unknown, labels: readonly str
   const valid =
     (threshold === null || (typeof threshold === "number" && threshold > 0)) &&
     typeof unknown_power === "number" &&
-    (thresholds === null ||
+    ((thresholds ?? null) === null ||
       (Array.isArray(thresholds) && thresholds.length === labels.length && thresholds.every(isShare))) &&
     (unknown_label === null || labels.includes(unknown_label as string)) &&
     typeof characters === "string";

@@ -34,7 +34,7 @@ describe("decideAll", () => {
 describe("decisionOf", () => {
   it("refuses thresholds that are not one share for each label", () => {
     expect(decisionOf("m", several, labels)).toEqual(several);
-    for (const thresholds of [[0.5, 0.5], [0.5, 0.5, 1], [0.5, 0.5, "0.5"], 0.5, undefined]) {
+    for (const thresholds of [[0.5, 0.5], [0.5, 0.5, 1], [0.5, 0.5, "0.5"], 0.5]) {
       expect(() => decisionOf("m", { ...several, thresholds }, labels)).toThrow("The decision in m is damaged");
     }
   });
