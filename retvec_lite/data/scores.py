@@ -270,10 +270,12 @@ def check_one_label(dataset: Dataset, labels: Sequence[str]) -> None:
     """
     several = [label for label in dataset.labels if SEPARATOR in label and label not in labels]
     if dataset.multi_label or several:
-        count = f" (such as {several[0]!r}, in {len(several):,} rows)" if several else ""
+        counted = f"{len(several):,} of {len(dataset):,} rows of {dataset.path} have several labels"
+        shown = (
+            f"{counted}, such as {several[0]!r}" if several else f"{dataset.path} gives texts several labels, or none"
+        )
         raise RetvecLiteError(
-            f"{dataset.path} has several labels a text{count}, but this classifier gives one. "
-            "Train it with --multi-label (multi_label=True)."
+            f"{shown}, but this classifier gives one: train it with --multi-label (multi_label=True)."
         )
 
 
