@@ -30,6 +30,7 @@ SCRIPTS: Final = (
     Script("few_shot.py"),
     Script("unlabelled.py"),
     Script("rejection.py"),
+    Script("multi_label.py"),
     Script("typo_resilience.py", v1=True),
     Script("adversarial.py", v1=True),
     Script("pareto.py", v1=True),

@@ -118,7 +118,7 @@ def train(
         validation = training
     else:
         training, validation = split(training, 0.1 if validation is None else validation, seed)
-    given = {name: value for name, value in chosen.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     fixed, settings = (
         settings,
         settings

@@ -2,8 +2,14 @@ import { describe, expect, it } from "vitest";
 import { type Decision, decide, decideAll, decisionOf } from "../src/decision";
 
 const labels = ["a", "b", "c"];
-const several: Decision = { threshold: null, unknown_label: null, characters: "x", thresholds: [0.5, 0.25, 0.75] };
-const one: Decision = { threshold: 0.5, unknown_label: "b", characters: "x", thresholds: null };
+const several: Decision = {
+  threshold: null,
+  unknown_label: null,
+  unknown_power: 0,
+  characters: "x",
+  thresholds: [0.5, 0.25, 0.75],
+};
+const one: Decision = { threshold: 0.5, unknown_label: "b", unknown_power: 0, characters: "x", thresholds: null };
 const text = [..."x"].map((char) => char.codePointAt(0) as number);
 const values = (...numbers: number[]) => new Float32Array(numbers);
 
