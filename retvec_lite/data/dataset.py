@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from retvec_lite.contract import SEPARATORS
-from retvec_lite.data.label_sets import cell_of, join_labels, rarest_labels, split_labels
+from retvec_lite.data.label_sets import cell_of, join_labels, no_label_hint, rarest_labels, split_labels
 from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES, as_texts, missing_column
 from retvec_lite.errors import RetvecLiteError
 
@@ -272,14 +272,15 @@ def _checked(
 ) -> Dataset:
     """Return the rows as a dataset; refuse what cannot be meant as a text or a label."""
     texts, labels = [], []
+    rows = list(rows)
     for row in rows:
         names = split_labels(row.label) if multi_label else (row.label.strip(_BLANK),)
         label = join_labels(names)
-        hint = ". Pass --multi-label if a text may have no label"
-        for column, cell, more in ((columns[0], row.text, ""), *((columns[1], name, hint) for name in names)):
+        for column, cell in ((columns[0], row.text), *((columns[1], name) for name in names)):
             stripped = cell.strip(_BLANK)
             if not stripped:
-                _refuse(file, row.line, f"the column {column!r} is empty{more}", unit)
+                hint = no_label_hint([other.label for other in rows]) if column == columns[1] else ""
+                _refuse(file, row.line, f"the column {column!r} is empty{hint}", unit)
             if stripped in _NAN:
                 _refuse(file, row.line, f"{cell!r} in the column {column!r} is a missing value", unit)
         if len(label.splitlines()) > 1:

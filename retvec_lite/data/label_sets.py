@@ -65,6 +65,13 @@ def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:
     raise RetvecLiteError(f"{place}: {column!r} must be {kinds}, not {shown}.")
 
 
+def no_label_hint(labels: Sequence[str]) -> str:
+    """Return what to say about a row without a label, beside all `labels` of the data with one label a text."""
+    several = sum(SEPARATOR in label for label in labels)
+    count = f" ({several:,} of {len(labels):,} rows have a {SEPARATOR!r} in theirs)" if several else ""
+    return f". Pass --multi-label if a text may have no label{count}"
+
+
 def check_single(labels: Sequence[str], source: object) -> None:
     """Make sure that no label looks like several.
 

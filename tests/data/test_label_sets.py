@@ -91,6 +91,14 @@ def test_labels_that_look_like_several_are_counted() -> None:
     assert str(caught.value).count(". ") == 0
 
 
+def test_a_row_without_a_label_tells_how_many_have_several(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", "text,label\n1,a|b\n2,\n3,b\n")
+    with pytest.raises(
+        RetvecLiteError, match=r"line 3: .* is empty\. Pass --multi-label .* \(1 of 3 rows have a '\|' in theirs\)"
+    ):
+        read_dataset(path)
+
+
 def test_two_labels_and_two_texts_of_each_are_needed() -> None:
     check_trainable(as_dataset(list("1234"), ["a|b", "", "b", "a"], multi_label=True))
     with pytest.raises(RetvecLiteError, match="only 'a'"):
