@@ -13,12 +13,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from common import Row, command_parser, markdown_table, result_path, write_results
 
-BUCKETS: Final = (0, 2_500, 8_192)
+if TYPE_CHECKING:
+    from retvec_lite.model.weight_files import TrainedModel
+
+NGRAMS: Final = {"none": (0, 0), "2,500 buckets": (2_500, 0), "8,192 buckets": (8_192, 0), "2 codebooks": (512, 2)}
+"""Name -> buckets and codebooks."""
 HEADS: Final = ("pool", "cnn")
 SLOTS: Final = 64
 RECIPE: Final = "int8"
@@ -29,52 +33,57 @@ ROUNDS: Final = 60
 CALLS: Final = 5
 
 
-def name_of(head: str, buckets: int) -> str:
+def name_of(head: str, ngrams: str) -> str:
     """Return the name of a file."""
-    return f"{head}-{buckets}.tflite"
+    return f"{head}-{ngrams}.tflite"
 
 
 def build(folder: Path) -> None:
     """Write all files. In a process of its own: LiteRT and TensorFlow do not share one here."""
-    from latency_build import LABELS, untrained
+    from latency_build import untrained
 
     from retvec_lite.converters.export import convert
     from retvec_lite.converters.tflite.quantize import quantize
     from retvec_lite.model import heads
-    from retvec_lite.model.grid import EIGHT_BITS, snap
-    from retvec_lite.ngrams import NgramConfig
 
-    rng = np.random.default_rng(0)
     for head in HEADS:
         plain = untrained(heads.HEADS[head](), SLOTS)
-        for buckets in BUCKETS:
-            classifier = plain
-            if buckets:
-                weights = {
-                    "ngrams/table": snap(rng.normal(0, 1, (buckets, LABELS)).astype(np.float32), EIGHT_BITS),
-                    "ngrams/squares": rng.integers(1, 128, buckets).astype(np.float32),
-                    "ngrams/bias": np.zeros(LABELS, np.float32),
-                }
-                config = NgramConfig(buckets=buckets)
-                classifier = replace(plain, weights={**plain.weights, **weights}, ngrams=config)
-            (folder / name_of(head, buckets)).write_bytes(quantize(convert(classifier), RECIPE))
+        for name, (buckets, codebooks) in NGRAMS.items():
+            classifier = with_ngrams(plain, buckets, codebooks) if buckets else plain
+            (folder / name_of(head, name)).write_bytes(quantize(convert(classifier), RECIPE))
+
+
+def with_ngrams(plain: "TrainedModel", buckets: int, codebooks: int = 0) -> "TrainedModel":
+    """Return a classifier with n-grams that mean nothing."""
+    from retvec_lite.model.grid import EIGHT_BITS, snap
+    from retvec_lite.ngrams import CODES, PRIME, NgramConfig
+
+    rng = np.random.default_rng(0)
+    labels = len(plain.labels)
+    weights = {
+        "ngrams/table": snap(rng.normal(0, 1, (buckets, labels)).astype(np.float32), EIGHT_BITS),
+        "ngrams/squares": rng.integers(1, 128, buckets).astype(np.float32),
+        "ngrams/bias": np.zeros(labels, np.float32),
+    }
+    if codebooks:
+        weights["ngrams/codes"] = rng.integers(0, CODES, (PRIME, codebooks)).astype(np.float32)
+    config = NgramConfig(buckets=buckets, codebooks=codebooks)
+    return replace(plain, weights={**plain.weights, **weights}, ngrams=config)
 
 
 def measure(folder: Path, rounds: int) -> list[Row]:
-    """Return a row for each head and text: microseconds without n-grams, and more for each number of buckets."""
+    """Return a row for each head and text: microseconds without n-grams, and more with each kind."""
     from ai_edge_litert.interpreter import Interpreter
 
     from retvec_lite.contract import codepoints
 
-    calls: dict[tuple[str, int, int], tuple[Any, Any]] = {}
+    calls: dict[tuple[str, str, int], tuple[Any, Any]] = {}
     for head in HEADS:
-        for buckets in BUCKETS:
+        for name in NGRAMS:
             for words, (signature, text) in TEXTS.items():
-                runner = Interpreter(str(folder / name_of(head, buckets)), num_threads=1).get_signature_runner(
-                    signature
-                )
+                runner = Interpreter(str(folder / name_of(head, name)), num_threads=1).get_signature_runner(signature)
                 length = int(runner.get_input_details()["codepoints"]["shape"][1])
-                calls[head, buckets, words] = runner, codepoints(text.strip(), length)[None]
+                calls[head, name, words] = runner, codepoints(text.strip(), length)[None]
     least = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
         for key, (runner, row) in calls.items():
@@ -85,20 +94,20 @@ def measure(folder: Path, rounds: int) -> list[Row]:
     rows: list[Row] = []
     for head in HEADS:
         for words in TEXTS:
-            plain = least[head, 0, words] * 1e6
-            added = {str(count): round(least[head, count, words] * 1e6 - plain, 1) for count in BUCKETS[1:]}
+            plain = least[head, "none", words] * 1e6
+            added = {name: round(least[head, name, words] * 1e6 - plain, 1) for name in list(NGRAMS)[1:]}
             rows.append({"head": head, "words": words, "microseconds": round(plain, 1), "added": added})
     return rows
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as Markdown."""
-    header = ["head, words of the text", "without n-grams", *(f"{count:,} buckets" for count in BUCKETS[1:])]
+    header = ["head, words of the text", "without n-grams", *list(NGRAMS)[1:]]
     body = [
         [
             f"{row['head']}, {row['words']}",
             f"{row['microseconds']:.0f} µs",
-            *(f"+{row['added'][str(count)]:.0f} µs" for count in BUCKETS[1:]),
+            *(f"+{row['added'][name]:.0f} µs" for name in list(NGRAMS)[1:]),
         ]
         for row in rows
     ]

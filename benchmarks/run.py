@@ -22,6 +22,7 @@ class Script(NamedTuple):
 SCRIPTS: Final = (
     Script("latency.py", data=False),
     Script("ngram_latency.py", data=False),
+    Script("explain_latency.py", data=False),
     Script("augmentation.py", data=False),
     Script("speed.py", v1=True),
     Script("unspaced.py"),
@@ -29,6 +30,7 @@ SCRIPTS: Final = (
     Script("comparison.py", v1=True),
     Script("few_shot.py"),
     Script("unlabelled.py"),
+    Script("codebooks.py"),
     Script("rejection.py"),
     Script("multi_label.py"),
     Script("typo_resilience.py", v1=True),

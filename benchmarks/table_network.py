@@ -22,6 +22,7 @@ from data_sets import Task
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
 from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.data.class_weights import class_weights
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.files import atomic_write
 from retvec_lite.model.grid import EIGHT_BITS
@@ -32,7 +33,7 @@ from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_e
 from retvec_lite.terminal import Progress
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
 from retvec_lite.training.fitting import run_epochs, schedule_for
-from retvec_lite.training.network import TrainableNetwork, class_weights
+from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.settings import FitSettings
 
 TABLE: Final = "embedding/table"
@@ -239,7 +240,7 @@ def train_table(
         "seed": settings.seed,
         "levels": EIGHT_BITS,
     }
-    importance = class_weights(examples.targets, len(labels))
+    importance = class_weights(settings.class_weights, examples.targets, labels)
     if frozen is not None:
         empty = np.zeros((len(frozen), 1), np.int32)
         network = TrainableNetwork(spec, weights, frozen, empty, importance, schedule, **options)

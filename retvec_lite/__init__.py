@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from retvec_lite.pretraining.import_v1 import import_embedding
     from retvec_lite.pretraining.pretrain import pretrain_embedding as pretrain
     from retvec_lite.pretraining.report import evaluate_embedding
+    from retvec_lite.runtime.explanation import Explanation, Span
     from retvec_lite.runtime.predictor import Prediction
     from retvec_lite.runtime.text_classifier import TextClassifier
 
@@ -39,8 +40,10 @@ _PLACES: Final = {
     "Dataset": "data.dataset.Dataset",
     "EncoderConfig": "contract.EncoderConfig",
     "Evaluation": "data.scores.Evaluation",
+    "Explanation": "runtime.explanation.Explanation",
     "Prediction": "runtime.predictor.Prediction",
     "RetvecLiteError": "errors.RetvecLiteError",
+    "Span": "runtime.explanation.Span",
     "TextClassifier": "runtime.text_classifier.TextClassifier",
     "demo": "playground.demo",
     "evaluate_embedding": "pretraining.report.evaluate_embedding",
@@ -62,8 +65,10 @@ __all__ = [
     "Dataset",
     "EncoderConfig",
     "Evaluation",
+    "Explanation",
     "Prediction",
     "RetvecLiteError",
+    "Span",
     "TextClassifier",
     "__version__",
     "demo",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from retvec_lite.classifier import SAVED_FILES, Classifier
+from retvec_lite.data.class_weights import ClassWeights, choose_class_weights
 from retvec_lite.data.dataset import Dataset, as_dataset, check_trainable
 from retvec_lite.data.label_sets import check_single
 from retvec_lite.data.texts import as_texts, read_texts
@@ -40,6 +41,7 @@ def train(
     max_words: int | Literal["auto"] = "auto",
     epochs: int | None = None,
     typo_rate: float | None = None,
+    class_weights: ClassWeights | os.PathLike[str] | None = None,
     unlabelled: Sequence[str] | str | os.PathLike[str] | None = None,
     reject_at: float = 0.99,
     unknown_label: str | None = None,
@@ -72,6 +74,9 @@ def train(
         max_words: word slots; "auto" takes the 99th percentile of the texts.
         epochs: most passes over the data; None chooses by its size.
         typo_rate: mean share of mistyped words in augmented texts; None for 0.4, 0 for none.
+        class_weights: how much the texts of each label count: "sqrt" (the root of the inverse frequency), "balanced" (the inverse:
+            every label counts the same), "none", label -> weight, or a file of weights (CSV with label,weight, or a JSON
+            object). Only their ratios matter. None for "sqrt", and "none" with several labels a text.
         unlabelled: texts without labels to learn from as well: a sequence of strings, or a file as for `read_texts`. The
             classifier labels them, and learns from those it is sure of.
         reject_at: a text whose best label is less probable than a threshold gets none. The threshold keeps this share of the
@@ -104,6 +109,7 @@ def train(
     if multi_label is None and not dataset.multi_label:
         check_single(dataset.labels, dataset.path)
     check_trainable(dataset)
+    weights = None if class_weights is None else choose_class_weights(class_weights, dataset.classes)
     held_out = _validation(validation, text_column, label_column, dataset.multi_label)
     chosen = choose_embedding(embedding)
     more = _unlabelled(unlabelled, text_column)
@@ -128,6 +134,7 @@ def train(
                 max_words=slots,
                 epochs=epochs,
                 typo_rate=typo_rate,
+                class_weights=weights,
                 unlabelled=more,
                 reject_at=reject_at,
                 unknown_label=unknown_label,

@@ -71,6 +71,11 @@ MOST_BUCKETS: Final = PRIME
 INTEGERS: Final = 127
 """The largest integer of the stored table and squares: 8 bits, in every recipe."""
 
+CODES: Final = 256
+"""Rows of a codebook: a code takes 8 bits."""
+
+MOST_CODEBOOKS: Final = 8
+
 _SEPARATING: Final = frozenset((0, *SEPARATORS))
 _FOLDED: Final = {
     code: code + difference for first, last, step, difference in LOWER_CASE for code in range(first, last + 1, step)
@@ -82,9 +87,11 @@ class NgramConfig:
     """Which n-grams a classifier reads. Immutable, validated, with an exact JSON round trip.
 
     Attributes:
-        buckets: hash buckets, 16 to 65,521.
+        buckets: rows of the table, 16 to 65,521.
         longest: characters of the longest n-grams, 1 to 6.
         shortest: characters of the shortest n-grams, 1 to `longest`; all lengths between the two are read.
+        codebooks: 0: the row of an n-gram is its hash modulo `buckets`. From 1 to 8: the table consists of so many codebooks of 256
+            rows, and an n-gram has a row in each of them, which the weights name for each hash.
 
     Raises:
         RetvecLiteError: on construction, for a value out of range.
@@ -93,17 +100,28 @@ class NgramConfig:
     buckets: int
     longest: int = 4
     shortest: int = 1
+    codebooks: int = 0
 
     def __post_init__(self) -> None:
-        limits = (("buckets", 16, MOST_BUCKETS), ("longest", 1, _LONGEST), ("shortest", 1, self.longest))
+        limits = (
+            ("buckets", 16, MOST_BUCKETS),
+            ("longest", 1, _LONGEST),
+            ("shortest", 1, self.longest),
+            ("codebooks", 0, MOST_CODEBOOKS),
+        )
         for name, low, high in limits:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise RetvecLiteError(f"{name} of the n-grams must be an integer from {low} to {high}, not {value!r}.")
+        if self.codebooks and self.buckets != CODES * self.codebooks:
+            raise RetvecLiteError(
+                f"{self.codebooks} codebooks of n-grams have {CODES * self.codebooks} buckets, not {self.buckets}."
+            )
 
     def to_dict(self) -> dict[str, int]:
-        """Return the fields, which `from_dict` turns into an equal object."""
-        return dataclasses.asdict(self)
+        """Return the fields, which `from_dict` turns into an equal object; `codebooks` only where there are some."""
+        fields = dataclasses.asdict(self)
+        return fields if self.codebooks else {name: fields[name] for name in fields if name != "codebooks"}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "NgramConfig":
@@ -112,21 +130,27 @@ class NgramConfig:
         Raises:
             RetvecLiteError: for a missing or unknown field, or a bad value.
         """
-        names = {field.name for field in dataclasses.fields(cls)}
-        if set(fields) != names:
-            raise RetvecLiteError(f"The n-grams need the fields {', '.join(sorted(names))}, not {', '.join(fields)}.")
+        needed = {"buckets", "longest", "shortest"}
+        if set(fields) - {"codebooks"} != needed:
+            raise RetvecLiteError(f"The n-grams need the fields {', '.join(sorted(needed))}, not {', '.join(fields)}.")
         return cls(**fields)
 
 
-def ngram_buckets(values: Sequence[int] | Ints, encoder: EncoderConfig, config: NgramConfig) -> list[int]:
-    """Return the bucket of every n-gram of one text, in no particular order; an n-gram that occurs twice is there twice.
+def ngram_buckets(
+    values: Sequence[int] | Ints, encoder: EncoderConfig, config: NgramConfig, codes: Floats | None = None
+) -> list[int]:
+    """Return the buckets of every n-gram of one text, in no particular order; an n-gram that occurs twice is there twice.
 
     Args:
         values: code points, any int32 values, shape `[max_chars]`.
         encoder: the parameters of the contract, which say whether invisible characters are dropped.
         config: which n-grams.
+        codes: `ngrams/codes` `[65521, codebooks]`, where there are codebooks.
     """
-    return [hash_of(ngram) % config.buckets for ngram in _ngrams([int(value) for value in values], encoder, config)]
+    hashes = [hash_of(ngram) for ngram in _ngrams([int(value) for value in values], encoder, config)]
+    if codes is None:
+        return [found % config.buckets for found in hashes]
+    return [CODES * book + int(code) for found in hashes for book, code in enumerate(codes[found])]
 
 
 def ngram_logits(
@@ -140,12 +164,13 @@ def ngram_logits(
         values: code points, any int32 values, shape `[max_chars]`.
         encoder: see `ngram_buckets`.
         config: which n-grams.
-        weights: `ngrams/table` `[buckets, classes]`, `ngrams/squares` `[buckets]` and `ngrams/bias` `[classes]`.
+        weights: `ngrams/table` `[buckets, classes]`, `ngrams/squares` `[buckets]` and `ngrams/bias` `[classes]`; with
+            codebooks, also `ngrams/codes` `[65521, codebooks]`.
 
     Returns:
         float32 `[classes]`.
     """
-    buckets = ngram_buckets(values, encoder, config)
+    buckets = ngram_buckets(values, encoder, config, weights.get("ngrams/codes"))
     total = weights["ngrams/table"][buckets].sum(axis=0, dtype=np.float64)
     length = weights["ngrams/squares"][buckets].sum(dtype=np.float64)
     logits: Floats = (total / np.sqrt(max(length, 1.0)) + weights["ngrams/bias"]).astype(np.float32)

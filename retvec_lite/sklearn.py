@@ -1,6 +1,6 @@
 """A classifier that follows scikit-learn's conventions, for pipelines, cross-validation and grid search."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,6 +28,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         max_words: word slots, or "auto".
         epochs: most passes over the data; None chooses by its size.
         typo_rate: mean share of mistyped words in augmented texts; None for 0.4.
+        class_weights: "sqrt", "balanced", "none", or class -> weight; None for "sqrt".
         validation: share of the texts to set aside; "auto" cross-validates up to 3,000 texts.
         seed: of everything random.
 
@@ -55,6 +56,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         max_words: int | Literal["auto"] = "auto",
         epochs: int | None = None,
         typo_rate: float | None = None,
+        class_weights: str | Mapping[Any, float] | None = None,
         validation: float | Literal["auto"] = "auto",
         seed: int = 0,
     ) -> None:
@@ -66,6 +68,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         self.max_words = max_words
         self.epochs = epochs
         self.typo_rate = typo_rate
+        self.class_weights = class_weights
         self.validation = validation
         self.seed = seed
 
@@ -110,6 +113,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             max_words=self.max_words,
             epochs=self.epochs,
             typo_rate=self.typo_rate,
+            class_weights=_by_name(self.class_weights),
             validation=self.validation,
             seed=self.seed,
         )
@@ -145,6 +149,11 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _by_name(weights: str | Mapping[Any, float] | None) -> str | Mapping[str, float] | None:
+    """Return class weights with the classes as strings, which `fit` trains on."""
+    return {str(label): weight for label, weight in weights.items()} if isinstance(weights, Mapping) else weights
 
 
 def _one_column(X: Any) -> list[str]:

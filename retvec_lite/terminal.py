@@ -1,6 +1,7 @@
 """What people see in a terminal: progress of long work, and tables. rich draws both."""
 
 import contextlib
+import importlib.util
 import io
 import json
 import re
@@ -97,6 +98,41 @@ def json_line(value: object) -> str:
     r"""Return a value as one line of JSON: Unicode as it is, but for control characters (\u009b)."""
     text = json.dumps(value, ensure_ascii=False)
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+_STRONG: Final = {True: "#ffffff on #0b6e5f", False: "#ffffff on #9a3b0b"}
+_MIDDLE: Final = {True: "#08201b on #a9dccf", False: "#2a1204 on #f2c3a2"}
+"""Styles of words with a weight above and below 0: teal and orange, which few colour-blind people confuse."""
+
+
+def weighted(words: Sequence[tuple[str, float]]) -> str:
+    """Return words with their weights on one line: in colours where standard output is a terminal and rich is installed.
+
+    Example:
+        >>> from retvec_lite.terminal import weighted
+        >>> print(weighted([("wake", 0.8251), ("me", -0.00123)]))
+        wake +0.83  me -0.0012
+    """
+    shown = [(one_line(word), f"{weight:+.2g}", weight) for word, weight in words]
+    if not sys.stdout.isatty() or importlib.util.find_spec("rich") is None:
+        return "  ".join(f"{word} {number}" for word, number, _ in shown)
+    from rich.console import Console
+    from rich.text import Text
+
+    largest = max((abs(weight) for _, weight in words), default=0.0)
+    line = Text("  ").join(
+        Text.assemble((word, _style(weight, largest)), (f" {number}", "dim")) for word, number, weight in shown
+    )
+    console = Console(emoji=False)
+    with console.capture() as capture:
+        console.print(line, soft_wrap=True, end="")
+    return capture.get()
+
+
+def _style(weight: float, largest: float) -> str:
+    share = abs(weight) / largest if largest else 0.0
+    styles = _STRONG if share >= 0.5 else _MIDDLE if share >= 0.1 else {}
+    return styles.get(weight > 0, "")
 
 
 @dataclass(frozen=True)

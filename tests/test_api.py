@@ -104,6 +104,15 @@ def test_a_classifier_travels_between_processes(trained: rl.Classifier) -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(trained)).probabilities(TEXTS[:2]), expected)
 
 
+def test_a_trained_classifier_explains_its_labels(trained: rl.Classifier) -> None:
+    text = "please wake me at six"
+    found = trained.explain(text)
+    assert found.label == trained.predict(text)[0].label and [span.text for span in found.spans] == text.split()
+    place = trained.labels.index(found.label)
+    whole, without = np.log(trained.probabilities([text, "please me at six"])[:, place])
+    assert found.spans[1].weight == pytest.approx(whole - without, abs=1e-5)
+
+
 def test_training_takes_validation_texts_reports_progress_and_saves_where_asked(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     validation = (TEXTS[:4], LABELS[:4])
@@ -133,6 +142,8 @@ def test_training_takes_validation_texts_reports_progress_and_saves_where_asked(
         ({"data": TEXTS, "labels": LABELS, "head": "linear", "ngram_kb": 0}, "needs n-grams"),
         ({"data": TEXTS, "labels": LABELS, "head": "linear", "fine_tune_embedding": True}, "needs a network"),
         ({"data": TEXTS, "labels": LABELS, "ngram_kb": -1}, "ngram_kb"),
+        ({"data": TEXTS, "labels": LABELS, "class_weights": {"alarm": 1}}, "'delivery' has no weight"),
+        ({"data": TEXTS, "labels": LABELS, "class_weights": "some"}, "sqrt, balanced, none, or a file"),
         ({"data": TEXTS, "labels": LABELS, "validation": "none.csv"}, "none.csv"),
         ({"data": TEXTS, "labels": [*LABELS[:-1], "rare"]}, "1 of 'rare'"),
         ({"data": TEXTS, "labels": LABELS, "embedding": "raw", "fine_tune_embedding": True}, "raw"),
@@ -189,7 +200,7 @@ TWINS = {
     "train": (rl.train, {"plot"}),
     "export": (rl.Classifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
-    "classify": (rl.load, {"texts", "input", "text_column", "skip_bad_rows", "top", "reject", "json"}),
+    "classify": (rl.load, {"texts", "input", "text_column", "skip_bad_rows", "top", "reject", "why", "json"}),
     "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),

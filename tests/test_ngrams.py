@@ -191,3 +191,26 @@ def test_a_config_survives_its_dict() -> None:
 def test_bad_fields_are_refused(fields: dict[str, object], sentence: str) -> None:
     with pytest.raises(RetvecLiteError, match=sentence):
         NgramConfig.from_dict(fields)
+
+
+def test_an_ngram_has_a_row_in_every_codebook() -> None:
+    config = NgramConfig(buckets=512, longest=1, codebooks=2)
+    codes = np.zeros((PRIME, 2), np.float32)
+    codes[hash_of([ord("a")])] = 7, 255
+    values = codepoints("ab", 2)
+    assert sorted(ngram_buckets(values, ENCODER, config, codes)) == [0, 7, 256, 511]
+    weights = {
+        "ngrams/table": np.arange(1024, dtype=np.float32).reshape(512, 2),
+        "ngrams/squares": np.full(512, 4, np.float32),
+        "ngrams/bias": np.zeros(2, np.float32),
+        "ngrams/codes": codes,
+    }
+    np.testing.assert_allclose(ngram_logits(values, ENCODER, config, weights), np.array([1548, 1552]) / 4)
+
+
+def test_settings_without_codebooks_are_written_as_before_there_were_any() -> None:
+    plain, coded = NgramConfig(buckets=512), NgramConfig(buckets=512, codebooks=2)
+    assert "codebooks" not in plain.to_dict()
+    assert [NgramConfig.from_dict(config.to_dict()) for config in (plain, coded)] == [plain, coded]
+    with pytest.raises(RetvecLiteError, match=r"^2 codebooks of n-grams have 512 buckets, not 500\.$"):
+        NgramConfig(buckets=500, codebooks=2)

@@ -1,11 +1,16 @@
 """What is printed cannot steer the terminal."""
 
+import importlib.util
 import json
+import re
+import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retvec_lite.terminal import Table, draw, json_line, one_line, printable
+from retvec_lite import terminal
+from retvec_lite.terminal import Table, draw, json_line, one_line, printable, weighted
 
 STEERING = {
     *map(chr, range(32)),
@@ -34,3 +39,26 @@ def test_tables_show_labels_as_they_are_but_for_what_steers() -> None:
     shown = draw("a\x1b[1m", Table("t\x07", ("label",), [("\x1b]0;title\x07[red]",), ("größe 🙂",)]))
     assert not set(shown) & (STEERING - {"\n"})
     assert "\\x1b]0;title\\x07[red]" in shown and "größe 🙂" in shown and "a\\x1b[1m" in shown
+
+
+WORDS = [("wake", 2.0), ("\x1b[2J", -1.5), ("me", 0.4), ("up", 0.0)]
+
+
+def test_weights_are_plain_where_nobody_sees_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = "wake +2  \\x1b[2J -1.5  me +0.4  up +0"
+    assert weighted(WORDS) == plain
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert weighted(WORDS) == plain, "without rich"
+
+
+def test_a_terminal_shows_weights_in_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal.sys.stdout, "isatty", lambda: True, raising=False)
+    for name, value in {"TERM": "xterm-256color", "COLORTERM": "truecolor"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = weighted(WORDS)
+    assert re.sub("\x1b\\[[0-9;]*m", "", shown) == "wake +2  \\x1b[2J -1.5  me +0.4  up +0"
+    backgrounds = re.findall(r"48;2;(\d+;\d+;\d+)m", shown)
+    assert len(backgrounds) == len(set(backgrounds)) == 3, "for, against, and for by less; nothing for 0"
+    assert weighted([]) == "" and weighted([("x", 0.0)]).startswith("x")

@@ -14,7 +14,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Storage
 from retvec_lite.converters.coreml.encoder import Characters
 from retvec_lite.converters.coreml.network import from_palette
-from retvec_lite.ngrams import FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
+from retvec_lite.ngrams import CODES, FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
 
 Var = Any  # a value of a MIL program
 
@@ -26,7 +26,7 @@ class Ngrams(NamedTuple):
     """The n-grams of one text.
 
     Attributes:
-        buckets: int32 `[1, places]`, from 0 to buckets - 1; any of them where there is no n-gram.
+        buckets: int32 `[1, places]`, from 0 to buckets - 1, or hashes where there are codebooks; any where there is no n-gram.
         present: float32 `[1, places]`, 1 where there is an n-gram, else 0.
     """
 
@@ -72,7 +72,8 @@ def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -
             present.append(mb.maximum(x=shifted(is_char, 0), y=shifted(is_char, 1)))
         else:
             present.append(inner)
-    buckets = _modulo(_joined(hashes), config.buckets, "bucket")
+    found = _joined(hashes)
+    buckets = found if config.codebooks else _modulo(found, config.buckets, "bucket")
     return Ngrams(mb.cast(x=buckets, dtype="int32"), _joined(present))
 
 
@@ -81,12 +82,14 @@ def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats], storage: Storage
 
     Args:
         ngrams: of one text.
-        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid.
+        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid, and `ngrams/codes` with codebooks.
         storage: for which iOS the package is.
 
     Returns:
         float32 `[1, classes]`, named `ngrams_logits`.
     """
+    if "ngrams/codes" in weights:
+        ngrams = _coded(ngrams, weights["ngrams/codes"], storage)
     places = ngrams.present.shape[1]
     classes = weights["ngrams/table"].shape[1]
     # One gather and one sum for the labels and the length.
@@ -98,6 +101,26 @@ def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats], storage: Storage
     said = mb.real_div(x=mb.slice_by_index(x=total, begin=[0, 0], end=[1, classes]), y=length)
     bias = mb.const(val=weights["ngrams/bias"].astype(np.float32), name="ngrams_bias")
     return mb.add(x=said, y=bias, name="ngrams_logits")
+
+
+def _coded(ngrams: Ngrams, codes: Floats, storage: Storage) -> Ngrams:
+    """Return the bucket of each hash in every codebook: a place for each of them and each place of `ngrams`."""
+    places, books = ngrams.present.shape[1], codes.shape[1]
+    table = from_palette(
+        codes.astype(np.uint8),
+        np.arange(CODES, dtype=np.float32),
+        8,
+        storage.ios >= FOUR_BITS_SINCE,
+        "ngrams_codes",
+    )
+    found = mb.gather(x=table, indices=ngrams.buckets, axis=0, name="ngram_codes")
+    first = np.arange(books, dtype=np.float32) * np.float32(CODES)
+    buckets = mb.cast(x=mb.add(x=found, y=first), dtype="int32")
+    repeated = mb.mul(x=mb.reshape(x=ngrams.present, shape=[1, places, 1]), y=np.ones((1, 1, books), np.float32))
+    return Ngrams(
+        mb.reshape(x=buckets, shape=[1, places * books], name="bucket"),
+        mb.reshape(x=repeated, shape=[1, places * books], name="ngram_present"),
+    )
 
 
 def _table(weights: Mapping[str, Floats], storage: Storage) -> Var:

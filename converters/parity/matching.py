@@ -212,11 +212,13 @@ def _lstm_matrices(model: Any, graph: Any) -> list[Constant]:
 
 
 def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator[Constant]:
-    """Yield tables of n-grams, and the squares beside them.
+    """Yield tables of n-grams, the squares beside them, and the codes of hashes where there are codebooks.
 
     A table is an int8 constant `[buckets, labels + 1]` that is gathered from; its last column are the squares. Its scales are one
     of the constants of `labels` numbers: values tell which. Training leaves both on this grid, so they count as exact.
     """
+    for codes in _gathered_integers(model, graph, "uint8"):
+        yield Constant("codes", codes, _EXACT)
     for stored in _gathered_integers(model, graph, "int8"):
         if stored.ndim != 2:
             continue

@@ -272,8 +272,9 @@ def sizes(data: bytes, model: Any) -> dict[str, int]:
         for tensor, position in _stored(model, graph):
             if tensor.buffer not in seen:
                 part = "embedding" if position in embedding else "head" if position in network else "encoder"
-                # The only matrix of plain bytes is the table of n-grams, see `model/ngram_graph.py`.
-                part = "ngrams" if dtype_of(tensor) == "int8" and not scales_of(tensor).size else part
+                # The only matrices of plain bytes are the table of n-grams and the codes, see `model/ngram_graph.py`.
+                is_plain = dtype_of(tensor) in ("int8", "uint8") and not scales_of(tensor).size
+                part = "ngrams" if is_plain and len(tensor.shape) == 2 else part
                 zero_points = _quantization(tensor, "zeroPoint", np.int64)
                 parts[part] += len(data_of(model, tensor)) + scales_of(tensor).nbytes + zero_points.nbytes
                 seen.add(tensor.buffer)

@@ -8,6 +8,9 @@ final class TextClassifier {
     private let labels: [String]
     private let decision: Decision?
 
+    /// How many code points of a text the model reads.
+    var maxChars: Int { shape.reduce(1) { $0 * $1.intValue } }
+
     /// - Parameter name: the package in the app, without `.mlpackage`; Xcode compiles it to `.mlmodelc`.
     init(name: String = "classifier-int8", in bundle: Bundle = .main, computeUnits: MLComputeUnits = .all) throws {
         guard let url = bundle.url(forResource: name, withExtension: "mlmodelc") else {

@@ -13,8 +13,9 @@ from typing import Final
 from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.explanation import Explanation
 from retvec_lite.runtime.predictor import Prediction, Predictor
-from retvec_lite.terminal import json_line, one_line
+from retvec_lite.terminal import json_line, one_line, weighted
 
 UNKNOWN: Final = "unknown"
 """What is printed where a text belongs to none of the labels; JSON has null."""
@@ -49,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="labels for each text (default: 1; all that it has where texts may have several)",
     )
     add_reject_argument(parser)
+    parser.add_argument(
+        "--why",
+        action="store_true",
+        help="also print by how much the log probability of the label falls without each word",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
     add_runtime_argument(parser)
 
@@ -61,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
         return _run_file(args)
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     for text in args.texts or _standard_input():
-        print(
-            _line(text, classifier.predict(text, top=_top(args, classifier), reject=args.reject), args.json), flush=True
-        )
+        why = classifier.explain(text) if args.why else None
+        found = classifier.predict(text, top=_top(args, classifier), reject=args.reject)
+        print(_line(text, found, why, args.json), flush=True)
     return 0
 
 
@@ -82,7 +88,8 @@ def _run_file(args: argparse.Namespace) -> int:
 
         count, start = 0, time.perf_counter()
         for predictions in classifier.predict_many(taken(), top=_top(args, classifier), reject=args.reject):
-            print(_line(waiting.popleft(), predictions, args.json))
+            text = waiting.popleft()
+            print(_line(text, predictions, classifier.explain(text) if args.why else None, args.json))
             count += 1
         sys.stdout.flush()
         seconds = time.perf_counter() - start
@@ -111,15 +118,17 @@ def _top(args: argparse.Namespace, classifier: Predictor) -> int | None:
     return 1 if top is None and not (classifier.decision.multi_label and args.reject) else top
 
 
-def _line(text: str, predictions: Sequence[Prediction], as_json: bool) -> str:
+def _line(text: str, predictions: Sequence[Prediction], why: Explanation | None, as_json: bool) -> str:
     if as_json:
         found = [{"label": label, "probability": round(probability, 6)} for label, probability in predictions]
-        return json_line({"text": text, "predictions": found})
-    if not predictions:
-        return NONE
-    return "\t".join(
+        spans = why and [{**span._asdict(), "weight": float(f"{span.weight:.6g}")} for span in why.spans]
+        reasons = {"why": {"label": why.label, "spans": spans}} if why else {}
+        return json_line({"text": text, "predictions": found, **reasons})
+    line = "\t".join(
         f"{UNKNOWN if label is None else one_line(label)}\t{probability:.4f}" for label, probability in predictions
     )
+    line = line or NONE
+    return f"{line}\n  {weighted([(span.text, span.weight) for span in why.spans])}" if why else line
 
 
 @contextlib.contextmanager

@@ -67,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="mean share of mistyped words in augmented texts (default: 0.4; 0: none)",
     )
     parser.add_argument(
+        "--class-weights",
+        metavar="sqrt|balanced|none|FILE",
+        help="how much the texts of each label count: by the root of the inverse frequency, the inverse, all the same, or as a "
+        "file says, .csv (label,weight) or .json (default: sqrt)",
+    )
+    parser.add_argument(
         "--unlabelled", metavar="FILE", help="texts without labels to learn from as well: .txt, .csv, .tsv or .jsonl"
     )
     parser.add_argument(

@@ -15,6 +15,7 @@ import numpy as np
 
 from retvec_lite.contract import BITS, Floats
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.ngrams import PRIME, NgramConfig
 
 WeightDict = dict[str, Floats]
 Shapes = dict[str, tuple[int, ...]]
@@ -252,6 +253,13 @@ def character_shapes_in(weights: Mapping[str, Floats], file: Path) -> Shapes:
     return character_shapes(shape[1], shape[0] // BITS)
 
 
-def ngram_shapes(buckets: int, classes: int) -> Shapes:
+def ngram_shapes(config: NgramConfig, classes: int) -> Shapes:
     """Return name -> shape of the weights of n-grams; `squares` is the share of a bucket in a text's squared length."""
-    return {"ngrams/table": (buckets, classes), "ngrams/squares": (buckets,), "ngrams/bias": (classes,)}
+    shapes: Shapes = {
+        "ngrams/table": (config.buckets, classes),
+        "ngrams/squares": (config.buckets,),
+        "ngrams/bias": (classes,),
+    }
+    if config.codebooks:
+        shapes["ngrams/codes"] = (PRIME, config.codebooks)
+    return shapes

@@ -13,14 +13,14 @@ import tensorflow as tf
 
 from retvec_lite.contract import Floats
 from retvec_lite.model.encoder_graph import characters
-from retvec_lite.ngrams import FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
+from retvec_lite.ngrams import CODES, FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
 
 
 class Ngrams(NamedTuple):
     """The n-grams of a batch of texts.
 
     Attributes:
-        buckets: float32 `[batch, places]` of integers; any bucket where there is no n-gram.
+        buckets: float32 `[batch, places]` of integers, or hashes where there are codebooks; any where there is no n-gram.
         present: float32 `[batch, places]`, 1 where there is an n-gram, else 0.
     """
 
@@ -58,7 +58,8 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig) -> Ngrams:
             present.append(tf.maximum(is_char[:, :starts], is_char[:, 1 : 1 + starts]))
         else:
             present.append(inner)
-    return Ngrams(_modulo(tf.concat(hashes, axis=1), config.buckets), tf.concat(present, axis=1))
+    found = tf.concat(hashes, axis=1)
+    return Ngrams(found if config.codebooks else _modulo(found, config.buckets), tf.concat(present, axis=1))
 
 
 def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats]) -> tf.Tensor:
@@ -66,18 +67,30 @@ def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats]) -> tf.Tensor:
 
     Args:
         ngrams: of a batch of texts.
-        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid.
+        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid, and `ngrams/codes` with codebooks.
 
     Returns:
         float32 `[batch, classes]`.
     """
+    buckets, present = tf.cast(ngrams.buckets, tf.int32), ngrams.present
+    if "ngrams/codes" in weights:
+        buckets, present = _coded(buckets, present, np.asarray(weights["ngrams/codes"]))
     integers, scales = table_integers(np.asarray(weights["ngrams/table"]))
     squares = np.asarray(weights["ngrams/squares"]).astype(np.int8)[:, None]
     # One gather and one sum for the labels and the length.
-    rows = tf.gather(np.concatenate([integers, squares], axis=1), tf.cast(ngrams.buckets, tf.int32))
-    total = tf.matmul(ngrams.present[:, None, :], tf.cast(rows, tf.float32))[:, 0]
+    rows = tf.gather(np.concatenate([integers, squares], axis=1), buckets)
+    total = tf.matmul(present[:, None, :], tf.cast(rows, tf.float32))[:, 0]
     length = tf.math.rsqrt(tf.maximum(total[:, -1:], 1.0))
     return total[:, :-1] * length * scales + weights["ngrams/bias"]
+
+
+def _coded(hashes: tf.Tensor, present: tf.Tensor, codes: Floats) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the bucket of each hash in every codebook, and `present` for them: both `[batch, places * codebooks]`."""
+    books, places = codes.shape[1], hashes.shape[1]
+    first = np.arange(books, dtype=np.int32) * CODES
+    buckets = tf.cast(tf.gather(codes.astype(np.uint8), hashes), tf.int32) + first
+    repeated = present[:, :, None] * np.ones((1, 1, books), np.float32)
+    return tf.reshape(buckets, [-1, places * books]), tf.reshape(repeated, [-1, places * books])
 
 
 def _modulo(values: tf.Tensor, divisor: int) -> tf.Tensor:

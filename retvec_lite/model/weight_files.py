@@ -268,7 +268,7 @@ def _check_model(file: Path, model: TrainedModel) -> None:
     inputs += filters_in(model.weights) if expected else 0
     expected |= model.head.shapes(inputs, len(labels), encoder.max_words)
     if model.ngrams is not None:
-        expected |= ngram_shapes(model.ngrams.buckets, len(labels))
+        expected |= ngram_shapes(model.ngrams, len(labels))
     found = {name: value for name, value in model.weights.items() if not name.startswith("embedding/")}
     _check_names(file, found, expected)
     for name, value in found.items():

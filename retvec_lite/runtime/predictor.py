@@ -11,9 +11,10 @@ import numpy as np
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.dataset import as_dataset
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
-from retvec_lite.data.texts import as_texts, one_column
+from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.explanation import Explanation, explain
 from retvec_lite.terminal import Progress, watched
 
 
@@ -148,6 +149,29 @@ class Predictor(abc.ABC):
             for row, is_unknown in zip(rows[:, columns].tolist(), unknown, strict=True):
                 found = sorted(map(Prediction, names, row), key=operator.itemgetter(1), reverse=True)
                 yield [Prediction(None, found[0].probability), *found][:top] if is_unknown else found[:top]
+
+    def explain(self, text: str, label: str | None = None) -> Explanation:
+        """Tell which words of a text speak for its label: by how much the label's log probability falls without each of them.
+
+        Scripts without spaces are cut into pieces of one to three characters, and so are the words of a text of one or two.
+        Explaining a text of n words takes the time of n + 1 answers.
+
+        Args:
+            text: one text; what the model does not read of a long one is left out.
+            label: the label to explain; the most probable one by default.
+
+        Raises:
+            RetvecLiteError: for anything but a string, or a label that the model does not know.
+
+        Example:
+            >>> from retvec_lite import TextClassifier
+            >>> classifier = TextClassifier.load("classifier-int8.tflite")
+            >>> found = classifier.explain("wkae me up at half past six")
+            >>> found.spans[0].text, found.label == classifier.predict("wkae me up at half past six")[0].label
+            ('wkae', True)
+        """
+        (text,) = require_strings([text])
+        return explain(self.probabilities, self.labels, text[: self.config.max_chars], label)
 
     def evaluate(
         self,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from retvec_lite.contract import BITS, Floats, Ints
+from retvec_lite.data.class_weights import class_weights
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS
@@ -17,7 +18,7 @@ from retvec_lite.model.heads import HeadSpec, character_shapes, initial
 from retvec_lite.model.network_graph import Tensors, embed_bits
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import Examples, HeldOut, TrainingData
-from retvec_lite.training.network import RateSchedule, TrainableNetwork, class_weights, cosine_schedule, epoch
+from retvec_lite.training.network import RateSchedule, TrainableNetwork, cosine_schedule, epoch
 from retvec_lite.training.settings import FitSettings
 
 _PREDICTION_BATCH: Final = 256
@@ -124,7 +125,7 @@ class NetworkFitter:
         weights["head/logits/bias"] = data.task.starting_bias(examples.targets, classes)
         if self._fine_tune:
             weights = {**self._embedding, **weights}
-        shares = class_weights(examples.targets, classes)
+        shares = class_weights(settings.class_weights, examples.targets, data.labels)
         schedule = schedule_for(len(examples.targets), settings)
         if self._network is None:
             self._network = TrainableNetwork(

@@ -18,7 +18,7 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.model.ngram_graph import find_ngrams
-from retvec_lite.ngrams import INTEGERS, NgramConfig
+from retvec_lite.ngrams import CODES, INTEGERS, PRIME, NgramConfig
 from retvec_lite.runtime.interpreters import codepoint_rows
 
 Matrix = Any  # scipy.sparse.csr_matrix, float32
@@ -60,18 +60,20 @@ class LinearModel:
     """A solved linear part, on the grid of the exported file.
 
     Attributes:
-        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, and `head/logits/kernel` and `head/logits/bias` when it reads
-            word vectors.
+        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks, and
+            `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
     """
 
     weights: dict[str, Floats]
 
     def scores(self, features: Features) -> Floats:
-        """Return the logits of texts, float32 `[texts, classes]`."""
-        lengths = _lengths(features.counts, self.weights["ngrams/squares"])
-        found: Floats = (features.counts @ self.weights["ngrams/table"]) / lengths[:, None] + self.weights[
-            "ngrams/bias"
-        ]
+        """Return the logits of texts, float32 `[texts, classes]`; with codebooks, `features` count hashes."""
+        table, squares = self.weights["ngrams/table"], self.weights["ngrams/squares"]
+        if "ngrams/codes" in self.weights:
+            rows = self.weights["ngrams/codes"].astype(np.int64) + np.arange(len(table) // CODES) * CODES
+            table, squares = table[rows].sum(axis=1), squares[rows].sum(axis=1)
+        lengths = _lengths(features.counts, squares)
+        found: Floats = (features.counts @ table) / lengths[:, None] + self.weights["ngrams/bias"]
         if features.means is not None:
             found = found + features.means @ self.weights["head/logits/kernel"] + self.weights["head/logits/bias"]
         return found.astype(np.float32)
@@ -82,7 +84,7 @@ class LinearModel:
 
 
 def _scaled(name: str, value: Floats, factor: float) -> Floats:
-    if name == "ngrams/squares":
+    if name in ("ngrams/squares", "ngrams/codes"):
         return value
     scaled: Floats = (value * np.float32(factor)).astype(np.float32)
     return snap(scaled, EIGHT_BITS) if scaled.ndim == 2 else scaled
@@ -103,6 +105,13 @@ def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConf
     return sparse.vstack(parts, format="csr")
 
 
+def fold(hashes: Matrix, buckets: int) -> Matrix:
+    """Return how often each bucket occurs, from counts of hashes, CSR `[texts, 65521]`: as `count_ngrams` for so many buckets."""
+    columns = np.arange(PRIME)
+    ones = np.ones(PRIME, np.float32)
+    return hashes @ sparse.csr_matrix((ones, (columns, columns % buckets)), shape=(PRIME, buckets))
+
+
 def mean_vectors(ids: Ints, vectors: Any) -> Floats:
     """Return the mean word vector of each text, float32 `[texts, dimension]`; zeros for a text without words.
 
@@ -120,7 +129,9 @@ def mean_vectors(ids: Ints, vectors: Any) -> Floats:
     return means
 
 
-def fit_linear(features: Features, targets: Ints, classes: int, *, seed: int) -> LinearModel:
+def fit_linear(
+    features: Features, targets: Ints, classes: int, *, seed: int, weights: Floats | None = None
+) -> LinearModel:
     """Solve the linear part.
 
     Args:
@@ -128,6 +139,7 @@ def fit_linear(features: Features, targets: Ints, classes: int, *, seed: int) ->
         targets: see `Task.targets`.
         classes: number of labels; those without a text get low scores.
         seed: of the solver's order.
+        weights: float32 `[classes]`, how much the texts of each label count, see `class_weights`; None for all the same.
     """
     squares = _squares(features.counts)
     roots = np.sqrt(squares)
@@ -137,21 +149,23 @@ def fit_linear(features: Features, targets: Ints, classes: int, *, seed: int) ->
         centre = features.means.mean(axis=0)
         spread = float(np.sqrt(np.square(features.means - centre).sum(axis=1).mean())) / _EMBEDDING_SHARE
         scaled = sparse.hstack([scaled, (features.means - centre) / max(spread, 1e-6)])
-    kernel, bias = _one_against_rest(scaled.tocsr().astype(np.float32), targets, classes, seed)
+    kernel, bias = _one_against_rest(scaled.tocsr().astype(np.float32), targets, classes, seed, weights)
     buckets = features.counts.shape[1]
-    weights = {
+    solved = {
         "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
         "ngrams/squares": squares,
         "ngrams/bias": bias,
     }
     if features.means is not None:
         inner = snap(np.ascontiguousarray(kernel[buckets:] / np.float32(max(spread, 1e-6))), EIGHT_BITS)
-        weights["head/logits/kernel"] = inner
-        weights["head/logits/bias"] = (-centre @ inner).astype(np.float32)
-    return LinearModel(weights)
+        solved["head/logits/kernel"] = inner
+        solved["head/logits/bias"] = (-centre @ inner).astype(np.float32)
+    return LinearModel(solved)
 
 
-def _one_against_rest(scaled: Matrix, targets: Ints, classes: int, seed: int) -> tuple[Floats, Floats]:
+def _one_against_rest(
+    scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats | None
+) -> tuple[Floats, Floats]:
     """Return the kernel `[features, classes]` and the bias `[classes]` that tell each label from all others."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
@@ -170,10 +184,11 @@ def _one_against_rest(scaled: Matrix, targets: Ints, classes: int, seed: int) ->
                 if wanted.min() == wanted.max():
                     bias[label] = _UNSEEN if wanted[0] == 0 else -_UNSEEN
                     continue
-                solver.fit(scaled, wanted)
+                importance = None if weights is None else np.where(wanted, weights[label], 1.0)
+                solver.fit(scaled, wanted, sample_weight=importance)
                 kernel[:, label], bias[label] = solver.coef_[0], solver.intercept_[0]
             return kernel, bias
-        solver.fit(scaled, targets)
+        solver.fit(scaled, targets, sample_weight=None if weights is None else weights[targets])
     # With two labels there is one row, for the second of them.
     rows = solver.coef_ if len(solver.coef_) > 1 else np.concatenate([-solver.coef_, solver.coef_])
     shifts = (

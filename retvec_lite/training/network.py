@@ -294,19 +294,6 @@ def is_matrix(name: str) -> bool:
     return name.endswith(("/kernel", "/recurrent_kernel"))
 
 
-def class_weights(targets: Ints, classes: int) -> Floats:
-    """Return weights that soften imbalance: the square root of the inverse frequency, mean 1 over the texts.
-
-    The full inverse would let a class of three examples dominate one of three thousand; the root is the usual compromise.
-    """
-    if targets.ndim > 1:
-        return np.ones(classes, np.float32)
-    counts = np.bincount(targets, minlength=classes)
-    weights = 1.0 / np.sqrt(np.maximum(counts, 1))
-    scaled: Floats = (weights / weights[targets].mean()).astype(np.float32)
-    return scaled
-
-
 def cosine_schedule(peak: float, steps: int, warmup: int) -> RateSchedule:
     """Return a linear warm-up to `peak`, then half a cosine down to 2 % of it (Loshchilov and Hutter 2017)."""
 

@@ -1,17 +1,20 @@
 """The n-grams of a training: how many buckets there is room for, which n-grams to read, and what they say about held-out texts."""
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
+from retvec_lite.data.class_weights import class_weights
 from retvec_lite.model.heads import HeadSpec, character_shapes
-from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
+from retvec_lite.ngrams import CODES, MOST_BUCKETS, MOST_CODEBOOKS, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.codebooks import squeeze
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.folds import Folds, Rows
-from retvec_lite.training.linear import Features, LinearModel, count_ngrams, fit_linear, mean_vectors
+from retvec_lite.training.linear import Features, LinearModel, Matrix, count_ngrams, fit_linear, fold, mean_vectors
 from retvec_lite.training.settings import FitSettings
 
 _LARGEST_FILE: Final = 950_000
@@ -21,6 +24,9 @@ _AROUND: Final = 130_000
 """Bytes of a file that are neither weights of the network nor n-grams: graphs, tables of the encoder, metadata, labels."""
 
 _FEWEST_BUCKETS: Final = 128
+
+_CROWDED: Final = PRIME // 2
+"""Distinct n-grams from which codebooks can pay: a code for each hash takes 65 kB, however few hashes occur."""
 
 _FEW_LABELS: Final = 20
 _KINDS: Final = ((1, 4), (3, 5))
@@ -34,6 +40,22 @@ _LONG: Final = 20
 
 _SHARES: Final = (0.25, 0.5)
 """Shares of the texts in the learning curve, besides all of them."""
+
+
+def choose_codebooks(distinct: int, buckets: int, classes: int) -> int:
+    """Return how many codebooks to use in place of `buckets` rows; 0 for none.
+
+    They pay where the texts have many n-grams, in many languages for example, and the table has room for few rows. Otherwise, most
+    n-grams have a row of their own anyway, or at least the frequent ones do (docs/benchmarks.md).
+
+    Args:
+        distinct: how many different n-grams the training texts have.
+        buckets: how many rows there is room for.
+        classes: number of labels.
+    """
+    if distinct < _CROWDED or buckets > distinct // 2:
+        return 0
+    return min(buckets * (classes + 1) // (PRIME + CODES * (classes + 1)), MOST_CODEBOOKS)
 
 
 def choose_buckets(
@@ -133,16 +155,22 @@ class LinearFitter:
         data = self._data
         self.kind = kind
         shortest, longest = kind
-        self.config = NgramConfig(buckets=self._buckets, longest=longest, shortest=shortest)
-        self._clean = self._features(data.clean, data.clean_ids)
+        self._hashed = NgramConfig(buckets=PRIME, longest=longest, shortest=shortest)
+        clean = self._hashes(data.clean)
+        distinct = len(np.unique(clean.indices))
+        books = choose_codebooks(distinct, self._buckets, len(data.labels))
+        rows = CODES * books or self._buckets
+        self.config = dataclasses.replace(self._hashed, buckets=rows, codebooks=books)
+        self._clean = self._features(clean, data.clean_ids)
         used = zip(data.mistyped, data.examples.copies, strict=True)
         self._mistyped = [
-            self._features(texts, ids)
+            self._features(self._hashes(texts), ids)
             for texts, ids in list(used)[: self._settings.linear_copies]
             if texts != data.clean
         ]
         self._held_out = {
-            rate: self._features(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()
+            rate: self._features(self._hashes(data.held_out_texts[rate]), ids)
+            for rate, ids in data.held_out.ids.items()
         }
 
     def fit_all(self) -> None:
@@ -170,9 +198,12 @@ class LinearFitter:
         groups = [shuffled[strata == stratum] for stratum in np.unique(strata)]
         return np.concatenate([group[: max(1, round(len(group) * share))] for group in groups])
 
-    def _features(self, texts: Any, ids: Any) -> Features:
+    def _hashes(self, texts: Sequence[str]) -> Matrix:
+        return count_ngrams(texts, self._data.config, self._hashed)
+
+    def _features(self, hashes: Matrix, ids: Any) -> Features:
         means = None if self._vectors is None else mean_vectors(ids, self._vectors)
-        return Features(count_ngrams(texts, self._data.config, self.config), means)
+        return Features(hashes if self.config.codebooks else fold(hashes, self.config.buckets), means)
 
     def _splits(self, folds: Folds | None) -> list[tuple[Rows, Rows]]:
         if folds is not None:
@@ -182,8 +213,12 @@ class LinearFitter:
     def _fit(self, rows: Rows) -> LinearModel:
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
         targets = np.concatenate([self._data.examples.targets[rows]] * (1 + len(self._mistyped)))
-        classes = len(self._data.labels)
-        model = fit_linear(features, targets, classes, seed=self._settings.seed)
+        labels, settings = self._data.labels, self._settings
+        weights = class_weights(settings.class_weights, targets, labels)
+        model = fit_linear(features, targets, len(labels), weights=weights, seed=settings.seed)
+        if self.config.codebooks:
+            frequency = np.bincount(features.counts.indices, features.counts.data, PRIME).astype(np.float32)
+            model = squeeze(model, frequency, self.config.codebooks, seed=settings.seed)
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model

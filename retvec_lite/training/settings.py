@@ -4,6 +4,8 @@ import dataclasses
 import math
 from typing import Any, Final
 
+from retvec_lite.data.class_weights import DEFAULT, ClassWeights
+
 FEW: Final = 3_000
 """Texts up to which they are cross-validated, and the linear part learns from clean texts only: its mistyped copies pay with many
 texts."""
@@ -27,6 +29,7 @@ class FitSettings:
         linear_copies: how many of them the linear part learns from, besides the texts themselves.
         character_filters: features of neighbouring characters that the head gets beside a fine-tuned embedding; 0 for none.
         dropout, label_smoothing, weight_decay: see `TrainableNetwork`.
+        class_weights: how much the texts of each label count, see `data.class_weights`.
         seed: of everything random.
     """
 
@@ -42,6 +45,7 @@ class FitSettings:
     dropout: float = 0.4
     label_smoothing: float = 0.1
     weight_decay: float = 1e-2
+    class_weights: ClassWeights = DEFAULT
     seed: int = 0
 
     @property
@@ -77,6 +81,7 @@ def recommended(texts: int, *, fine_tune: bool, multi_label: bool = False, **cho
             defaults |= {"epochs": 32, "patience": 12, "embedding_rate": 1.0}
     if multi_label:
         defaults |= {
+            "class_weights": "none",
             "learning_rate": 2e-3 if fine_tune else 4e-3,
             "epochs": 2 * defaults.get("epochs", FitSettings.epochs),
         }

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.data.class_weights import ClassWeights
 from retvec_lite.data.dataset import Dataset, check_trainable, split
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.data.warnings import data_warnings
@@ -62,6 +63,7 @@ def train(
     typo_rate: float | None = None,
     character_filters: int | None = None,
     ngram_kb: int | None = None,
+    class_weights: ClassWeights | None = None,
     unlabelled: Sequence[str] = (),
     reject_at: float = REJECT_AT,
     unknown_label: str | None = None,
@@ -85,20 +87,27 @@ def train(
         typo_rate: mean share of mistyped words in an augmented text; 0 turns augmentation off.
         character_filters: number of character features beside a fine-tuned embedding.
         ngram_kb: kilobytes of the table of n-grams; None fills an int8 file up to 1 MB; 0 leaves n-grams out.
+        class_weights: how much the texts of each label count, see `choose_class_weights`.
         unlabelled: texts without labels to learn from as well, see `label_texts`. Validation scores are those of the classifier
             that labels them.
         reject_at: share of the right answers that the threshold for texts that belong to no label keeps.
         unknown_label: the label of the texts in `training` that belong to no other.
         seed: of everything random.
         settings: all settings at once, for experiments; replaces `recommended`, `epochs`, `typo_rate`,
-            `character_filters` and `seed`.
+            `character_filters`, `class_weights` and `seed`.
         progress: receives (what is going on, done, total).
 
     Raises:
         RetvecLiteError: for an argument out of range, data that cannot be trained on, labels in validation that training
             lacks, or a loss that is no longer finite.
     """
-    chosen = {"epochs": epochs, "typo_rate": typo_rate, "character_filters": character_filters, "seed": seed}
+    chosen = {
+        "epochs": epochs,
+        "typo_rate": typo_rate,
+        "character_filters": character_filters,
+        "class_weights": class_weights,
+        "seed": seed,
+    }
     _check(head, embedding, fine_tune_embedding, {"max_words": max_words, "ngram_kb": ngram_kb, **chosen})
     check_trainable(training)
     check_rejection(training, reject_at, unknown_label)

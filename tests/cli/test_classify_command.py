@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import re
 import signal
@@ -39,6 +40,26 @@ def test_classify_top_and_json(main: Main, tiny_model: str) -> None:
     assert [row["label"] for row in found["predictions"]] == ["digits", "CAPITALS"]
     _, output, _ = main("classify", tiny_model, "--top", "3", "x")
     assert output.split("\t")[::2] == [LABELS[2], "digits", "CAPITALS"]
+
+
+def test_why_prints_the_words_with_their_weights(main: Main, tiny_model: str) -> None:
+    code, output, _ = main("classify", tiny_model, "--why", "12 A\x1b", "")
+    first, words, second, nothing = output.split("\n")[:4]
+    assert code == 0 and first.startswith("digits\t") and second.startswith(LABELS[2])
+    fall = math.log(tiny_probabilities("12 A\x1b")[0] / tiny_probabilities("A\x1b")[0])
+    assert words.split()[:2] == ["12", f"{fall:+.2g}"] and "A\\x1b -" in words and nothing.strip() == ""
+
+
+def test_why_in_json_and_of_a_file(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    _, output, _ = main("classify", tiny_model, "--why", "--json", "12 A")
+    why = json.loads(output)["why"]
+    assert why["label"] == "digits" and [span["text"] for span in why["spans"]] == ["12", "A"]
+    assert why["spans"][1]["start"] == 3 and why["spans"][1]["weight"] < 0 < why["spans"][0]["weight"]
+    file = write_table(tmp_path / "texts.csv", [("12 A", "x"), ("AB CD", "y")])
+    _, answers, _ = main("classify", tiny_model, "--why", "--json", "--input", file)
+    assert (
+        answers.splitlines()[0] == output.strip() and json.loads(answers.splitlines()[1])["why"]["label"] == "CAPITALS"
+    )
 
 
 def test_texts_that_belong_to_no_label(main: Main, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from retvec_lite.contract import INVISIBLE, SEPARATORS, EncoderConfig, Piece
+from retvec_lite.ngrams import NgramConfig
 
 INT32 = (-(2**31), 2**31 - 1)
 HOSTILE = (
@@ -58,6 +59,14 @@ def configs(**fixed: Any) -> st.SearchStrategy[EncoderConfig]:
             **{name: st.just(value) for name, value in fixed.items()},
         },
     )
+
+
+def ngram_configs() -> st.SearchStrategy[NgramConfig]:
+    """Which n-grams: in hashed rows, or in codebooks."""
+    lengths = {"longest": st.integers(3, 6), "shortest": st.integers(1, 3)}
+    hashed = st.builds(NgramConfig, buckets=st.integers(16, 32_768), **lengths)
+    coded = [st.builds(NgramConfig, buckets=st.just(256 * n), codebooks=st.just(n), **lengths) for n in (1, 3)]
+    return st.one_of(hashed, *coded)
 
 
 def code_points(max_size: int) -> st.SearchStrategy[list[int]]:

@@ -30,7 +30,7 @@ HEADS: dict[str, HeadSpec] = {
     "bert": BertHead(hidden=72, width=64, layers=1, attention_heads=4, feed_forward=64),
     "raw": LinearHead(),
 }
-NGRAMS = {"pool": NgramConfig(buckets=300), "raw": NgramConfig(buckets=1000, longest=6, shortest=3)}
+NGRAMS = {"pool": NgramConfig(buckets=300), "raw": NgramConfig(buckets=512, longest=6, shortest=3, codebooks=2)}
 TEXTS = (
     "where is my parcle?",
     "",
@@ -73,11 +73,15 @@ def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> Tr
 def ngram_weights(config: NgramConfig, classes: int) -> dict[str, np.ndarray]:
     """Weights on their grid: squares of 0 to 127, scales of ten binary digits with 127 of them in every column."""
     rng = np.random.default_rng(8)
-    shapes = ngram_shapes(config.buckets, classes)
+    shapes = ngram_shapes(config, classes)
     integers = rng.integers(-127, 128, shapes["ngrams/table"])
     integers[rng.integers(config.buckets, size=classes), np.arange(classes)] = 127
     scales = rng.integers(512, 1024, classes) / 2**17
+    codes = (
+        {"ngrams/codes": rng.integers(0, 256, shapes["ngrams/codes"]).astype(np.float32)} if config.codebooks else {}
+    )
     return {
+        **codes,
         "ngrams/table": (integers * scales).astype(np.float32),
         "ngrams/squares": rng.integers(0, 128, shapes["ngrams/squares"]).astype(np.float32),
         "ngrams/bias": rng.normal(0, 0.1, shapes["ngrams/bias"]).astype(np.float32),

@@ -13,7 +13,6 @@ from modeling_cases import SMALL_HEADS
 from retvec_lite.training.network import (
     TextBatch,
     TrainableNetwork,
-    class_weights,
     cosine_schedule,
     epoch,
     in_order,
@@ -98,14 +97,6 @@ def test_no_texts_and_no_words(counts: list[int]) -> None:
 
 def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
-
-
-def test_rare_classes_weigh_more_by_the_root() -> None:
-    labels = np.array([0] * 90 + [1] * 10, np.int32)
-    weights = class_weights(labels, 3)
-    assert weights.dtype == np.float32 and np.isfinite(weights).all()
-    assert weights[1] / weights[0] == pytest.approx(3.0)
-    assert weights[labels].mean() == pytest.approx(1.0)
 
 
 def test_the_schedule_warms_up_and_comes_down() -> None:

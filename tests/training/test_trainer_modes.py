@@ -1,5 +1,6 @@
 """The ways to train: cross-validated, without a network, without n-grams; what each keeps, tells and says about itself."""
 
+import dataclasses
 import json
 import random
 from collections.abc import Sequence
@@ -224,3 +225,23 @@ def test_the_other_ways_tell_theirs(trained: Trained, linear_alone: Trained, wit
     assert linear[0].endswith("of the texts were cut)."), "it has no epochs"
     assert network[0].startswith("pool on tiny.csv: 48 training texts") and network[0].endswith(", 14 epochs.")
     assert not any("more texts" in line for line in network)
+
+
+# --- class weights ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{"head": "linear"}, {"head": "pool", "ngram_kb": 0}], ids=["linear part", "network"]
+)
+def test_class_weights_decide_between_labels_of_the_same_texts(options: dict[str, Any]) -> None:
+    """Three texts in four have one label, the fourth the other: what the texts count says which is the answer."""
+    texts = tiny_dataset(5).texts[:12]
+    data = Dataset(texts * 4, ("often",) * 36 + ("seldom",) * 12)
+    found = {}
+    for name, weights in {"none": "none", "seldom": {"often": 1.0, "seldom": 20.0}}.items():
+        settings = dataclasses.replace(QUICK, typo_rate=0.0, class_weights=weights)
+        trained = train(data, embedding=random_embedding(dimension=64), max_words=8, settings=settings, **options)
+        probabilities = Classifier(trained.model).probabilities(texts)
+        found[name] = float((probabilities[:, 1] > probabilities[:, 0]).mean())
+        assert trained.model.training["settings"]["class_weights"] == weights
+    assert found == {"none": 0.0, "seldom": 1.0}

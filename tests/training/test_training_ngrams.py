@@ -120,10 +120,10 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
     found = fitter(data)
     plain, tried = ngrams.fit_linear, []
 
-    def fit_linear(features, targets, classes, *, seed):  # type: ignore[no-untyped-def]
+    def fit_linear(features, targets, classes, *, seed, weights):  # type: ignore[no-untyped-def]
         tried.append(found.kind)
         targets = targets if found.kind == best else (targets + 1) % classes
-        return plain(features, targets, classes, seed=seed)
+        return plain(features, targets, classes, seed=seed, weights=weights)
 
     monkeypatch.setattr(ngrams, "fit_linear", fit_linear)
     folds = choose_folds(tiny_dataset(9), 0)

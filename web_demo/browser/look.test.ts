@@ -105,6 +105,7 @@ describe("looks", () => {
       "model",
       "file",
       "text",
+      "why",
       "rate",
       "attack",
       "seed",
@@ -139,6 +140,16 @@ describe("looks", () => {
         ].map(background),
       };
     });
+    const told = await page.locator(".legend mark").evaluateAll((marks) =>
+      marks.map((mark) => {
+        const { color, backgroundColor, textDecorationLine } = getComputedStyle(mark);
+        return { color, backgroundColor, textDecorationLine };
+      }),
+    );
+    const ink = await page.evaluate(() => getComputedStyle(document.body).color);
+    expect(told[0]?.backgroundColor).toBe(seen.shown.at(-1)); // as what is selected
+    expect(told[0]?.color).not.toBe(ink);
+    expect(told[1]).toEqual({ color: ink, backgroundColor: "rgba(0, 0, 0, 0)", textDecorationLine: "underline" });
     expect(seen.shown).not.toContain(seen.paper);
     expect(seen.shown).not.toContain("rgba(0, 0, 0, 0)");
     await page.screenshot({ path: join(PICTURES, "desktop-forced-colors.png"), fullPage: true });

@@ -221,3 +221,20 @@ describe("this file", () => {
     );
   });
 });
+
+describe("why", () => {
+  it("marks the words of the text as it is read, and tells them to screen readers", async () => {
+    await type(page, "please play some jazz now");
+    await page.waitForFunction(() => document.getElementById("why")?.textContent === "please play some jazz now");
+    const shares = await page
+      .locator("#why mark.for")
+      .evaluateAll((all) => all.map((mark) => Number((mark as HTMLElement).style.getPropertyValue("--share"))));
+    expect(Math.max(...shares)).toBe(1);
+    expect(await page.textContent("#why-told")).toMatch(/^(jazz|play) \+\d/);
+    expect(await page.textContent("#why-label")).toBe(await page.textContent("#top-label"));
+    await change(page, () => page.fill("#rate", "100"));
+    const altered = await page.textContent("#reading");
+    await page.waitForFunction((text) => document.getElementById("why")?.textContent === text, altered);
+    await change(page, () => page.fill("#rate", "0"));
+  });
+});

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from retvec_lite.contract import BITS, CONTRACT_VERSION, INVISIBLE, SEPARATORS
+from retvec_lite.contract import BITS, CONTRACT_VERSION, INVISIBLE, SEPARATORS, UNSPACED
 from retvec_lite.data import typos
 from retvec_lite.pretraining.substitutes import homoglyphs
+from retvec_lite.runtime.explanation import LENGTHS
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "tables.json"
 
@@ -41,6 +42,7 @@ def tables() -> dict[str, Any]:
         "bits": BITS,
         "separators": list(SEPARATORS),
         "invisible": list(INVISIBLE),
+        "unspaced": {script: {"length": LENGTHS[script], "ranges": ranges} for script, ranges in UNSPACED.items()},
         "typoKinds": list(typos.TYPO_KINDS),
         "scripts": [[script.first, script.last, script.alphabet] for script in typos._SCRIPTS],
         "neighborKeys": typos._NEIGHBORS,

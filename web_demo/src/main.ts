@@ -11,14 +11,16 @@ import { codePoints, type Embedded, TextClassifier } from "./classifier";
 import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
 import { byId, showError } from "./dom";
 import { errorMessage } from "./errors";
+import { explain } from "./explain";
 import { bytes, showFacts } from "./facts";
 import { medianLatency } from "./latency";
 import { watchOpening } from "./opening";
 import { showReading } from "./reading";
 import { HIDDEN, mistype } from "./typos";
+import { showWhy } from "./why";
 import { Words } from "./words";
 
-/** The curve is measured after this pause in typing, in steps shorter than a frame (milliseconds). */
+/** The words are explained and the curve is measured after this pause in typing, in steps shorter than a frame (milliseconds). */
 const PAUSE = 150;
 const STEP = 8;
 
@@ -84,7 +86,12 @@ async function update(start = performance.now()): Promise<void> {
     showError(byId("labels-error"), undefined);
   });
   clearTimeout(curveTimer);
-  curveTimer = window.setTimeout(() => void attempt(() => measureCurve(mine)), PAUSE);
+  curveTimer = window.setTimeout(() => {
+    void attempt(async () => {
+      await explainWords(mine);
+      await measureCurve(mine);
+    });
+  }, PAUSE);
 }
 
 /** Run a job that nobody awaits, and show its error. */
@@ -113,13 +120,33 @@ function showLimits(typed: string, { maxChars, maxWords }: TextClassifier, full:
   byId("text-note").textContent = `${count.toLocaleString("en")} of ${maxChars} characters${rest}`;
 }
 
+/** Mark the words of the altered text. Stops when anything changes. */
+async function explainWords(mine: number): Promise<void> {
+  const { typed, share, first, kind } = settings();
+  if (!classifier) return;
+  const { labels } = classifier.artifact;
+  const read = [...alter(typed, share, first, kind)].slice(0, classifier.maxChars).join("");
+  const found = await explain(unhurried(mine), read);
+  if (found) showWhy(labels[found.label] as string, read, found.spans);
+}
+
+/** Return the model for long work: it gives way to the page every STEP, and answers undefined when anything has changed. */
+function unhurried(mine: number): (altered: string) => Promise<Float32Array | undefined> {
+  let resume = performance.now() + STEP;
+  return async (altered) => {
+    if (performance.now() > resume) {
+      await new Promise((next) => setTimeout(next));
+      resume = performance.now() + STEP;
+    }
+    return exclusive(async () => (mine === version ? classifier?.probabilities(altered) : undefined));
+  };
+}
+
 /** Measure the probability of the text's label at every typo rate, over several seeds. Stops when anything changes. */
 async function measureCurve(mine: number): Promise<void> {
   const { typed, first, kind } = settings();
   const samples: Sample[] = [];
-  let resume = performance.now() + STEP;
-  const probabilities = (altered: string) =>
-    exclusive(async () => (mine === version ? classifier?.probabilities(altered) : undefined));
+  const probabilities = unhurried(mine);
   const clean = await probabilities(typed);
   if (!clean) return;
   const label = argmax(clean);
@@ -129,10 +156,6 @@ async function measureCurve(mine: number): Promise<void> {
       const values = await probabilities(alter(typed, share, number, kind));
       if (!values) return;
       found.push(values[label] as number);
-      if (performance.now() > resume) {
-        await new Promise((next) => setTimeout(next));
-        resume = performance.now() + STEP;
-      }
     }
     const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
     samples.push({ rate: share, mean, least: Math.min(...found), most: Math.max(...found) });

@@ -190,7 +190,9 @@ def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
         operation.outputs[0].name: operation for operation in operations if operation.type.startswith("constexpr_")
     }
     tables = {value: stored.pop(value) for value in list(stored) if value.startswith("ngrams_")}
-    assert set(tables) == (set() if on_grid(name).ngrams is None else {"ngrams_table", "ngrams_lower_case"})
+    ngrams = on_grid(name).ngrams
+    codes = {"ngrams_codes"} if ngrams and ngrams.codebooks else set()
+    assert set(tables) == (set() if ngrams is None else {"ngrams_table", "ngrams_lower_case", *codes})
     if tables:
         table = packed["ngrams_table"]
         integers = table.attributes["quantized_data"] if target < 18 else table.inputs["data"].arguments[0].value

@@ -30,6 +30,7 @@ from retvec_lite.converters.tflite.model import find_tensor, pack, promote_outpu
 from retvec_lite.converters.tflite.quantize import quantize, to_grid
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
+from retvec_lite.ngrams import PRIME
 from retvec_lite.runtime.artifact import read_artifact
 
 HEADS = ["pool", "cnn", "rnn", "bert", "raw"]
@@ -244,7 +245,9 @@ def test_sizes_shrink_and_the_encoder_stays(built: Path, name: str) -> None:
     assert {part["encoder"] for part in parts.values()} == {parts["float32"]["encoder"]}
     # The table of n-grams is 8-bit integers in every recipe.
     ngrams = standin.NGRAMS.get(name)
-    assert {part["ngrams"] for part in parts.values()} == {ngrams.buckets * (len(standin.LABELS) + 1) if ngrams else 0}
+    assert {part["ngrams"] for part in parts.values()} == {
+        ngrams.buckets * (len(standin.LABELS) + 1) + PRIME * ngrams.codebooks if ngrams else 0
+    }
 
 
 @pytest.mark.parametrize(("head", "recipe"), [("pool", "int8"), ("pool", "int4"), ("rnn", "int8")])

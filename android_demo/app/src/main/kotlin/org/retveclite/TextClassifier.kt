@@ -57,6 +57,9 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private var blanks = 0
     private val engine = start(model)
 
+    /** How many code points of a text the model reads. */
+    val maxChars: Int get() = full.maxChars
+
     /** The length of the vectors from [embed]; 0 for a model exported without embeddings. */
     val embeddingSize: Int = embedder?.result?.size ?: 0
 

@@ -39,6 +39,7 @@ class MainActivity : Activity() {
     private lateinit var typoLabel: TextView
     private lateinit var typos: SeekBar
     private lateinit var result: TextView
+    private lateinit var why: TextView
     private lateinit var facts: TextView
     private lateinit var bars: LabelBars
 
@@ -50,6 +51,7 @@ class MainActivity : Activity() {
         typoLabel = findViewById(R.id.typo_label) as TextView
         typos = findViewById(R.id.typos) as SeekBar
         result = findViewById(R.id.result) as TextView
+        why = findViewById(R.id.why) as TextView
         facts = findViewById(R.id.facts) as TextView
         bars = LabelBars(findViewById(R.id.bars) as ViewGroup)
         state = savedInstanceState?.getStringArray(STATE)?.let(DemoState::of) ?: DemoState(getString(R.string.example))
@@ -98,6 +100,7 @@ class MainActivity : Activity() {
         // Setting the text of a live region announces it: do so for new labels only.
         val label = if (answer.isUnknown) getString(R.string.unknown) else getString(R.string.result, readable(answer.labels[answer.top]))
         if (result.text.toString() != label) result.text = label
+        why.text = marked(answer.text, answer.words, color(R.color.speaks_for), color(R.color.speaks_against))
         val millis = String.format(locale(), "%.2f", answer.millis)
         facts.text = getString(R.string.facts, millis, modelSize)
     }
@@ -105,8 +108,12 @@ class MainActivity : Activity() {
     private fun fail(problem: Exception) {
         val sentence = getString(R.string.problem, problem.message ?: problem.toString())
         if (result.text.toString() != sentence) result.text = sentence
+        why.text = null
         facts.text = null
     }
+
+    @Suppress("DEPRECATION") // Its replacement has a theme, which these colors do not depend on.
+    private fun color(id: Int): Int = resources.getColor(id)
 
     @Suppress("DEPRECATION") // Its replacement is not in API 23.
     private fun locale(): Locale = resources.configuration.locale

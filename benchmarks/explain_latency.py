@@ -1,0 +1,99 @@
+"""What `explain` costs: the words of a text left out one by one, with an exported file on LiteRT, one thread.
+
+    python benchmarks/explain_latency.py [--quick]
+
+The classifiers are not trained: time does not depend on the weights. Files take turns, and the least time of each counts,
+so that other work on the machine disturbs all of them alike.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from common import Row, command_parser, markdown_table, result_path, write_results
+
+HEADS: Final = ("pool", "cnn")
+RECIPES: Final = ("int8", "int8-dynamic")
+SLOTS: Final = 64
+BUCKETS: Final = 8_192
+TEXT: Final = ("please", "tell", "me", "where", "my", "new", "card", "is", "right", "now")
+WORDS: Final = (5, 10, 20, 40)
+ROUNDS: Final = 100
+
+
+def build(folder: Path) -> None:
+    """Write all files. In a process of its own: LiteRT and TensorFlow do not share one here."""
+    from latency_build import untrained
+    from ngram_latency import with_ngrams
+
+    from retvec_lite.converters.export import convert, package
+    from retvec_lite.converters.recipes import RECIPES as ALL
+    from retvec_lite.converters.tflite.quantize import quantize
+    from retvec_lite.model import heads
+
+    for head in HEADS:
+        classifier = with_ngrams(untrained(heads.HEADS[head](), SLOTS), BUCKETS)
+        float32 = convert(classifier)
+        for recipe in RECIPES:
+            oldest = dict([ALL[recipe].oldest_runtime])
+            content = package(quantize(float32, recipe), classifier, ALL[recipe], oldest)
+            (folder / f"{head}-{recipe}.tflite").write_bytes(content)
+
+
+def measure(folder: Path, rounds: int) -> list[Row]:
+    """Return a row for each file: milliseconds by the words of the text."""
+    from retvec_lite.runtime.text_classifier import TextClassifier
+
+    texts = {words: " ".join(TEXT[at % len(TEXT)] for at in range(words)) for words in WORDS}
+    files = {
+        (head, recipe): TextClassifier.load(folder / f"{head}-{recipe}.tflite", workers=1)
+        for head in HEADS
+        for recipe in RECIPES
+    }
+    least = {(*key, words): float("inf") for key in files for words in WORDS}
+    for _ in range(rounds):
+        for key, classifier in files.items():
+            for words, text in texts.items():
+                start = time.perf_counter()
+                found = classifier.explain(text)
+                least[(*key, words)] = min(least[(*key, words)], time.perf_counter() - start)
+                assert len(found.spans) == words
+    return [
+        {
+            "head": head,
+            "recipe": recipe,
+            "milliseconds": {str(words): round(least[head, recipe, words] * 1e3, 2) for words in WORDS},
+        }
+        for head, recipe in files
+    ]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the rows as Markdown."""
+    body = [
+        [f"{row['head']}, {row['recipe']}", *(f"{row['milliseconds'][str(words)]:.1f} ms" for words in WORDS)]
+        for row in rows
+    ]
+    return markdown_table(["head, recipe", *(f"{words} words" for words in WORDS)], body)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Build the files, measure them, and write the table."""
+    parser = command_parser(__doc__, quick="few rounds")
+    parser.add_argument("--build", type=Path, help="only write the files to this folder (the command calls itself)")
+    args = parser.parse_args(arguments)
+    if args.build:
+        build(args.build)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, __file__, "--build", folder], check=True)
+        rows = measure(Path(folder), 3 if args.quick else ROUNDS)
+    write_results(result_path("explain_latency", quick=args.quick), rows, table(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Class weights: how much the texts of each label count in training, by a rule or as the user says."""
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import Floats
+from retvec_lite.data.texts import DELIMITERS
+from retvec_lite.errors import RetvecLiteError
+
+ClassWeights = str | Mapping[str, float]
+"""The name of a rule, or label -> weight."""
+
+POWERS: Final = {"sqrt": 0.5, "balanced": 1.0, "none": 0.0}
+"""Rule -> the power of the inverse frequency of a label that its texts weigh.
+
+`balanced`, the full inverse, lets every label count as much as any other, whatever its number of texts; the root is halfway."""
+
+DEFAULT: Final = "sqrt"
+
+
+def choose_class_weights(
+    given: ClassWeights | Mapping[Any, float] | os.PathLike[str], labels: Sequence[str]
+) -> ClassWeights:
+    """Return the name of a rule as it is, and weights from a mapping or a file with one for each label, checked.
+
+    Args:
+        given: "sqrt", "balanced" or "none"; label -> weight; or a file: CSV or TSV with the columns label,weight, or JSON with
+            one object of label: weight.
+        labels: the labels of the training texts.
+
+    Raises:
+        RetvecLiteError: for an unknown name, a file that cannot be read, a label that is missing or has no texts, or a weight
+            that is not positive and finite.
+
+    Example:
+        >>> from retvec_lite.data.class_weights import choose_class_weights
+        >>> choose_class_weights({"ham": 1, "spam": 5}, ["ham", "spam"])
+        {'ham': 1.0, 'spam': 5.0}
+    """
+    if isinstance(given, str) and given in POWERS:
+        return given
+    if isinstance(given, Mapping):
+        found, place = {_name(label): weight for label, weight in given.items()}, "class_weights"
+    elif isinstance(given, (str, os.PathLike)):
+        found, place = _read(Path(given)), os.fspath(given)
+    else:
+        raise RetvecLiteError(
+            f"class_weights is {', '.join(POWERS)}, a file, or a mapping from labels to weights, not {given!r}."
+        )
+    for label, weight in found.items():
+        is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+        if not is_number or not 0.0 < float(weight) < math.inf:
+            raise RetvecLiteError(
+                f"{place}: the weight of {label!r} must be a positive, finite number, not {weight!r}."
+            )
+    if unknown := sorted(found.keys() - set(labels)):
+        raise RetvecLiteError(f"{place}: the label {unknown[0]!r} does not occur in the training texts.")
+    if missing := sorted(set(labels) - found.keys()):
+        raise RetvecLiteError(f"{place}: the label {missing[0]!r} has no weight. Give one for every label.")
+    return {label: float(weight) for label, weight in found.items()}
+
+
+def class_weights(rule: ClassWeights, targets: npt.NDArray[np.int32], labels: Sequence[str]) -> Floats:
+    """Return the weight of each label's texts, float32 `[classes]`, scaled to a mean of 1 over the texts.
+
+    Args:
+        rule: what `choose_class_weights` returned.
+        targets: int32 `[texts]`, the index of each text's label; or `[texts, classes]`, 1 for each label of a text.
+        labels: the names of the classes.
+    """
+    counts = targets.sum(axis=0) if targets.ndim > 1 else np.bincount(targets, minlength=len(labels))
+    if isinstance(rule, str):
+        weights = np.maximum(counts, 1.0) ** -POWERS[rule]
+    else:
+        weights = np.array([rule[label] for label in labels])
+    scaled: Floats = (weights * counts.sum() / max(float(weights @ counts), 1e-9)).astype(np.float32)
+    return scaled
+
+
+def _name(label: object) -> str:
+    """Return a label as training names it: booleans and numbers as JSON writes them."""
+    value = label.item() if isinstance(label, np.generic) else label
+    return value if isinstance(value, str) else json.dumps(value, default=repr)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    suffix = file.suffix.lower()
+    if suffix not in DELIMITERS and suffix != ".json":
+        raise RetvecLiteError(
+            f"class_weights is {', '.join(POWERS)}, or a file whose name ends in .csv, .tsv or .json, not {os.fspath(file)!r}."
+        )
+    try:
+        content = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise RetvecLiteError(f"Cannot read {file}: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise RetvecLiteError(f"{file} is not UTF-8. Convert it.") from error
+    return _table(file, content, DELIMITERS[suffix]) if suffix in DELIMITERS else _object(file, content)
+
+
+def _table(file: Path, content: str, delimiter: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    try:
+        rows = [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True) if row]
+    except csv.Error as error:
+        raise RetvecLiteError(f"{file}: broken quoting ({error}). Quote fields as RFC 4180 says.") from error
+    if not rows or sorted(rows[0]) != ["label", "weight"] or any(len(row) != 2 for row in rows):
+        raise RetvecLiteError(
+            f"{file} needs the two columns label and weight in every row, with a header that names them."
+        )
+    place = rows[0].index("label")
+    for row in rows[1:]:
+        label, weight = row[place].strip(), row[1 - place]
+        if label in found:
+            raise RetvecLiteError(f"{file}: the label {label!r} has two weights. Remove one.")
+        try:
+            found[label] = float(weight)
+        except ValueError:
+            found[label] = weight  # what is wrong with it is told later
+    return found
+
+
+def _object(file: Path, content: str) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise RetvecLiteError(f"{file}: a label has two weights. Remove one.")
+        return found
+
+    try:
+        found = json.loads(content, object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise RetvecLiteError(f"{file} is not valid JSON ({error}).") from error
+    if not isinstance(found, dict):
+        raise RetvecLiteError(f'{file} must hold one JSON object, such as {{"ham": 1, "spam": 5}}.')
+    return found

@@ -1,0 +1,117 @@
+"""Why this label: which parts of a text are left out, and what is said about them."""
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_artifact import LABELS, MAX_CHARS, tiny_artifact, tiny_probabilities
+
+from retvec_lite import contract
+from retvec_lite.contract import EncoderConfig
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.explanation import explain, find_parts, leave_out
+from retvec_lite.runtime.text_classifier import TextClassifier
+
+PARTS = json.loads((Path(__file__).parents[1] / "data" / "parts.json").read_text("utf-8"))
+"""Texts with their parts; the other wrappers are tested on the same."""
+
+SEPARATORS = {chr(code) for code in (0, *contract.SEPARATORS)}
+TEXTS = st.text(
+    st.one_of(st.characters(codec=None), st.sampled_from(" \n\u3000\0\u200b漢字かなไทย\u0301")), max_size=40
+)
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> TextClassifier:
+    path = tmp_path_factory.mktemp("model") / "tiny.tflite"
+    path.write_bytes(tiny_artifact())
+    return TextClassifier.load(path)
+
+
+@pytest.mark.parametrize(("text", "parts"), PARTS, ids=[ascii(text) for text, _ in PARTS])
+def test_the_parts_of_texts(text: str, parts: list[str]) -> None:
+    assert [text[start:end] for start, end in find_parts(text)] == parts
+
+
+@given(TEXTS)
+def test_parts_cover_exactly_what_is_no_separator(text: str) -> None:
+    parts = find_parts(text)
+    assert all(start < end for start, end in parts)
+    assert all(one[1] <= other[0] for one, other in itertools.pairwise(parts))
+    covered = {at for start, end in parts for at in range(start, end)}
+    assert covered == {at for at, char in enumerate(text) if char not in SEPARATORS}
+
+
+def words(text: str) -> list[str]:
+    """The words of a text by the contract's reference, scripts without spaces whole."""
+    config = EncoderConfig(max_chars=64, max_words=64, word_length=64, han_piece=None, kana_piece=None, sea_piece=None)
+    slots = contract.words(contract.codepoints(text, 64), config)
+    return ["".join(map(chr, slot[slot != 0].tolist())) for slot in slots if slot[0]]
+
+
+@given(TEXTS)
+def test_leaving_a_word_out_leaves_the_others_as_they_are(text: str) -> None:
+    before = words(text)
+    for start, end in find_parts(text):
+        after = words(leave_out(text, start, end))
+        left, right = words(text[:start]), words(text[end:])
+        assert after == [*left, *right], "not glued together"
+        assert len(after) <= len(before) + 1
+
+
+def test_a_weight_is_the_fall_of_the_log_probability(classifier: TextClassifier) -> None:
+    text = "12 A  x\n7"
+    found = classifier.explain(text)
+    assert found.label == "digits" and found.probability == pytest.approx(tiny_probabilities(text)[0], abs=1e-6)
+    assert [(span.start, span.end, span.text) for span in found.spans] == [
+        (0, 2, "12"), (3, 4, "A"), (6, 7, "x"), (8, 9, "7"),
+    ]  # fmt: skip
+    for span, without in zip(found.spans, ("A x 7", "12 x 7", "12 A 7", "12 A x"), strict=True):
+        fall = math.log(tiny_probabilities(text)[0]) - math.log(tiny_probabilities(without)[0])
+        assert type(span.weight) is float and span.weight == pytest.approx(fall, abs=1e-5)
+
+
+def test_another_label_can_be_explained(classifier: TextClassifier) -> None:
+    found = classifier.explain("12 A", "CAPITALS")
+    assert found.label == "CAPITALS" and found.probability == pytest.approx(tiny_probabilities("12 A")[1], abs=1e-6)
+    weights = {span.text: span.weight for span in found.spans}
+    assert weights["A"] > 0.4 and weights["12"] < -0.4
+
+
+def test_only_what_the_model_reads_is_explained(classifier: TextClassifier) -> None:
+    """Leaving a word out must not let in what stands behind the end."""
+    text = "x " * (MAX_CHARS // 2) + "777"
+    found = classifier.explain(text)
+    assert found.spans[-1].end == MAX_CHARS - 1
+    assert [span.weight for span in found.spans] == pytest.approx([0.0] * len(found.spans), abs=1e-6)
+
+
+def test_a_text_without_words_has_a_label_and_no_spans(classifier: TextClassifier) -> None:
+    for text in ("", " \0\u2003"):
+        assert classifier.explain(text) == (LABELS[2], classifier.predict(text)[0].probability, [])
+
+
+def test_a_probability_of_zero_is_no_error() -> None:
+    found = explain(
+        lambda texts: np.float32([[0, 1] if "b" in text else [1, 0] for text in texts]), ("a", "b"), "a b c", None
+    )
+    assert found.label == "b" and found.spans[1].weight == pytest.approx(126 * math.log(2))
+    assert [span.weight for span in found.spans[::2]] == [0.0, 0.0]
+
+
+def test_what_cannot_be_explained_is_refused(classifier: TextClassifier) -> None:
+    with pytest.raises(RetvecLiteError, match="'horses' is not one of this classifier's labels"):
+        classifier.explain("12", "horses")
+    with pytest.raises(RetvecLiteError, match="must be strings"):
+        classifier.explain(["12"])  # type: ignore[arg-type]
+
+
+def test_an_isolated_classifier_explains_the_same(classifier: TextClassifier, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.tflite"
+    path.write_bytes(tiny_artifact())
+    assert TextClassifier.load(path, isolated=True).explain("12 A x") == classifier.explain("12 A x")
