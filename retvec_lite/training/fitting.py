@@ -133,7 +133,6 @@ class NetworkFitter:
                 weights,
                 self._vectors,
                 data.words,
-                data.task,
                 shares,
                 schedule,
                 label_smoothing=settings.label_smoothing,
@@ -142,6 +141,7 @@ class NetworkFitter:
                 weight_decay=settings.weight_decay,
                 seed=settings.seed,
                 levels=self.levels,
+                task=data.task,
             )
         else:
             self._network.reset(weights, self._vectors, data.words, shares, schedule, seed=settings.seed)

@@ -13,7 +13,7 @@ from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
 from retvec_lite.model.heads import HeadSpec, RnnHead
 from retvec_lite.model.network_graph import embed_bits, head_logits, no_dropout, scan_lstm, word_vectors
-from retvec_lite.training.tasks import Task
+from retvec_lite.training.tasks import ONE_LABEL, Task
 
 RateSchedule = Callable[[int], float]
 """The learning rate by step, counted from 0."""
@@ -94,7 +94,6 @@ class TrainableNetwork:
         weights: starting weights `head/...`, and `embedding/...` and `characters/...` when they are trained as well.
         frozen: word vectors `[distinct words, dimension]` by id, or None when `words` are embedded in every step.
         words: int32 `[distinct words, word_length]` by id.
-        task: one label a text, or several.
         class_weights: float32 `[classes]`, mean 1 over the training texts.
         schedule: the learning rate by step.
         label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
@@ -103,6 +102,7 @@ class TrainableNetwork:
         weight_decay: of AdamW (Loshchilov and Hutter 2019).
         seed: of dropout.
         levels: largest integer of the grid that matrices are trained and kept on, 7 for 4 bits, 127 for 8.
+        task: one label a text, or several.
     """
 
     def __init__(
@@ -111,7 +111,6 @@ class TrainableNetwork:
         weights: Mapping[str, Floats],
         frozen: npt.NDArray[np.float16] | None,
         words: Ints,
-        task: Task,
         class_weights: Floats,
         schedule: RateSchedule,
         *,
@@ -121,6 +120,7 @@ class TrainableNetwork:
         weight_decay: float,
         seed: int,
         levels: int,
+        task: Task = ONE_LABEL,
     ) -> None:
         self._head = head
         self.task = task

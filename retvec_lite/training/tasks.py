@@ -160,6 +160,9 @@ def best_micro_f1(logits: Floats, targets: Ints) -> tuple[float, float]:
     return float(scores[place]), float(logits.reshape(-1)[order[place]])
 
 
+ONE_LABEL: Final = OneLabel()
+
+
 def task_of(dataset: Dataset) -> Task:
     """Return the task that the labels of some data make."""
-    return SeveralLabels() if dataset.multi_label else OneLabel()
+    return SeveralLabels() if dataset.multi_label else ONE_LABEL
