@@ -33,6 +33,7 @@ SCRIPTS: Final = (
     Script("codebooks.py"),
     Script("languages.py"),
     Script("rejection.py"),
+    Script("multi_label.py"),
     Script("typo_resilience.py", v1=True),
     Script("adversarial.py", v1=True),
     Script("pareto.py", v1=True),

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from retvec_lite.classifier import SAVED_FILES, Classifier
 from retvec_lite.data.class_weights import ClassWeights, choose_class_weights
 from retvec_lite.data.dataset import Dataset, as_dataset, check_trainable
+from retvec_lite.data.label_sets import check_single
 from retvec_lite.data.texts import as_texts, read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing, require_room
@@ -30,6 +31,7 @@ def train(
     *,
     text_column: str = "text",
     label_column: str = "label",
+    multi_label: bool | None = None,
     validation: float | ValidationData | Literal["auto"] = "auto",
     head: str = "auto",
     embedding: str | os.PathLike[str] | Embedding = "default",
@@ -59,6 +61,8 @@ def train(
         labels: a label for each text.
         text_column: column of the texts in a file.
         label_column: column of the labels in a file.
+        multi_label: True: a text may have several labels (a list, or in files separated by `|`), or none. Each label then has a
+            probability and a threshold of its own. False: it has one. None is False, but refuses labels that hold a `|`.
         validation: the share of the texts to set aside, or labelled texts: a file, a `Dataset`, or (texts, labels). "auto"
             cross-validates up to 3,000 texts and sets a tenth of more aside.
         head: "auto" (chosen by the size of the data), "linear" (fitted in seconds), "pool" (small and fast), "cnn", "rnn" or "bert" (these see word order).
@@ -72,7 +76,7 @@ def train(
         typo_rate: mean share of mistyped words in augmented texts; None for 0.4, 0 for none.
         class_weights: how much the texts of each label count: "sqrt" (the root of the inverse frequency), "balanced" (the inverse:
             every label counts the same), "none", label -> weight, or a file of weights (CSV with label,weight, or a JSON
-            object). Only their ratios matter. None for "sqrt".
+            object). Only their ratios matter. None for "sqrt", and "none" with several labels a text.
         unlabelled: texts without labels to learn from as well: a sequence of strings, or a file as for `read_texts`. The
             classifier labels them, and learns from those it is sure of.
         reject_at: a text whose best label is less probable than a threshold gets none. The threshold keeps this share of the
@@ -99,10 +103,14 @@ def train(
         raise RetvecLiteError(f"Unknown head {head!r}: choose from auto, {', '.join(HEADS)}.")
     if out is not None:
         refuse_existing(out, force)
-    dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column)
+    dataset = as_dataset(
+        data, labels, text_column=text_column, label_column=label_column, multi_label=bool(multi_label)
+    )
+    if multi_label is None and not dataset.multi_label:
+        check_single(dataset.labels, dataset.path)
     check_trainable(dataset)
     weights = None if class_weights is None else choose_class_weights(class_weights, dataset.classes)
-    held_out = _validation(validation, text_column, label_column)
+    held_out = _validation(validation, text_column, label_column, dataset.multi_label)
     chosen = choose_embedding(embedding)
     more = _unlabelled(unlabelled, text_column)
     if out is not None:
@@ -195,7 +203,7 @@ def _unlabelled(texts: object, text_column: str) -> list[str]:
     return list(dict.fromkeys(text for text in found if text.strip()))
 
 
-def _validation(validation: object, text_column: str, label_column: str) -> Dataset | float | None:
+def _validation(validation: object, text_column: str, label_column: str, multi_label: bool) -> Dataset | float | None:
     if isinstance(validation, str) and validation == "auto":
         return None
     if isinstance(validation, (int, float)):
@@ -203,4 +211,6 @@ def _validation(validation: object, text_column: str, label_column: str) -> Data
             raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {validation:g}.")
         return float(validation)
     data, labels = validation if isinstance(validation, tuple) else (validation, None)
-    return as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
+    return as_dataset(
+        data, labels, text_column=text_column, label_column=label_column, split="test", multi_label=multi_label
+    )

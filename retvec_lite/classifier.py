@@ -214,7 +214,8 @@ class Classifier(Predictor):
         if not points:
             raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
         refuse_existing(path, force)
-        plot_learning_curve(points, path, f"{self.training['data']}: n-grams alone")
+        score = "micro F1" if self.decision.multi_label else "accuracy"
+        plot_learning_curve(points, path, f"{self.training['data']}: n-grams alone", score)
 
     def __repr__(self) -> str:
         return f"<Classifier {self.model.head.name}, {len(self.labels)} labels>"
@@ -234,6 +235,9 @@ class Classifier(Predictor):
             f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut){epochs if facts['epochs'] else ''}."
         ]
         names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
+        if self.decision.multi_label:
+            names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
+        score = next(iter(names))
         names |= {"in_scope_unknown": "unknown", "unknown_recognized": "unknown recognized"}
         found = sorted(facts["validation"].items(), key=lambda item: float(item[0]))
         # Classifiers of earlier releases lack some.
@@ -245,15 +249,16 @@ class Classifier(Predictor):
         if self.decision.threshold is not None:
             parts.append(f"Texts are unknown where the probability of the best label is {self.decision.rule}.")
         if "accuracy_error" in facts:
-            clean = facts["validation"]["0"]["accuracy"]
+            clean = facts["validation"]["0"][score]
             expected = f"{clean:.1%} (± {2 * facts['accuracy_error']:.1%})"
             more = " or more, because each fold learned from a part of the texts only" if folds else ""
-            parts.append(f"Expect {expected} on clean texts like these{more}.")
+            what = f"a {names[score]} of " if self.decision.multi_label else ""
+            parts.append(f"Expect {what}{expected} on clean texts like these{more}.")
         if facts.get("warnings"):
             parts.append("Check your data:\n" + "\n".join(f"- {printable(warning)}" for warning in facts["warnings"]))
         if facts.get("learning_curve"):
             curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
-            numbers = ("training texts", "accuracy")
+            numbers = ("training texts", names[score])
             parts.append(Table("Would more texts help? (n-grams alone)", numbers, curve, frozenset(numbers)))
         confusions = self.validation[0.0].confusions[:_SHOWN] if 0.0 in self.validation else ()
         if confusions:

@@ -1,4 +1,4 @@
-"""From probabilities to an answer: the best label of a text, or none of them.
+"""From probabilities to an answer: the best label of a text, several labels, or none of them.
 
 The rules are the same wherever a file runs; docs/contract.md states them.
 """
@@ -18,7 +18,7 @@ from retvec_lite.errors import RetvecLiteError
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Decision:
-    """When a text belongs to none of the labels. Immutable, validated, with an exact JSON round trip.
+    """Which labels a text has, and when it has none. Immutable, validated, with an exact JSON round trip.
 
     Attributes:
         threshold: a text whose best label is less probable than this is unknown, above 0 and below 1; None: no text is.
@@ -27,6 +27,8 @@ class Decision:
             which may then be 1 or more. 0 without such a label.
         characters: the letters and digits that training texts contained, in either case, sorted. A text without any of them is
             unknown, and so is an empty one. Empty: no text is.
+        thresholds: one for each label, above 0 and below 1: a text has every label that is at least as probable, so it may
+            have several or none. None: a text has one label.
 
     Raises:
         RetvecLiteError: on construction, for a value of another type or out of range.
@@ -44,6 +46,7 @@ class Decision:
     unknown_label: str | None = None
     unknown_power: float = 0.0
     characters: str = ""
+    thresholds: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         threshold, power = self.threshold, self.unknown_power
@@ -58,15 +61,28 @@ class Decision:
             raise RetvecLiteError(f"unknown_label must be a label or null, not {self.unknown_label!r}.")
         if not isinstance(self.characters, str):
             raise RetvecLiteError(f"characters must be a string, not {self.characters!r}.")
+        if self.thresholds is not None:
+            several = self.thresholds
+            if not all(isinstance(value, float) and 0.0 < value < 1.0 for value in several):
+                raise RetvecLiteError(f"thresholds must be numbers between 0 and 1, or null, not {list(several)!r}.")
+            if threshold is not None or self.unknown_label is not None:
+                raise RetvecLiteError("With thresholds for several labels, threshold and unknown_label must be null.")
 
     @property
     def rejects(self) -> bool:
         """Whether any text can be unknown."""
         return self != Decision()
 
+    @property
+    def multi_label(self) -> bool:
+        """Whether a text may have several labels, or none."""
+        return self.thresholds is not None
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object."""
-        return dataclasses.asdict(self)
+        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object; `thresholds` only if there are any."""
+        fields = dataclasses.asdict(self)
+        several = fields.pop("thresholds")
+        return fields if several is None else {**fields, "thresholds": list(several)}
 
     def entry(self) -> dict[str, Any]:
         """Return the entry `decision` of a file's metadata: none when nothing is rejected, as in files of earlier releases."""
@@ -81,15 +97,20 @@ class Decision:
         """
         if fields is None:
             return cls()
-        names = {field.name for field in dataclasses.fields(cls)}
-        if not isinstance(fields, Mapping) or set(fields) != names:
+        names = {field.name for field in dataclasses.fields(cls)} - {"thresholds"}
+        if not isinstance(fields, Mapping) or set(fields) - {"thresholds"} != names:
             raise RetvecLiteError(f"The decision must have the fields {', '.join(sorted(names))}, not {fields!r}.")
-        return cls(**fields)
+        several = fields.get("thresholds")
+        if several is not None and not isinstance(several, list):
+            raise RetvecLiteError(f"thresholds must be a list of numbers or null, not {several!r}.")
+        return cls(**{**fields, "thresholds": None if several is None else tuple(several)})
 
     def check_labels(self, labels: Sequence[str]) -> None:
-        """Raise RetvecLiteError when the unknown label is not among the labels."""
+        """Raise RetvecLiteError when the unknown label is not among the labels, or they need another number of thresholds."""
         if self.unknown_label is not None and self.unknown_label not in labels:
             raise RetvecLiteError(f"The unknown label {self.unknown_label!r} is not among the labels.")
+        if self.thresholds is not None and len(self.thresholds) != len(labels):
+            raise RetvecLiteError(f"There are {len(labels)} labels, but {len(self.thresholds)} thresholds.")
 
     def reads(self, text: str) -> bool:
         """Return whether a text has a letter or digit that training texts contained."""
@@ -137,6 +158,11 @@ class Decision:
         if self.unknown_label is None:
             return best, np.zeros_like(best)
         return best, probabilities[:, list(labels).index(self.unknown_label)].astype(np.float64)
+
+    def has(self, texts: Sequence[str], probabilities: Floats) -> npt.NDArray[np.bool_]:
+        """Return which labels texts have where they may have several, bool `[texts, classes]`; arguments as for `unknown`."""
+        reads = np.array([self.reads(text) for text in texts], bool)
+        return reads[:, None] & (probabilities.astype(np.float64) >= np.array(self.thresholds))
 
     @functools.cached_property
     def _known(self) -> frozenset[str]:

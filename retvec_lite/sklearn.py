@@ -33,7 +33,8 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         seed: of everything random.
 
     Attributes:
-        classes_: the distinct labels, sorted; the order of `predict_proba`'s columns.
+        classes_: the distinct labels, sorted; the order of `predict_proba`'s columns. Where a text may have several, the numbers of
+            the columns of `y`.
         classifier_: the `Classifier`, to save or export.
 
     Example:
@@ -76,7 +77,8 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
         Args:
             X: texts: list, NumPy array or pandas Series of strings.
-            y: a label for each text.
+            y: a label for each text; or, where a text may have several or none, an indicator matrix `[texts, classes]`, as
+                from `MultiLabelBinarizer`.
 
         Returns:
             This object.
@@ -86,16 +88,23 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         from retvec_lite.api import train
 
-        targets = np.asarray(y)
-        if targets.ndim != 1:
-            raise RetvecLiteError(f"Pass one label for each text; y has {targets.ndim} dimensions.")
+        targets = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+        if targets.ndim not in (1, 2) or (targets.ndim == 2 and not np.isin(targets, (0, 1)).all()):
+            raise RetvecLiteError(
+                "Pass one label for each text, or an indicator matrix of zeros and ones with a row for each text."
+            )
+        several = targets.ndim == 2
         try:
-            self.classes_: npt.NDArray[Any] = np.unique(targets)
+            self.classes_: npt.NDArray[Any] = np.arange(targets.shape[1]) if several else np.unique(targets)
         except TypeError as error:
             raise RetvecLiteError("The labels in y are of several types, such as 1 and '1'. Use one type.") from error
+        labels: list[Any] = [str(label) for label in targets]
+        if several:
+            labels = [[str(label) for label in np.flatnonzero(row)] for row in targets]
         self.classifier_: Classifier = train(
             _one_column(X),
-            [str(label) for label in targets],
+            labels,
+            multi_label=several,
             head=self.head,
             embedding=self.embedding,
             fine_tune_embedding=self.fine_tune_embedding,
@@ -113,11 +122,22 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each text: float32 `[texts, classes]`, columns as in `classes_`."""
         check_is_fitted(self)
-        columns = [self.classifier_.labels.index(str(label)) for label in self.classes_]
-        return self.classifier_.probabilities(_one_column(X))[:, columns]
+        texts, known = _one_column(X), self.classifier_.labels
+        found = np.zeros((len(texts), len(self.classes_)), np.float32)  # a column of `y` without a one has no label
+        places = [place for place, label in enumerate(self.classes_) if str(label) in known]
+        columns = [known.index(str(self.classes_[place])) for place in places]
+        found[:, places] = self.classifier_.probabilities(texts)[:, columns]
+        return found
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each text."""
+        """Return the most probable class of each text; where a text may have several, an indicator matrix like `y`."""
+        check_is_fitted(self)
+        if self.classifier_.decision.multi_label:
+            texts = _one_column(X)
+            indicators = np.zeros((len(texts), len(self.classes_)), np.int64)
+            for row, predictions in zip(indicators, self.classifier_.predict_many(texts), strict=True):
+                row[[int(str(label)) for label, _ in predictions]] = 1
+            return indicators
         best = self.predict_proba(X).argmax(axis=1)
         found: npt.NDArray[Any] = self.classes_[best]
         return found
@@ -125,6 +145,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
+        tags.classifier_tags.multi_label = True
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags

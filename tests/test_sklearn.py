@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
@@ -43,15 +44,6 @@ def test_clone_and_parameters(fitted: RetvecClassifier) -> None:
         copy.predict(TEXTS)
 
 
-def test_class_weights_are_given_by_class() -> None:
-    texts, labels = np.array(["the same text", "another one"] * 8), np.array([7] * 12 + [30] * 4)
-    for weight, answer in ((0.1, 7), (50, 30)):
-        model = RetvecClassifier(head="linear", typo_rate=0.0, class_weights={7: 1, 30: weight}).fit(texts, labels)
-        assert set(model.predict(texts)) == {answer}
-    with pytest.raises(rl.RetvecLiteError, match="'30' has no weight"):
-        RetvecClassifier(class_weights={7: 1}).fit(texts, labels)
-
-
 def test_cross_validation_and_grid_search() -> None:
     scores = cross_val_score(RetvecClassifier(epochs=3), TEXTS, LABELS, cv=2)
     assert scores.shape == (2,) and (scores >= 0.75).all()
@@ -61,6 +53,8 @@ def test_cross_validation_and_grid_search() -> None:
 
 def test_every_argument_of_train_that_fits_can_be_searched() -> None:
     elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress", "unlabelled"}
+    elsewhere |= {"multi_label"}  # `y` says so
+    elsewhere |= {"reject_at", "unknown_label"}  # an estimator answers one of `classes_`
     theirs, ours = (inspect.signature(call).parameters for call in (rl.train, RetvecClassifier))
     assert set(theirs) - elsewhere == set(ours)
     assert {name: theirs[name].default for name in ours} == {name: found.default for name, found in ours.items()}
@@ -83,7 +77,19 @@ def test_pipelines_tables_and_labels_of_other_types() -> None:
     assert model.predict(frame.head(1)).dtype == bool and model.score(frame, frame["label"] == 7) == 1.0
 
 
+def test_an_indicator_matrix_gives_several_labels_a_text() -> None:
+    texts = ["wake me", "play a song", "wake me and play a song", "hello you"] * 6
+    wanted = np.array([[1, 0, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0]] * 6)
+    model = RetvecClassifier(head="linear", ngram_kb=20).fit(texts, sparse.csr_matrix(wanted))
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert (model.predict(texts) == wanted).all() and model.score(texts, wanted) == 1.0
+    table = model.predict_proba(texts[:4])
+    assert table.shape == (4, 3) and not table[:, 1].any() and table[2, [0, 2]].sum() > 1.0
+
+
 def test_bad_input_is_one_sentence() -> None:
+    with pytest.raises(rl.RetvecLiteError, match="indicator matrix"):
+        RetvecClassifier().fit(["a", "b"], np.array([[1, 2], [0, 1]]))
     with pytest.raises(rl.RetvecLiteError, match="several types"):
         RetvecClassifier().fit(["a", "b"], np.array([1, "1"], object))
     with pytest.raises(rl.RetvecLiteError, match="one column"):

@@ -96,7 +96,7 @@ def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
     if classifier.ngrams is not None:
         found = find_ngrams(characters, classifier.ngrams, storage)
         ngrams = ngram_logits(found, classifier.weights, storage)
-    return network.classify(vectors, word_mask(words), classifier.head, ngrams)
+    return network.classify(vectors, word_mask(words), classifier.head, ngrams, classifier.multi_label)
 
 
 def write_package(files: Mapping[str, bytes], path: Path) -> None:

@@ -75,7 +75,9 @@ class CoreMLNetwork:
         found = mb.tanh(x=mb.reduce_max(x=responses, axes=[1], keep_dims=False))
         return mb.concat(values=[embedding, mb.expand_dims(x=found, axes=[0])], axis=-1, name="word_vectors")
 
-    def classify(self, vectors: Var, mask: Var, head: HeadSpec, ngrams: Var | None = None) -> Var:
+    def classify(
+        self, vectors: Var, mask: Var, head: HeadSpec, ngrams: Var | None = None, multi_label: bool = False
+    ) -> Var:
         """Compute label probabilities.
 
         Args:
@@ -83,6 +85,7 @@ class CoreMLNetwork:
             mask: float32 `[1, words, 1]`, 1 where a slot is in use.
             head: which head, with its sizes.
             ngrams: what n-grams add to the logits, float32 `[1, classes]`; None for a classifier without them.
+            multi_label: whether each label has a probability of its own.
 
         Returns:
             float32 `[1, classes]`, named `probability_values`.
@@ -109,6 +112,8 @@ class CoreMLNetwork:
         logits = mb.cast(x=self._dense(pooled, "head/logits"), dtype="fp32", name="logits")
         if ngrams is not None:
             logits = mb.add(x=logits, y=ngrams, name="logits_with_ngrams")
+        if multi_label:
+            return mb.sigmoid(x=logits, name="probability_values")
         return mb.softmax(x=logits, axis=-1, name="probability_values")
 
     def _cast(self, values: Var) -> Var:

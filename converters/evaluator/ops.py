@@ -120,6 +120,11 @@ def _sigmoid(values: Array) -> Array:
     return found
 
 
+def _logistic(*, x: Array) -> Array:
+    _require_float(x)
+    return _sigmoid(x.astype(np.float32)).astype(x.dtype)
+
+
 def _softmax(*, x: Array, axis: Any = -1) -> Array:
     _require_float(x)
     values, place = x.astype(np.float32), _axis(axis, x.ndim)
@@ -334,6 +339,7 @@ OPS: Final[Mapping[str, Op]] = {
     "sqrt": _sqrt,
     "tanh": _tanh,
     "gelu": _gelu,
+    "sigmoid": _logistic,
     "softmax": _softmax,
     "cast": _cast,
     "select": _select,

@@ -36,6 +36,9 @@ _STAGE_TEXTS: Final = 100
 Answers = Mapping[str, npt.NDArray[Any]]
 """Name of an output -> its values for some texts `[texts, ...]`."""
 
+Columns = tuple[int, ...]
+"""The columns of a text's labels: one, or any number where the classifier gives several."""
+
 
 class StageComparison:
     """Collects the differences of one artifact's inner values, text by text."""
@@ -136,13 +139,15 @@ class Examiner:
         accuracy: of the float32 weights on the real texts; None without labels.
     """
 
-    def __init__(self, classifier: TrainedModel, texts: Sequence[str], labels: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, classifier: TrainedModel, texts: Sequence[str], labels: Sequence[tuple[str, ...]] | None = None
+    ) -> None:
         """Compute the reference.
 
         Args:
             classifier: the float32 weights that the artifacts are compared with.
             texts: real texts, to measure what quantization costs.
-            labels: their right labels, all of them known to the classifier; None: unknown.
+            labels: the right labels of each, all of them known to the classifier; None: unknown.
         """
         config = classifier.encoder
         self.classifier = classifier
@@ -158,8 +163,8 @@ class Examiner:
         self.edges = edge_sample(config)
         self._exact = Oracle(classifier, classifier.weights)
         self._exact_answers = list(self._exact.table(self.real)) if texts else []
-        self._exact_labels = [int(answer.argmax()) for answer in self._exact_answers]
-        self._right = None if labels is None else [classifier.labels.index(label) for label in labels]
+        self._exact_labels = self._chosen(self._exact_answers)
+        self._right = None if labels is None else [self._columns(found) for found in labels]
         self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
 
     def stages(self, tensors: Mapping[str, str], recipe: Recipe) -> StageComparison:
@@ -190,10 +195,19 @@ class Examiner:
         """Return the share of real texts with the right label in a table of answers, see `answer_checks`; None without labels."""
         return None if self._right is None else _share_equal(self._guesses(table), self._right)
 
-    def _guesses(self, table: Floats) -> list[int]:
+    def _guesses(self, table: Floats) -> list[Columns]:
         """Return the labels of the answers to the real texts."""
-        found: list[int] = table[len(self.golden) :].argmax(axis=1).tolist()
-        return found
+        return self._chosen(table[len(self.golden) :])
+
+    def _chosen(self, answers: Sequence[Floats] | Floats) -> list[Columns]:
+        """Return the columns of the labels that probabilities stand for: the largest, or those at or above their thresholds."""
+        thresholds = self.classifier.decision.thresholds
+        if thresholds is None:
+            return [(int(answer.argmax()),) for answer in answers]
+        return [tuple(np.flatnonzero(answer.astype(np.float64) >= thresholds).tolist()) for answer in answers]
+
+    def _columns(self, labels: Sequence[str]) -> Columns:
+        return tuple(sorted(self.classifier.labels.index(label) for label in labels))
 
     def _probabilities(self, table: Floats, oracle: Oracle, recipe: Recipe) -> Check:
         differences = []
@@ -205,11 +219,10 @@ class Examiner:
             differences.append(Difference(name, float(off.max()), f"label {label!r}"))
         return bounded(PROBABILITIES, "computation", differences, recipe.parity_tolerance)
 
-    def _labels(self, guesses: list[int], bound: float) -> Check:
-        """Compare labels with those of the float32 weights; a difference is how much more likely those find their own label."""
-        labels = self.classifier.labels
+    def _labels(self, guesses: list[Columns], bound: float) -> Check:
+        """Compare labels with those of the float32 weights; a difference is how sure those are of their own."""
         differences = [
-            Difference(name, float(answer[exact] - answer[guess]), f"{labels[exact]!r} became {labels[guess]!r}")
+            Difference(name, self._margin(answer, exact, guess), f"{self._names(exact)} became {self._names(guess)}")
             for name, answer, exact, guess in zip(
                 self.real.names, self._exact_answers, self._exact_labels, guesses, strict=True
             )
@@ -222,6 +235,16 @@ class Examiner:
             note += f", float32 margins up to {differences[0].amount:.4f}"
         worst = () if share >= bound else tuple(differences[:WORST])
         return Check("same label", "cost", share, bound, True, len(guesses), worst, note)
+
+    def _margin(self, answer: Floats, exact: Columns, guess: Columns) -> float:
+        """Return how much more likely the float32 weights find their label than another; with thresholds, how far from them."""
+        thresholds = self.classifier.decision.thresholds
+        if thresholds is None:
+            return float(answer[exact[0]] - answer[guess[0]])
+        return max(abs(float(answer[column]) - thresholds[column]) for column in {*exact} ^ {*guess})
+
+    def _names(self, columns: Columns) -> str:
+        return " and ".join(repr(self.classifier.labels[column]) for column in columns) or "no label"
 
 
 def checked(answers: Answers, name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> npt.NDArray[Any]:
@@ -246,5 +269,5 @@ def _word(key: bytes) -> str:
     return "".join(map(chr, np.trim_zeros(np.frombuffer(key, np.int32), "b")))
 
 
-def _share_equal(first: Sequence[int], second: Sequence[int]) -> float:
-    return float(np.mean(np.array(first) == np.array(second))) if len(first) else 1.0
+def _share_equal(first: Sequence[Columns], second: Sequence[Columns]) -> float:
+    return float(np.mean([one == other for one, other in zip(first, second, strict=True)])) if first else 1.0

@@ -24,6 +24,9 @@ from retvec_lite.runtime.artifact import short_signatures
 FORMAT: Final = "retvec-lite-golden"
 VERSION: Final = 1
 
+Answer = str | list[str] | None
+"""The label of a text; where it may have several, all of them; None for none of the labels."""
+
 BIT_TEXTS: Final = "bits:"
 """Prefix of the names of texts whose words set bits that no real text sets together."""
 
@@ -200,7 +203,8 @@ def golden_bytes(
     """Return `golden.json`, with one line for each case, which makes differences readable.
 
     Probabilities have two digits more than the tolerance, which keeps the file small with many labels. Where the classifier
-    rejects texts, `labels` has its answers, null for none of the labels, except where the tolerance leaves them open.
+    rejects texts, `labels` has its answers, null for none of the labels, except where the tolerance leaves them open. Where texts
+    may have several labels, an answer is a list in the order of the labels.
 
     Args:
         config: the contract.
@@ -220,7 +224,7 @@ def golden_bytes(
         "labels": list(labels),
         "tolerance": {recipe: tolerances[recipe] for recipe in sorted(probabilities)},
     }
-    answers: dict[str, dict[int, str | None]] = {}
+    answers: dict[str, dict[int, Answer]] = {}
     if decision is not None and decision.rejects:
         head |= decision.entry()
         answers = {
@@ -250,7 +254,7 @@ def golden_bytes(
 
 def clear_answers(
     texts: Sequence[GoldenText], table: Floats, labels: Sequence[str], decision: Decision, tolerance: float
-) -> Iterator[tuple[int, str | None]]:
+) -> Iterator[tuple[int, Answer]]:
     """Yield the index of each text whose answer no difference within the tolerance can change, and the answer.
 
     Args:
@@ -266,6 +270,11 @@ def clear_answers(
         if text.text is None:
             continue
         read = text.text[: len(text.codepoints)]
+        if decision.thresholds is not None:
+            distances = np.abs(row.astype(np.float64) - decision.thresholds)
+            if not decision.reads(read) or (distances > 2 * tolerance).all():
+                yield index, [labels[column] for column in np.flatnonzero(decision.has([read], row[None])[0])]
+            continue
         # The two ends: every label as probable as the tolerance allows and none of them not, and the other way round.
         ends = [np.clip(row + np.where(others, -move, move), 0.0, None) for move in (2 * tolerance, -2 * tolerance)]
         most, least = decision.unknown([read] * 2, np.stack(ends), labels)

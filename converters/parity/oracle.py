@@ -153,8 +153,7 @@ class Oracle:
             if self._classifier.ngrams is not None:
                 encoder, ngrams = self._classifier.encoder, self._classifier.ngrams
                 logits = [found + ngram_logits(row, encoder, ngrams, self._weights) for found in logits]
-            powers = np.exp((np.stack(logits) - np.max(logits, axis=1, keepdims=True)).astype(np.float64))
-            self._answers[key] = (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
+            self._answers[key] = reference_network.shares(np.stack(logits), self._classifier.multi_label)
         return self._answers[key]
 
     def table(self, sample: Sample) -> Floats:

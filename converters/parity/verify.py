@@ -46,11 +46,11 @@ DATA_TEXTS: Final = 500
 
 @dataclass(frozen=True)
 class RealTexts:
-    """Texts that people might write, and where they are from. `labels` are None when the classifier has other labels."""
+    """Texts that people might write, their labels, and where they are from. `labels` are None when the classifier has other labels."""
 
     source: str
     texts: tuple[str, ...]
-    labels: tuple[str, ...] | None
+    labels: tuple[tuple[str, ...], ...] | None
 
     def describe(self) -> str:
         """Return a line for reports."""
@@ -195,10 +195,12 @@ def real_texts(
         RetvecLiteError: for data that cannot be read.
     """
     given = STARTER if data is None else data
-    dataset = as_dataset(given, text_column=text_column, label_column=label_column, split="test")
+    dataset = as_dataset(
+        given, text_column=text_column, label_column=label_column, split="test", multi_label=model.multi_label
+    )
     is_starter = given == STARTER
     chosen = _spread(dataset, STARTER_TEXTS if is_starter else DATA_TEXTS)
-    labels = chosen.labels if set(model.labels).issuperset(chosen.labels) else None
+    labels = chosen.label_sets if set(model.labels).issuperset(chosen.classes) else None
     return RealTexts("the starter data (test.csv)" if is_starter else dataset.path.name, chosen.texts, labels)
 
 

@@ -64,6 +64,7 @@ class About:
     version: str
     author: str
     license: str
+    output: str = "The probability of each label; they add up to 1."
 
 
 def about(classifier: TrainedModel, recipe: str) -> About:
@@ -75,6 +76,11 @@ def about(classifier: TrainedModel, recipe: str) -> About:
         version=__version__,
         author=CREATED_BY,
         license="Set by the owner of the training data; the software is under Apache-2.0.",
+        **(
+            {"output": "The probability of each label; a text may have several, or none."}
+            if classifier.multi_label
+            else {}
+        ),
     )
 
 
@@ -170,7 +176,7 @@ def _metadata_buffer(about: About, max_chars: int) -> bytes:
         f"The text as Unicode code points: int32, the first {max_chars}, zeros behind the end. No tokenizer is needed.",
         [],
     )
-    probabilities = _tensor(builder, PROBABILITIES, "The probability of each label; they add up to 1.", [labels])
+    probabilities = _tensor(builder, PROBABILITIES, about.output, [labels])
     graph = _table(
         builder,
         7,

@@ -5,6 +5,7 @@ import Foundation
 final class TextClassifier {
     private let model: MLModel
     private let shape: [NSNumber]
+    private let labels: [String]
     private let decision: Decision?
 
     /// How many code points of a text the model reads.
@@ -23,6 +24,7 @@ final class TextClassifier {
         }
         shape = input.shape
         let metadata = model.modelDescription.metadata[.creatorDefinedKey] as? [String: String]
+        labels = (try? JSONDecoder().decode([String].self, from: Data((metadata?["labels"] ?? "[]").utf8))) ?? []
         // Packages of earlier releases have none; `null` is none as well.
         decision = try? JSONDecoder().decode(Decision.self, from: Data((metadata?["decision"] ?? "null").utf8))
     }
@@ -34,6 +36,24 @@ final class TextClassifier {
     func classify(
         _ text: String, reject: Bool = true
     ) throws -> (label: String?, probability: Double, probabilities: [String: Double]) {
+        let probabilities = try self.probabilities(of: text)
+        let unknown = reject ? decision?.unknownLabel : nil
+        guard let best = probabilities.filter({ $0.key != unknown }).max(by: { $0.value < $1.value }) else {
+            return (nil, 0, probabilities)
+        }
+        guard reject else { return (best.key, best.value, probabilities) }
+        let first = answers(to: text, probabilities).first
+        return (first?.label, first?.probability ?? best.value, probabilities)
+    }
+
+    /// Returns all labels of a text with their probabilities, most probable first.
+    ///
+    /// There is one label or none; any number if the model was trained with several labels a text.
+    func classifyAll(_ text: String) throws -> [(label: String, probability: Double)] {
+        answers(to: text, try self.probabilities(of: text))
+    }
+
+    private func probabilities(of text: String) throws -> [String: Double] {
         let codepoints = try MLMultiArray(shape: shape, dataType: .int32)
         let length = codepoints.count
         let values = codepoints.dataPointer.bindMemory(to: Int32.self, capacity: length)
@@ -43,30 +63,34 @@ final class TextClassifier {
         }
         let output = try model.prediction(from: MLDictionaryFeatureProvider(dictionary: ["codepoints": codepoints]))
         let found = output.featureValue(for: "probabilities")?.dictionaryValue as? [String: NSNumber] ?? [:]
-        let probabilities = found.mapValues(\.doubleValue)
-        let unknown = reject ? decision?.unknownLabel : nil
-        guard let best = probabilities.filter({ $0.key != unknown }).max(by: { $0.value < $1.value }) else {
-            return (nil, 0, probabilities)
-        }
-        var isUnknown = false
-        if reject, let decision {
-            let none = unknown.flatMap { probabilities[$0] } ?? 0
-            isUnknown = best.value < (decision.threshold ?? 0) * pow(none, decision.unknownPower)
-                || none > best.value
-                || !decision.reads(text.unicodeScalars.prefix(length))
-        }
-        return (isUnknown ? nil : best.key, best.value, probabilities)
+        return found.mapValues(\.doubleValue)
     }
 
-    /// When a text belongs to none of the labels, as the package's metadata say.
+    private func answers(to text: String, _ probabilities: [String: Double]) -> [(label: String, probability: Double)] {
+        let length = shape.reduce(1) { $0 * $1.intValue }
+        if let decision, !decision.reads(text.unicodeScalars.prefix(length)) { return [] }
+        let all = labels.map { (label: $0, probability: probabilities[$0] ?? 0) }
+        if let thresholds = decision?.thresholds {
+            return zip(all, thresholds).filter { $0.0.probability >= $0.1 }.map { $0.0 }
+                .sorted { $0.probability > $1.probability }
+        }
+        let known = all.filter { $0.label != decision?.unknownLabel }
+        guard let best = known.max(by: { $0.probability < $1.probability }) else { return [] }
+        let none = decision?.unknownLabel.flatMap { probabilities[$0] } ?? 0
+        let least = (decision?.threshold ?? 0) * pow(none, decision?.unknownPower ?? 0)
+        return best.probability < least || none > best.probability ? [] : [best]
+    }
+
+    /// Which labels a text has, and when it has none, as the package's metadata say.
     private struct Decision: Decodable {
         let threshold: Double?
+        let thresholds: [Double]?
         let unknownLabel: String?
         let unknownPower: Double
         private let characters: Set<Unicode.Scalar>
 
         private enum CodingKeys: String, CodingKey {
-            case threshold, characters
+            case threshold, thresholds, characters
             case unknownLabel = "unknown_label"
             case unknownPower = "unknown_power"
         }
@@ -74,6 +98,7 @@ final class TextClassifier {
         init(from decoder: Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             threshold = try values.decodeIfPresent(Double.self, forKey: .threshold)
+            thresholds = try values.decodeIfPresent([Double].self, forKey: .thresholds)
             unknownLabel = try values.decodeIfPresent(String.self, forKey: .unknownLabel)
             unknownPower = try values.decode(Double.self, forKey: .unknownPower)
             characters = Set(try values.decode(String.self, forKey: .characters).unicodeScalars)

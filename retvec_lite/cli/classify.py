@@ -14,11 +14,14 @@ from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quie
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.explanation import Explanation
-from retvec_lite.runtime.predictor import Prediction
+from retvec_lite.runtime.predictor import Prediction, Predictor
 from retvec_lite.terminal import json_line, one_line, weighted
 
 UNKNOWN: Final = "unknown"
 """What is printed where a text belongs to none of the labels; JSON has null."""
+
+NONE: Final = "none"
+"""What is printed where a text has none of the labels that it may have several of; JSON has an empty list."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="texts of --input answered at a time (default: one a core)",
     )
     parser.add_argument(
-        "--top", type=positive_integer, default=1, metavar="N", help="labels for each text (default: 1)"
+        "--top",
+        type=positive_integer,
+        metavar="N",
+        help="labels for each text (default: 1; all that it has where texts may have several)",
     )
     add_reject_argument(parser)
     parser.add_argument(
@@ -62,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     for text in args.texts or _standard_input():
         why = classifier.explain(text) if args.why else None
-        print(_line(text, classifier.predict(text, top=args.top, reject=args.reject), why, args.json), flush=True)
+        found = classifier.predict(text, top=_top(args, classifier), reject=args.reject)
+        print(_line(text, found, why, args.json), flush=True)
     return 0
 
 
@@ -80,7 +87,7 @@ def _run_file(args: argparse.Namespace) -> int:
                 yield text
 
         count, start = 0, time.perf_counter()
-        for predictions in classifier.predict_many(taken(), top=args.top, reject=args.reject):
+        for predictions in classifier.predict_many(taken(), top=_top(args, classifier), reject=args.reject):
             text = waiting.popleft()
             print(_line(text, predictions, classifier.explain(text) if args.why else None, args.json))
             count += 1
@@ -105,6 +112,12 @@ class _Skipped:
         self.first = self.first or error
 
 
+def _top(args: argparse.Namespace, classifier: Predictor) -> int | None:
+    """Return how many labels to print: one, or all that a text has where it may have several."""
+    top: int | None = args.top
+    return 1 if top is None and not (classifier.decision.multi_label and args.reject) else top
+
+
 def _line(text: str, predictions: Sequence[Prediction], why: Explanation | None, as_json: bool) -> str:
     if as_json:
         found = [{"label": label, "probability": round(probability, 6)} for label, probability in predictions]
@@ -114,6 +127,7 @@ def _line(text: str, predictions: Sequence[Prediction], why: Explanation | None,
     line = "\t".join(
         f"{UNKNOWN if label is None else one_line(label)}\t{probability:.4f}" for label, probability in predictions
     )
+    line = line or NONE
     return f"{line}\n  {weighted([(span.text, span.weight) for span in why.spans])}" if why else line
 
 

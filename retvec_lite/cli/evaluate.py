@@ -4,6 +4,7 @@ import argparse
 
 from retvec_lite.cli import (
     add_column_arguments,
+    add_multi_label_argument,
     add_reject_argument,
     add_runtime_argument,
     load_quietly,
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="labelled .csv, .tsv or .jsonl; 'starter': the built-in test split",
     )
     add_column_arguments(parser)
+    add_multi_label_argument(parser)
     parser.add_argument(
         "--unknown-label",
         metavar="LABEL",
@@ -59,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
         args.data,
         unknown_label=args.unknown_label,
         reject=args.reject,
+        multi_label=args.multi_label,
         typos=args.typos,
         seed=args.seed,
         text_column=args.text_column,

@@ -3,7 +3,7 @@
 import argparse
 
 from retvec_lite.api import train
-from retvec_lite.cli import add_column_arguments, png_file
+from retvec_lite.cli import add_column_arguments, add_multi_label_argument, png_file
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import refuse_existing
 from retvec_lite.model.heads import HEADS
@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="DIR", required=True, help="folder for the trained classifier")
     add_column_arguments(parser)
+    add_multi_label_argument(parser)
     parser.add_argument(
         "--validation",
         type=_validation,

@@ -74,15 +74,15 @@ def class_weights(rule: ClassWeights, targets: npt.NDArray[np.int32], labels: Se
 
     Args:
         rule: what `choose_class_weights` returned.
-        targets: int32 `[texts]`, the index of each text's label.
+        targets: int32 `[texts]`, the index of each text's label; or `[texts, classes]`, 1 for each label of a text.
         labels: the names of the classes.
     """
+    counts = targets.sum(axis=0) if targets.ndim > 1 else np.bincount(targets, minlength=len(labels))
     if isinstance(rule, str):
-        counts = np.bincount(targets, minlength=len(labels))
         weights = np.maximum(counts, 1.0) ** -POWERS[rule]
     else:
         weights = np.array([rule[label] for label in labels])
-    scaled: Floats = (weights / weights[targets].mean()).astype(np.float32)
+    scaled: Floats = (weights * counts.sum() / max(float(weights @ counts), 1e-9)).astype(np.float32)
     return scaled
 
 

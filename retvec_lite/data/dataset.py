@@ -15,13 +15,14 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from retvec_lite.contract import SEPARATORS
+from retvec_lite.data.label_sets import cell_of, join_labels, no_label_hint, rarest_labels, split_labels
 from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES, as_texts, missing_column
 from retvec_lite.errors import RetvecLiteError
 
@@ -47,8 +48,9 @@ class Dataset:
 
     Attributes:
         texts: as they stand in the file.
-        labels: one for each text, without surrounding white space.
+        labels: one for each text, without surrounding white space; in multi-label data those of a text, joined by `|`.
         path: where they came from, for messages.
+        multi_label: whether a text may have several labels, or none.
 
     Example:
         >>> from retvec_lite import Dataset
@@ -60,6 +62,7 @@ class Dataset:
     texts: tuple[str, ...]
     labels: tuple[str, ...]
     path: Path = IN_MEMORY
+    multi_label: bool = False
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -67,12 +70,23 @@ class Dataset:
     @property
     def classes(self) -> tuple[str, ...]:
         """The distinct labels, sorted by code point: the order of a classifier's outputs."""
-        return tuple(sorted(set(self.labels)))
+        return tuple(sorted({label for labels in self.label_sets for label in labels}))
+
+    @property
+    def label_sets(self) -> tuple[tuple[str, ...], ...]:
+        """The labels of each text, sorted: one; in multi-label data any number."""
+        return tuple(split_labels(label) if self.multi_label else (label,) for label in self.labels)
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The group of each text, of which every part of the data should get its share: its label, or its rarest one."""
+        return rarest_labels(self.label_sets) if self.multi_label else self.labels
 
     def select(self, rows: Iterable[int]) -> "Dataset":
         """Return the rows with the given indices, in their order."""
         chosen = list(rows)
-        return Dataset(tuple(self.texts[row] for row in chosen), tuple(self.labels[row] for row in chosen), self.path)
+        texts, labels = (tuple(column[row] for row in chosen) for column in (self.texts, self.labels))
+        return replace(self, texts=texts, labels=labels)
 
 
 class _Row(NamedTuple):
@@ -88,26 +102,31 @@ def as_dataset(
     text_column: str = "text",
     label_column: str = "label",
     split: str = "train",
+    multi_label: bool = False,
 ) -> Dataset:
     """Return labelled texts in whatever form the user has them.
 
     Args:
         data: a `Dataset`; a file (see `read_dataset`); "starter"; or, with `labels`, any sequence of strings (list, NumPy
             array, pandas Series).
-        labels: a label for each text: strings, or booleans and numbers, which become strings as JSON writes them.
+        labels: a label for each text: strings, or booleans and numbers, which become strings as JSON writes them. In
+            multi-label data, a list of them, or a string with `|` between them.
         text_column: column of the texts in a file.
         label_column: column of the labels in a file.
         split: which split of the starter data "starter" means.
+        multi_label: whether a text may have several labels, or none.
 
     Raises:
         RetvecLiteError: for anything else, as many labels as there are not texts, or a file that `read_dataset` refuses.
     """
     if labels is None:
         if isinstance(data, Dataset):
+            if multi_label and not data.multi_label:
+                raise RetvecLiteError("This Dataset has one label a text. Make it with multi_label=True.")
             return data
         if isinstance(data, (str, os.PathLike)):
             path = starter_file(split) if os.fspath(data) == STARTER else data
-            return read_dataset(path, text_column, label_column)
+            return read_dataset(path, text_column, label_column, multi_label)
         raise RetvecLiteError("Pass labels with the texts: one for each.")
     texts = as_texts(data)
     given = list(labels)
@@ -117,12 +136,13 @@ def as_dataset(
         )
     rows = []
     for row, (text, label) in enumerate(zip(texts, given, strict=True)):
-        value = label.item() if hasattr(label, "item") else label
-        rows.append(_Row(row, text, _label_text(value, f"row {row}", "label")))
-    return _checked(IN_MEMORY, rows, ("text", "label"), "row")
+        rows.append(_Row(row, text, cell_of(label, f"row {row}", "label", multi_label)))
+    return _checked(IN_MEMORY, rows, ("text", "label"), "row", multi_label)
 
 
-def read_dataset(path: str | os.PathLike[str], text_column: str = "text", label_column: str = "label") -> Dataset:
+def read_dataset(
+    path: str | os.PathLike[str], text_column: str = "text", label_column: str = "label", multi_label: bool = False
+) -> Dataset:
     r"""Read a labelled file; its suffix decides the format.
 
     `.csv` and `.tsv` are UTF-8 with a header row, quoted as RFC 4180 says. `.jsonl`, `.ndjson` and `.json` hold one JSON
@@ -132,6 +152,7 @@ def read_dataset(path: str | os.PathLike[str], text_column: str = "text", label_
         path: the file.
         text_column: column or field of the texts.
         label_column: column or field of the labels.
+        multi_label: a text may have several labels, separated by `|` (in JSON Lines also a list), or none.
 
     Raises:
         RetvecLiteError: names the file, the line and what is wrong with it.
@@ -154,8 +175,8 @@ def read_dataset(path: str | os.PathLike[str], text_column: str = "text", label_
     if suffix in DELIMITERS:
         rows = _table_rows(file, content, DELIMITERS[suffix], text_column, label_column)
     else:
-        rows = _json_rows(file, content, text_column, label_column)
-    return _checked(file, rows, (text_column, label_column), "line")
+        rows = _json_rows(file, content, text_column, label_column, multi_label)
+    return _checked(file, rows, (text_column, label_column), "line", multi_label)
 
 
 def check_trainable(dataset: Dataset) -> None:
@@ -164,9 +185,10 @@ def check_trainable(dataset: Dataset) -> None:
     Raises:
         RetvecLiteError: names the label that falls short.
     """
-    counts = Counter(dataset.labels)
+    counts = Counter(label for labels in dataset.label_sets for label in labels)
     if len(counts) < 2:
-        raise RetvecLiteError(f"{dataset.path} needs at least 2 different labels, but has only {min(counts)!r}.")
+        only = f"only {min(counts)!r}" if counts else "none"
+        raise RetvecLiteError(f"{dataset.path} needs at least 2 different labels, but has {only}.")
     label, count = min(counts.items(), key=lambda item: (item[1], item[0]))
     if count < 2:
         raise RetvecLiteError(
@@ -194,8 +216,9 @@ def split(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Datase
     if not 0.0 < fraction < 1.0:
         raise RetvecLiteError(f"The validation share must lie between 0 and 1, not {fraction!r}.")
     draw = random.Random(seed).random
-    rows: dict[str, list[int]] = {label: [] for label in dataset.classes}
-    for row, label in enumerate(dataset.labels):
+    strata = dataset.strata
+    rows: dict[str, list[int]] = {label: [] for label in sorted(set(strata))}
+    for row, label in enumerate(strata):
         rows[label].append(row)
     shuffled = {label: sorted(members, key=lambda _: draw()) for label, members in rows.items()}
     counts = {label: min(int(fraction * len(members)), len(members) - 1) for label, members in rows.items()}
@@ -244,15 +267,20 @@ def load_starter(split: str) -> Dataset:
     return read_dataset(starter_file(split))
 
 
-def _checked(file: Path, rows: Iterable[_Row], columns: tuple[str, str], unit: str) -> Dataset:
+def _checked(
+    file: Path, rows: Iterable[_Row], columns: tuple[str, str], unit: str, multi_label: bool = False
+) -> Dataset:
     """Return the rows as a dataset; refuse what cannot be meant as a text or a label."""
     texts, labels = [], []
+    rows = list(rows)
     for row in rows:
-        label = row.label.strip(_BLANK)
-        for column, cell in zip(columns, (row.text, label), strict=True):
+        names = split_labels(row.label) if multi_label else (row.label.strip(_BLANK),)
+        label = join_labels(names)
+        for column, cell in ((columns[0], row.text), *((columns[1], name) for name in names)):
             stripped = cell.strip(_BLANK)
             if not stripped:
-                _refuse(file, row.line, f"the column {column!r} is empty", unit)
+                hint = no_label_hint([other.label for other in rows]) if column == columns[1] else ""
+                _refuse(file, row.line, f"the column {column!r} is empty{hint}", unit)
             if stripped in _NAN:
                 _refuse(file, row.line, f"{cell!r} in the column {column!r} is a missing value", unit)
         if len(label.splitlines()) > 1:
@@ -267,7 +295,7 @@ def _checked(file: Path, rows: Iterable[_Row], columns: tuple[str, str], unit: s
         labels.append(label)
     if not texts:
         raise RetvecLiteError(f"There are no rows in {file}.")
-    return Dataset(tuple(texts), tuple(labels), file)
+    return Dataset(tuple(texts), tuple(labels), file, multi_label)
 
 
 def _refuse(file: Path, line: int, problem: str, unit: str = "line") -> NoReturn:
@@ -340,7 +368,7 @@ def _records(file: Path, content: str, delimiter: str) -> Iterator[tuple[int, li
     return iter(found)
 
 
-def _json_rows(file: Path, content: str, text_column: str, label_column: str) -> Iterator[_Row]:
+def _json_rows(file: Path, content: str, text_column: str, label_column: str, multi_label: bool) -> Iterator[_Row]:
     for line, source in enumerate(content.split("\n"), start=1):
         if not source.strip():
             continue
@@ -356,14 +384,4 @@ def _json_rows(file: Path, content: str, text_column: str, label_column: str) ->
         text = fields[text_column]
         if not isinstance(text, str):
             _refuse(file, line, f"{text_column!r} must be a string, not {json.dumps(text)[:40]}")
-        yield _Row(line, text, _label_text(fields[label_column], f"{file}, line {line}", label_column))
-
-
-def _label_text(value: Any, place: str, column: str) -> str:
-    """Return a label as a string: booleans and numbers as JSON writes them, so that `true` and "true" are one class."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (bool, int)) or (isinstance(value, float) and abs(value) < float("inf")):
-        return json.dumps(value)
-    shown = json.dumps(value, default=repr)[:40]
-    raise RetvecLiteError(f"{place}: {column!r} must be a string, a boolean or a number, not {shown}.")
+        yield _Row(line, text, cell_of(fields[label_column], f"{file}, line {line}", label_column, multi_label))

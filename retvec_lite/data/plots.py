@@ -26,10 +26,11 @@ def plot_evaluation(evaluation: "Evaluation", path: str | os.PathLike[str], name
         RetvecLiteError: for a name that does not end in `.png`, or a place that cannot be written.
         ModuleNotFoundError: when matplotlib is not installed.
     """
-    with _png(path, evaluation.source, 2 + bool(evaluation.typos)) as axes:
-        if evaluation.typos:
+    curves = bool(evaluation.typos)
+    with _png(path, evaluation.source, curves + 1 + (evaluation.rejection is not None)) as axes:
+        if curves:
             _typo_curves(axes[0], {name: evaluation.typos})
-        _reliability(axes[-2], evaluation.reliability, evaluation.calibration_error)
+        _reliability(axes[int(curves)], evaluation.reliability, evaluation.calibration_error)
         if evaluation.rejection is not None:
             _coverage(axes[-1], evaluation.rejection)
 
@@ -42,25 +43,31 @@ def plot_typo_curves(
         _typo_curves(axes, curves)
 
 
-def plot_learning_curve(points: Sequence[tuple[int, float]], path: str | os.PathLike[str], title: str = "") -> None:
-    """Draw accuracy over the number of training texts; raises as `plot_evaluation`.
+def plot_learning_curve(
+    points: Sequence[tuple[int, float]], path: str | os.PathLike[str], title: str = "", score: str = "accuracy"
+) -> None:
+    """Draw a score over the number of training texts; raises as `plot_evaluation`.
 
     Args:
-        points: (training texts, accuracy).
+        points: (training texts, score).
         path: the file to write.
         title: above the picture.
+        score: the name of the score.
     """
     with _png(path, title) as (axes,):
         axes.plot([texts for texts, _ in points], [accuracy for _, accuracy in points], marker="o")
         for texts, accuracy in points:
             axes.annotate(f"{accuracy:.3f}", (texts, accuracy), xytext=(0, 8), textcoords="offset points", ha="center")
         most = max(accuracy for _, accuracy in points)
-        axes.set(xlabel="training texts", xlim=(0, None), ylim=(0.0, min(1.0, most + 0.15)))
+        axes.set(xlabel="training texts", ylabel=score, xlim=(0, None), ylim=(0.0, min(1.0, most + 0.15)))
 
 
 def _typo_curves(axes: Any, curves: Mapping[str, "Sequence[TypoPoint]"]) -> None:
     for name, points in curves.items():
-        axes.plot([100 * point.rate for point in points], [point.accuracy for point in points], marker="o", label=name)
+        values = [point.accuracy if point.micro_f1 is None else point.micro_f1 for point in points]
+        axes.plot([100 * point.rate for point in points], values, marker="o", label=name)
+        if any(point.micro_f1 is not None for point in points):
+            axes.set(ylabel="micro F1")
     axes.set(xlabel="mistyped words (%)", ylim=(0.0, 1.0), xlim=(-2, 102))
     axes.legend(loc="lower left")
 

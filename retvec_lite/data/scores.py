@@ -20,6 +20,7 @@ from retvec_lite.data.confidence import (
     unknown_rows,
 )
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.label_sets import SEPARATOR
 from retvec_lite.data.plots import plot_evaluation
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.decision import Decision
@@ -29,6 +30,8 @@ from retvec_lite.terminal import Progress, silent
 
 Classify = Callable[[Sequence[str]], Floats]
 """Texts -> probabilities float32 `[texts, classes]`."""
+
+Counts = npt.NDArray[np.int64]
 
 TYPO_RATES: Final = (0.0, 0.1, 0.2, 0.5, 1.0)
 """The shares of mistyped words of a typo curve."""
@@ -62,13 +65,17 @@ class Confusion(NamedTuple):
 
 
 class TypoPoint(NamedTuple):
-    """Scores with the share `rate` (0 to 1) of the words mistyped; `unknown` is the share of texts that get no label."""
+    """Scores with the share `rate` (0 to 1) of the words mistyped; `unknown` is the share of texts that get no label.
+
+    `micro_f1` is None where every text has one label.
+    """
 
     rate: float
     accuracy: float
     macro_f1: float
     calibration_error: float
     unknown: float
+    micro_f1: float | None = None
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,11 @@ class Evaluation:
     """How good a classifier is on labelled texts. `print(evaluation)` shows tables.
 
     All but `rejection` is about the texts that have a label, and about their most probable label, be it an answer or not.
+    Where texts may have several labels or none, it is about all texts and all their labels.
 
     Attributes:
         texts: how many were scored.
-        accuracy: share of texts whose most probable label is right.
+        accuracy: share of texts whose most probable label is right; with several labels, of texts whose labels are exactly right.
         macro_f1: mean F1 over the classes that are in the data or were predicted.
         classes: a score for each of them, in the order of the labels.
         confusions: the mistakes, the most frequent first.
@@ -88,6 +96,7 @@ class Evaluation:
         rejection: how well texts are told that belong to no label; None without `evaluate`.
         typos: accuracy and macro F1 at each share of mistyped words that was asked for.
         source: where the texts came from.
+        micro_f1: F1 over all pairs of a text and a label; None where every text has one label.
 
     Example:
         >>> import retvec_lite as rl
@@ -106,6 +115,7 @@ class Evaluation:
     rejection: Rejection | None = None
     typos: tuple[TypoPoint, ...] = ()
     source: str = ""
+    micro_f1: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -122,16 +132,21 @@ class Evaluation:
         from retvec_lite.terminal import Table, draw
 
         source = f" of {self.source}" if self.source else ""
-        parts: list[str | Table] = [
-            f"{self.texts:,} texts{source}: accuracy {self.accuracy:.4f}, macro F1 {self.macro_f1:.4f}, "
-            f"calibration error {self.calibration_error:.4f}"
-        ]
-        columns = ("share", "accuracy", "macro F1", "calibration error", "unknown")
+        names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
+        if self.micro_f1 is not None:
+            names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
+        values = ", ".join(f"{name} {getattr(self, key):.4f}" for key, name in names.items())
+        parts: list[str | Table] = [f"{self.texts:,} texts{source}: {values}"]
+        columns = ("share", *names.values(), "unknown" if self.micro_f1 is None else "no label")
         numbers = frozenset({*columns, "texts", "precision", "recall", "F1", "value"})
         if self.typos:
             curve = [
-                (f"{100 * rate:g} %", *(f"{value:.4f}" for value in values[:-1]), f"{100 * values[-1]:.1f} %")
-                for rate, *values in self.typos
+                (
+                    f"{100 * point.rate:g} %",
+                    *(f"{getattr(point, key):.4f}" for key in names),
+                    f"{100 * point.unknown:.1f} %",
+                )
+                for point in self.typos
             ]
             parts.append(Table("Mistyped words", columns, curve, numbers))
         if self.rejection is not None:
@@ -187,10 +202,17 @@ def evaluate(
         progress: receives the number of texts done.
 
     Raises:
-        RetvecLiteError: for labels that the classifier does not know, an unknown label that is not in the data, or a share
-            outside 0 to 1.
+        RetvecLiteError: for labels that the classifier does not know, an unknown label that is not in the data, a share outside
+            0 to 1, or texts with several labels for a classifier of one.
     """
     decision = decision or Decision()
+    if decision.multi_label:
+        if unknown_label is not None:
+            raise RetvecLiteError(
+                "unknown_label is for classifiers that give a text one label; this one may give none."
+            )
+    else:
+        check_one_label(dataset, labels)
     none = {label for label in (unknown_label, decision.unknown_label) if label is not None}
     is_unknown = unknown_rows(dataset.labels, dataset.path, none, unknown_label)
     known = dataset.select(np.flatnonzero(~is_unknown).tolist())
@@ -214,19 +236,47 @@ def evaluate(
         return np.concatenate(parts)
 
     def point(rate: float, texts: Sequence[str], found: Floats) -> TypoPoint:
-        result = score(known.labels, found[:, columns], names)
-        unknown = decision.unknown([text[:max_chars] for text in texts], found, labels).mean()
-        return TypoPoint(rate, result.accuracy, result.macro_f1, result.calibration_error, float(unknown))
+        read = [text[:max_chars] for text in texts]
+        if decision.multi_label:
+            has = decision.has(read, found)
+            result, unknown = score_sets(known.label_sets, found, has, labels), ~has.any(axis=1)
+        else:
+            result = score(known.labels, found[:, columns], names)
+            unknown = decision.unknown(read, found, labels)
+        values = result.accuracy, result.macro_f1, result.calibration_error, float(unknown.mean())
+        return TypoPoint(rate, *values, result.micro_f1)
 
     found = watched(dataset.texts)
-    clean = score(known.labels, found[~is_unknown][:, columns], names)
-    expected = [None if unknown else label for unknown, label in zip(is_unknown, dataset.labels, strict=True)]
-    rejection = measure_rejection([text[:max_chars] for text in dataset.texts], expected, found, labels, decision)
+    read = [text[:max_chars] for text in dataset.texts]
+    rejection = None
+    if decision.multi_label:
+        clean = score_sets(dataset.label_sets, found, decision.has(read, found), labels)
+    else:
+        clean = score(known.labels, found[~is_unknown][:, columns], names)
+        expected = [None if unknown else label for unknown, label in zip(is_unknown, dataset.labels, strict=True)]
+        rejection = measure_rejection(read, expected, found, labels, decision)
     curve = [point(0.0, known.texts, found[~is_unknown])] if 0.0 in rates else []
     for rate in mistyped:
         texts = mistype_many(known.texts, rate, seed)
         curve.append(point(rate, texts, watched(texts)))
     return dataclasses.replace(clean, rejection=rejection, typos=tuple(curve), source=dataset.path.name)
+
+
+def check_one_label(dataset: Dataset, labels: Sequence[str]) -> None:
+    """Make sure that no text of some data has several labels, for a classifier that gives one.
+
+    Raises:
+        RetvecLiteError: says how many have.
+    """
+    several = [label for label in dataset.labels if SEPARATOR in label and label not in labels]
+    if dataset.multi_label or several:
+        counted = f"{len(several):,} of {len(dataset):,} rows of {dataset.path} have several labels"
+        shown = (
+            f"{counted}, such as {several[0]!r}" if several else f"{dataset.path} gives texts several labels, or none"
+        )
+        raise RetvecLiteError(
+            f"{shown}, but this classifier gives one: train it with --multi-label (multi_label=True)."
+        )
 
 
 def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
@@ -266,8 +316,54 @@ def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]],
     guess = probabilities.argmax(axis=1)
     table = np.zeros((len(labels), len(labels)), np.int64)
     np.add.at(table, (truth, guess), 1)
-    hits, truths, guesses = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
-    classes = tuple(
+    classes = _class_scores(labels, table.diagonal(), table.sum(axis=1), table.sum(axis=0))
+    mistakes = Counter(zip(truth[truth != guess].tolist(), guess[truth != guess].tolist(), strict=True))
+    confusions = tuple(
+        Confusion(labels[pair[0]], labels[pair[1]], count)
+        for pair, count in sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
+    )
+    macro_f1 = sum(row.f1 for row in classes) / len(classes)
+    right = truth == guess
+    bins = reliability(probabilities.max(axis=1), right)
+    return Evaluation(len(expected), float(right.mean()), macro_f1, classes, confusions, calibration_error(bins), bins)
+
+
+def score_sets(
+    expected: Sequence[tuple[str, ...]],
+    probabilities: npt.NDArray[np.floating[Any]],
+    has: npt.NDArray[np.bool_],
+    labels: Sequence[str],
+) -> Evaluation:
+    """Compare the labels that texts were given with those that are right, where texts may have several or none.
+
+    Args:
+        expected: the right labels of each text, all of them in `labels`.
+        probabilities: float `[texts, classes]`; their calibration is that of all pairs of a text and a label.
+        has: which labels the texts were given, bool `[texts, classes]`.
+        labels: the classes, in the order of the columns.
+    """
+    number = {label: index for index, label in enumerate(labels)}
+    truth = np.zeros(has.shape, bool)
+    for row, names in enumerate(expected):
+        truth[row, [number[name] for name in names]] = True
+    hits, truths, guesses = (truth & has).sum(axis=0), truth.sum(axis=0), has.sum(axis=0)
+    classes = _class_scores(labels, hits, truths, guesses)
+    bins = reliability(probabilities.reshape(-1), truth.reshape(-1))
+    return Evaluation(
+        len(expected),
+        float((truth == has).all(axis=1).mean()),
+        sum(row.f1 for row in classes) / max(len(classes), 1),
+        classes,
+        (),
+        calibration_error(bins),
+        bins,
+        micro_f1=float(2 * hits.sum() / max(truths.sum() + guesses.sum(), 1)),
+    )
+
+
+def _class_scores(labels: Sequence[str], hits: Counts, truths: Counts, guesses: Counts) -> tuple[ClassScore, ...]:
+    """Return the scores of the labels that are in the data or were predicted, from counts of texts `[classes]`."""
+    return tuple(
         ClassScore(
             label,
             float(hits[index] / guesses[index]) if guesses[index] else 0.0,
@@ -278,12 +374,3 @@ def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]],
         for index, label in enumerate(labels)
         if truths[index] or guesses[index]
     )
-    mistakes = Counter(zip(truth[truth != guess].tolist(), guess[truth != guess].tolist(), strict=True))
-    confusions = tuple(
-        Confusion(labels[pair[0]], labels[pair[1]], count)
-        for pair, count in sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
-    )
-    macro_f1 = sum(row.f1 for row in classes) / len(classes)
-    right = truth == guess
-    bins = reliability(probabilities.max(axis=1), right)
-    return Evaluation(len(expected), float(right.mean()), macro_f1, classes, confusions, calibration_error(bins), bins)

@@ -30,9 +30,13 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
         >>> data_warnings(Dataset(("hi", "hi") * 5, ("a", "b") * 5, Path("d.csv")))
         ["1 text has several labels: 'hi' ('a', 'b')."]
     """
-    return [*_contradictions(training), *_similar_labels(training), *_empty(training), *_rare(training)] + (
-        [] if validation is None else list(_seen(training, validation))
-    )
+    found = [*_single(training), *_contradictions(training), *_similar_labels(training), *_empty(training)]
+    return [*found, *_rare(training)] + ([] if validation is None else list(_seen(training, validation)))
+
+
+def _single(data: Dataset) -> Iterator[str]:
+    if data.multi_label and all(len(labels) == 1 for labels in data.label_sets):
+        yield "Every text has exactly one label: without --multi-label, the classifier would know that."
 
 
 def _contradictions(data: Dataset) -> Iterator[str]:
@@ -42,7 +46,8 @@ def _contradictions(data: Dataset) -> Iterator[str]:
     several = [text for text, found in labels.items() if len(found) > 1]
     if several:
         examples = [f"{_short(text)} ({', '.join(map(repr, sorted(labels[text])))})" for text in several[:_SHOWN]]
-        yield f"{_count(several, 'text has', 'texts have')} several labels: {_listed(examples, several)}."
+        kind = "different labels in different rows" if data.multi_label else "several labels"
+        yield f"{_count(several, 'text has', 'texts have')} {kind}: {_listed(examples, several)}."
 
 
 def _similar_labels(data: Dataset) -> Iterator[str]:
@@ -63,7 +68,7 @@ def _empty(data: Dataset) -> Iterator[str]:
 
 
 def _rare(data: Dataset) -> Iterator[str]:
-    counts = Counter(data.labels)
+    counts = Counter(label for labels in data.label_sets for label in labels)
     rare = sorted((label for label in counts if counts[label] < _FEW), key=lambda label: (counts[label], label))
     if rare:
         examples = [f"{label!r} ({counts[label]})" for label in rare[:_SHOWN]]

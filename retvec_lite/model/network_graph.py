@@ -102,7 +102,7 @@ def _classify_words(
     logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)
     if classifier.ngrams is not None:
         logits += ngram_logits(find_ngrams(text, classifier.ngrams), weights)
-    return Stages(words, bits, embedding, tf.nn.softmax(logits))
+    return Stages(words, bits, embedding, tf.sigmoid(logits) if classifier.multi_label else tf.nn.softmax(logits))
 
 
 def embed(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> Embedded:

@@ -68,7 +68,9 @@ def gelu(inputs: Floats) -> Floats:
     return activated
 
 
-def probabilities(slots: Ints, head: HeadSpec, weights: Weights, ngrams: Floats | None = None) -> Floats:
+def probabilities(
+    slots: Ints, head: HeadSpec, weights: Weights, ngrams: Floats | None = None, multi_label: bool = False
+) -> Floats:
     """Compute the label probabilities of one text.
 
     Args:
@@ -76,18 +78,29 @@ def probabilities(slots: Ints, head: HeadSpec, weights: Weights, ngrams: Floats 
         head: the head and its sizes.
         weights: the weights of the classifier: `embedding/...`, `characters/...` if any, and `head/...`.
         ngrams: `retvec_lite.ngrams.ngram_logits` of the text; None for a classifier without n-grams.
+        multi_label: see `shares`.
 
     Returns:
-        float32 `[classes]`, summing to 1.
+        float32 `[classes]`.
     """
     digits = bits(slots)
     vectors = word_vectors(digits, embed(digits, weights), weights)
     logits = head_logits(vectors, slots[:, 0] != 0, head, weights)
     if ngrams is not None:
         logits = logits + ngrams
-    shifted = np.exp((logits - logits.max()).astype(np.float64))
-    shares: Floats = (shifted / shifted.sum()).astype(np.float32)
-    return shares
+    return shares(logits, multi_label)
+
+
+def shares(logits: Floats, multi_label: bool) -> Floats:
+    """Turn logits `[..., classes]` into probabilities: their softmax, or with several labels a text the sigmoid of each."""
+    exact = logits.astype(np.float64)
+    if multi_label:
+        small = np.exp(-np.abs(exact))  # never overflows
+        found: Floats = (np.where(exact < 0, small, 1.0) / (1.0 + small)).astype(np.float32)
+        return found
+    powers = np.exp(exact - exact.max(axis=-1, keepdims=True))
+    softmax: Floats = (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return softmax
 
 
 def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights) -> Floats:

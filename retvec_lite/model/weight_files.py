@@ -145,7 +145,7 @@ class TrainedModel:
         embedding: name and card of the embedding.
         training: how it was trained: data, settings, measured accuracy.
         ngrams: which n-grams it reads beside the words; None for a classifier without them.
-        decision: when a text belongs to none of the labels.
+        decision: which labels a text has, and when it has none.
     """
 
     encoder: EncoderConfig
@@ -156,6 +156,11 @@ class TrainedModel:
     training: Mapping[str, Any]
     ngrams: NgramConfig | None = None
     decision: Decision = dataclasses.field(default_factory=Decision)
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether each label has a probability of its own, the sigmoid of its logit; otherwise they are a softmax."""
+        return self.decision.multi_label
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for equal models."""

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.dataset import as_dataset
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
@@ -40,7 +42,7 @@ class Predictor(abc.ABC):
     Attributes:
         labels: the classes, in the order of the columns of `probabilities`.
         config: how texts become words.
-        decision: when a text belongs to none of the labels.
+        decision: which labels a text has, and when it has none.
     """
 
     labels: tuple[str, ...]
@@ -70,10 +72,14 @@ class Predictor(abc.ABC):
         A text that belongs to none of the labels has the answer None, with the probability of the most probable label. The
         labels that it might have had follow. A label for such texts (`unknown_label`) is not among them.
 
+        A classifier that was trained with `multi_label` answers with all labels that reach their threshold, and with no others:
+        with an empty list where none does.
+
         Args:
             texts: one string, or a list, tuple, NumPy array or pandas Series of strings.
             top: predictions to return per text; all by default. With 1, only the answer.
-            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label.
+            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label. With several
+                labels a text, leave out those below their threshold; otherwise return all.
 
         Returns:
             A list of predictions for one string; otherwise one such list per text.
@@ -127,6 +133,14 @@ class Predictor(abc.ABC):
                 read.append(text)
                 yield text
 
+        if decision.multi_label:
+            for rows in self._probabilities_of(noted()):
+                part = [str(read.popleft())[: self.config.max_chars] for _ in rows]
+                for row, has in zip(rows, decision.has(part, rows), strict=True):
+                    chosen = np.flatnonzero(has)
+                    several = [Prediction(self.labels[column], float(row[column])) for column in chosen]
+                    yield sorted(several, key=operator.itemgetter(1), reverse=True)[:top]
+            return
         columns = decision.columns(self.labels)
         names = [self.labels[column] for column in columns]
         for rows in self._probabilities_of(noted()):
@@ -166,6 +180,7 @@ class Predictor(abc.ABC):
         *,
         unknown_label: str | None = None,
         reject: bool = True,
+        multi_label: bool | None = None,
         typos: Sequence[float] = TYPO_RATES,
         seed: int = TYPO_SEED,
         text_column: str = "text",
@@ -176,10 +191,13 @@ class Predictor(abc.ABC):
 
         Args:
             data: texts; or a labelled file, a `Dataset` or "starter" (its test split), each without `labels`.
-            labels: the right label of each text.
+            labels: the right label of each text; a list of them for each text where the classifier gives several.
             unknown_label: the label in the data of the texts that belong to none of the classifier's; that of its training is
                 known.
-            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label.
+            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label. Of no effect where
+                texts may have several labels.
+            multi_label: whether a text in the data may have several labels, or none; by default as the classifier gives them,
+                and a file without a text that has is then refused as a mistake.
             typos: shares of mistyped words, 0 to 1; empty for clean texts only.
             seed: of the typos.
             text_column: column of the texts in a file.
@@ -187,8 +205,8 @@ class Predictor(abc.ABC):
             progress: a callback (what, done, total), or True for a bar on standard error.
 
         Raises:
-            RetvecLiteError: for data that cannot be read, labels that the model does not know, or an unknown label that is not
-                in the data.
+            RetvecLiteError: for data that cannot be read, labels that the model does not know, an unknown label that is not in
+                the data, or data with one label a text where the classifier gives several, or the other way round.
 
         Example:
             >>> from retvec_lite import TextClassifier
@@ -196,13 +214,26 @@ class Predictor(abc.ABC):
             >>> classifier.evaluate(["wake me up at six", "play some jazz"], ["alarm", "music"], typos=()).texts
             2
         """
-        dataset = as_dataset(data, labels, text_column=text_column, label_column=label_column, split="test")
+        several = self.decision.multi_label
+        dataset = as_dataset(
+            data,
+            labels,
+            text_column=text_column,
+            label_column=label_column,
+            split="test",
+            multi_label=several if multi_label is None else multi_label,
+        )
+        if several and multi_label is None and labels is None and all(len(found) == 1 for found in dataset.label_sets):
+            raise RetvecLiteError(
+                f"Every text of {dataset.path} has exactly one label, but this classifier gives several or none. "
+                "Pass --multi-label (multi_label=True) if that is right."
+            )
         with watched(progress) as report:
             return evaluate(
                 self.probabilities,
                 self.labels,
                 dataset,
-                decision=self.decision if reject else None,
+                decision=self.decision if reject or several else None,
                 max_chars=self.config.max_chars,
                 unknown_label=unknown_label,
                 typos=typos,

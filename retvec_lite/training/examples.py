@@ -17,6 +17,7 @@ from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.model.encoder_graph import encode_words
 from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.tasks import Task, task_of
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words at which validation is scored: for early stopping and for the final table."""
@@ -40,7 +41,7 @@ class Examples:
 
     Attributes:
         copies: word ids of each augmented copy, int32 `[texts, max_words]`; the epochs take turns with them.
-        targets: int32 `[texts]`, the index of each text's label.
+        targets: see `Task.targets`.
         classes: number of labels.
     """
 
@@ -59,7 +60,7 @@ class HeldOut:
 
     Attributes:
         ids: word ids of the validation texts, int32 `[texts, max_words]`, by the share of mistyped words.
-        truth: int32 `[texts]`, the index of each text's label.
+        truth: see `Task.targets`.
     """
 
     ids: Mapping[float, Ints]
@@ -72,7 +73,9 @@ class TrainingData:
 
     Attributes:
         config: the encoder's parameters.
+        task: one label a text, or several.
         labels: class names in the order of the outputs.
+        strata: int64 `[texts]`, the number of each text's group, see `Dataset.strata`.
         examples: what to learn from.
         held_out: what to validate on.
         words: int32 `[distinct words, word_length]` by id; row 0 is the empty word.
@@ -84,7 +87,9 @@ class TrainingData:
     """
 
     config: EncoderConfig
+    task: Task
     labels: tuple[str, ...]
+    strata: npt.NDArray[np.int64]
     examples: Examples
     held_out: HeldOut
     words: Ints
@@ -120,8 +125,7 @@ def prepare(
         max_words: word slots, where `config` is None; None chooses them as well.
         progress: receives ("encoding texts", done, total).
     """
-    labels = training.classes
-    index = {label: place for place, label in enumerate(labels)}
+    task, labels = task_of(training), training.classes
     mistyped = augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed)
     held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
     groups = [training.texts, *mistyped, *held_out.values()]
@@ -137,12 +141,11 @@ def prepare(
     split = len(ids) - len(VALIDATION_RATES)
     return TrainingData(
         config,
+        task,
         labels,
-        Examples(ids[1:split], np.array([index[label] for label in training.labels], np.int32), len(labels)),
-        HeldOut(
-            dict(zip(VALIDATION_RATES, ids[split:], strict=True)),
-            np.array([index[label] for label in validation.labels], np.int32),
-        ),
+        np.unique(training.strata, return_inverse=True)[1],
+        Examples(ids[1:split], task.targets(training, labels), len(labels)),
+        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), task.targets(validation, labels)),
         words,
         float(np.mean(encoder.count_words(training.texts, config) < asked)),
         ids[0],

@@ -122,6 +122,7 @@ class NetworkFitter:
         filters = settings.character_filters if self._fine_tune else 0
         weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
         weights |= self._head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
+        weights["head/logits/bias"] = data.task.starting_bias(examples.targets, classes)
         if self._fine_tune:
             weights = {**self._embedding, **weights}
         shares = class_weights(settings.class_weights, examples.targets, data.labels)
@@ -140,6 +141,7 @@ class NetworkFitter:
                 weight_decay=settings.weight_decay,
                 seed=settings.seed,
                 levels=self.levels,
+                task=data.task,
             )
         else:
             self._network.reset(weights, self._vectors, data.words, shares, schedule, seed=settings.seed)
@@ -190,9 +192,7 @@ def run_epochs(
             history.append({"epoch": number + 1, "loss": float(np.mean(losses))})
             continue
         accuracies = {
-            rate: float(
-                (network.logits(ids, examples.classes, _PREDICTION_BATCH).argmax(axis=1) == held_out.truth).mean()
-            )
+            rate: network.task.score(network.logits(ids, examples.classes, _PREDICTION_BATCH), held_out.truth)
             for rate, ids in held_out.ids.items()
         }
         score = float(np.mean(list(accuracies.values())))

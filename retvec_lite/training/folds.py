@@ -41,9 +41,9 @@ def choose_folds(dataset: Dataset, seed: int) -> Folds | None:
         return None
     from sklearn.model_selection import StratifiedKFold
 
-    count = min(_FOLDS, max(Counter(dataset.labels).values()))
+    count = min(_FOLDS, max(Counter(dataset.strata).values()))
     with warnings.catch_warnings():
         # A label with two texts is missing in one fold of three: that fold is not tested on it.
         warnings.simplefilter("ignore", UserWarning)
-        splits = StratifiedKFold(count, shuffle=True, random_state=seed).split(dataset.texts, dataset.labels)
+        splits = StratifiedKFold(count, shuffle=True, random_state=seed).split(dataset.texts, dataset.strata)
         return Folds(tuple((np.asarray(rows), np.asarray(others)) for rows, others in splits))

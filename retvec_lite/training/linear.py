@@ -30,6 +30,9 @@ _EMBEDDING_SHARE: Final = 0.2
 _PENALTY: Final = 1.0
 """LinearSVC's C: its default."""
 
+_UNSEEN: Final = -2.0
+"""The score of a label without a text: below that of any label that the solver saw."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Features:
@@ -133,14 +136,11 @@ def fit_linear(
 
     Args:
         features: of the training texts.
-        targets: int32 `[texts]`, the index of each text's label.
+        targets: see `Task.targets`.
         classes: number of labels; those without a text get low scores.
         seed: of the solver's order.
         weights: float32 `[classes]`, how much the texts of each label count, see `class_weights`; None for all the same.
     """
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.svm import LinearSVC
-
     squares = _squares(features.counts)
     roots = np.sqrt(squares)
     scaled = sparse.diags(1 / _lengths(features.counts, squares)) @ features.counts @ sparse.diags(roots)
@@ -149,24 +149,7 @@ def fit_linear(
         centre = features.means.mean(axis=0)
         spread = float(np.sqrt(np.square(features.means - centre).sum(axis=1).mean())) / _EMBEDDING_SHARE
         scaled = sparse.hstack([scaled, (features.means - centre) / max(spread, 1e-6)])
-    # The weights are rounded to 8 bits afterwards, so the default precision of 1e-4 would be wasted time.
-    solver = LinearSVC(C=_PENALTY, random_state=seed, tol=0.1)
-    with warnings.catch_warnings():
-        # What is left to gain after the last pass is lost in rounding as well.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        # Two texts a label look like a regression to scikit-learn.
-        warnings.simplefilter("ignore", UserWarning)
-        solver.fit(
-            scaled.tocsr().astype(np.float32), targets, sample_weight=None if weights is None else weights[targets]
-        )
-    # With two labels there is one row, for the second of them.
-    rows = solver.coef_ if len(solver.coef_) > 1 else np.concatenate([-solver.coef_, solver.coef_])
-    shifts = (
-        solver.intercept_ if len(solver.intercept_) > 1 else np.concatenate([-solver.intercept_, solver.intercept_])
-    )
-    kernel = np.zeros((rows.shape[1], classes), np.float32)
-    bias = np.full(classes, -2.0, np.float32)  # a score below that of any label that the solver saw
-    kernel[:, solver.classes_], bias[solver.classes_] = rows.T, shifts
+    kernel, bias = _one_against_rest(scaled.tocsr().astype(np.float32), targets, classes, seed, weights)
     buckets = features.counts.shape[1]
     solved = {
         "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
@@ -178,6 +161,41 @@ def fit_linear(
         solved["head/logits/kernel"] = inner
         solved["head/logits/bias"] = (-centre @ inner).astype(np.float32)
     return LinearModel(solved)
+
+
+def _one_against_rest(
+    scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return the kernel `[features, classes]` and the bias `[classes]` that tell each label from all others."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    kernel = np.zeros((scaled.shape[1], classes), np.float32)
+    bias = np.full(classes, _UNSEEN, np.float32)
+    # The weights are rounded to 8 bits afterwards, so the default precision of 1e-4 would be wasted time.
+    solver = LinearSVC(C=_PENALTY, random_state=seed, tol=0.1)
+    with warnings.catch_warnings():
+        # What is left to gain after the last pass is lost in rounding as well.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        # Two texts a label look like a regression to scikit-learn.
+        warnings.simplefilter("ignore", UserWarning)
+        if targets.ndim == 2:
+            for label, wanted in enumerate(targets.T):
+                if wanted.min() == wanted.max():
+                    bias[label] = _UNSEEN if wanted[0] == 0 else -_UNSEEN
+                    continue
+                importance = None if weights is None else np.where(wanted, weights[label], 1.0)
+                solver.fit(scaled, wanted, sample_weight=importance)
+                kernel[:, label], bias[label] = solver.coef_[0], solver.intercept_[0]
+            return kernel, bias
+        solver.fit(scaled, targets, sample_weight=None if weights is None else weights[targets])
+    # With two labels there is one row, for the second of them.
+    rows = solver.coef_ if len(solver.coef_) > 1 else np.concatenate([-solver.coef_, solver.coef_])
+    shifts = (
+        solver.intercept_ if len(solver.intercept_) > 1 else np.concatenate([-solver.intercept_, solver.intercept_])
+    )
+    kernel[:, solver.classes_], bias[solver.classes_] = rows.T, shifts
+    return kernel, bias
 
 
 def _squares(counts: Matrix) -> Floats:

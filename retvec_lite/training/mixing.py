@@ -1,40 +1,49 @@
 """How much the network and the linear part of a classifier count, learned from texts that neither has seen."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.training.tasks import Task
 
 _LEAST: Final = 0.01
 
 
-def fit_factors(parts: Sequence[Floats], truth: Ints) -> list[float]:
-    """Return the factors under which the sum of the parts' logits gives the right labels the highest likelihood.
+class Mix(NamedTuple):
+    """How the logits of the parts are added up.
+
+    Attributes:
+        factors: one for each part, 0.01 at least: a part that knows nothing of other texts still says which label comes first.
+        shift: what is added to the logits of all labels; 0 where a text has one label, since a softmax does not see it.
+    """
+
+    factors: tuple[float, ...]
+    shift: float = 0.0
+
+
+def fit_mix(parts: Sequence[Floats], truth: Ints, task: Task) -> Mix:
+    """Return the sum of the parts' logits that gives the right labels the highest likelihood.
 
     The problem is convex. The factors also calibrate the probabilities, as temperature scaling does (Guo et al. 2017,
-    https://arxiv.org/abs/1706.04599).
+    https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does (Platt 1999).
 
     Args:
         parts: logits, float32 `[texts, classes]` each, of texts that the parts were not trained on.
-        truth: int32 `[texts]`, the index of each text's label.
-
-    Returns:
-        One factor for each part, 0.01 at least: a part that knows nothing of other texts still says which label comes first.
+        truth: the targets of the texts.
+        task: one label a text, or several.
     """
     stacked = np.stack(parts).astype(np.float64)
-    rows = np.arange(len(truth))
+    free = 1 if task.multi_label else 0
 
-    def loss(factors: Floats) -> tuple[float, Floats]:
-        logits = np.tensordot(factors, stacked, axes=1)
-        wrong = softmax(logits, axis=1)
-        wrong[rows, truth] -= 1.0
-        gradient = np.array([(wrong * part).sum() / len(truth) for part in stacked])
-        return -float(log_softmax(logits, axis=1)[rows, truth].mean()), gradient
+    def loss(values: Floats) -> tuple[float, Floats]:
+        factors, shift = values[: len(parts)], values[len(parts) :].sum()
+        value, slope = task.likelihood(np.tensordot(factors, stacked, axes=1) + shift, truth)
+        return value, np.array([*((slope * part).sum() for part in stacked), *[slope.sum()] * free])
 
-    start = np.ones(len(parts))
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(_LEAST, None)] * len(parts))
-    return [float(factor) for factor in found.x]
+    start = np.array([1.0] * len(parts) + [0.0] * free)
+    bounds = [(_LEAST, None)] * len(parts) + [(None, None)] * free
+    found = [float(value) for value in minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x]
+    return Mix(tuple(found[: len(parts)]), sum(found[len(parts) :]))

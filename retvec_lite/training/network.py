@@ -13,6 +13,7 @@ from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
 from retvec_lite.model.heads import HeadSpec, RnnHead
 from retvec_lite.model.network_graph import embed_bits, head_logits, no_dropout, scan_lstm, word_vectors
+from retvec_lite.training.tasks import ONE_LABEL, Task
 
 RateSchedule = Callable[[int], float]
 """The learning rate by step, counted from 0."""
@@ -101,6 +102,7 @@ class TrainableNetwork:
         weight_decay: of AdamW (Loshchilov and Hutter 2019).
         seed: of dropout.
         levels: largest integer of the grid that matrices are trained and kept on, 7 for 4 bits, 127 for 8.
+        task: one label a text, or several.
     """
 
     def __init__(
@@ -118,8 +120,10 @@ class TrainableNetwork:
         weight_decay: float,
         seed: int,
         levels: int,
+        task: Task = ONE_LABEL,
     ) -> None:
         self._head = head
+        self.task = task
         self._label_smoothing = label_smoothing
         self._dropout = dropout
         self._weight_decay = weight_decay
@@ -142,7 +146,7 @@ class TrainableNetwork:
                 tf.TensorSpec([None, None], tf.int32),
             ]
             seed_and_rate = [tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32)]
-            step = [*predict, tf.TensorSpec([None], tf.int32), *seed_and_rate]
+            step = [*predict, tf.TensorSpec([None] * task.rank, tf.int32), *seed_and_rate]
         self._step = tf.function(self._train_step, input_signature=step, **options)
         self._predict = tf.function(self._logits, input_signature=predict, **options)
 
@@ -183,11 +187,11 @@ class TrainableNetwork:
         self._schedule = schedule
         self._seed = seed % 2**20
 
-    def train(self, batch: TextBatch, labels: npt.NDArray[np.int32], count: int) -> float:
+    def train(self, batch: TextBatch, targets: Ints, count: int) -> float:
         """Take one optimizer step and return its loss. `count` numbers the steps from 0."""
         table, local = self._local(self._fitting(batch.ids))
         seed = np.array([count, self._seed * 1000], np.int32)
-        return float(self._step(table, local, labels, seed, np.float32(self._schedule(count))))
+        return float(self._step(table, local, targets, seed, np.float32(self._schedule(count))))
 
     def logits(self, ids: Ints, classes: int, batch_size: int) -> Floats:
         """Return the logits, float32 `[texts, classes]`, in the order of `ids`."""
@@ -243,7 +247,7 @@ class TrainableNetwork:
         return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, no_dropout)
 
     def _train_step(
-        self, table: tf.Tensor, ids: tf.Tensor, labels: tf.Tensor, seed: tf.Tensor, rate: tf.Tensor
+        self, table: tf.Tensor, ids: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor, rate: tf.Tensor
     ) -> tf.Tensor:
         calls = iter(range(1 << 16))
 
@@ -259,11 +263,7 @@ class TrainableNetwork:
         with tf.GradientTape() as tape:
             embeddings, mask = self._embeddings(table, ids)
             logits = head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, dropout)
-            classes = logits.shape[-1]
-            targets = tf.one_hot(labels, classes)
-            targets = targets * (1.0 - self._label_smoothing) + self._label_smoothing / classes
-            losses = tf.nn.softmax_cross_entropy_with_logits(targets, logits)
-            loss = tf.reduce_mean(losses * tf.gather(self._class_weights, labels))
+            loss = tf.reduce_mean(self.task.losses(logits, targets, self._class_weights, self._label_smoothing))
         gradients = tape.gradient(loss, self._variables)
         for names, share in self._rates:
             clipped, _ = tf.clip_by_global_norm([gradients[name] for name in names], _LARGEST_NORM)

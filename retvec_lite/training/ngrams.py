@@ -178,24 +178,24 @@ class LinearFitter:
         self.model = self._fit(np.arange(len(self._data.clean)))
 
     def learning_curve(self, folds: Folds | None) -> list[tuple[int, float]]:
-        """Return (training texts, accuracy on clean held-out texts) for a quarter, half and all of the texts."""
-        points = []
+        """Return (training texts, score on clean held-out texts) for a quarter, half and all of the texts."""
+        points, splits, truth = [], self._splits(folds), self._data.held_out.truth
+        logits = np.zeros_like(self._logits[0.0])
         for share in _SHARES:
-            right, count = [], 0
-            for rows, others in self._splits(folds):
+            count = 0
+            for rows, others in splits:
                 part = self._share(rows, share)
-                found = self._fit(part).scores(self._held_out[0.0][others]).argmax(axis=1)
-                right.append(found == self._data.held_out.truth[others])
+                logits[others] = self._fit(part).scores(self._held_out[0.0][others])
                 count += len(part)
-            points.append((round(count / len(right)), float(np.concatenate(right).mean())))
-        whole = float((self._logits[0.0].argmax(axis=1) == self._data.held_out.truth).mean())
-        return [*points, (round(np.mean([len(rows) for rows, _ in self._splits(folds)])), whole)]
+            points.append((round(count / len(splits)), self._data.task.score(logits, truth)))
+        whole = self._data.task.score(self._logits[0.0], truth)
+        return [*points, (round(np.mean([len(rows) for rows, _ in splits])), whole)]
 
     def _share(self, rows: Rows, share: float) -> Rows:
         """Return that share of the texts of every label, but one of each at least: no label is unknown."""
         shuffled = np.random.default_rng(self._settings.seed).permutation(rows)
-        targets = self._data.examples.targets[shuffled]
-        groups = [shuffled[targets == label] for label in np.unique(targets)]
+        strata = self._data.strata[shuffled]
+        groups = [shuffled[strata == stratum] for stratum in np.unique(strata)]
         return np.concatenate([group[: max(1, round(len(group) * share))] for group in groups])
 
     def _hashes(self, texts: Sequence[str]) -> Matrix:
@@ -212,7 +212,7 @@ class LinearFitter:
 
     def _fit(self, rows: Rows) -> LinearModel:
         features = self._clean[rows].joined([part[rows] for part in self._mistyped])
-        targets = np.tile(self._data.examples.targets[rows], 1 + len(self._mistyped))
+        targets = np.concatenate([self._data.examples.targets[rows]] * (1 + len(self._mistyped)))
         labels, settings = self._data.labels, self._settings
         weights = class_weights(settings.class_weights, targets, labels)
         model = fit_linear(features, targets, len(labels), weights=weights, seed=settings.seed)
@@ -243,8 +243,7 @@ class LinearFitter:
 
     def _error(self, logits: Mapping[float, Floats]) -> float:
         """Return the standard error of the score."""
-        share = self._score(logits)
-        return float(np.sqrt(share * (1 - share) / len(self._data.held_out.truth)))
+        return float(np.mean([self._data.task.error(found, self._data.held_out.truth) for found in logits.values()]))
 
     def _score(self, logits: Mapping[float, Floats]) -> float:
-        return float(np.mean([(found.argmax(axis=1) == self._data.held_out.truth).mean() for found in logits.values()]))
+        return float(np.mean([self._data.task.score(found, self._data.held_out.truth) for found in logits.values()]))

@@ -13,7 +13,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.fitting import Best, NetworkFitter, embed_words
 from retvec_lite.training.folds import Folds
-from retvec_lite.training.mixing import fit_factors
+from retvec_lite.training.mixing import fit_mix
 from retvec_lite.training.ngrams import LinearFitter
 from retvec_lite.training.settings import FitSettings
 
@@ -64,6 +64,7 @@ class Parts:
             )
         self.linear = LinearFitter(data, buckets, vectors, settings, progress) if buckets else None
         self.factors: Mapping[str, float] = {}
+        self._shift = 0.0
         self.best: Best | None = None
 
     @property
@@ -84,18 +85,18 @@ class Parts:
             found["network"] = self._learn_network(self._network, folds)
         held_out = self._data.held_out
         together = [np.concatenate(list(part.values())) for part in found.values()]
-        factors = fit_factors(together, np.tile(held_out.truth, len(held_out.ids)))
-        self.factors = dict(zip(found, factors, strict=True))
+        mix = fit_mix(together, np.concatenate([held_out.truth] * len(held_out.ids)), self._data.task)
+        self.factors, self._shift = dict(zip(found, mix.factors, strict=True)), mix.shift
         if self.linear and folds:
             self.linear.fit_all()
         return {
-            rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0)
+            rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
             for rate in held_out.ids
         }
 
     def learn_as(self, other: "Parts", folds: Folds | None) -> None:
         """Fit everything as `other` decided, with its choice of n-grams and its factors; arguments as for `learn`."""
-        self.factors = other.factors
+        self.factors, self._shift = other.factors, other._shift
         if self.linear and other.linear:
             self.linear.choose(other.linear.kind)
             self.linear.fit_all()
@@ -113,6 +114,8 @@ class Parts:
             found["head/logits/bias"] = (bias * factor).astype(np.float32)
         if self.linear:
             found |= self.linear.model.scaled(self.factors["linear"]).weights
+        shifted = "ngrams/bias" if self.linear else "head/logits/bias"
+        found[shifted] = found[shifted] + np.float32(self._shift)
         return found
 
     def _learn_network(self, network: NetworkFitter, folds: Folds | None) -> Mapping[float, Floats]:

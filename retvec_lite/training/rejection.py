@@ -27,10 +27,16 @@ def check_rejection(training: Dataset, keep: object, unknown_label: str | None) 
     """Refuse arguments of `choose_decision` that do not fit the data, before any work is done.
 
     Raises:
-        RetvecLiteError: for a share that does not lie between 0 and 1, or a label that does not occur.
+        RetvecLiteError: for a share that does not lie between 0 and 1, a label that does not occur, or multi-label data.
     """
     if isinstance(keep, bool) or not isinstance(keep, (int, float)) or not 0.0 < keep < 1.0:
         raise RetvecLiteError(f"reject_at must be a share above 0 and below 1, not {keep!r}.")
+    if training.multi_label and (unknown_label is not None or keep != REJECT_AT):
+        given = "reject_at" if unknown_label is None else "unknown_label"
+        option = f"--{given.replace('_', '-')} ({given})"
+        raise RetvecLiteError(
+            f"Leave out {option}: with --multi-label (multi_label) a text may have no label, and each label has a threshold."
+        )
     if unknown_label is not None and unknown_label not in training.labels:
         found = ", ".join(map(repr, training.classes[:5])) + (", ..." if len(training.classes) > 5 else "")
         raise RetvecLiteError(

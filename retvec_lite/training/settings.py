@@ -62,12 +62,13 @@ class FitSettings:
         return self.epochs * max(1, texts // self.batch(texts))
 
 
-def recommended(texts: int, *, fine_tune: bool, **chosen: Any) -> FitSettings:
+def recommended(texts: int, *, fine_tune: bool, multi_label: bool = False, **chosen: Any) -> FitSettings:
     """Return the settings for so many training texts; `chosen` fields override them.
 
     Few texts need strong dropout and many epochs. From 20,000 on, half of both is enough and better, because the texts
     themselves keep the head from overfitting. Fine-tuning the embedding needs a lower learning rate and twice the epochs;
-    the embedding learns little from few texts and as fast as the head from many (docs/benchmarks.md).
+    the embedding learns little from few texts and as fast as the head from many (docs/benchmarks.md). With several labels a text
+    most labels are absent, and the few that are not have to be learned from: twice the epochs, and a higher learning rate.
     """
     defaults: dict[str, Any] = {}
     if fine_tune:
@@ -78,6 +79,12 @@ def recommended(texts: int, *, fine_tune: bool, **chosen: Any) -> FitSettings:
         defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2, "copies": 4, "linear_copies": 1}
         if fine_tune:
             defaults |= {"epochs": 32, "patience": 12, "embedding_rate": 1.0}
+    if multi_label:
+        defaults |= {
+            "class_weights": "none",
+            "learning_rate": 2e-3 if fine_tune else 4e-3,
+            "epochs": 2 * defaults.get("epochs", FitSettings.epochs),
+        }
     found = FitSettings(**{**defaults, **chosen})
     if "epochs" in chosen:
         return found

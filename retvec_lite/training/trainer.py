@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from scipy.special import softmax
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.class_weights import ClassWeights
@@ -22,12 +21,13 @@ from retvec_lite.model.heads import HEADS, LinearHead
 from retvec_lite.model.predict import predictor
 from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.examples import prepare
+from retvec_lite.training.examples import TrainingData, prepare
 from retvec_lite.training.folds import Folds, choose_folds
 from retvec_lite.training.ngrams import choose_buckets
 from retvec_lite.training.parts import Parts
 from retvec_lite.training.rejection import REJECT_AT, check_rejection, choose_decision, measure_held_out
 from retvec_lite.training.settings import FEW, FitSettings, recommended
+from retvec_lite.training.thresholds import choose_several
 from retvec_lite.version import __version__
 
 _SURE: Final = 0.5
@@ -79,7 +79,7 @@ def train(
         training: labelled texts.
         validation: labelled texts of the same labels, or the share of `training` to set aside; None cross-validates few texts
             and sets a tenth of many aside.
-        head: `linear`, `pool`, `cnn`, `rnn` or `bert`; `auto` takes `pool` for few texts and `cnn` for many.
+        head: `linear`, `pool`, `cnn`, `rnn` or `bert`; `auto` takes `pool` for few texts with one label, else `cnn`.
         embedding: pre-trained word embedding; None for RETVec-raw.
         fine_tune_embedding: train the embedding as well, and character features beside it.
         max_words: word slots; None takes the 99th percentile of the training texts.
@@ -111,11 +111,13 @@ def train(
     _check(head, embedding, fine_tune_embedding, {"max_words": max_words, "ngram_kb": ngram_kb, **chosen})
     check_trainable(training)
     check_rejection(training, reject_at, unknown_label)
+    if training.multi_label and unlabelled:
+        raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
     seed = settings.seed if settings else seed
     folds: Folds | None = None
     warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
     if isinstance(validation, Dataset):
-        missing = sorted(set(validation.labels) - set(training.labels))
+        missing = sorted(set(validation.classes) - set(training.classes))
         if missing:
             raise RetvecLiteError(
                 f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
@@ -125,8 +127,12 @@ def train(
         validation = training
     else:
         training, validation = split(training, 0.1 if validation is None else validation, seed)
-    given = {name: value for name, value in chosen.items() if value is not None}
-    fixed, settings = settings, settings or recommended(len(training), fine_tune=fine_tune_embedding, **given)
+    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    fixed, settings = (
+        settings,
+        settings
+        or recommended(len(training), fine_tune=fine_tune_embedding, multi_label=training.multi_label, **given),
+    )
     data = prepare(
         training,
         validation,
@@ -136,7 +142,7 @@ def train(
         progress=progress,
     )
     if head == "auto":
-        head = "pool" if len(training) <= FEW else "cnn"
+        head = "pool" if len(training) <= FEW and not training.multi_label else "cnn"
     spec = HEADS[head]()
     weights = embedding.weights if embedding else {}
     buckets = choose_buckets(spec, weights, len(data.labels), data.config, settings, ngram_kb)
@@ -146,10 +152,17 @@ def train(
         )
     parts = Parts(data, spec, weights, buckets, fine_tune=fine_tune_embedding, settings=settings, progress=progress)
     logits = parts.learn(folds)
-    held_out = {rate: softmax(found, axis=1) for rate, found in logits.items()}
-    scores = {rate: score(validation.labels, found, data.labels) for rate, found in held_out.items()}
-    decision = choose_decision(held_out, data, reject_at, unknown_label)
-    rejected = measure_held_out(held_out, data, decision)
+    held_out = {rate: data.task.probabilities(found) for rate, found in logits.items()}
+    if data.task.multi_label:
+        decision, scores = choose_several(held_out, data, folds)
+        rejections = {}
+    else:
+        scores = {rate: score(validation.labels, found, data.labels) for rate, found in held_out.items()}
+        decision = choose_decision(held_out, data, reject_at, unknown_label)
+        rejections = {
+            rate: {"in_scope_unknown": found.in_scope_unknown, "unknown_recognized": found.unknown_recognized}
+            for rate, found in measure_held_out(held_out, data, decision).items()
+        }
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
         "data": training.path.name,
@@ -157,7 +170,8 @@ def train(
         "validation_texts": len(validation),
         "warnings": warnings,
         "folds": folds.count if folds else 0,
-        "accuracy_error": _standard_error(logits[0.0], data.held_out.truth, folds),
+        "multi_label": data.task.multi_label,
+        "accuracy_error": _standard_error(logits[0.0], data, folds),
         "learning_curve": parts.linear.learning_curve(folds) if parts.linear else [],
         "factors": {name: round(factor, 4) for name, factor in parts.factors.items()},
         "texts_cut_by_max_words": data.share_cut,
@@ -171,9 +185,9 @@ def train(
                 "accuracy": found.accuracy,
                 "macro_f1": found.macro_f1,
                 "calibration_error": found.calibration_error,
-                "in_scope_unknown": rejected[rate].in_scope_unknown,
-                "unknown_recognized": rejected[rate].unknown_recognized,
             }
+            | ({} if found.micro_f1 is None else {"micro_f1": found.micro_f1})
+            | rejections.get(rate, {})
             for rate, found in scores.items()
         },
     }
@@ -202,18 +216,14 @@ def label_texts(model: TrainedModel, texts: Sequence[str], training: Dataset) ->
     return Dataset((*training.texts, *(texts[row] for row in sure)), (*training.labels, *labels), training.path)
 
 
-def _standard_error(logits: Floats, truth: Any, folds: Folds | None) -> float:
-    """Return the standard error of the accuracy: that of a share, or of the folds' own accuracies where they differ more.
-
-    One text more of each kind, right and wrong (Laplace's rule): a few texts that are all right do not prove perfection.
-    """
-    right = logits.argmax(axis=1) == truth
-    share = (right.sum() + 1) / (len(right) + 2)
-    error = float(np.sqrt(share * (1 - share) / len(right)))
+def _standard_error(logits: Floats, data: TrainingData, folds: Folds | None) -> float:
+    """Return the standard error of the score: the task's, or that of the folds' own scores where they differ more."""
+    truth = data.held_out.truth
+    error = data.task.error(logits, truth)
     if folds is None:
         return error
-    accuracies = [right[others].mean() for _, others in folds]
-    return max(error, float(np.std(accuracies, ddof=1) / np.sqrt(len(accuracies))))
+    scores = [data.task.score(logits[others], truth[others]) for _, others in folds]
+    return max(error, float(np.std(scores, ddof=1) / np.sqrt(len(scores))))
 
 
 def _check(head: str, embedding: Embedding | None, fine_tune: bool, given: Mapping[str, Any]) -> None:

@@ -93,3 +93,11 @@ def test_a_wrong_file_is_one_sentence(name: str, content: bytes | None, told: st
     with pytest.raises(RetvecLiteError) as error:
         choose_class_weights(file, ("ham", "spam"))
     assert told in str(error.value) and str(file) in str(error.value)
+
+
+def test_where_texts_have_several_labels_the_texts_of_each_are_counted() -> None:
+    targets = np.array([[1, 1], [1, 0], [1, 0], [1, 0], [0, 0]], np.int32)
+    found = class_weights("balanced", targets, ("often", "rare"))
+    assert found[1] / found[0] == pytest.approx(4.0)
+    assert (found * targets.sum(axis=0)).sum() == pytest.approx(targets.sum())
+    assert class_weights("none", targets, ("often", "rare")) == pytest.approx([1.0, 1.0])

@@ -85,7 +85,7 @@ def test_the_typo_curve_mistypes_that_share_of_the_words() -> None:
 
     found = curve()
     assert [point.rate for point in found] == [0.0, 0.2, 1.0]
-    assert found[0] == (0.0, 1.0, 1.0, 0.0, 0.0) and found[2] == (1.0, 0.0, 0.0, 1.0, 0.0)
+    assert found[0] == (0.0, 1.0, 1.0, 0.0, 0.0, None) and found[2] == (1.0, 0.0, 0.0, 1.0, 0.0, None)
     assert found[1].accuracy == pytest.approx(0.8, abs=0.04)
     assert mistype_many(dataset.texts, 0.2, 3) == [text for part in seen[2:4] for text in part]
     assert found == curve()

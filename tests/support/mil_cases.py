@@ -124,6 +124,9 @@ C.add("cast_to_int16", {"x": CODES}, lambda mb, v: mb.cast(x=v["x"], dtype="int1
 W = np.array(F, np.float64)
 C.add("softmax", {"x": F}, lambda mb, v: mb.softmax(x=v["x"], axis=1),
       (np.exp(W) / np.exp(W).sum(axis=1)[:, None]).astype(np.float32))  # fmt: skip
+C.add("sigmoid", {"x": F}, lambda mb, v: mb.sigmoid(x=v["x"]), (1 / (1 + np.exp(-W))).astype(np.float32))
+C.add("sigmoid_far_out", {"x": F * 100}, lambda mb, v: mb.sigmoid(x=v["x"]),
+      (1 / (1 + np.exp(-100 * W))).astype(np.float32))  # fmt: skip
 C.add("reduce_sum", {"x": F}, lambda mb, v: mb.reduce_sum(x=v["x"], axes=[0, 2]), np.einsum("abc->b", F), atol=1e-5)
 C.add("reduce_sum_int", {"x": I}, lambda mb, v: mb.reduce_sum(x=v["x"], axes=[-1], keep_dims=True),
       np.einsum("abc->ab", I)[..., None].astype(np.int32))  # fmt: skip

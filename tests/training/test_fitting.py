@@ -20,6 +20,7 @@ from retvec_lite.model.heads import HeadSpec, PoolHead
 from retvec_lite.training import fitting
 from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, prepare
 from retvec_lite.training.fitting import embed_words
+from retvec_lite.training.tasks import ONE_LABEL
 
 EMBEDDING = random_embedding(dimension=64)
 
@@ -133,6 +134,8 @@ def test_training_stops_early_and_gives_the_epoch_back(
 
         def train(self, batch: Any, labels: Any, count: int) -> float:
             return 1.0
+
+        task = ONE_LABEL
 
         def logits(self, ids: Any, classes: int, batch_size: int) -> npt.NDArray[np.float32]:
             share = scores[min(self.predictions // len(VALIDATION_RATES), len(scores) - 1)]

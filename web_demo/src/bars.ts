@@ -17,7 +17,7 @@ interface Row {
 /** What is shown where a text belongs to none of the labels. */
 const NONE = "none of these";
 
-/** The answer, and a bar for every label. */
+/** The answer, which may be several labels, and a bar for every label. */
 export class Bars {
   private readonly list = byId("bars");
   private readonly more = byId<HTMLButtonElement>("more");
@@ -52,21 +52,22 @@ export class Bars {
   }
 
   /** @param before the probabilities of the text as typed; a mark on each bar shows them. */
-  show(answer: Prediction, after: Float32Array, before: Float32Array): void {
+  show(answers: readonly Prediction[], after: Float32Array, before: Float32Array): void {
     this.last = { after, before };
-    const top = answer.label === null ? -1 : this.labels.indexOf(answer.label);
-    const told = answer.label ?? NONE;
+    const chosen = new Set(answers.map(({ label }) => label));
+    const told = [...chosen].join(", ") || NONE;
     this.rows.forEach((row, index) => {
       const probability = after[index] as number;
       row.fill.style.transform = `scaleX(${probability})`;
       row.before.style.left = `${(before[index] as number) * 100}%`;
       row.before.hidden = after === before;
       row.value.textContent = percent(probability);
-      row.item.classList.toggle("is-top", index === top);
+      row.item.classList.toggle("is-top", chosen.has(this.labels[index] as string));
     });
     byId("top-label").textContent = told;
-    byId("top-label").classList.toggle("is-none", answer.label === null);
-    const value = `${answer.label === null ? "at most " : ""}${percent(answer.probability)}`;
+    byId("top-label").classList.toggle("is-none", chosen.size === 0);
+    const value =
+      answers.map(({ probability }) => percent(probability)).join(", ") || `at most ${percent(Math.max(...after))}`;
     byId("top-value").textContent = value;
     this.layOut();
     this.announce(`${told}, ${value}`);

@@ -7,7 +7,7 @@ import {
   type TypedArray,
 } from "@litertjs/core";
 import type { Artifact, Signature } from "./artifact";
-import { decide, type Prediction } from "./decision";
+import { decide, decideAll, type Prediction } from "./decision";
 import { PlaygroundError } from "./errors";
 import { runtimeNotes } from "./litert_loader";
 
@@ -138,7 +138,18 @@ export class TextClassifier {
     return this.decide(text, await this.probabilities(text), { reject });
   }
 
+  /** Return all labels of a text, most probable first: one or none, or any number for a file with several labels a text. */
+  async predictAll(text: string | readonly number[]): Promise<Prediction[]> {
+    return this.decideAll(text, await this.probabilities(text));
+  }
+
   /** Do the same with probabilities that are known already. */
+  decideAll(text: string | readonly number[], probabilities: Float32Array): Prediction[] {
+    const { labels, decision } = this.artifact;
+    return decideAll(this.points(text, this.full), probabilities, labels, decision);
+  }
+
+  /** Do the same as `predict` with probabilities that are known already. */
   decide(text: string | readonly number[], probabilities: Float32Array, { reject = true } = {}): Prediction {
     const { labels, decision } = this.artifact;
     return decide(this.points(text, this.full), probabilities, labels, reject ? decision : undefined);

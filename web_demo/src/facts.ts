@@ -59,6 +59,7 @@ export function embedding({ embedding: name, fine_tuned, character_filters }: Ar
 export function rejection(decision: Artifact["decision"]): string {
   if (!decision) return "never";
   const rules = [
+    decision.thresholds && "no label reaches its threshold",
     decision.threshold !== null && `probability below ${threshold(decision.threshold, decision)}`,
     decision.unknown_label !== null && `label ${decision.unknown_label}`,
     decision.characters !== "" && "no known letter or digit",

@@ -73,7 +73,7 @@ async function update(start = performance.now()): Promise<void> {
       const altered = alter(typed, share, first, kind);
       const after = await classifier.probabilities(altered);
       const before = altered === typed ? after : await classifier.probabilities(typed);
-      bars.show(classifier.decide(altered, after), after, before);
+      bars.show(classifier.decideAll(altered, after), after, before);
       timing.update = performance.now() - start;
       timing.updates += 1;
       showReading(typed, altered, classifier.maxChars);
@@ -250,6 +250,7 @@ const retvecLite = {
   probabilities: (input: string | readonly number[]) =>
     exclusive(async () => Array.from((await classifier?.probabilities(input)) ?? [])),
   label: (input: string) => exclusive(async () => (await classifier?.predict(input))?.label),
+  labels: (input: string) => exclusive(async () => (await classifier?.predictAll(input))?.map(({ label }) => label)),
   timing,
 };
 export type RetvecLite = typeof retvecLite;

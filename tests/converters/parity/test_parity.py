@@ -150,7 +150,9 @@ class Stage:
 @pytest.fixture(scope="module")
 def examiner() -> Examiner:
     return Examiner(
-        standin.classifier("pool"), [text for text in standin.TEXTS if text], ["one", "two", "three", "four"]
+        standin.classifier("pool"),
+        [text for text in standin.TEXTS if text],
+        [("one",), ("two",), ("three",), ("four",)],
     )
 
 

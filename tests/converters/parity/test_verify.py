@@ -114,7 +114,7 @@ def test_the_recipe_is_what_the_metadata_says(dist: Path, one_runtime: str) -> N
 @pytest.mark.parametrize(("head", "recipes"), [pair for pair in ORDERS.items() if pair[0] != "pool"])
 def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str) -> None:
     model = load_trained_model(EXPORTED / head / "reference.safetensors")
-    examiner = Examiner(model, [text for text, _ in TEXTS], [label for _, label in TEXTS])
+    examiner = Examiner(model, [text for text, _ in TEXTS], [(label,) for _, label in TEXTS])
     for recipe in recipes.split(","):
         file = EXPORTED / head / f"classifier-{recipe}.tflite"
         result, _ = examine_file(examiner, file, installed_runtimes())
@@ -268,7 +268,7 @@ def test_texts_are_spread_over_the_file_and_labels_only_used_when_known(tmp_path
     assert found.texts[0] == "text 0"
     assert found.texts[-1] == "text 1999"
     assert found.labels is not None
-    assert set(found.labels) == {"one", "two"}
+    assert set(found.labels) == {("one",), ("two",)}
     path.write_text("text,label\nhello,seven\n")
     assert real_texts(classifier, path).labels is None
 

@@ -51,6 +51,7 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private val threshold = decision.optDouble("threshold", 0.0)
     private val unknown = if (decision.isNull("unknown_label")) -1 else labels.indexOf(decision.getString("unknown_label"))
     private val unknownPower = decision.optDouble("unknown_power", 0.0)
+    private val thresholds = decision.optJSONArray("thresholds")?.let { list -> DoubleArray(list.length(), list::getDouble) }
     private val characters = sorted(decision.optString("characters"))
     private val codePoints = IntArray(full.maxChars)
     private var blanks = 0
@@ -85,22 +86,35 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
         return run(full, count).copyInto(into)
     }
 
-    /** Returns the label of a text and its probability; with [reject], the label is null where [isUnknown] says so. */
+    /** Returns the most probable label of a text and its probability; with [reject], the label of a text with none is null. */
     fun predict(text: CharSequence, reject: Boolean = true): Prediction {
         val probabilities = classify(text)
         val best = best(probabilities, if (reject) unknown else -1)
-        val isUnknown = reject && isUnknown(text, probabilities)
-        return Prediction(if (isUnknown) null else labels[best], probabilities[best])
+        val answer = if (reject) answers(text, probabilities).firstOrNull() else best
+        return Prediction(answer?.let(labels::get), probabilities[answer ?: best])
+    }
+
+    /** Returns all labels of a text, most probable first: one or none, or any number if the model was trained with several a text. */
+    fun predictAll(text: CharSequence): List<Prediction> {
+        val probabilities = classify(text)
+        return answers(text, probabilities).map { Prediction(labels[it], probabilities[it]) }
+    }
+
+    /** Returns where in [labels] those of a text with these [probabilities] are, most probable first; see [predictAll]. */
+    @Synchronized fun answers(text: CharSequence, probabilities: FloatArray): List<Int> {
+        val count = readCodePoints(text)
+        if (characters.isNotEmpty() && (0 until count).none { characters.binarySearch(codePoints[it]) >= 0 }) return emptyList()
+        if (thresholds != null) {
+            return labels.indices.filter { probabilities[it] >= thresholds[it] }.sortedByDescending { probabilities[it] }
+        }
+        val best = best(probabilities, unknown)
+        val none = if (unknown < 0) 0f else probabilities[unknown]
+        val isUnknown = probabilities[best] < threshold * none.toDouble().pow(unknownPower) || none > probabilities[best]
+        return if (isUnknown) emptyList() else listOf(best)
     }
 
     /** Whether a text with these [probabilities] belongs to none of the labels: too improbable, or nothing in it to read. */
-    @Synchronized fun isUnknown(text: CharSequence, probabilities: FloatArray): Boolean {
-        val most = probabilities[best(probabilities, unknown)]
-        val none = if (unknown < 0) 0f else probabilities[unknown]
-        if (most < threshold * none.toDouble().pow(unknownPower) || none > most) return true
-        val count = readCodePoints(text)
-        return characters.isNotEmpty() && (0 until count).none { characters.binarySearch(codePoints[it]) >= 0 }
-    }
+    fun isUnknown(text: CharSequence, probabilities: FloatArray): Boolean = answers(text, probabilities).isEmpty()
 
     /** Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product. */
     @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {

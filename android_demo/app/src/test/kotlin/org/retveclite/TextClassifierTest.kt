@@ -139,6 +139,21 @@ class TextClassifierTest {
     }
 
     @Test
+    fun aTextHasEveryLabelThatReachesItsThreshold() {
+        fun several(vararg probabilities: Float) = deciding(*probabilities) {
+            put("threshold", JSONObject.NULL).put("unknown_label", JSONObject.NULL).put("thresholds", JSONArray(listOf(0.5, 0.25, 0.75)))
+        }
+        assertEquals(listOf(Prediction("none", 0.6f), Prediction("a", 0.5f)), several(0.5f, 0.6f, 0.74f).predictAll("a"))
+        assertEquals("the most probable label is not an answer", Prediction("a", 0.5f), several(0.5f, 0.2f, 0.74f).predict("a"))
+        assertEquals(emptyList<Prediction>(), several(0.49f, 0.24f, 0.74f).predictAll("a"))
+        assertEquals(Prediction(null, 0.74f), several(0.49f, 0.24f, 0.74f).predict("a"))
+        assertEquals("nothing to read", emptyList<Prediction>(), several(1f, 1f, 1f).predictAll("?"))
+        val one = deciding(0.1f, 0.4f, 0.5f) {}
+        assertEquals(listOf(Prediction("b", 0.5f)), one.predictAll("a"))
+        assertEquals(emptyList<Prediction>(), one.predictAll("?"))
+    }
+
+    @Test
     fun filesOfEarlierReleasesRejectNothing() {
         val fields = listOf("threshold", "unknown_label")
         val old = deciding(0.2f, 0.5f, 0.3f) { fields.forEach { put(it, JSONObject.NULL) }.also { put("characters", "") } }

@@ -7,17 +7,20 @@ import java.text.NumberFormat
 import java.util.Locale
 
 /**
- * The probabilities of a text, whether it belongs to none of the labels, how long the model took, and how much each of its
- * words speaks for the most probable label.
+ * The probabilities of a text, which of the labels it has (by index, most probable first), how long the model took, and how much
+ * each of its words speaks for the most probable label.
  */
 class Answer(
     val text: String,
     val labels: List<String>,
     val probabilities: FloatArray,
-    val isUnknown: Boolean,
+    val chosen: List<Int>,
     val nanos: Long,
     val words: List<Span>,
 ) {
+    /** Whether the text belongs to none of the labels. */
+    val isUnknown: Boolean get() = chosen.isEmpty()
+
     /** Index of the most probable label. */
     val top: Int = probabilities.indices.maxByOrNull { probabilities[it] } ?: error("There are no labels.")
 
@@ -30,7 +33,7 @@ fun TextClassifier.answer(text: String): Answer {
     val start = System.nanoTime()
     classify(text, probabilities)
     val nanos = System.nanoTime() - start
-    return Answer(text, labels, probabilities, isUnknown(text, probabilities), nanos, explain(text))
+    return Answer(text, labels, probabilities, answers(text, probabilities), nanos, explain(text))
 }
 
 /** Returns a label for people: "one_time_code" becomes "one time code". */

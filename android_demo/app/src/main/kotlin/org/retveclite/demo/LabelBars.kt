@@ -23,7 +23,7 @@ class LabelBars(private val parent: ViewGroup) {
         rows.forEachIndexed { index, row ->
             val label = readable(answer.labels[index])
             val percent = percent(answer.probabilities[index], locale)
-            val weight = if (index == answer.top && !answer.isUnknown) Typeface.BOLD else Typeface.NORMAL
+            val weight = if (index in answer.chosen) Typeface.BOLD else Typeface.NORMAL
             row.label.text = label
             row.label.setTypeface(null, weight)
             row.percent.text = percent
