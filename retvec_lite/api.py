@@ -65,7 +65,7 @@ def train(
             probability and a threshold of its own. False: it has one. None is False, but refuses labels that hold a `|`.
         validation: the share of the texts to set aside, or labelled texts: a file, a `Dataset`, or (texts, labels). "auto"
             cross-validates up to 3,000 texts and sets a tenth of more aside.
-        head: "auto" (chosen by the size of the data), "linear" (fitted in seconds), "pool" (small and fast), "cnn", "rnn" or "bert" (these see word order).
+        head: "auto" (chosen by the data), "linear" (fitted in seconds), "pool" (small and fast), "cnn", "rnn" or "bert" (these see word order).
         embedding: "default" (the built-in one), "raw" (bits alone), a file, or an `Embedding`.
         fine_tune_embedding: also train the word embedding, with character features beside it: more accurate, 2 to 5 times
             slower.

@@ -8,14 +8,14 @@ import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.data.class_weights import class_weights
-from retvec_lite.model.heads import HeadSpec, character_shapes
+from retvec_lite.model.heads import CnnHead, HeadSpec, PoolHead, character_shapes
 from retvec_lite.ngrams import CODES, MOST_BUCKETS, MOST_CODEBOOKS, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import squeeze
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.folds import Folds, Rows
 from retvec_lite.training.linear import Features, LinearModel, Matrix, count_ngrams, fit_linear, fold, mean_vectors
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.settings import FEW, FitSettings
 
 _LARGEST_FILE: Final = 950_000
 """Bytes that an int8 file may take: less than 1 MB, so that the int4 file of the head cnn with 150 labels is below 600 kB."""
@@ -27,6 +27,9 @@ _FEWEST_BUCKETS: Final = 128
 
 _CROWDED: Final = PRIME // 2
 """Distinct n-grams from which codebooks can pay: a code for each hash takes 65 kB, however few hashes occur."""
+
+_WORTH_A_NETWORK: Final = 2
+"""Codebooks beside the head `cnn` that make it better than `pool` with more of them."""
 
 _FEW_LABELS: Final = 20
 _KINDS: Final = ((1, 4), (3, 5))
@@ -42,6 +45,34 @@ _SHARES: Final = (0.25, 0.5)
 """Shares of the texts in the learning curve, besides all of them."""
 
 
+def choose_head(
+    data: TrainingData, embedding: Mapping[str, Floats], settings: FitSettings, ngram_kb: int | None
+) -> str:
+    """Return the head that suits the texts: `pool` for few, `cnn` for many.
+
+    Many languages with many labels are better off with `pool` as well: the bytes that it saves are worth more as codebooks
+    (docs/benchmarks.md).
+
+    Args:
+        data: the texts.
+        embedding: see `choose_buckets`.
+        settings: see `choose_buckets`.
+        ngram_kb: see `choose_buckets`.
+    """
+    if data.task.multi_label:
+        return CnnHead.name
+    if len(data.clean) <= FEW:
+        return PoolHead.name
+    classes = len(data.labels)
+    buckets = choose_buckets(CnnHead(), embedding, classes, data.config, settings, ngram_kb)
+    # Where the size of the table is given, a smaller head leaves it no more room. Counting n-grams takes time.
+    if ngram_kb is not None or codebooks_in(buckets, classes) >= _WORTH_A_NETWORK:
+        return CnnHead.name
+    shortest, longest = _KINDS[0]
+    hashes = count_ngrams(data.clean, data.config, NgramConfig(buckets=PRIME, longest=longest, shortest=shortest))
+    return PoolHead.name if is_crowded(len(np.unique(hashes.indices)), buckets) else CnnHead.name
+
+
 def choose_codebooks(distinct: int, buckets: int, classes: int) -> int:
     """Return how many codebooks to use in place of `buckets` rows; 0 for none.
 
@@ -53,8 +84,16 @@ def choose_codebooks(distinct: int, buckets: int, classes: int) -> int:
         buckets: how many rows there is room for.
         classes: number of labels.
     """
-    if distinct < _CROWDED or buckets > distinct // 2:
-        return 0
+    return codebooks_in(buckets, classes) if is_crowded(distinct, buckets) else 0
+
+
+def is_crowded(distinct: int, buckets: int) -> bool:
+    """Return whether the texts have many n-grams, and rows for less than half of them; arguments as for `choose_codebooks`."""
+    return distinct >= _CROWDED and buckets <= distinct // 2
+
+
+def codebooks_in(buckets: int, classes: int) -> int:
+    """Return how many codebooks take the bytes of so many hashed rows."""
     return min(buckets * (classes + 1) // (PRIME + CODES * (classes + 1)), MOST_CODEBOOKS)
 
 

@@ -23,10 +23,10 @@ from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import TrainingData, prepare
 from retvec_lite.training.folds import Folds, choose_folds
-from retvec_lite.training.ngrams import choose_buckets
+from retvec_lite.training.ngrams import choose_buckets, choose_head
 from retvec_lite.training.parts import Parts
 from retvec_lite.training.rejection import REJECT_AT, check_rejection, choose_decision, measure_held_out
-from retvec_lite.training.settings import FEW, FitSettings, recommended
+from retvec_lite.training.settings import FitSettings, recommended
 from retvec_lite.training.thresholds import choose_several
 from retvec_lite.version import __version__
 
@@ -79,7 +79,7 @@ def train(
         training: labelled texts.
         validation: labelled texts of the same labels, or the share of `training` to set aside; None cross-validates few texts
             and sets a tenth of many aside.
-        head: `linear`, `pool`, `cnn`, `rnn` or `bert`; `auto` takes `pool` for few texts with one label, else `cnn`.
+        head: `linear`, `pool`, `cnn`, `rnn` or `bert`; `auto`: see `choose_head`.
         embedding: pre-trained word embedding; None for RETVec-raw.
         fine_tune_embedding: train the embedding as well, and character features beside it.
         max_words: word slots; None takes the 99th percentile of the training texts.
@@ -141,10 +141,8 @@ def train(
         max_words=max_words,
         progress=progress,
     )
-    if head == "auto":
-        head = "pool" if len(training) <= FEW and not training.multi_label else "cnn"
-    spec = HEADS[head]()
     weights = embedding.weights if embedding else {}
+    spec = HEADS[choose_head(data, weights, settings, ngram_kb) if head == "auto" else head]()
     buckets = choose_buckets(spec, weights, len(data.labels), data.config, settings, ngram_kb)
     if isinstance(spec, LinearHead) and not buckets:
         raise RetvecLiteError(

@@ -90,6 +90,27 @@ def test_codebooks_are_for_many_ngrams_in_little_room(distinct: int, buckets: in
     assert books * (PRIME + CODES * (classes + 1)) <= buckets * (classes + 1)
 
 
+@pytest.mark.parametrize(
+    ("few", "crowded", "buckets", "kilobytes", "head"),
+    [
+        (3000, 10, 90, None, "pool"),
+        (10, 10, 90, None, "pool"),
+        (10, 50_000, 90, None, "cnn"),
+        (10, 10, 40_000, None, "cnn"),
+        (10, 10, 0, 0, "cnn"),
+    ],
+)
+def test_pool_is_for_few_texts_and_for_many_ngrams_in_little_room(
+    monkeypatch: pytest.MonkeyPatch, few: int, crowded: int, buckets: int, kilobytes: int | None, head: str
+) -> None:
+    monkeypatch.setattr(ngrams, "FEW", few)
+    monkeypatch.setattr(ngrams, "_CROWDED", crowded)
+    monkeypatch.setattr(ngrams, "choose_buckets", lambda *_: buckets)
+    training = tiny_dataset(9)
+    data = prepare(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
+    assert ngrams.choose_head(data, {}, FitSettings(), kilobytes) == head
+
+
 def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scores of training are the logits of the exported file."""
     monkeypatch.setattr(ngrams, "choose_codebooks", lambda distinct, buckets, classes: 3)
