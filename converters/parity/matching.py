@@ -244,11 +244,16 @@ def _require(table: npt.NDArray[Any], found: Iterable[Floats]) -> None:
 
 
 def _gathered(operations: Sequence[Operation], found: Mapping[str, Constant]) -> Iterator[Constant]:
-    """Yield the two parts of tables of n-grams in a Core ML program, see `_ngram_tables`; the scales are in the values."""
+    """Yield the parts of tables of n-grams in a Core ML program, see `_ngram_tables`; the scales are in the values.
+
+    What is stored in 8 bits is exact all the same: integers, and a table on their grid.
+    """
     for operation in operations:
         if operation.kind != "gather":
             continue
         table = next((found[name] for name in operation.sources if name in found), None)
+        if table is not None and table.values.ndim == 2:
+            yield Constant("codes", table.values, _EXACT)
         if table is not None and table.values.ndim == 2 and table.values.shape[1] > 1:
             yield Constant("squares", table.values[:, -1], _EXACT)
             yield Constant("table", table.values[:, :-1], _EXACT)

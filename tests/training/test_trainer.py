@@ -88,7 +88,11 @@ def settings_of(
     def stop(data: Any, head: Any, embedding: Any, buckets: int, *, settings: FitSettings, **kwargs: Any) -> None:
         raise Stop(settings, head.name)
 
-    monkeypatch.setattr(trainer, "prepare", lambda *args, **kwargs: SimpleNamespace(labels=("x", "y"), config=None))
+    def prepare(training: Dataset, *args: Any, **kwargs: Any) -> SimpleNamespace:
+        task = SimpleNamespace(multi_label=training.multi_label)
+        return SimpleNamespace(labels=("x", "y"), config=None, task=task, clean=training.texts)
+
+    monkeypatch.setattr(trainer, "prepare", prepare)
     monkeypatch.setattr(trainer, "Parts", stop)
     with pytest.raises(Stop) as stopped:
         train(data, validation, ngram_kb=0, **options)

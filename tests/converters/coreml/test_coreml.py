@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import json
 import subprocess
@@ -28,6 +29,7 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.coreml import Grid, Palette, compressed, find_storage
 from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.recipes import IOS_VERSIONS
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.ngrams import LOWER_CASE_END
@@ -224,11 +226,12 @@ def test_the_evaluator_knows_the_operators_of_our_graphs_and_no_others() -> None
         for ios in (16, 18)
         for operation in operations_of(grid_files(name, recipe, ios))
     }
+    plain = standin.classifier("pool")
+    several = dataclasses.replace(plain, decision=Decision(thresholds=(0.5,) * len(plain.labels)))
     # A palette in the form of iOS 18 is only for weights that lie on no grid.
-    assert used | {operation.type for operation in operations_of(files_of(standin.classifier("pool"), "int8", 18))} == {
-        "const",
-        *OPS,
-    }
+    for spec in (plain, several):
+        used |= {operation.type for operation in operations_of(files_of(spec, "int8", 18))}
+    assert used == {"const", *OPS}
 
 
 def test_what_a_package_says_about_itself() -> None:
