@@ -19,6 +19,7 @@ for operation in (
     constexpr_ops.constexpr_affine_dequantize,
     constexpr_ops.constexpr_lut_to_dense,
     compression.constexpr_blockwise_shift_scale,
+    compression.constexpr_lut_to_dense,
 ):
     operation.value_inference = operation.materialized_val_inference
 
