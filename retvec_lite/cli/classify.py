@@ -128,7 +128,12 @@ def _line(text: str, predictions: Sequence[Prediction], why: Explanation | None,
         f"{UNKNOWN if label is None else one_line(label)}\t{probability:.4f}" for label, probability in predictions
     )
     line = line or NONE
-    return f"{line}\n  {weighted([(span.text, span.weight) for span in why.spans])}" if why else line
+    if why is None:
+        return line
+    # A text that has no answer is explained by the label that it might have had.
+    is_answer = any(label == why.label for label, _ in predictions)
+    name = "" if is_answer else f"{one_line(why.label)}: "
+    return f"{line}\n  {name}{weighted([(span.text, span.weight) for span in why.spans])}"
 
 
 @contextlib.contextmanager

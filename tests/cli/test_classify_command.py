@@ -68,6 +68,7 @@ def test_texts_that_belong_to_no_label(main: Main, tmp_path: Path) -> None:
     code, output, _ = main("classify", str(path), "12", "1A", "bcd")
     assert code == 0 and [line.split("\t")[0] for line in output.splitlines()] == ["digits", "unknown", "unknown"]
     assert main("classify", str(path), "--top", "2", "1A")[1].split("\t")[::2] == ["unknown", "digits"]
+    assert main("classify", str(path), "--why", "1A")[1].splitlines()[1].startswith("  digits: ")
     answers = [json.loads(line)["predictions"] for line in main("classify", str(path), "--json", "1A")[1].splitlines()]
     assert [found["label"] for found in answers[0]] == [None]
     table = write_table(tmp_path / "texts.csv", [("1A", "x"), ("12", "x")])
