@@ -66,11 +66,11 @@ export class Bars {
     });
     byId("top-label").textContent = told;
     byId("top-label").classList.toggle("is-none", chosen.size === 0);
-    const value =
-      answers.map(({ probability }) => percent(probability)).join(", ") || `at most ${percent(Math.max(...after))}`;
+    // Without an answer, the bars below tell how probable each label is.
+    const value = answers.map(({ probability }) => percent(probability)).join(", ");
     byId("top-value").textContent = value;
     this.layOut();
-    this.announce(`${told}, ${value}`);
+    this.announce(value ? `${told}, ${value}` : told);
   }
 
   private layOut(): void {
