@@ -93,9 +93,18 @@ export async function change(page: Page, action: () => Promise<unknown>): Promis
   await page.waitForFunction((count) => retvecLite.timing.updates > count, before);
 }
 
+/** Milliseconds without a new curve after which none is on its way; typing alone delays one by less. */
+const PAUSE = 1000;
+
 /** Run `action`, wait for the next curve, and return its SVG path. */
 export async function curveAfter(page: Page, action: () => Promise<unknown>): Promise<string> {
-  const before = await page.evaluate(() => retvecLite.timing.curves);
+  // A curve that an earlier action asked for may still be drawn.
+  const drawn = () => page.evaluate(() => retvecLite.timing.curves);
+  let before = await drawn();
+  for (let seen = -1; seen !== before; before = await drawn()) {
+    seen = before;
+    await page.waitForTimeout(PAUSE);
+  }
   await action();
   await page.waitForFunction((count) => retvecLite.timing.curves > count, before);
   return (await page.getAttribute("#mean", "d")) as string;
