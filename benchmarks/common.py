@@ -5,6 +5,9 @@ import csv
 import dataclasses
 import json
 import statistics
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -78,6 +81,38 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table: the first column aligned left, the others right."""
     lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def measure_built(
+    doc: str | None,
+    script: Path,
+    build: Callable[[Path], None],
+    measure: Callable[[Path, bool], list[Row]],
+    table: Callable[[Sequence[Row]], str],
+    arguments: Sequence[str] | None,
+) -> None:
+    """Run a command that times files: build them in a process of its own, measure them, write rows and table.
+
+    LiteRT and TensorFlow do not share a process here.
+
+    Args:
+        doc: the docstring of the command.
+        script: its file, whose name is also that of the results.
+        build: writes the files to a folder.
+        measure: returns the rows from that folder; True for few rounds.
+        table: returns the rows as Markdown.
+        arguments: of the command line; None for the real ones.
+    """
+    parser = command_parser(doc, quick="few rounds")
+    parser.add_argument("--build", type=Path, help="only write the files to this folder (the command calls itself)")
+    args = parser.parse_args(arguments)
+    if args.build:
+        build(args.build)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, str(script), "--build", folder], check=True)
+        rows = measure(Path(folder), args.quick)
+    write_results(result_path(script.stem, quick=args.quick), rows, table(rows))
 
 
 def write_results(path: Path, rows: Sequence[Any], table: str, *, show: bool = True) -> None:

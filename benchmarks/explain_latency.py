@@ -6,15 +6,12 @@ The classifiers are not trained: time does not depend on the weights. Files take
 so that other work on the machine disturbs all of them alike.
 """
 
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from common import Row, command_parser, markdown_table, result_path, write_results
+from common import Row, markdown_table, measure_built
 
 HEADS: Final = ("pool", "cnn")
 RECIPES: Final = ("int8", "int8-dynamic")
@@ -83,16 +80,9 @@ def table(rows: Sequence[Row]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Build the files, measure them, and write the table."""
-    parser = command_parser(__doc__, quick="few rounds")
-    parser.add_argument("--build", type=Path, help="only write the files to this folder (the command calls itself)")
-    args = parser.parse_args(arguments)
-    if args.build:
-        build(args.build)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, __file__, "--build", folder], check=True)
-        rows = measure(Path(folder), 3 if args.quick else ROUNDS)
-    write_results(result_path("explain_latency", quick=args.quick), rows, table(rows))
+    measure_built(
+        __doc__, Path(__file__), build, lambda folder, quick: measure(folder, 3 if quick else ROUNDS), table, arguments
+    )
 
 
 if __name__ == "__main__":

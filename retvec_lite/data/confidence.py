@@ -15,6 +15,9 @@ from retvec_lite.errors import RetvecLiteError
 _BINS: Final = 15
 """Of the calibration error, as in Guo et al. 2017."""
 
+_NAMED: Final = 5
+"""Labels that an error names."""
+
 _COVERAGES: Final = 50
 """Points of the coverage curve."""
 
@@ -180,7 +183,8 @@ def unknown_rows(labels: Sequence[str], path: object, unknown: set[str], asked: 
         RetvecLiteError: when the label that was asked for does not occur, or no other does.
     """
     if asked is not None and asked not in labels:
-        found = ", ".join(map(repr, sorted(set(labels))[:5]))
+        classes = sorted(set(labels))
+        found = ", ".join(map(repr, classes[:_NAMED])) + (", ..." if len(classes) > _NAMED else "")
         raise RetvecLiteError(f"The unknown label {asked!r} does not occur in {path} (it has: {found}).")
     rows = np.array([label in unknown for label in labels], bool)
     if rows.all():

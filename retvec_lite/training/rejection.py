@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.confidence import Rejection, measure_rejection
+from retvec_lite.data.confidence import Rejection, measure_rejection, unknown_rows
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.decision import Decision, letters_and_digits
 from retvec_lite.errors import RetvecLiteError
@@ -19,8 +19,7 @@ REJECT_AT: Final = 0.99
 """The share of the right answers that a threshold keeps, unless told otherwise."""
 
 _UNKNOWN_POWER: Final = 0.2
-"""`Decision.unknown_power` where there is an unknown label. On CLINC150's dev split .1, .2 and .3 recognize .76, .81 and .80 of
-the texts without a label, and 0 recognizes .71, each with 99 % of the right answers kept."""
+"""`Decision.unknown_power` where there is an unknown label; chosen on CLINC150's dev split (docs/benchmarks.md)."""
 
 
 def check_rejection(training: Dataset, keep: object, unknown_label: str | None) -> None:
@@ -37,11 +36,8 @@ def check_rejection(training: Dataset, keep: object, unknown_label: str | None) 
         raise RetvecLiteError(
             f"Leave out {option}: with --multi-label (multi_label) a text may have no label, and each label has a threshold."
         )
-    if unknown_label is not None and unknown_label not in training.labels:
-        found = ", ".join(map(repr, training.classes[:5])) + (", ..." if len(training.classes) > 5 else "")
-        raise RetvecLiteError(
-            f"The unknown label {unknown_label!r} does not occur in {training.path} (it has: {found})."
-        )
+    if unknown_label is not None:
+        unknown_rows(training.labels, training.path, {unknown_label}, unknown_label)
 
 
 def choose_decision(
