@@ -106,7 +106,7 @@ def train(system: str, drawn: Dataset) -> Trained:
         SystemExit: fastText is not installed.
     """
     if system in OURS:
-        return _train_ours(OURS[system], drawn)
+        return train_ours(OURS[system], drawn)
     if system in SVMS:
         return _train_svm(SVMS[system], drawn)
     return _train_fasttext(drawn)
@@ -118,7 +118,7 @@ def accuracy(guess: Callable[[Sequence[str]], Sequence[str]], texts: Dataset, ra
     return float((np.array(guesses) == np.array(texts.labels)).mean())
 
 
-def _train_ours(options: Mapping[str, Any], drawn: Dataset) -> Trained:
+def train_ours(options: Mapping[str, Any], drawn: Dataset) -> Trained:
     """Train with these options; classify with the exported file."""
     trained = rl.train(drawn, **options)
     with tempfile.TemporaryDirectory() as folder:
@@ -176,19 +176,20 @@ def _train_fasttext(drawn: Dataset) -> Trained:
     training, held_out = split(drawn, HELD_OUT, 0)
     found = {}
     for candidate in LEARNING_RATES:
-        guess = _fit_fasttext(training, candidate)
+        guess = fit_fasttext(training, candidate)
         found[candidate] = float(np.mean([accuracy(guess, held_out, share) for share in HELD_OUT_RATES]))
     chosen = max(found, key=lambda candidate: found[candidate])
-    return Trained(_fit_fasttext(drawn, chosen), {"lr": chosen, "validation": found})
+    return Trained(fit_fasttext(drawn, chosen), {"lr": chosen, "validation": found})
 
 
-def _fit_fasttext(drawn: Dataset, learning_rate: float) -> Callable[[Sequence[str]], Sequence[str]]:
+def fit_fasttext(drawn: Dataset, learning_rate: float, seed: int = 0) -> Callable[[Sequence[str]], Sequence[str]]:
+    """Train fastText, any size; return what guesses labels."""
     number = {label: place for place, label in enumerate(drawn.classes)}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "train.txt"
         write_training_file(file, [drawn.texts], [number[label] for label in drawn.labels])
         model = require("fasttext").train_supervised(
-            str(file), lr=learning_rate, thread=1, seed=0, verbose=0, **FASTTEXT_OPTIONS
+            str(file), lr=learning_rate, thread=1, seed=seed, verbose=0, **FASTTEXT_OPTIONS
         )
     classifier = FastTextClassifier(drawn.classes, model, bytes=0)
     labels = np.array(classifier.labels)

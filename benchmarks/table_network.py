@@ -201,14 +201,15 @@ def train_table(
     dimension: int,
     settings: FitSettings,
     progress: Progress,
+    rates: Sequence[float] = VALIDATION_RATES,
 ) -> TableClassifier:
-    """Train a head, and the vectorizer's table; fastText vectors stay frozen."""
+    """Train a head, and the vectorizer's table; fastText vectors stay frozen. `rates`: of typos in the validation texts."""
     labels = task.training.classes
     index = {label: place for place, label in enumerate(labels)}
     copies = augmented_copies(
         task.training.texts, copies=settings.copies, typo_rate=settings.typo_rate, seed=settings.seed
     )
-    held_out = [mistype_many(task.validation.texts, rate, settings.seed + 1) for rate in VALIDATION_RATES]
+    held_out = [mistype_many(task.validation.texts, rate, settings.seed + 1) for rate in rates]
     groups = [*copies, *held_out]
     frozen: npt.NDArray[np.float16] | None = None
     if isinstance(vectorizer, FastTextVectors):
@@ -247,7 +248,7 @@ def train_table(
     else:
         table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
         network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, **options)
-    held = HeldOut(dict(zip(VALIDATION_RATES, ids[len(copies) :], strict=True)), truth)
+    held = HeldOut(dict(zip(rates, ids[len(copies) :], strict=True)), truth)
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     if TABLE in best:
         best[TABLE] = eight_bit_rows(best[TABLE])[0]

@@ -191,7 +191,7 @@ def timed_network(phases: Phases) -> "type[TrainableNetwork]":
 @contextlib.contextmanager
 def watched_training(phases: Phases) -> Iterator[None]:
     """Count the parts of a training until the context ends."""
-    from retvec_lite.training import examples, fitting, ngrams, parts
+    from retvec_lite.training import examples, fitting, linear, linear_fitting, parts
 
     watched = (
         (examples, "augmented_copies", "typos"),
@@ -200,8 +200,8 @@ def watched_training(phases: Phases) -> Iterator[None]:
         (examples.TextEncoder, "encode", "texts through the encoder"),
         (fitting, "embed_words", "distinct words through the embedding"),
         (parts, "embed_words", "distinct words through the embedding"),
-        (ngrams, "count_ngrams", "n-grams of texts"),
-        (ngrams, "fit_linear", "fitting n-grams"),
+        (linear, "count_ngrams", "n-grams of texts"),
+        (linear_fitting, "fit_linear", "fitting n-grams"),
     )
     with contextlib.ExitStack() as watching:
         for owner, attribute, name in watched:
@@ -246,9 +246,9 @@ def profile_pretrain(steps: int) -> list[Row]:
     """Profile a step: making its batch (in another thread), the step with Muon and with Adam, and their floors."""
     from retvec_lite.data.dataset import load_starter
     from retvec_lite.pretraining import words as lists
-    from retvec_lite.pretraining.batches import AUGMENTATION_WEIGHTS, CHUNK, make_chunk
+    from retvec_lite.pretraining.batches import CHUNK, make_chunk
     from retvec_lite.pretraining.model import Schedule, build_model
-    from retvec_lite.pretraining.pretrain import PretrainSettings
+    from retvec_lite.pretraining.settings import PretrainSettings
 
     # Any list of words will do: the cost of a step does not depend on it.
     words = sorted({word for text in load_starter("train").texts for word in text.split()})
@@ -256,11 +256,12 @@ def profile_pretrain(steps: int) -> list[Row]:
     word_list = lists.build_word_list([("starter", rows, np.ones(len(rows)), 1.0)], "starter")
     settings = PretrainSettings()
     common = {"seed": 0, "batch_size": settings.batch_size, "random_share": settings.random_share}
+    common |= {"decomposed_share": settings.decomposed_share}
     chunks = []
     batch_ms = []
     for number in range(2):
         began = time.perf_counter()
-        chunks += make_chunk(word_list, number, dropout=settings.dropout, weights=AUGMENTATION_WEIGHTS, **common)
+        chunks += make_chunk(word_list, number, dropout=settings.dropout, sampling=settings.sampling, **common)
         batch_ms.append((time.perf_counter() - began) / CHUNK * 1e3)
     found: list[Row] = [{"part": "making a batch (one thread)", "ms": min(batch_ms)}]
     rate = best_rate()

@@ -17,6 +17,7 @@ from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.model.encoder_graph import encode_words
 from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.linear import Kind, Matrix, count_hashes
 from retvec_lite.training.tasks import Task, task_of
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
@@ -98,6 +99,14 @@ class TrainingData:
     clean: Sequence[str]
     mistyped: Sequence[Sequence[str]]
     held_out_texts: Mapping[float, Sequence[str]]
+    _hashes: dict[Kind, Matrix] = dataclasses.field(default_factory=dict, init=False, repr=False)
+
+    def clean_hashes(self, kind: Kind) -> Matrix:
+        """Return what `count_hashes` finds in the training texts as they are; the last kind is kept."""
+        if kind not in self._hashes:
+            self._hashes.clear()
+            self._hashes[kind] = count_hashes(self.clean, self.config, kind)
+        return self._hashes[kind]
 
 
 def prepare(

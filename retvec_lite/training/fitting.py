@@ -189,13 +189,14 @@ def run_epochs(
                 "the texts or the embedding hold something extreme."
             )
         if held_out is None:
+            network.follow_chief(0.0)
             history.append({"epoch": number + 1, "loss": float(np.mean(losses))})
             continue
         accuracies = {
             rate: network.task.score(network.logits(ids, examples.classes, _PREDICTION_BATCH), held_out.truth)
             for rate, ids in held_out.ids.items()
         }
-        score = float(np.mean(list(accuracies.values())))
+        score = network.follow_chief(float(np.mean(list(accuracies.values()))))
         history.append({"epoch": number + 1, "loss": float(np.mean(losses)), "accuracy": accuracies, "score": score})
         if score > best_score:
             best_score, best_weights, best_epoch = score, network.weights(), number

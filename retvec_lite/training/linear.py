@@ -23,6 +23,13 @@ from retvec_lite.runtime.interpreters import codepoint_rows
 
 Matrix = Any  # scipy.sparse.csr_matrix, float32
 
+Kind = tuple[int, int]
+"""The shortest and the longest n-grams that are read."""
+
+KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
+"""What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
+are usually intents, and get the first."""
+
 _CODES_AT_ONCE: Final = 2**18
 _EMBEDDING_SHARE: Final = 0.2
 """Length of a typical mean word vector beside n-grams, whose length is 1: n-grams lead."""
@@ -103,6 +110,12 @@ def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConf
         ones = np.ones(len(rows), np.float32)
         parts.append(sparse.csr_matrix((ones, (rows, columns)), shape=(len(buckets), config.buckets)))
     return sparse.vstack(parts, format="csr")
+
+
+def count_hashes(texts: Sequence[str], encoder: EncoderConfig, kind: Kind) -> Matrix:
+    """Return how often each n-gram's hash occurs in each text, float32 CSR `[texts, 65521]`."""
+    shortest, longest = kind
+    return count_ngrams(texts, encoder, NgramConfig(buckets=PRIME, longest=longest, shortest=shortest))
 
 
 def fold(hashes: Matrix, buckets: int) -> Matrix:

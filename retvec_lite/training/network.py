@@ -1,5 +1,6 @@
 """The network in training: batches of word ids, the weights as variables, one step and prediction as graphs."""
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.model.cluster import join_cluster
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
 from retvec_lite.model.heads import HeadSpec, RnnHead
@@ -137,6 +139,7 @@ class TrainableNetwork:
         slow = [name for name in self._variables if name.startswith("embedding/")]
         self._rates = [(names, share) for names, share in ((fast, 1.0), (slow, embedding_rate)) if names]
         self._compiled = frozen is None or isinstance(head, RnnHead)
+        self._cluster = join_cluster()
         self._begin(frozen, words, schedule, seed)
         step, predict, options = None, None, {"jit_compile": self._compiled, "autograph": False}
         if frozen is not None and not self._compiled:
@@ -145,9 +148,14 @@ class TrainableNetwork:
                 tf.TensorSpec([None, None, frozen.shape[1]], frozen.dtype),
                 tf.TensorSpec([None, None], tf.int32),
             ]
-            seed_and_rate = [tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32)]
+            seed_and_rate = [tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32), tf.TensorSpec([3], tf.int32)]
             step = [*predict, tf.TensorSpec([None] * task.rank, tf.int32), *seed_and_rate]
-        self._step = tf.function(self._train_step, input_signature=step, **options)
+        together = {} if self._cluster is None else {"jit_compile": False}  # XLA knows no messages to others
+        # XLA's random numbers are others: where one machine has its step compiled, several draw as it does.
+        self._uniform: Callable[..., tf.Tensor] = tf.random.stateless_uniform
+        if self._cluster is not None and self._compiled:
+            self._uniform = tf.function(self._uniform, jit_compile=True, autograph=False)
+        self._step = tf.function(self._train_step, input_signature=step, **(options | together))
         self._predict = tf.function(self._logits, input_signature=predict, **options)
 
     def reset(
@@ -188,10 +196,32 @@ class TrainableNetwork:
         self._seed = seed % 2**20
 
     def train(self, batch: TextBatch, targets: Ints, count: int) -> float:
-        """Take one optimizer step and return its loss. `count` numbers the steps from 0."""
-        table, local = self._local(self._fitting(batch.ids))
+        """Take one optimizer step and return its loss. `count` numbers the steps from 0.
+
+        On several machines, each computes its own rows, and the step is the same as that of one machine with all rows.
+        """
+        rows = len(batch.rows)
+        place, ids = (rows, 0, rows), self._fitting(batch.ids)
+        if self._cluster is not None:
+            first, end = (rows * (self._cluster.index + side) // self._cluster.count for side in (0, 1))
+            place, ids, targets = (rows, first, end), ids[first:end], targets[first:end]
+        table, local = self._local(ids)
         seed = np.array([count, self._seed * 1000], np.int32)
-        return float(self._step(table, local, targets, seed, np.float32(self._schedule(count))))
+        with contextlib.nullcontext() if self._cluster is None else self._cluster.watched():
+            rate = np.float32(self._schedule(count))
+            # Where each length has a graph, each place has one, too.
+            return float(
+                self._step(table, local, targets, seed, rate, place if self._compiled else np.array(place, np.int32))
+            )
+
+    def follow_chief(self, score: float) -> float:
+        """Take the weights of the chief, and return its validation score: machines of different kinds round differently."""
+        if self._cluster is None:
+            return score
+        arrays = {name: variable.numpy() for name, variable in self._variables.items()}
+        found = self._cluster.of_chief([np.array([score], np.float32), *arrays.values()])
+        self.load(dict(zip(arrays, found[1:], strict=True)))
+        return float(found[0][0])
 
     def logits(self, ids: Ints, classes: int, batch_size: int) -> Floats:
         """Return the logits, float32 `[texts, classes]`, in the order of `ids`."""
@@ -247,8 +277,15 @@ class TrainableNetwork:
         return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, no_dropout)
 
     def _train_step(
-        self, table: tf.Tensor, ids: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor, rate: tf.Tensor
+        self,
+        table: tf.Tensor,
+        ids: tf.Tensor,
+        targets: tf.Tensor,
+        seed: tf.Tensor,
+        rate: tf.Tensor,
+        place: tf.Tensor | tuple[int, int, int],
     ) -> tf.Tensor:
+        # `place`: rows of the whole batch, and of those this machine's first and one past its last.
         calls = iter(range(1 << 16))
 
         def dropout(values: tf.Tensor) -> tf.Tensor:
@@ -256,15 +293,24 @@ class TrainableNetwork:
             # random numbers for every element would cost more than the matrix products. The seed depends on the step and
             # on the place in the graph.
             keep = 1.0 - self._dropout
-            shape = [tf.shape(values)[0], *(1 for _ in values.shape[1:-1]), values.shape[-1]]
-            kept = tf.random.stateless_uniform(shape, tf.stack([seed[0], seed[1] + next(calls)])) < keep
+            rows = tf.shape(values)[0] if self._cluster is None else place[0]
+            shape = [rows, *(1 for _ in values.shape[1:-1]), values.shape[-1]]
+            kept = self._uniform(shape, tf.stack([seed[0], seed[1] + next(calls)])) < keep
+            kept = kept if self._cluster is None else kept[place[1] : place[2]]
             return values * tf.where(kept, 1.0 / keep, 0.0)
 
         with tf.GradientTape() as tape:
             embeddings, mask = self._embeddings(table, ids)
             logits = head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, dropout)
-            loss = tf.reduce_mean(self.task.losses(logits, targets, self._class_weights, self._label_smoothing))
+            losses = self.task.losses(logits, targets, self._class_weights, self._label_smoothing)
+            if self._cluster is None:
+                loss = tf.reduce_mean(losses)
+            else:
+                loss = tf.reduce_sum(losses) / tf.cast(place[0], tf.float32)
         gradients = tape.gradient(loss, self._variables)
+        if self._cluster is not None:
+            loss, *total = self._cluster.add([loss, *gradients.values()])
+            gradients = dict(zip(gradients, total, strict=True))
         for names, share in self._rates:
             clipped, _ = tf.clip_by_global_norm([gradients[name] for name in names], _LARGEST_NORM)
             for name, gradient in zip(names, clipped, strict=True):

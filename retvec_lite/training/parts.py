@@ -1,7 +1,7 @@
 """The parts of a classifier, network and linear part: fitted to the same texts, and added up as held-out texts say."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.fitting import Best, NetworkFitter, embed_words
 from retvec_lite.training.folds import Folds
-from retvec_lite.training.mixing import fit_mix
-from retvec_lite.training.ngrams import LinearFitter
+from retvec_lite.training.linear_fitting import LinearFitter
+from retvec_lite.training.mixing import LINEAR, NETWORK, fit_mix
 from retvec_lite.training.settings import FitSettings
 
 _FOLD_SHARE: Final = 0.5
@@ -34,6 +34,8 @@ class Parts:
         fine_tune: train the embedding as well.
         settings: see `FitSettings`.
         progress: see `LinearFitter` and `NetworkFitter`.
+        with_held_out: the linear part finally learns from the held-out texts as well. The network does not: they decide when
+            it has learned enough.
 
     Attributes:
         linear: the linear part; None without one.
@@ -51,8 +53,10 @@ class Parts:
         fine_tune: bool,
         settings: FitSettings,
         progress: Progress = silent,
+        with_held_out: bool = False,
     ) -> None:
         self._data = data
+        self._refit = with_held_out
         self._embedding = embedding
         self._network: NetworkFitter | None = None
         vectors = None
@@ -62,7 +66,9 @@ class Parts:
             self._network = NetworkFitter(
                 data, head, embedding, fine_tune=fine_tune, settings=settings, progress=progress
             )
-        self.linear = LinearFitter(data, buckets, vectors, settings, progress) if buckets else None
+        self.linear = (
+            LinearFitter(data, buckets, vectors, settings, progress, with_held_out=with_held_out) if buckets else None
+        )
         self.factors: Mapping[str, float] = {}
         self._shift = 0.0
         self.best: Best | None = None
@@ -80,14 +86,15 @@ class Parts:
         """
         found: dict[str, Mapping[float, Floats]] = {}
         if self.linear:
-            found["linear"] = self.linear.held_out_logits(folds)
+            found[LINEAR] = self.linear.held_out_logits(folds)
         if self._network:
-            found["network"] = self._learn_network(self._network, folds)
+            found[NETWORK] = self._learn_network(self._network, folds)
         held_out = self._data.held_out
-        together = [np.concatenate(list(part.values())) for part in found.values()]
-        mix = fit_mix(together, np.concatenate([held_out.truth] * len(held_out.ids)), self._data.task)
-        self.factors, self._shift = dict(zip(found, mix.factors, strict=True)), mix.shift
-        if self.linear and folds:
+        together = {name: np.concatenate(list(part.values())) for name, part in found.items()}
+        truth = np.concatenate([held_out.truth] * len(held_out.ids))
+        mix = fit_mix(together, truth, self._data.task, len(held_out.truth))
+        self.factors, self._shift = mix.factors, mix.shift
+        if self.linear and (folds or self._refit):
             self.linear.fit_all()
         return {
             rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
@@ -103,17 +110,26 @@ class Parts:
         if self._network:
             self.best = self._network.fit(held_out=None if folds else self._data.held_out)
 
+    def facts(self, folds: Folds | None) -> dict[str, Any]:
+        """Return what the report of the training says of the parts, after `learn`; takes the time of the learning curve."""
+        return {
+            "learning_curve": self.linear.learning_curve(folds) if self.linear else [],
+            "factors": {name: round(factor, 4) for name, factor in self.factors.items()},
+            "epochs": len(self.best.history) if self.best else 0,
+            "best_epoch": self.best.epoch if self.best else 0,
+        }
+
     def weights(self) -> dict[str, Floats]:
         """Return the weights of the whole classifier, each part's logits multiplied by its factor, matrices on their grid."""
         found = dict(self._embedding)
         if self._network and self.best:
-            factor = np.float32(self.factors["network"])
+            factor = np.float32(self.factors[NETWORK])
             found |= self.best.weights
             kernel, bias = found["head/logits/kernel"], found["head/logits/bias"]
             found["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), self._network.levels)
             found["head/logits/bias"] = (bias * factor).astype(np.float32)
         if self.linear:
-            found |= self.linear.model.scaled(self.factors["linear"]).weights
+            found |= self.linear.model.scaled(self.factors[LINEAR]).weights
         shifted = "ngrams/bias" if self.linear else "head/logits/bias"
         found[shifted] = found[shifted] + np.float32(self._shift)
         return found

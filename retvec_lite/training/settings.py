@@ -27,6 +27,7 @@ class FitSettings:
         typo_rate: mean share of mistyped words in an augmented text; every second text is left as it is.
         copies: differently mistyped copies of the texts that the epochs take turns with.
         linear_copies: how many of them the linear part learns from, besides the texts themselves.
+        refit: the linear part finally learns from the texts that were set aside as well, see `Parts`.
         character_filters: features of neighbouring characters that the head gets beside a fine-tuned embedding; 0 for none.
         dropout, label_smoothing, weight_decay: see `TrainableNetwork`.
         class_weights: how much the texts of each label count, see `data.class_weights`.
@@ -41,6 +42,7 @@ class FitSettings:
     typo_rate: float = 0.4
     copies: int = 6
     linear_copies: int = 2
+    refit: bool = True
     character_filters: int = 0
     dropout: float = 0.4
     label_smoothing: float = 0.1
@@ -66,9 +68,10 @@ def recommended(texts: int, *, fine_tune: bool, multi_label: bool = False, **cho
     """Return the settings for so many training texts; `chosen` fields override them.
 
     Few texts need strong dropout and many epochs. From 20,000 on, half of both is enough and better, because the texts
-    themselves keep the head from overfitting. Fine-tuning the embedding needs a lower learning rate and twice the epochs;
-    the embedding learns little from few texts and as fast as the head from many (docs/benchmarks.md). With several labels a text
-    most labels are absent, and the few that are not have to be learned from: twice the epochs, and a higher learning rate.
+    themselves keep the head from overfitting; a tenth more of them is not worth fitting the linear part twice. Fine-tuning
+    the embedding needs a lower learning rate and twice the epochs; the embedding learns little from few texts and as fast as
+    the head from many (docs/benchmarks.md). With several labels a text most labels are absent, and the few that are not have
+    to be learned from: twice the epochs, and a higher learning rate.
     """
     defaults: dict[str, Any] = {}
     if fine_tune:
@@ -76,7 +79,7 @@ def recommended(texts: int, *, fine_tune: bool, multi_label: bool = False, **cho
     if texts <= FEW:
         defaults |= {"linear_copies": 0}
     if texts >= _MANY:
-        defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2, "copies": 4, "linear_copies": 1}
+        defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
         if fine_tune:
             defaults |= {"epochs": 32, "patience": 12, "embedding_rate": 1.0}
     if multi_label:

@@ -1,33 +1,34 @@
 """Training: from labelled texts to a trained model of a network, of n-grams, or of both.
 
 Few texts are cross-validated: every text is predicted by a model that has not seen it, what the parts count is learned from
-these predictions, and the model that is kept learns from all texts. With many texts, a tenth of them is enough to decide.
+these predictions, and the model that is kept learns from all texts. With many texts, a tenth of them is enough to decide; the
+linear part, which is quickly fitted again, then learns from that tenth as well.
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.class_weights import ClassWeights
 from retvec_lite.data.dataset import Dataset, check_trainable, split
-from retvec_lite.data.scores import Evaluation, score
+from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.warnings import data_warnings
 from retvec_lite.decision import letters_and_digits
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import HEADS, LinearHead
+from retvec_lite.model.heads import HEADS, HeadSpec, LinearHead
 from retvec_lite.model.predict import predictor
 from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import TrainingData, prepare
 from retvec_lite.training.folds import Folds, choose_folds
-from retvec_lite.training.ngrams import choose_buckets, choose_head
 from retvec_lite.training.parts import Parts
-from retvec_lite.training.rejection import REJECT_AT, check_rejection, choose_decision, measure_held_out
+from retvec_lite.training.rejection import REJECT_AT, check_rejection
+from retvec_lite.training.report import judge
 from retvec_lite.training.settings import FitSettings, recommended
-from retvec_lite.training.thresholds import choose_several
+from retvec_lite.training.sizes import choose_buckets, choose_head
 from retvec_lite.version import __version__
 
 _SURE: Final = 0.5
@@ -113,26 +114,15 @@ def train(
     check_rejection(training, reject_at, unknown_label)
     if training.multi_label and unlabelled:
         raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
-    seed = settings.seed if settings else seed
-    folds: Folds | None = None
-    warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
-    if isinstance(validation, Dataset):
-        missing = sorted(set(validation.classes) - set(training.classes))
-        if missing:
-            raise RetvecLiteError(
-                f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
-                "Add texts of it there, or remove it from the validation texts."
-            )
-    elif validation is None and (folds := choose_folds(training, seed)):
-        validation = training
-    else:
-        training, validation = split(training, 0.1 if validation is None else validation, seed)
     given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    fixed, settings = (
-        settings,
-        settings
-        or recommended(len(training), fine_tune=fine_tune_embedding, multi_label=training.multi_label, **given),
-    )
+    multi_label, fixed = training.multi_label, settings
+
+    def settings_for(texts: Dataset) -> FitSettings:
+        return fixed or recommended(len(texts), fine_tune=fine_tune_embedding, multi_label=multi_label, **given)
+
+    warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
+    training, validation, folds, with_held_out = _divide(training, validation, fixed.seed if fixed else seed)
+    settings = settings_for(training)
     data = prepare(
         training,
         validation,
@@ -142,25 +132,14 @@ def train(
         progress=progress,
     )
     weights = embedding.weights if embedding else {}
-    spec = HEADS[choose_head(data, weights, settings, ngram_kb) if head == "auto" else head]()
-    buckets = choose_buckets(spec, weights, len(data.labels), data.config, settings, ngram_kb)
-    if isinstance(spec, LinearHead) and not buckets:
-        raise RetvecLiteError(
-            "The head linear needs n-grams, and there is no room for 128 buckets of them: choose a larger ngram_kb or another head."
-        )
-    parts = Parts(data, spec, weights, buckets, fine_tune=fine_tune_embedding, settings=settings, progress=progress)
-    logits = parts.learn(folds)
-    held_out = {rate: data.task.probabilities(found) for rate, found in logits.items()}
-    if data.task.multi_label:
-        decision, scores = choose_several(held_out, data, folds)
-        rejections = {}
-    else:
-        scores = {rate: score(validation.labels, found, data.labels) for rate, found in held_out.items()}
-        decision = choose_decision(held_out, data, reject_at, unknown_label)
-        rejections = {
-            rate: {"in_scope_unknown": found.in_scope_unknown, "unknown_recognized": found.unknown_recognized}
-            for rate, found in measure_held_out(held_out, data, decision).items()
-        }
+    spec, buckets = _choose_parts(head, data, weights, settings, ngram_kb)
+    options: dict[str, Any] = {
+        "fine_tune": fine_tune_embedding,
+        "progress": progress,
+        "with_held_out": with_held_out and settings.refit,
+    }
+    parts = Parts(data, spec, weights, buckets, settings=settings, **options)
+    judged = judge(parts.learn(folds), validation.labels, data, folds, reject_at, unknown_label)
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
         "data": training.path.name,
@@ -168,39 +147,74 @@ def train(
         "validation_texts": len(validation),
         "warnings": warnings,
         "folds": folds.count if folds else 0,
-        "multi_label": data.task.multi_label,
-        "accuracy_error": _standard_error(logits[0.0], data, folds),
-        "learning_curve": parts.linear.learning_curve(folds) if parts.linear else [],
-        "factors": {name: round(factor, 4) for name, factor in parts.factors.items()},
+        "multi_label": multi_label,
         "texts_cut_by_max_words": data.share_cut,
         "fine_tuned_embedding": fine_tune_embedding,
         "settings": dataclasses.asdict(settings),
-        "epochs": len(parts.best.history) if parts.best else 0,
-        "best_epoch": parts.best.epoch if parts.best else 0,
         "reject_at": reject_at,
-        "validation": {
-            f"{rate:g}": {
-                "accuracy": found.accuracy,
-                "macro_f1": found.macro_f1,
-                "calibration_error": found.calibration_error,
-            }
-            | ({} if found.micro_f1 is None else {"micro_f1": found.micro_f1})
-            | rejections.get(rate, {})
-            for rate, found in scores.items()
-        },
+        **parts.facts(folds),
+        **judged.facts(),
     }
     about = {"name": embedding.name, "card": embedding.card} if embedding else {"name": "raw", "card": {}}
-    model = TrainedModel(data.config, spec, data.labels, parts.weights(), about, facts, parts.ngrams, decision)
+    model = TrainedModel(data.config, spec, data.labels, parts.weights(), about, facts, parts.ngrams, judged.decision)
     if unlabelled:
         more = label_texts(model, unlabelled, training)
         facts["unlabelled_texts"] = len(more) - len(training)
-        settings = fixed or recommended(len(more), fine_tune=fine_tune_embedding, **given)
+        settings = settings_for(more)
         data = prepare(more, validation, **settings.typos, config=data.config, progress=progress)
-        again = Parts(data, spec, weights, buckets, fine_tune=fine_tune_embedding, settings=settings, progress=progress)
+        again = Parts(data, spec, weights, buckets, settings=settings, **options)
         again.learn_as(parts, folds)
-        decision = dataclasses.replace(decision, characters=letters_and_digits(more.texts))
+        decision = dataclasses.replace(judged.decision, characters=letters_and_digits(more.texts))
         model = dataclasses.replace(model, weights=again.weights(), decision=decision)
-    return Trained(model, scores)
+    return Trained(model, judged.scores)
+
+
+class _Divided(NamedTuple):
+    """What to learn from and what decides; the folds where both are the same texts.
+
+    `with_held_out`: texts that were set aside here, and not by the user, are learned from in the end.
+    """
+
+    training: Dataset
+    validation: Dataset
+    folds: Folds | None
+    with_held_out: bool
+
+
+def _divide(training: Dataset, validation: Dataset | float | None, seed: int) -> _Divided:
+    """Divide the texts, see `train`.
+
+    Raises:
+        RetvecLiteError: for a label of the validation texts that does not occur in the training texts.
+    """
+    if isinstance(validation, Dataset):
+        missing = sorted(set(validation.classes) - set(training.classes))
+        if missing:
+            raise RetvecLiteError(
+                f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
+                "Add texts of it there, or remove it from the validation texts."
+            )
+        return _Divided(training, validation, None, with_held_out=False)
+    if validation is None and (folds := choose_folds(training, seed)):
+        return _Divided(training, training, folds, with_held_out=False)
+    return _Divided(*split(training, 0.1 if validation is None else validation, seed), None, with_held_out=True)
+
+
+def _choose_parts(
+    head: str, data: TrainingData, weights: Mapping[str, Floats], settings: FitSettings, ngram_kb: int | None
+) -> tuple[HeadSpec, int]:
+    """Return the head and the number of buckets of n-grams beside it; arguments as for `choose_head`.
+
+    Raises:
+        RetvecLiteError: for the head linear without room for n-grams.
+    """
+    spec = HEADS[choose_head(data, weights, settings, ngram_kb) if head == "auto" else head]()
+    buckets = choose_buckets(spec, weights, len(data.labels), data.config, settings, ngram_kb)
+    if isinstance(spec, LinearHead) and not buckets:
+        raise RetvecLiteError(
+            "The head linear needs n-grams, and there is no room for 128 buckets of them: choose a larger ngram_kb or another head."
+        )
+    return spec, buckets
 
 
 def label_texts(model: TrainedModel, texts: Sequence[str], training: Dataset) -> Dataset:
@@ -212,16 +226,6 @@ def label_texts(model: TrainedModel, texts: Sequence[str], training: Dataset) ->
     sure = np.flatnonzero(probabilities.max(axis=1) >= _SURE)
     labels = (model.labels[place] for place in probabilities[sure].argmax(axis=1))
     return Dataset((*training.texts, *(texts[row] for row in sure)), (*training.labels, *labels), training.path)
-
-
-def _standard_error(logits: Floats, data: TrainingData, folds: Folds | None) -> float:
-    """Return the standard error of the score: the task's, or that of the folds' own scores where they differ more."""
-    truth = data.held_out.truth
-    error = data.task.error(logits, truth)
-    if folds is None:
-        return error
-    scores = [data.task.score(logits[others], truth[others]) for _, others in folds]
-    return max(error, float(np.std(scores, ddof=1) / np.sqrt(len(scores))))
 
 
 def _check(head: str, embedding: Embedding | None, fine_tune: bool, given: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.fitting import NetworkFitter
-from retvec_lite.training.ngrams import LinearFitter
+from retvec_lite.training.linear_fitting import LinearFitter
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.trainer import Trained
 

@@ -12,7 +12,7 @@ from retvec_lite.model.heads import PoolHead
 from retvec_lite.training import parts
 from retvec_lite.training.examples import TrainingData, prepare
 from retvec_lite.training.fitting import NetworkFitter
-from retvec_lite.training.ngrams import LinearFitter
+from retvec_lite.training.linear_fitting import LinearFitter
 from retvec_lite.training.trainer import Trained, train
 
 SLOTS = 8

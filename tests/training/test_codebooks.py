@@ -8,12 +8,13 @@ from tiny_data import TINY_CONFIG, tiny_dataset
 from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, PRIME, ngram_logits
-from retvec_lite.training import ngrams
+from retvec_lite.training import linear_fitting, sizes
 from retvec_lite.training.codebooks import squeeze
 from retvec_lite.training.examples import prepare
 from retvec_lite.training.linear import Features, LinearModel
-from retvec_lite.training.ngrams import LinearFitter, choose_codebooks
+from retvec_lite.training.linear_fitting import LinearFitter
 from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.sizes import choose_codebooks
 
 RNG = np.random.default_rng(3)
 TABLE = RNG.normal(0, 1, (PRIME, 3)).astype(np.float32)
@@ -103,17 +104,17 @@ def test_codebooks_are_for_many_ngrams_in_little_room(distinct: int, buckets: in
 def test_pool_is_for_few_texts_and_for_many_ngrams_in_little_room(
     monkeypatch: pytest.MonkeyPatch, few: int, crowded: int, buckets: int, kilobytes: int | None, head: str
 ) -> None:
-    monkeypatch.setattr(ngrams, "FEW", few)
-    monkeypatch.setattr(ngrams, "_CROWDED", crowded)
-    monkeypatch.setattr(ngrams, "choose_buckets", lambda *_: buckets)
+    monkeypatch.setattr(sizes, "FEW", few)
+    monkeypatch.setattr(sizes, "_CROWDED", crowded)
+    monkeypatch.setattr(sizes, "choose_buckets", lambda *_: buckets)
     training = tiny_dataset(9)
     data = prepare(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
-    assert ngrams.choose_head(data, {}, FitSettings(), kilobytes) == head
+    assert sizes.choose_head(data, {}, FitSettings(), kilobytes) == head
 
 
 def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scores of training are the logits of the exported file."""
-    monkeypatch.setattr(ngrams, "choose_codebooks", lambda distinct, buckets, classes: 3)
+    monkeypatch.setattr(linear_fitting, "choose_codebooks", lambda distinct, buckets, classes: 3)
     training = tiny_dataset(12)
     data = prepare(training, training, copies=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
     fitter = LinearFitter(data, 100, None, FitSettings())
@@ -123,6 +124,6 @@ def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPat
     weights = fitter.model.scaled(0.5).weights
     rows = [contract.codepoints(text, TINY_CONFIG.max_chars) for text in training.texts]
     expected = np.stack([ngram_logits(row, TINY_CONFIG, fitter.config, weights) for row in rows])
-    found = LinearModel(weights).scores(fitter._clean)
+    found = LinearModel(weights).scores(fitter._chosen.clean)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     assert (found.argmax(axis=1) == data.examples.targets).mean() > 0.95

@@ -151,6 +151,9 @@ def test_training_stops_early_and_gives_the_epoch_back(
         def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
             self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(VALIDATION_RATES))
 
+        def follow_chief(self, score: float) -> float:
+            return score
+
     monkeypatch.setattr(fitting, "TrainableNetwork", Scripted)
     settings = dataclasses.replace(QUICK, epochs=5, patience=2)
     result = fit_held_out(few_texts, SMALL_HEADS[0], {}, settings)

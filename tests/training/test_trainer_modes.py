@@ -24,6 +24,7 @@ from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import folds, parts
 from retvec_lite.training.examples import TextEncoder
 from retvec_lite.training.linear import Features, count_ngrams
+from retvec_lite.training.linear_fitting import LinearFitter
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.trainer import Trained, train
 
@@ -245,3 +246,21 @@ def test_class_weights_decide_between_labels_of_the_same_texts(options: dict[str
         found[name] = float((probabilities[:, 1] > probabilities[:, 0]).mean())
         assert trained.model.training["settings"]["class_weights"] == weights
     assert found == {"none": 0.0, "seldom": 1.0}
+
+
+@pytest.mark.parametrize(("validation", "learned"), [(0.25, True), ("file", False), (None, False)])
+def test_only_texts_set_aside_by_training_are_learned_from_in_the_end(
+    monkeypatch: pytest.MonkeyPatch, validation: float | str | None, learned: bool
+) -> None:
+    """A file that the user names for validation stays unseen; with folds there is nothing left to add."""
+    told = []
+    plain = parts.LinearFitter
+
+    def make(*args: Any, **kwargs: Any) -> LinearFitter:
+        told.append(kwargs["with_held_out"])
+        return plain(*args, **kwargs)
+
+    monkeypatch.setattr(parts, "LinearFitter", make)
+    held_out = tiny_dataset(3, seed=1) if validation == "file" else validation
+    train(tiny_dataset(8), held_out, head="linear", max_words=8, settings=QUICK)  # type: ignore[arg-type]
+    assert told == [learned]

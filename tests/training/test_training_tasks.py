@@ -14,7 +14,7 @@ from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training.examples import prepare
 from retvec_lite.training.fitting import NetworkFitter
 from retvec_lite.training.linear import Features, count_ngrams, fit_linear
-from retvec_lite.training.mixing import fit_mix
+from retvec_lite.training.mixing import LINEAR, NETWORK, fit_mix
 from retvec_lite.training.tasks import OneLabel, SeveralLabels, Task, best_micro_f1, task_of
 
 TEXTS, CLASSES = 40, 5
@@ -107,8 +107,10 @@ def test_the_starting_bias_is_the_frequency_of_each_label() -> None:
 def test_factors_and_shift_are_found_again() -> None:
     one, other = RNG.normal(0.0, 1.0, (2, 20_000, 3)).astype(np.float32)
     truth = (RNG.random(one.shape) < expit(2.0 * one + 0.5 * other - 1.5)).astype(np.int32)
-    mix = fit_mix([one, other], truth, SeveralLabels())
-    assert mix.factors == pytest.approx((2.0, 0.5), abs=0.08) and mix.shift == pytest.approx(-1.5, abs=0.08)
+    mix = fit_mix({LINEAR: one, NETWORK: other}, truth, SeveralLabels(), len(truth))
+    assert tuple(mix.factors.values()) == pytest.approx((2.0, 0.5), abs=0.08) and mix.shift == pytest.approx(
+        -1.5, abs=0.08
+    )
 
 
 def test_the_linear_part_learns_each_label_against_the_rest() -> None:

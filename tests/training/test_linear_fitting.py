@@ -15,11 +15,13 @@ from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.heads import HEADS, PoolHead, character_shapes
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
-from retvec_lite.training import ngrams
+from retvec_lite.training import linear_fitting
 from retvec_lite.training.examples import TrainingData, prepare
 from retvec_lite.training.folds import choose_folds
-from retvec_lite.training.ngrams import Kind, LinearFitter, choose_buckets
+from retvec_lite.training.linear import KINDS, Kind, count_ngrams
+from retvec_lite.training.linear_fitting import LinearFitter
 from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.sizes import choose_buckets
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
 PLAIN = FitSettings()
@@ -113,22 +115,22 @@ def fitter(data: TrainingData) -> LinearFitter:
     return LinearFitter(data, 500, None, QUICK)
 
 
-@pytest.mark.parametrize("best", ngrams._KINDS, ids=str)
+@pytest.mark.parametrize("best", KINDS, ids=str)
 def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch, best: Kind) -> None:
     """Each kind is tried; the labels that are right decide, whichever kind comes first."""
     data = data_of()
     found = fitter(data)
-    plain, tried = ngrams.fit_linear, []
+    plain, tried = linear_fitting.fit_linear, []
 
     def fit_linear(features, targets, classes, *, seed, weights):  # type: ignore[no-untyped-def]
         tried.append(found.kind)
         targets = targets if found.kind == best else (targets + 1) % classes
         return plain(features, targets, classes, seed=seed, weights=weights)
 
-    monkeypatch.setattr(ngrams, "fit_linear", fit_linear)
+    monkeypatch.setattr(linear_fitting, "fit_linear", fit_linear)
     folds = choose_folds(tiny_dataset(9), 0)
     logits = found.held_out_logits(folds)
-    assert tried == [ngrams._KINDS[0]] * 3 + [ngrams._KINDS[1]] * 3
+    assert tried == [KINDS[0]] * 3 + [KINDS[1]] * 3
     assert found.kind == best and found.config == NgramConfig(buckets=500, longest=best[1], shortest=best[0])
     assert {rate: part.shape for rate, part in logits.items()} == dict.fromkeys(data.held_out.ids, (36, 4))
     assert (logits[0.0].argmax(axis=1) == data.held_out.truth).mean() > 0.8
@@ -137,13 +139,44 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
 
 
 def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ngrams, "_FEW_LABELS", 3)
+    monkeypatch.setattr(linear_fitting, "_FEW_LABELS", 3)
     tried = []
     plain = LinearFitter.choose
     monkeypatch.setattr(LinearFitter, "choose", lambda self, kind: (tried.append(kind), plain(self, kind)))
     found = fitter(data_of())
     found.held_out_logits(choose_folds(tiny_dataset(9), 0))
-    assert tried == [ngrams._KINDS[0]] == [found.kind]
+    assert tried == [KINDS[0]] == [found.kind]
+
+
+# --- the last fit -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("with_held_out", "texts"), [(False, 32), (True, 32 + 20)])
+def test_the_last_fit_learns_from_the_held_out_texts_as_well(
+    monkeypatch: pytest.MonkeyPatch, with_held_out: bool, texts: int
+) -> None:
+    training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
+    data = prepare(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    seen, told = [], []
+    plain = linear_fitting.fit_linear
+
+    def fit_linear(features, targets, classes, *, seed, weights):  # type: ignore[no-untyped-def]
+        seen.append((features, targets))
+        return plain(features, targets, classes, seed=seed, weights=weights)
+
+    monkeypatch.setattr(linear_fitting, "fit_linear", fit_linear)
+    found = LinearFitter(data, 500, None, QUICK, lambda *progress: told.append(progress), with_held_out=with_held_out)
+    found.held_out_logits(None)
+    copies = len(seen[0][1]) // 32
+    found.fit_all()
+    features, targets = seen[-1]
+    assert len(targets) == features.counts.shape[0] == copies * texts > 32
+    if with_held_out:
+        held_out = count_ngrams(validation.texts, TINY_CONFIG, found.config)
+        assert (features.counts[copies * 32 :][:20] != held_out).nnz == 0, "clean first, then mistyped"
+        np.testing.assert_array_equal(targets[copies * 32 :], np.tile(data.held_out.truth, copies))
+        found.learning_curve(None)
+        assert told[-1][1] == told[-1][2], "progress ends where it said"
 
 
 # --- the learning curve -----------------------------------------------------------------------------------------------
@@ -165,7 +198,7 @@ def test_without_folds_the_curve_is_that_of_the_validation_texts() -> None:
     found.held_out_logits(None)
     before = found.model
     curve = found.learning_curve(None)
-    assert [texts for texts, _ in curve] == [8, 16, 32] and found.model is before
+    assert [texts for texts, _ in curve] == [4, 8, 32] and found.model is before
     assert all(round(accuracy * 20) == pytest.approx(accuracy * 20) for _, accuracy in curve)
 
 
@@ -174,8 +207,8 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
     counts = {"alarm": 3, "music": 3}
     data = prepare(tiny_dataset(counts=counts), tiny_dataset(counts=counts), copies=1, typo_rate=0.0, seed=3)
     seen = []
-    plain = ngrams.fit_linear
-    monkeypatch.setattr(ngrams, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
+    plain = linear_fitting.fit_linear
+    monkeypatch.setattr(linear_fitting, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
     found = LinearFitter(data, 500, None, QUICK)
     folds = choose_folds(tiny_dataset(counts=counts), 0)
     found.held_out_logits(folds)
@@ -185,6 +218,6 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
 
 def test_long_texts_are_read_by_long_ngrams_unless_short_ones_are_better() -> None:
     short = data_of()
-    assert LinearFitter(short, 500, None, QUICK)._likely_kinds() == ngrams._KINDS
-    long = dataclasses.replace(short, clean_ids=np.ones((len(short.clean), 25), np.int32))
-    assert LinearFitter(long, 500, None, QUICK)._likely_kinds() == ngrams._KINDS[::-1]
+    assert LinearFitter(short, 500, None, QUICK)._likely_kinds() == KINDS
+    long = dataclasses.replace(short, clean_ids=np.ones((len(short.clean), 35), np.int32))
+    assert LinearFitter(long, 500, None, QUICK)._likely_kinds() == KINDS[::-1]
