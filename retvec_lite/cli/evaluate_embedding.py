@@ -22,6 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--languages", nargs="+", metavar="LANG", help="only these languages (default: all)")
     parser.add_argument(
+        "--trained-on",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="word lists that an embedding was pre-trained on besides wordfreq: their words are not asked for",
+    )
+    parser.add_argument(
         "--queries", type=int, default=500, metavar="N", help="mistyped words a language (default: 500)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the typos (default: 0)")

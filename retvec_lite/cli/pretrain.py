@@ -2,6 +2,8 @@
 
 import argparse
 
+from retvec_lite.cli import positive_integer
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -10,8 +12,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=["wordfreq"],
         metavar="FILE",
-        help="UTF-8 files, one word per line, one file per language; 'wordfreq' (default): its 42 languages, and CLDR's "
-        "words for those it lacks",
+        help="UTF-8 files, one for each language: one word a line, or CSV with the columns word and count; 'wordfreq' "
+        "(default): its 42 languages, and CLDR's words for those it lacks; both may be combined",
     )
     parser.add_argument("--steps", type=int, default=100_000, metavar="N", help="training steps (default: 100,000)")
     parser.add_argument(
@@ -49,6 +51,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="last part of the steps, with 4-bit weights; 0 for none (default: 0.4)",
     )
     parser.add_argument(
+        "--sampling",
+        choices=("kinds", "categories", "shifts"),
+        default="shifts",
+        help="how often each kind of typo is drawn: all 22 kinds alike, the paper's four categories alike, or shifts of the "
+        "rest of the word more often (default)",
+    )
+    parser.add_argument(
+        "--decomposed-share",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="words written in decomposed form, in which an accent is a character of its own (default: 0)",
+    )
+    parser.add_argument(
+        "--dropout",
+        type=float,
+        default=1 / 16,
+        metavar="SHARE",
+        help="whole characters hidden from the network (default: 0.0625)",
+    )
+    parser.add_argument(
+        "--weight-decay",
+        type=float,
+        default=0.0,
+        metavar="D",
+        help="of the matrices but the last, a share of the learning rate (default: 0)",
+    )
+    parser.add_argument(
         "--export-at",
         type=int,
         nargs="*",
@@ -60,6 +90,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--evaluate-every", type=int, default=2500, metavar="N", help="steps between measurements (default: 2,500)"
     )
     parser.add_argument(
+        "--shares",
+        type=positive_integer,
+        metavar="N",
+        help="shares that words and batches are cut into, a multiple of the workers in TF_CONFIG (default: one each)",
+    )
+    parser.add_argument(
         "--name", default="retvec-lite", metavar="NAME", help="name inside the file (default: retvec-lite)"
     )
     parser.add_argument("--force", action="store_true", help="replace an existing FILE of --out")
@@ -67,10 +103,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Pre-train and write the embedding."""
+    from retvec_lite.model.cluster import join_cluster
     from retvec_lite.pretraining.pretrain import pretrain_embedding
 
     pretrain_embedding(log=_print, **vars(args))
-    print(f"Written to {args.out}. Next: retvec-lite train DATA --embedding {args.out} --out DIR")
+    cluster = join_cluster()
+    if cluster is None or cluster.is_chief:
+        print(f"Written to {args.out}. Next: retvec-lite train DATA --embedding {args.out} --out DIR")
     return 0
 
 

@@ -30,6 +30,8 @@ Mask = npt.NDArray[np.bool_]
 
 WORD_LENGTH: Final = 16
 _MAX_INSERT: Final = 5
+_MAX_SHARE: Final = 0.25  # of a word's characters
+_MAX_TYPOS: Final = 4
 
 AUGMENTATIONS: Final[tuple[str, ...]] = (
     "deletion",
@@ -119,10 +121,10 @@ def apply_typos(words: Ints, kinds: str | int | npt.ArrayLike, rng: np.random.Ge
 
     cut, put = _CUT[kind], _PUT[kind]
     ngram = np.flatnonzero(_IS_NGRAM[kind])
-    size = rng.integers(3, 6, len(ngram))
     replaces = kind[ngram] == _KIND["ngram_substitution"]
     # A replaced n-gram takes at most half of the word: a word of which nothing is left is no mistyped word.
-    size = np.where(replaces, np.minimum(size, np.maximum(length[ngram] // 2, 1)), size)
+    most = np.where(replaces, np.maximum(length[ngram] // 2, 1), _MAX_INSERT)
+    foreign, size = _foreign_ngrams(words, length, ngram, most, rng)
     put[ngram] = size
     cut[ngram] = np.where(replaces, size, 0)
 
@@ -135,7 +137,7 @@ def apply_typos(words: Ints, kinds: str | int | npt.ArrayLike, rng: np.random.Ge
     possible = length >= _SHORTEST[kind]
     characters = np.zeros((count, _MAX_INSERT), np.int32)
     _fill(characters, words, kind, length, place, possible, uniform, rng)
-    _fill_ngrams(characters, words, length, ngram, rng)
+    characters[ngram] = foreign
     cut = np.where(possible, cut, 0)
     put = np.where(possible, put, 0)
     return _splice(words, place, cut, characters, put)
@@ -146,9 +148,6 @@ def augment(
     rng: np.random.Generator,
     *,
     share: float = 0.8,
-    max_share: float = 0.25,
-    max_typos: int = 4,
-    kinds: npt.ArrayLike | None = None,
     weights: Sequence[int] | None = None,
 ) -> Ints:
     """Return the words mistyped as in the paper: most words, up to a quarter of their characters, at most four typos.
@@ -156,30 +155,54 @@ def augment(
     Args:
         words: int32 [B, L].
         rng: the only source of randomness.
-        share: share of words that are mistyped at all.
-        max_share: the number of typos in a mistyped word is uniform between 1 and this share of its length.
-        max_typos: at most this many.
-        kinds: indices of `AUGMENTATIONS` to draw from, uniformly, one per typo; None for all 22.
+        share: share of words that are mistyped at all. Words of one to three characters are mistyped less often, so that on
+            average no more than a quarter of their characters changes either.
         weights: how often each of the 22 is drawn, as integers; None for equally often.
 
     Returns:
-        int32 [B, L]. Where all 22 are drawn, a typo that is impossible (a case change in Arabic, a swap in a word of
-        one character) becomes a substitution within the alphabet, so that every chosen word comes out different.
+        int32 [B, L]. A typo that is impossible (a case change in Arabic, a swap in a word of one character) becomes a
+        substitution within the alphabet, so that every chosen word comes out different.
     """
-    pool = np.arange(len(AUGMENTATIONS)) if kinds is None else np.asarray(kinds, np.int64)
+    pool = np.arange(len(AUGMENTATIONS))
     if weights is not None:
         pool = np.repeat(pool, weights)
-    most = np.clip((word_lengths(words) * max_share).astype(np.int64), 1, max_typos)
-    typos = 1 + (rng.random(len(words)) * most).astype(np.int64)
-    typos[rng.random(len(words)) >= share] = 0
+    lengths = word_lengths(words)
+    typos = _typo_counts(lengths, rng)
+    typos[rng.random(len(words)) >= share * np.minimum(lengths * _MAX_SHARE, 1.0)] = 0
+    return _with_typos(words, typos, pool, rng, always=True)
+
+
+def mistype_all(words: Ints, rng: np.random.Generator, *, kind: str | int | None = None) -> Ints:
+    """Return the words with one to four typos in each, in up to a quarter of its characters, but at least in one.
+
+    Args:
+        words: int32 [B, L].
+        rng: the only source of randomness.
+        kind: name or index of the only kind of typo; None for all 22 alike.
+
+    Returns:
+        int32 [B, L]. Words that `kind` cannot change stay as they are; with None every word changes.
+    """
+    pool = np.arange(len(AUGMENTATIONS)) if kind is None else kind_indices(kind, 1)
+    typos = _typo_counts(word_lengths(words), rng)
+    return _with_typos(words, typos, pool, rng, always=kind is None)
+
+
+def _typo_counts(lengths: Indices, rng: np.random.Generator) -> Indices:
+    """Draw the typos of words that are mistyped: uniform from 1 to a quarter of the length, at most four."""
+    most = np.clip((lengths * _MAX_SHARE).astype(np.int64), 1, _MAX_TYPOS)
+    counts: Indices = 1 + (rng.random(len(lengths)) * most).astype(np.int64)
+    return counts
+
+
+def _with_typos(words: Ints, typos: Indices, pool: Indices, rng: np.random.Generator, *, always: bool) -> Ints:
+    """Return the words with so many typos of the kinds in `pool`; `always`: another kind where one is impossible."""
     mistyped = words.copy()
-    for done in range(max_typos):
+    for done in range(int(typos.max(initial=0))):
         rows = np.flatnonzero(typos > done)
-        if len(rows) == 0:
-            break
         before = mistyped[rows]
         after = apply_typos(before, pool[rng.integers(0, len(pool), len(rows))], rng)
-        if kinds is None:
+        if always:
             same = np.flatnonzero((after == before).all(axis=1))
             after[same] = apply_typos(before[same], "alphabet_substitution", rng)
         mistyped[rows] = after
@@ -283,15 +306,23 @@ def _fill(
     characters[rows[:, None], np.arange(3)] = words[rows[:, None], start[:, None] + order]
 
 
-def _fill_ngrams(characters: Ints, words: Ints, length: Indices, rows: Indices, rng: np.random.Generator) -> None:
-    """Write n-grams, each read from another word of the batch, from a random place on and around its end."""
-    if len(rows) == 0:
-        return
-    # Row i never reads itself (unless it is alone), or an n-gram could be replaced by itself.
-    other = (rows + rng.integers(1, max(len(words), 2), len(rows))) % len(words)
-    place = (rng.random(len(rows)) * length[other]).astype(np.int64)
-    index = (place[:, None] + np.arange(_MAX_INSERT)) % np.maximum(length[other], 1)[:, None]
-    characters[rows] = words[other[:, None], index]
+def _foreign_ngrams(
+    words: Ints, length: Indices, rows: Indices, most: Indices, rng: np.random.Generator
+) -> tuple[Ints, Indices]:
+    """Draw for each of `rows` a run of three to five characters, but at most `most`, of another word of the batch.
+
+    Returns:
+        int32 [R, 5], and how many of the five count, int64 [R]: fewer than drawn only where no word of the batch is that long.
+    """
+    donors = np.flatnonzero(length >= _MAX_INSERT)
+    donors = donors if len(donors) else np.arange(len(words))
+    picked = rng.integers(0, len(donors), len(rows))
+    # No row reads itself (unless it is the only donor), or an n-gram could be replaced by itself.
+    other = np.where(donors[picked] == rows, donors[(picked + 1) % len(donors)], donors[picked])
+    size = np.minimum(np.minimum(rng.integers(3, _MAX_INSERT + 1, len(rows)), most), length[other])
+    place = (rng.random(len(rows)) * (length[other] - size + 1)).astype(np.int64)
+    index = np.minimum(place[:, None] + np.arange(_MAX_INSERT), words.shape[1] - 1)
+    return words[other[:, None], index], size
 
 
 def _splice(words: Ints, place: Indices, cut: Indices, characters: Ints, put: Indices) -> Ints:

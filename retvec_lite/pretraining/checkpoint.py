@@ -14,15 +14,16 @@ import numpy as np
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
+from retvec_lite.model.cluster import Cluster
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.model import WordModel
-from retvec_lite.pretraining.words import WordList
+from retvec_lite.pretraining.words import WordShares
 
 _DIGITS: Final = 16
-"""Hexadecimal digits of a SHA-256 that tell word lists and embeddings apart, and can be read in a message."""
+"""Hexadecimal digits of a SHA-256 that tell embeddings apart, and can be read in a message."""
 
 
-def origin(settings: Any, words: WordList, initial: Embedding | None) -> dict[str, Any]:
+def origin(settings: Any, words: WordShares, initial: Embedding | None) -> dict[str, Any]:
     """Return all that a checkpoint depends on, by the names that messages use.
 
     Args:
@@ -31,8 +32,10 @@ def origin(settings: Any, words: WordList, initial: Embedding | None) -> dict[st
         initial: the weights it begins with; None for random ones.
     """
     fields = dataclasses.asdict(settings)
+    if fields["shares"] == 1:  # checkpoints of earlier releases know of no shares
+        del fields["shares"]
     fields |= {f"network.{name}": value for name, value in fields.pop("network").items()}
-    return {**fields, "words": _words_digest(words), "start_from": _weights_digest(initial)}
+    return {**fields, "words": words.digest, "start_from": _weights_digest(initial)}
 
 
 def write_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any], step: int) -> None:
@@ -82,10 +85,11 @@ def read_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any],
         RecursionError,
     ) as error:
         raise _damaged(path, " ".join(str(error).split()) or type(error).__name__) from error
-    changed = [name for name in belongs_to if before.get(name) != belongs_to[name]]
+    names = dict.fromkeys((*belongs_to, *before))
+    changed = [name for name in names if before.get(name) != belongs_to.get(name)]
     if changed:
         was = ", ".join(f"{name}={before.get(name)}" for name in changed)
-        given = ", ".join(f"{name}={belongs_to[name]}" for name in changed)
+        given = ", ".join(f"{name}={belongs_to.get(name)}" for name in changed)
         raise RetvecLiteError(
             f"The run in {path.parent} has {was}. Resume it with the same settings, not {given}, or name another folder "
             "with --resume."
@@ -95,6 +99,18 @@ def read_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any],
     for variable, array in zip(variables, arrays, strict=True):
         variable.assign(array)
     return step
+
+
+def share_checkpoint(cluster: Cluster, model: WordModel, step: int) -> int:
+    """Give every worker the chief's weights, optimizer state and step; return the step."""
+    from keras import ops
+
+    variables = _variables(model)
+    values = [ops.convert_to_numpy(variable) for variable in variables]
+    (step_of_chief, *found) = cluster.of_chief([np.asarray([step]), *values])
+    for variable, value in zip(variables, found, strict=True):
+        variable.assign(value)
+    return int(step_of_chief[0])
 
 
 def _damaged(path: Path, reason: str) -> RetvecLiteError:
@@ -107,13 +123,6 @@ def _name(index: int) -> str:
 
 def _variables(model: WordModel) -> list[Any]:
     return [*model.trainable_variables, model.quantized, *model.optimizer.variables]
-
-
-def _words_digest(words: WordList) -> str:
-    digest = hashlib.sha256(f"{words.rows.shape} {dict(words.languages)}".encode())
-    digest.update(np.ascontiguousarray(words.rows, "<i4").data)
-    digest.update(np.ascontiguousarray(words.cumulative, "<f8").data)
-    return digest.hexdigest()[:_DIGITS]
 
 
 def _weights_digest(embedding: Embedding | None) -> str | None:

@@ -189,6 +189,8 @@ class Schedule:
         warmup: steps of warm-up.
         peak, final: learning rates.
         muon: whether matrices are trained by Muon, and everything else by Adam at the same rate; otherwise all by Adam.
+        weight_decay: of the matrices but the last, decoupled (Loshchilov and Hutter 2019): each step takes this share of the
+            learning rate off them.
     """
 
     steps: int
@@ -196,6 +198,7 @@ class Schedule:
     peak: float
     final: float
     muon: bool
+    weight_decay: float
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step, for the log."""
@@ -213,7 +216,10 @@ class Schedule:
             warmup_target=self.peak if self.warmup else None,
             warmup_steps=self.warmup,
         )
-        return keras.optimizers.Muon(rate, weight_decay=None) if self.muon else keras.optimizers.Adam(rate)
+        decay = self.weight_decay or None
+        if self.muon:
+            return keras.optimizers.Muon(rate, weight_decay=decay, adam_weight_decay=None)
+        return keras.optimizers.Adam(rate, weight_decay=decay)
 
 
 def build_model(schedule: Schedule, seed: int, settings: NetworkSettings) -> WordModel:
@@ -222,6 +228,12 @@ def build_model(schedule: Schedule, seed: int, settings: NetworkSettings) -> Wor
     model.compile(optimizer=schedule.optimizer(), jit_compile=keras.backend.backend() in ("tensorflow", "jax"))
     ones = np.ones((2, settings.word_length), np.float32)
     model({"codepoints": ones.astype(np.int32), "keep": ones})
+    hidden = [layer.kernel for layer in model.dense_layers[:-1]]
+    # The loss does not see the length of the vectors: weight decay would shrink those of the last layer to nothing, and heads
+    # learn slowly from small numbers.
+    model.optimizer.exclude_from_weight_decay(
+        [value for value in model.trainable_variables if all(value is not kernel for kernel in hidden)]
+    )
     model.optimizer.build(model.trainable_variables)
     return model
 

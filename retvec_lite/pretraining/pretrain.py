@@ -2,12 +2,8 @@
 
 import dataclasses
 import functools
-import json
-import math
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,83 +12,21 @@ import numpy as np
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, refuse_existing, require_writable
+from retvec_lite.model.cluster import Cluster, cluster_size, join_cluster
 from retvec_lite.model.weight_files import Embedding, load_embedding
-from retvec_lite.pretraining.batches import AUGMENTATION_WEIGHTS, make_chunk, prefetch
-from retvec_lite.pretraining.checkpoint import origin, read_checkpoint, write_checkpoint
-from retvec_lite.pretraining.model import NetworkSettings, Schedule, build_model
+from retvec_lite.pretraining.batches import WordBatch, make_shares, prefetch
+from retvec_lite.pretraining.checkpoint import origin, read_checkpoint, share_checkpoint, write_checkpoint
+from retvec_lite.pretraining.model import NetworkSettings, WordModel, build_model
+from retvec_lite.pretraining.run_log import RunLog
+from retvec_lite.pretraining.settings import PretrainSettings
 from retvec_lite.pretraining.tasks import RetrievalTask, retrieval_task, wordfreq_tasks
-from retvec_lite.pretraining.words import WordList, load_files, load_wordfreq
+from retvec_lite.pretraining.words import WORDFREQ, WordList, WordShares, load_words
 
 CHECKPOINT: Final = "checkpoint.npz"
 LOG: Final = "log.jsonl"
 
 _METRIC_LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
 _OPTIMIZERS: Final = ("muon", "adam")
-
-
-@dataclass(frozen=True)
-class PretrainSettings:
-    """Everything that decides the result of a run, together with the words.
-
-    The defaults are ours (docs/embedding.md), except for `random_share`, which is the paper's.
-
-    Attributes:
-        steps: training steps in all.
-        batch_size: rows of a batch, two for each word.
-        seed: of initial weights, words, typos and dropout.
-        warmup: steps of linear warm-up.
-        peak_rate, final_rate: the learning rate, cosine between them.
-        muon: train matrices by Muon, not by Adam.
-        dropout: spatial dropout, the share of whole characters hidden from the model.
-        random_share: share of random tokens instead of words.
-        equal_kinds: draw all 22 augmentations equally often, not by `AUGMENTATION_WEIGHTS`.
-        quantized_share: the last part of the steps, trained with 4-bit weights; 0 for a float model.
-        network: shape and grid.
-
-    Raises:
-        RetvecLiteError: for values that cannot be trained with.
-    """
-
-    steps: int = 100_000
-    batch_size: int = 2048
-    seed: int = 0
-    warmup: int = 1000
-    peak_rate: float = 1e-3
-    final_rate: float = 2e-5
-    muon: bool = True
-    dropout: float = 1 / 16
-    random_share: float = 0.1
-    equal_kinds: bool = False
-    quantized_share: float = 0.4
-    network: NetworkSettings = dataclasses.field(default_factory=NetworkSettings)
-
-    def __post_init__(self) -> None:
-        """Refuse values that cannot be trained with."""
-        if self.steps < 1:
-            raise RetvecLiteError(f"steps must be at least 1, not {self.steps}.")
-        if self.batch_size < 4 or self.batch_size % 2:
-            raise RetvecLiteError(f"batch_size must be an even number of at least 4, not {self.batch_size}.")
-        for name in ("seed", "warmup"):
-            if getattr(self, name) < 0:
-                raise RetvecLiteError(f"{name} must be at least 0, not {getattr(self, name)}.")
-        for name in ("peak_rate", "final_rate"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise RetvecLiteError(f"{name} must be a number above 0, not {getattr(self, name)}.")
-        for name in ("dropout", "random_share"):
-            if not 0 <= getattr(self, name) < 1:
-                raise RetvecLiteError(f"{name} must be at least 0 and less than 1, not {getattr(self, name)}.")
-        if not 0 <= self.quantized_share <= 1:
-            raise RetvecLiteError(f"quantized_share must be a share from 0 to 1, not {self.quantized_share}.")
-
-    @property
-    def schedule(self) -> Schedule:
-        """Learning rate and optimizer."""
-        return Schedule(self.steps, self.warmup, self.peak_rate, self.final_rate, self.muon)
-
-    @property
-    def quantized_from(self) -> int:
-        """The first step with 4-bit weights."""
-        return self.steps - round(self.steps * self.quantized_share)
 
 
 def pretrain_embedding(
@@ -109,8 +43,13 @@ def pretrain_embedding(
     learned_clipping: bool = True,
     warmup: int = 1000,
     quantized_share: float = 0.4,
+    sampling: str = PretrainSettings.sampling,
+    decomposed_share: float = PretrainSettings.decomposed_share,
+    dropout: float = PretrainSettings.dropout,
+    weight_decay: float = PretrainSettings.weight_decay,
     export_at: Iterable[int] = (),
     evaluate_every: int = 2500,
+    shares: int | None = None,
     name: str = "retvec-lite",
     force: bool = False,
     log: Callable[[str], None] | None = None,
@@ -118,8 +57,8 @@ def pretrain_embedding(
     """Pre-train a word embedding, and write it as safetensors.
 
     Args:
-        words: `wordfreq` (its 42 languages, and CLDR's words for those it lacks), or UTF-8 files, one word per line, one
-            file per language.
+        words: `wordfreq` (its 42 languages, and CLDR's words for those it lacks), and UTF-8 files, one for each language and
+            named after it: one word a line, or CSV with the columns `word` and `count`.
         out: the file to write; checked before the first step.
         steps: training steps.
         batch_size: rows of a batch, two for each word.
@@ -131,8 +70,15 @@ def pretrain_embedding(
         learned_clipping: train the steps of the 4-bit grid too, instead of taking them from each output's largest weight.
         warmup: steps of warm-up, a tenth of all steps at most.
         quantized_share: last part of the steps, trained with 4-bit weights; 0 for none.
+        sampling: how often each kind of typo is drawn: all 22 `kinds` alike, the paper's four `categories` alike, or `shifts`
+            more often.
+        decomposed_share: share of words written in decomposed form (an accent is a character of its own).
+        dropout: share of whole characters hidden from the network.
+        weight_decay: of the matrices but the last, a share of the learning rate; 0 for none.
         export_at: steps after which float weights are written as well, as `<out>-<step>.safetensors`.
         evaluate_every: steps between two measurements of the words found.
+        shares: how many shares words and batches are cut into: a multiple of the workers, by default as many as `TF_CONFIG` names.
+            Runs with the same shares follow the same losses, whatever the number of workers (docs/scale.md).
         name: of the embedding, inside the file.
         force: replace a file at `out`.
         log: receives a line every 100 steps; None for silence. The folder of checkpoints always holds a `log.jsonl`.
@@ -156,25 +102,31 @@ def pretrain_embedding(
         raise RetvecLiteError(f"Unknown optimizer {optimizer!r}: choose from {', '.join(_OPTIMIZERS)}.")
     files = [Path(words)] if isinstance(words, (str, os.PathLike)) else [Path(file) for file in words]
     out = Path(out)
+    workers = cluster_size()
+    join_cluster()
     require_writable(out, force)
     initial = load_embedding(Path(start_from)) if start_from is not None else None
-    options = {"steps": steps, "batch_size": batch_size, "seed": seed, "peak_rate": peak_rate}
-    options |= {"warmup": min(warmup, steps // 10), "quantized_share": quantized_share}
+    options: dict[str, Any] = {"steps": steps, "batch_size": batch_size, "seed": seed, "peak_rate": peak_rate}
+    options |= {"warmup": min(warmup, steps // 10), "quantized_share": quantized_share, "sampling": sampling}
+    options |= {"decomposed_share": decomposed_share, "dropout": dropout, "weight_decay": weight_decay}
     network = NetworkSettings(learned_clipping=learned_clipping)
-    settings = PretrainSettings(**options, muon=optimizer == "muon", network=network)  # type: ignore[arg-type]
-    if files == [Path("wordfreq")]:
-        word_list = load_wordfreq()
+    count = workers if shares is None else shares
+    settings = PretrainSettings(**options, muon=optimizer == "muon", network=network, shares=count)
+    word_list = load_words(files)
+    if Path(WORDFREQ) in files:
         tasks = wordfreq_tasks(_METRIC_LANGUAGES, seed=seed)
     else:
-        word_list = load_files(files)
         spans = list(word_list.languages.items())[: len(_METRIC_LANGUAGES)]
         tasks = [retrieval_task(language, word_list.rows[first:last], seed=seed) for language, (first, last) in spans]
     told = {**options, "optimizer": optimizer, "warmup": warmup}
     command = ["retvec-lite pretrain --words", *(file.name for file in files), *_told(told)]
     command += [] if learned_clipping else ["--no-learned-clipping"]
     command += ["--start-from", Path(start_from).name] if start_from is not None else []
+    command += ["--shares", str(settings.shares)] if settings.shares > 1 else []
+    held = _share(word_list, settings)
+    del word_list  # the shares of others need no memory here
     pretrain(
-        word_list,
+        held,
         settings,
         out,
         run_dir=out.with_name(out.stem + "-run") if resume is None else Path(resume),
@@ -190,17 +142,33 @@ def pretrain_embedding(
     return out
 
 
+def _share(words: WordList, settings: PretrainSettings) -> WordShares:
+    """Return the shares of this worker.
+
+    Raises:
+        RetvecLiteError: when the shares cannot be dealt out evenly.
+    """
+    cluster = join_cluster()
+    if cluster is None:
+        return WordShares.of(words, settings.shares)
+    if settings.shares % cluster.count:
+        raise RetvecLiteError(
+            f"{settings.shares} shares cannot be dealt out to {cluster.count} workers: pass a multiple."
+        )
+    each = settings.shares // cluster.count
+    return WordShares.of(words, settings.shares, range(cluster.index * each, (cluster.index + 1) * each))
+
+
 def _told(options: Mapping[str, Any]) -> list[str]:
     """Return options as one would type them."""
     told = []
-    for name in ("steps", "batch_size", "seed", "optimizer", "peak_rate", "warmup", "quantized_share"):
-        value = options[name]
+    for name, value in options.items():
         told += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
     return told
 
 
 def pretrain(
-    words: WordList,
+    words: WordList | WordShares,
     settings: PretrainSettings,
     out: Path,
     *,
@@ -223,7 +191,7 @@ def pretrain(
     (on the same machine and backend): batches are a function of seed and step, all other state is in the checkpoint.
 
     Args:
-        words: what to learn from.
+        words: what to learn from; on several machines, the shares of this worker.
         settings: what decides the result; these, `words` and `initial` must be those of the checkpoint in `run_dir`, if there
             is one.
         out: the safetensors file to write at the end; checked before the first step.
@@ -241,13 +209,16 @@ def pretrain(
         log: receives the lines of the log.
 
     Returns:
-        `out`, or None where `stop_at` came first.
+        `out`; None where `stop_at` came first, and on every worker but the chief, which writes all files.
 
     Raises:
         RetvecLiteError: for a file at `out` without `force`, a checkpoint that belongs to another run or is damaged, initial
             weights of another shape, an interval below 1, or a loss that is no longer finite.
     """
     tasks, exports = list(tasks), frozenset(export_at)
+    cluster = join_cluster()
+    is_chief = cluster is None or cluster.is_chief
+    words = words if isinstance(words, WordShares) else _share(words, settings)
     intervals = {"checkpoint_every": checkpoint_every, "report_every": report_every, "evaluate_every": evaluate_every}
     for interval, value in (*intervals.items(), *(("export_at", step) for step in sorted(exports))):
         if value < 1:
@@ -266,17 +237,22 @@ def pretrain(
     if initial is not None:
         model.load(initial)
     belongs_to = origin(settings, words, initial)
-    start = read_checkpoint(checkpoint, model, belongs_to, settings.steps) if checkpoint.exists() else 0
+    is_begun = is_chief and checkpoint.exists()
+    start = read_checkpoint(checkpoint, model, belongs_to, settings.steps) if is_begun else 0
+    if cluster is not None:
+        cluster.agree("settings, words or starting weights", sorted(belongs_to.items(), key=str))
+        start = share_checkpoint(cluster, model, start)
     stop = min(settings.steps, settings.steps if stop_at is None else stop_at)
-    record = _Log(run_dir / LOG, log, settings, report_every)
+    record = RunLog(run_dir / LOG, log, settings, report_every) if is_chief else None
     make = functools.partial(
-        make_chunk,
+        make_shares,
         words,
         seed=settings.seed,
         batch_size=settings.batch_size,
         random_share=settings.random_share,
         dropout=settings.dropout,
-        weights=None if settings.equal_kinds else AUGMENTATION_WEIGHTS,
+        sampling=settings.sampling,
+        decomposed_share=settings.decomposed_share,
     )
 
     def write(path: Path, step: int, arrays: dict[str, Floats], found: dict[str, float]) -> None:
@@ -284,21 +260,27 @@ def pretrain(
         weights = {f"embedding/{key}": value for key, value in arrays.items()}
         atomic_write(path, Embedding(name, weights, card).to_bytes())
 
+    train = _alone(model) if cluster is None else _together(model, cluster)
     for step, batch in enumerate(prefetch(make, start, stop), start + 1):
         if step - 1 >= settings.quantized_from:
             model.quantized.assign(1.0)
-        inputs = {"codepoints": batch.codepoints, "keep": batch.keep}
-        loss = float(np.asarray(model.train_on_batch(inputs, batch.classes)).ravel()[0])
+        loss = train(batch)
         if not np.isfinite(loss):
             raise RetvecLiteError(f"The loss is {loss} at step {step}. Start again with a lower learning rate.")
+        is_saved = step % checkpoint_every == 0 or step == stop
+        if cluster is not None and is_saved:
+            # Machines of different kinds round differently: from time to time all take the chief's weights.
+            share_checkpoint(cluster, model, step)
+        if record is None:
+            continue
         record.step(step, loss)
-        if step % checkpoint_every == 0 or step == stop:
+        if is_saved:
             write_checkpoint(checkpoint, model, belongs_to, step)
         if step % evaluate_every == 0 and step != settings.steps and tasks:
             record.found(step, measure(model.embed_words, tasks))
         if step in exports:
             write(_export_path(out, step), step, model.arrays(snapped=False), {})
-    if stop < settings.steps:
+    if stop < settings.steps or record is None:
         return None
     arrays = model.arrays(snapped=settings.quantized_share > 0)
     model.load(Embedding(name, {f"embedding/{key}": value for key, value in arrays.items()}, {}))
@@ -307,6 +289,23 @@ def pretrain(
     record.found(settings.steps, found)
     write(out, settings.steps, arrays, found)
     return out
+
+
+def _alone(model: WordModel) -> Callable[[WordBatch], float]:
+    """Return a training step of one machine."""
+
+    def train(batch: WordBatch) -> float:
+        inputs = {"codepoints": batch.codepoints, "keep": batch.keep}
+        return float(np.asarray(model.train_on_batch(inputs, batch.classes)).ravel()[0])
+
+    return train
+
+
+def _together(model: WordModel, cluster: Cluster) -> Callable[[WordBatch], float]:
+    """Return a training step of several machines."""
+    from retvec_lite.pretraining.step import ClusterStep  # needs TensorFlow, whatever Keras runs on
+
+    return ClusterStep(model, cluster)
 
 
 def _export_path(out: Path, step: int) -> Path:
@@ -320,13 +319,13 @@ def measure(embed: Callable[[Ints], Floats], tasks: Iterable[RetrievalTask]) -> 
 
 
 def _card(
-    settings: PretrainSettings, words: WordList, step: int, found: dict[str, float], command: str, quantized: bool
+    settings: PretrainSettings, words: WordShares, step: int, found: dict[str, float], command: str, quantized: bool
 ) -> dict[str, Any]:
     return {
         "data": {
             "source": words.source,
-            "words": len(words.rows),
-            "languages": len(words.languages),
+            "words": words.words,
+            "languages": words.languages,
             "held_out": "2 % of the words of three characters or more, by a stable hash",
         },
         "license": "wordfreq lists: CC BY-SA 4.0; CLDR: Unicode License v3; weights and code: Apache 2.0",
@@ -341,46 +340,3 @@ def _card(
         ),
         "command": command,
     }
-
-
-class _Log:
-    """Lines for people, and the same facts in a JSON-lines file."""
-
-    def __init__(self, path: Path, tell: Callable[[str], None] | None, settings: PretrainSettings, every: int) -> None:
-        self._path, self._tell, self._settings, self._every = path, tell, settings, every
-        self._losses: list[float] = []
-        self._since = time.perf_counter()
-
-    def step(self, step: int, loss: float) -> None:
-        self._losses.append(loss)
-        if step % self._every and step != self._settings.steps:
-            return
-        now = time.perf_counter()
-        settings, mean = self._settings, float(np.mean(self._losses))
-        seconds = (now - self._since) / len(self._losses)
-        rate = settings.schedule.rate(step)
-        left = (settings.steps - step) * seconds / 60
-        words = settings.batch_size / seconds
-        quantized = " 4-bit" if step > settings.quantized_from else ""
-        self._write(
-            f"step {step}/{settings.steps}{quantized}  loss {mean:.4f}  rate {rate:.2e}  {words:,.0f} words/s  "
-            f"{seconds * 1000:.1f} ms/step  {left:.0f} min left",
-            {"step": step, "loss": round(mean, 5), "rate": rate, "ms_per_step": round(seconds * 1000, 2)},
-        )
-        self._losses, self._since = [], now
-
-    def found(self, step: int, found: Mapping[str, float]) -> None:
-        if found:
-            mean = sum(found.values()) / len(found)
-            languages = "  ".join(f"{language} {share:.3f}" for language, share in found.items())
-            self._write(
-                f"step {step}  right word found {mean:.4f}  ({languages})",
-                {"step": step, "found": {key: round(value, 4) for key, value in found.items()}},
-            )
-        self._since = time.perf_counter()
-
-    def _write(self, line: str, record: Mapping[str, Any]) -> None:
-        if self._tell is not None:
-            self._tell(line)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")

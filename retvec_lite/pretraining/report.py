@@ -42,6 +42,7 @@ class EmbeddingEvaluation:
     Attributes:
         files: scores of each file, in the order they were named.
         skipped: languages with too few words to ask for.
+        trained_on: word lists that an embedding was pre-trained on besides `wordfreq`: their words are not asked for.
         queries: mistyped words per language, at most.
         seed: of the typos.
     """
@@ -78,6 +79,7 @@ def evaluate_embedding(
     words: str | os.PathLike[str] | None = None,
     misspellings: str | os.PathLike[str] | None = None,
     languages: Sequence[str] | None = None,
+    trained_on: Iterable[str | os.PathLike[str]] = (),
     queries: int = 500,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
@@ -96,6 +98,7 @@ def evaluate_embedding(
             the words of wordfreq that pre-training leaves out.
         misspellings: human misspellings of English words, a labelled file: text as written, label the right word.
         languages: only these; None for all 42 of wordfreq and those of `words`.
+        trained_on: word lists that an embedding was pre-trained on besides `wordfreq`: their words are not asked for.
         queries: mistyped words per language, at most.
         seed: of the typos.
         out: folder for the report as JSON, Markdown and plots.
@@ -120,7 +123,7 @@ def evaluate_embedding(
     paths = [Path(file), *map(Path, against)]
     embeddings = [load_default_embedding() if path == Path("default") else load_embedding(path) for path in paths]
     pairs = read_dataset(misspellings) if misspellings is not None else None
-    sources = word_sources(None if words is None else Path(words), languages)
+    sources = word_sources(None if words is None else Path(words), languages, list(map(Path, trained_on)))
     human = misspelling_task(pairs, seed=seed, queries=queries) if pairs else None
     measured = [Measured(name, embedding) for name, embedding in zip(file_names(paths), embeddings, strict=True)]
     with contextlib.ExitStack() as folders:

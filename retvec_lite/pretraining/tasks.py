@@ -4,25 +4,26 @@ Words come from frequency lists of the user, and for other languages from wordfr
 (`held_out`). A word of a user's list is asked for only when it is in no training row of any language.
 """
 
-import csv
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from retvec_lite.contract import SEPARATORS, Floats, Ints
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.augment import AUGMENTATIONS, Indices, Mask, augment, word_lengths
+from retvec_lite.pretraining.augment import AUGMENTATIONS, Indices, Mask, mistype_all, word_lengths
+from retvec_lite.pretraining.frequency_lists import WHITE_SPACE, check_header, read_frequency_list
 from retvec_lite.pretraining.words import (
+    WORDFREQ,
     Hashes,
     decode_word,
     held_out,
-    load_wordfreq,
+    load_words,
     row_hashes,
     word_rows,
     wordfreq_languages,
@@ -41,7 +42,6 @@ _SHORTEST_QUERY: Final = 3
 _KIND_PART: Final = 8
 # Misspellings are all of one language: their share takes as many queries as ten languages have.
 _MISSPELLING_FACTOR: Final = 10
-_WHITE_SPACE: Final = frozenset(map(chr, SEPARATORS))
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def candidate_words(rows: Ints, unseen: Mask, most: int) -> tuple[Ints, int]:
 def mistyped_queries(pool: Ints, asked: int, queries: int, rng: np.random.Generator) -> tuple[Indices, Ints]:
     """Return up to `queries` of the first `asked` rows, ascending int64 [Q], and their mistyped forms int32 [Q, L]."""
     answers = np.sort(rng.permutation(asked)[:queries]).astype(np.int64)
-    return answers, augment(pool[answers], rng, share=1.0)
+    return answers, mistype_all(pool[answers], rng)
 
 
 def wordfreq_tasks(languages: tuple[str, ...], *, seed: int) -> list[RetrievalTask]:
@@ -164,12 +164,15 @@ class WordSource:
     load: Callable[[], tuple[Ints, Mask]]
 
 
-def word_sources(folder: Path | None, languages: Sequence[str] | None = None) -> list[WordSource]:
+def word_sources(
+    folder: Path | None, languages: Sequence[str] | None = None, trained_on: Sequence[Path] = ()
+) -> list[WordSource]:
     """Return all languages, sorted: one for each `<language>.csv` of `folder`, and those of wordfreq that it lacks.
 
     Args:
         folder: of frequency lists; None for wordfreq alone.
         languages: only these.
+        trained_on: word lists of a pre-training besides wordfreq: their words are not asked for.
 
     Raises:
         RetvecLiteError: for a folder that is missing or holds no such file, or an unknown language.
@@ -182,7 +185,7 @@ def word_sources(folder: Path | None, languages: Sequence[str] | None = None) ->
 
     def hashes() -> Hashes:
         if not trained:
-            trained.append(np.sort(row_hashes(load_wordfreq().rows)))
+            trained.append(np.sort(row_hashes(load_words([Path(WORDFREQ), *trained_on]).rows)))
         return trained[0]
 
     sources += [WordSource(name, "list", _list_loader(path, hashes)) for name, path in lists.items()]
@@ -221,7 +224,7 @@ def _by_kind(pool: Ints, answers: Indices, rng: np.random.Generator) -> tuple[In
     queries, rights, kinds = [], [], []
     for kind in range(len(AUGMENTATIONS)):
         right = rng.permutation(answers)[: max(len(answers) // _KIND_PART, 1)]
-        mistyped = augment(pool[right], rng, share=1.0, kinds=[kind])
+        mistyped = mistype_all(pool[right], rng, kind=kind)
         changed = (mistyped != pool[right]).any(axis=1)
         queries.append(mistyped[changed])
         rights.append(right[changed])
@@ -246,7 +249,7 @@ def misspelling_task(pairs: Dataset, *, seed: int, queries: int) -> Task:
     single = {
         (wrong.casefold(), right.casefold())
         for wrong, right in zip(pairs.texts, pairs.labels, strict=True)
-        if not (_WHITE_SPACE & set(wrong + right))
+        if not (WHITE_SPACE & set(wrong + right))
     }
     ordered = sorted(single)
     wrong, right = (word_rows([pair[side] for pair in ordered]) for side in (0, 1))
@@ -288,7 +291,7 @@ def _wordfreq_loader(language: str) -> Callable[[], tuple[Ints, Mask]]:
 
 def _list_loader(path: Path, trained: Callable[[], Hashes]) -> Callable[[], tuple[Ints, Mask]]:
     def load() -> tuple[Ints, Mask]:
-        words = list(dict.fromkeys(word.casefold() for word in read_frequency_list(path)))
+        words = list(dict.fromkeys(word.casefold() for word, _ in read_frequency_list(path)))
         rows = word_rows(words)
         _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the last place
         first = np.sort(first)
@@ -310,38 +313,6 @@ def _list_files(folder: Path) -> dict[str, Path]:
     if not paths:
         raise RetvecLiteError(f"There are no frequency lists <language>.csv in {folder}.")
     for path in paths:
-        # One line of each, so that a file of another kind is refused before the long work.
-        next(_rows(path), None)
+        # A file of another kind is refused before the long work.
+        check_header(path)
     return {path.stem: path for path in paths}
-
-
-def read_frequency_list(path: Path) -> list[str]:
-    """Return the words of a CSV file with the columns `word` and `count`, most frequent first, none with white space.
-
-    Raises:
-        RetvecLiteError: for another header, a count that is no number, a file that is not UTF-8.
-    """
-    words = [row for row in _rows(path) if row[0] and not _WHITE_SPACE & set(row[0])]
-    return [word for word, _ in sorted(words, key=lambda row: -row[1])]
-
-
-def _rows(path: Path) -> Iterator[tuple[str, float]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            if not _has_columns(reader.fieldnames):
-                found = ", ".join(reader.fieldnames or []) or "none"
-                raise RetvecLiteError(f"No columns 'word' and 'count' in {path} (found: {found}).")
-            for row in reader:
-                try:
-                    yield row["word"] or "", float(row["count"])
-                except (TypeError, ValueError):
-                    raise RetvecLiteError(
-                        f"The count in {path}, line {reader.line_num}, is no number: {row['count']!r}."
-                    ) from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise RetvecLiteError(f"Cannot read the frequency list {path} as UTF-8 text: {error}.") from error
-
-
-def _has_columns(names: Sequence[str] | None) -> bool:
-    return names is not None and {"word", "count"} <= set(names)

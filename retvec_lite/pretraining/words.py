@@ -4,6 +4,7 @@ Rows are words as int32 code points `[N, L]`, zero-padded, longer words cut off 
 in the embedding that ships.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,16 @@ import regex
 from retvec_lite.contract import Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.pretraining.augment import WORD_LENGTH, Mask, word_lengths
+from retvec_lite.pretraining.frequency_lists import read_frequency_list
 from retvec_lite.pretraining.substitutes import Doubles, title_table, upper_table
 
 Hashes = npt.NDArray[np.uint64]
+_Weighted = tuple[Ints, Doubles, float]  # words int32 [n, L], their weights [n], the factor of their language
+
+WORDFREQ: Final = "wordfreq"
+"""Stands for the lists that come with Python packages, where names of files are asked for."""
+
+WORDFREQ_SOURCE: Final = "wordfreq 3.1 (best lists) and CLDR (babel)"
 
 # Languages of scripts without spaces, of which the encoder sees pieces and not words.
 _UNSPACED_LANGUAGES: Final = ("zh", "ja", "th", "lo", "km", "my")
@@ -61,6 +69,10 @@ _INVISIBLE: Final = regex.compile(r"[\u00ad\u061c\u200b-\u200f\u2060\ufeff]")
 _LATIN: Final = regex.compile(r"\p{Script=Latin}")
 
 
+_DIGITS: Final = 16
+"""Hexadecimal digits of a SHA-256 that tell word lists apart, and can be read in a message."""
+
+
 @dataclass(frozen=True)
 class WordList:
     """Words to sample from.
@@ -82,6 +94,56 @@ class WordList:
         chosen = np.searchsorted(self.cumulative, rng.random(count), side="right")
         words = self.rows[np.minimum(chosen, len(self.rows) - 1)]
         return restore_case(restore_digits(words, rng), rng)
+
+    def share(self, index: int, count: int) -> "WordList":
+        """Return every `count`th word from `index` on, with its relative frequency; a copy, so that the rest can be freed."""
+        probabilities = np.diff(self.cumulative, prepend=0.0)[index::count]
+        cumulative = np.cumsum(probabilities)
+        return WordList(self.rows[index::count].copy(), cumulative / cumulative[-1], {}, self.source)
+
+    @property
+    def digest(self) -> str:
+        """What tells word lists apart, and can be read in a message."""
+        digest = hashlib.sha256(f"{self.rows.shape} {dict(self.languages)}".encode())
+        digest.update(np.ascontiguousarray(self.rows, "<i4").data)
+        digest.update(np.ascontiguousarray(self.cumulative, "<f8").data)
+        return digest.hexdigest()[:_DIGITS]
+
+
+@dataclass(frozen=True)
+class WordShares:
+    """A word list that is shared among the workers of a cluster: what this one holds of it, and facts about all of it.
+
+    Attributes:
+        shares: share number -> its words.
+        count: of all shares; each gives as many words to a batch.
+        words, languages, source, digest: of the whole list.
+    """
+
+    shares: Mapping[int, WordList]
+    count: int
+    words: int
+    languages: int
+    source: str
+    digest: str
+
+    @classmethod
+    def of(cls, words: WordList, count: int = 1, held: Iterable[int] | None = None) -> "WordShares":
+        """Cut a word list.
+
+        Args:
+            words: the whole list.
+            count: of shares.
+            held: the numbers of the shares to hold; None for all.
+
+        Raises:
+            RetvecLiteError: when there are fewer words than shares.
+        """
+        if len(words.rows) < count:
+            raise RetvecLiteError(f"{len(words.rows)} words cannot be shared by {count}.")
+        numbers = range(count) if held is None else held
+        shares = {number: words if count == 1 else words.share(number, count) for number in numbers}
+        return cls(shares, count, len(words.rows), len(words.languages), words.source, words.digest)
 
 
 def word_rows(words: Sequence[str], word_length: int = WORD_LENGTH) -> Ints:
@@ -174,23 +236,74 @@ def build_word_list(lists: Iterable[tuple[str, Ints, Doubles, float]], source: s
     return WordList(np.concatenate(rows), cumulative / cumulative[-1], languages, source)
 
 
-def load_wordfreq(word_length: int = WORD_LENGTH) -> WordList:
-    """Return wordfreq's best lists of 42 languages, CLDR words of those it lacks, and pieces of unspaced scripts."""
-    lists: list[tuple[str, Ints, Doubles, float]] = []
-    lists.extend((language, *wordfreq_words(language, word_length), 1.0) for language in wordfreq_languages())
-    known = {name for name, *_ in lists} | {"no", "nn", "hr", "sr", "bs"}  # wordfreq calls the last three sh
+def load_words(names: Sequence[Path], word_length: int = WORD_LENGTH) -> WordList:
+    """Return the words of files and packages, as one list.
+
+    Args:
+        names: `wordfreq` (see `packaged_lists`), and UTF-8 files, one for each language and named after it: frequency lists
+            (`.csv` with the columns `word` and `count`), or one word a line (what follows a blank or a tab is ignored).
+            Words of a language that `wordfreq` has as well are added to its own.
+        word_length: code points of a word.
+
+    Raises:
+        RetvecLiteError: for a file that cannot be read or is not UTF-8, and when there is no word to train on.
+    """
+    lists: dict[str, _Weighted] = {}
+    for name in names:
+        found = packaged_lists(word_length) if name == Path(WORDFREQ) else {name.stem: _read_list(name, word_length)}
+        for language, weighted in found.items():
+            lists[language] = _union(lists[language], weighted) if language in lists else weighted
+    sources = [WORDFREQ_SOURCE if name == Path(WORDFREQ) else name.name for name in names]
+    return build_word_list(((language, *weighted) for language, weighted in lists.items()), ", ".join(sources))
+
+
+def _read_list(path: Path, word_length: int) -> _Weighted:
+    if path.suffix == ".csv":
+        counted = [(word.casefold(), count) for word, count in read_frequency_list(path)]
+        words = [word for word, _ in counted]
+        weights = np.maximum([count for _, count in counted], 1) ** _FREQUENCY_EXPONENT
+    else:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RetvecLiteError(f"Cannot read the word list {path} as UTF-8 text: {error}.") from error
+        words = [line.split()[0] for line in lines if line.strip()]
+        weights = np.ones(len(words))
+    return (*_first_ones(word_rows(words, word_length), weights), 1.0)
+
+
+def _union(one: _Weighted, other: _Weighted) -> _Weighted:
+    """Return the words of two lists of one language, each list with the same weight."""
+    rows, weights = (np.concatenate(pair) for pair in zip(*((r, w / w.sum()) for r, w, _ in (one, other)), strict=True))
+    return (*_first_ones(rows, weights), max(one[2], other[2]))
+
+
+def _first_ones(rows: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
+    """Return each word once, with the weight of its first row (words may differ behind the last place only)."""
+    _, first = np.unique(row_hashes(rows), return_index=True)
+    first = np.sort(first)
+    return rows[first], weights[first]
+
+
+def packaged_lists(word_length: int = WORD_LENGTH) -> dict[str, _Weighted]:
+    """Return wordfreq's best lists of 42 languages, CLDR words of those it lacks, and pieces of unspaced scripts, by language."""
+    lists: dict[str, _Weighted] = {
+        language: (*wordfreq_words(language, word_length), 1.0) for language in wordfreq_languages()
+    }
+    known = {*lists, "no", "nn", "hr", "sr", "bs"}  # wordfreq calls the last three sh
     for language in cldr_languages():
         words = cldr_words(language) if language not in known else []
         if len(words) >= 200 or language in SCRIPT_LOCALES:
             rows = _distinct(word_rows(words, word_length))
             factor = _SCRIPT_SHARE if language in SCRIPT_LOCALES else _SMALL_LANGUAGE_SHARE
-            lists.append((language, rows, np.ones(len(rows)), factor))
-    for language, words_, *_ in list(lists):
-        if language in _UNSPACED_LANGUAGES:
-            unspaced = words_[words_[:, 0] > 0x2FF]  # wordfreq's lists hold Latin words and numbers, too
+            lists[language] = rows, np.ones(len(rows)), factor
+    for language in _UNSPACED_LANGUAGES:
+        if language in lists:
+            every = lists[language][0]
+            unspaced = every[every[:, 0] > 0x2FF]  # wordfreq's lists hold Latin words and numbers, too
             runs = pieces(unspaced, _PIECE_LENGTHS.get(language, _SEA_PIECE_LENGTHS))
-            lists.append((f"{language}-pieces", runs, np.ones(len(runs)), 1.0))
-    return build_word_list(lists, "wordfreq 3.1 (best lists) and CLDR (babel)")
+            lists[f"{language}-pieces"] = runs, np.ones(len(runs)), 1.0
+    return lists
 
 
 def wordfreq_languages() -> list[str]:
@@ -207,26 +320,7 @@ def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints,
         words = [word[:-1] + "ς" if len(word) > 1 and word.endswith("σ") else word for word in words]
     rows = word_rows(words, word_length)
     weights = np.asarray([frequency for _, frequency in ranked]) ** _FREQUENCY_EXPONENT
-    _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the last place
-    first = np.sort(first)
-    return rows[first], weights[first]
-
-
-def load_files(paths: Sequence[Path], word_length: int = WORD_LENGTH) -> WordList:
-    """Read word lists: UTF-8, one word per line (what follows a blank or a tab is ignored), one file per language.
-
-    Raises:
-        RetvecLiteError: for a file that cannot be read or is not UTF-8, and when there is no word to train on.
-    """
-    lists = []
-    for path in paths:
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise RetvecLiteError(f"Cannot read the word list {path} as UTF-8 text: {error}.") from error
-        rows = _distinct(word_rows([line.split()[0] for line in lines if line.strip()] or [""], word_length))
-        lists.append((path.stem, rows, np.ones(len(rows)), 1.0))
-    return build_word_list(lists, ", ".join(path.name for path in paths))
+    return _first_ones(rows, weights)
 
 
 def _wordfreq() -> Any:

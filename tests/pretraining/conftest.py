@@ -14,7 +14,7 @@ from retvec_lite.pretraining.words import WordList, build_word_list, word_rows
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "wordfreq_languages", lambda: ["el", "en"])
     monkeypatch.setattr(tasks, "wordfreq_words", tiny_wordfreq)
-    monkeypatch.setattr(tasks, "load_wordfreq", tiny_training)
+    monkeypatch.setattr(tasks, "load_words", tiny_training)
 
 
 @pytest.fixture(scope="session")

@@ -202,23 +202,44 @@ def test_the_same_seed_gives_the_same_typos() -> None:
 
 def test_share_and_number_of_typos() -> None:
     rng = np.random.default_rng(0)
-    rows = np.tile(word_rows(["информации", "abcdefghijklmnop", "kat"]), (3000, 1))
+    rows = np.tile(word_rows(["информации", "abcdefghijklmnop"]), (3000, 1))
     mistyped = (aug.augment(rows, rng) != rows).any(axis=1)
     assert 0.77 < mistyped.mean() < 0.82
     assert (aug.augment(rows, rng, share=1.0) != rows).any(axis=1).mean() > 0.98
     assert (aug.augment(rows, rng, share=0.0) == rows).all()
     # ASCII substitutions do not move characters: one change each, so they can be counted.
-    only = [aug.AUGMENTATIONS.index("ascii_substitution")]
-    changed = (aug.augment(rows, rng, share=1.0, kinds=only) != rows).sum(axis=1).reshape(-1, 3)
+    rows = np.tile(word_rows(["информации", "abcdefghijklmnop", "kat"]), (3000, 1))
+    changed = (aug.mistype_all(rows, rng, kind="ascii_substitution") != rows).sum(axis=1).reshape(-1, 3)
     assert (changed.max(axis=0) == [2, 4, 1]).all()  # a quarter of 10, 16 and 3 characters, at least one
     assert (changed.min(axis=0) == 1).all()
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 9])
+def test_no_more_than_a_quarter_of_the_characters_is_changed_on_average(length: int) -> None:
+    rows = word_rows(["abcdefghi"[:length]] * 8000)
+    mistyped = (aug.augment(rows, np.random.default_rng(0), share=1.0) != rows).any(axis=1).mean()
+    assert mistyped == pytest.approx(min(length / 4, 1.0), abs=0.02)
+    assert (aug.mistype_all(rows, np.random.default_rng(0)) != rows).any(axis=1).mean() > 0.98
+
+
+def test_foreign_ngrams_are_substrings_of_another_word() -> None:
+    words = ["keyboard", "abcdefgh", "ij"] * 200
+    rows = word_rows(words)
+    sizes: dict[int, int] = {}
+    for after in map(decode_word, aug.apply_typos(rows, "ngram_suffix_insertion", np.random.default_rng(0))):
+        own = next(word for word in ("keyboard", "abcdefgh", "ij") if after.startswith(word))
+        ngram = after.removeprefix(own)
+        assert any(ngram in other for other in set(words))
+        sizes[len(ngram)] = sizes.get(len(ngram), 0) + 1
+    assert set(sizes) == {3, 4, 5}
+    short = aug.apply_typos(word_rows(["ab", "xyz"] * 50), "ngram_suffix_insertion", np.random.default_rng(0))
+    assert {decode_word(row) for row in short} <= {"abab", "abxyz", "xyzab", "xyzxyz"}
+
+
 def test_all_kinds_are_drawn_equally_often() -> None:
-    rng = np.random.default_rng(0)
-    rows = word_rows(["information"] * 4000)
+    rows = word_rows(["info"] * 4000)  # short enough for a single typo
     # Two of the kinds put an emoji in, and hardly any other can.
-    rows_with_emoji = np.isin(aug.augment(rows, rng, share=1.0, max_typos=1), emoji_pool()).any(axis=1)
+    rows_with_emoji = np.isin(aug.augment(rows, np.random.default_rng(0), share=1.0), emoji_pool()).any(axis=1)
     assert abs(rows_with_emoji.mean() - 2 / 22) < 0.02
 
 
@@ -231,12 +252,12 @@ def test_random_tokens_have_all_lengths_and_no_separator() -> None:
 
 
 def test_weights_say_how_often_a_kind_comes() -> None:
-    words = word_rows(["keyboard"] * 4000)
+    words = word_rows(["info"] * 4000)
     weights = [0] * len(aug.AUGMENTATIONS)
     weights[aug.AUGMENTATIONS.index("deletion")] = 3
     weights[aug.AUGMENTATIONS.index("repetition")] = 1
-    after = aug.augment(words, np.random.default_rng(0), share=1.0, max_typos=1, weights=weights)
-    change = aug.word_lengths(after) - 8
+    after = aug.augment(words, np.random.default_rng(0), share=1.0, weights=weights)
+    change = aug.word_lengths(after) - 4
     assert set(change.tolist()) == {-1, 1}
     assert 0.72 < (change == -1).mean() < 0.78
 

@@ -13,14 +13,14 @@ from retvec_lite.model.weight_files import load_default_embedding
 from retvec_lite.pretraining.checkpoint import origin, read_checkpoint, write_checkpoint
 from retvec_lite.pretraining.model import NetworkSettings, WordModel, build_model
 from retvec_lite.pretraining.pretrain import CHECKPOINT, PretrainSettings, pretrain
-from retvec_lite.pretraining.words import WordList, load_files
+from retvec_lite.pretraining.words import WordList, load_words
 
 SETTINGS = PretrainSettings(steps=2, batch_size=8, warmup=0)
 
 
 @pytest.fixture(scope="module")
 def words(list_file: Path) -> WordList:
-    return load_files([list_file])
+    return load_words([list_file])
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def model() -> WordModel:
 
 def test_other_words_are_refused(words: WordList, run_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "others.txt").write_text("\n".join(NAMES[:-1]))
-    others = load_files([tmp_path / "others.txt"])
+    others = load_words([tmp_path / "others.txt"])
     was, now = (origin(SETTINGS, each, None)["words"] for each in (words, others))
     with pytest.raises(RetvecLiteError) as caught:
         pretrain(others, SETTINGS, tmp_path / "e.safetensors", run_dir=run_dir)

@@ -16,7 +16,7 @@ from retvec_lite.pretraining.measures import embed
 from retvec_lite.pretraining.model import NetworkSettings
 from retvec_lite.pretraining.pretrain import LOG, PretrainSettings, pretrain, pretrain_embedding
 from retvec_lite.pretraining.tasks import RetrievalTask, retrieval_task
-from retvec_lite.pretraining.words import WordList, load_files, word_rows
+from retvec_lite.pretraining.words import WordList, load_words, word_rows
 
 SETTINGS = PretrainSettings(steps=30, batch_size=64, warmup=5)
 
@@ -39,7 +39,7 @@ class Run(NamedTuple):
 @pytest.fixture(scope="module")
 def run(list_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     task = retrieval_task("tiny", word_rows(NAMES), seed=0)
-    return Run(load_files([list_file]), task, tmp_path_factory.mktemp("runs"), [])
+    return Run(load_words([list_file]), task, tmp_path_factory.mktemp("runs"), [])
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ SHAPES: list[dict[str, Any]] = [{"word_length": 20}, {"embedding_dim": 32}, {"pr
 )
 def test_other_shapes_train_as_well(list_file: Path, tmp_path: Path, options: Mapping[str, Any]) -> None:
     network = NetworkSettings(**options)
-    words = load_files([list_file], network.word_length)
+    words = load_words([list_file], network.word_length)
     settings = PretrainSettings(steps=2, batch_size=8, warmup=0, network=network, muon=False)
     out = tmp_path / "e.safetensors"
     assert pretrain(words, settings, out, run_dir=tmp_path / "run") == out
@@ -157,6 +157,9 @@ def test_other_shapes_train_as_well(list_file: Path, tmp_path: Path, options: Ma
     [
         ({"steps": 0}, "steps must be at least 1, not 0."),
         ({"batch_size": 7}, "batch_size must be an even number of at least 4, not 7."),
+        ({"sampling": "all"}, "Unknown sampling 'all': choose from kinds, categories, shifts."),
+        ({"decomposed_share": -0.1}, "decomposed_share must be at least 0 and less than 1, not -0.1."),
+        ({"weight_decay": float("nan")}, "weight_decay must be a number of at least 0, not nan."),
         ({"dropout": 1.0}, "dropout must be at least 0 and less than 1, not 1.0."),
         ({"seed": -1}, "seed must be at least 0, not -1."),
         ({"warmup": -1}, "warmup must be at least 0, not -1."),
@@ -246,6 +249,7 @@ def test_the_command_begins_with_another_embedding(
         assert np.abs(weights - default.weights[name]).max() < 1e-4
     assert embedding.name == "next"
     assert embedding.card["command"] == (
-        "retvec-lite pretrain --words tiny.txt --steps 1 --batch-size 8 --seed 0 --optimizer muon --peak-rate 1e-06 "
-        "--warmup 1000 --quantized-share 0 --no-learned-clipping --start-from default.safetensors"
+        "retvec-lite pretrain --words tiny.txt --steps 1 --batch-size 8 --seed 0 --peak-rate 1e-06 --warmup 1000 "
+        "--quantized-share 0 --sampling shifts --decomposed-share 0 --dropout 0.0625 --weight-decay 0 --optimizer muon "
+        "--no-learned-clipping --start-from default.safetensors"
     )

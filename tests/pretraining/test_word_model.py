@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from tiny_words import NAMES
 
-from retvec_lite.pretraining.model import NetworkSettings, WordModel, bits_of, multi_similarity_loss
+from retvec_lite.pretraining.model import (
+    NetworkSettings,
+    Schedule,
+    WordModel,
+    bits_of,
+    build_model,
+    multi_similarity_loss,
+)
 from retvec_lite.pretraining.words import word_rows
 
 
@@ -87,3 +94,22 @@ def test_perfect_vectors_cost_nothing_and_collapsed_ones_much() -> None:
     classes = np.tile(np.arange(4, dtype=np.int32), 2)
     assert float(multi_similarity_loss(classes, perfect)) == 0.0
     assert float(multi_similarity_loss(classes, collapsed)) > 0.5
+
+
+@pytest.mark.parametrize("muon", [True, False])
+def test_weight_decay_shrinks_the_hidden_matrices_only(muon: bool) -> None:
+    words = word_rows(NAMES[:8] * 2)
+    inputs = {"codepoints": words, "keep": np.ones(words.shape, np.float32)}
+    classes = np.tile(np.arange(8, dtype=np.int32), 2)
+    trained = []
+    for decay in (0.0, 0.5):
+        schedule = Schedule(steps=10, warmup=0, peak=1e-2, final=1e-3, muon=muon, weight_decay=decay)
+        model = build_model(schedule, 0, NetworkSettings())
+        model.train_on_batch(inputs, classes)
+        trained.append(model.arrays(snapped=False))
+    plain, shrunk = trained
+    for name, value in plain.items():
+        if name in ("dense_0/kernel", "dense_1/kernel"):
+            assert np.abs(shrunk[name]).mean() < 0.999 * np.abs(value).mean(), name
+        else:
+            np.testing.assert_array_equal(shrunk[name], value, err_msg=name)

@@ -12,7 +12,7 @@ from retvec_lite.pretraining.words import (
     cldr_words,
     decode_word,
     held_out,
-    load_files,
+    load_words,
     pieces,
     row_hashes,
     word_rows,
@@ -68,13 +68,25 @@ def test_cldr_gives_words_in_every_script_that_wordfreq_lacks() -> None:
 
 def test_bad_word_files_are_told(tmp_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match=r"missing\.txt"):
-        load_files([tmp_path / "missing.txt"])
+        load_words([tmp_path / "missing.txt"])
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
     with pytest.raises(RetvecLiteError, match="UTF-8"):
-        load_files([tmp_path / "latin.txt"])
+        load_words([tmp_path / "latin.txt"])
     (tmp_path / "empty.txt").write_text("\n")
     with pytest.raises(RetvecLiteError, match=r"no words to train on in empty\.txt"):
-        load_files([tmp_path / "empty.txt"])
+        load_words([tmp_path / "empty.txt"])
+
+
+def test_files_of_one_language_are_joined(tmp_path: Path) -> None:
+    (tmp_path / "xx.csv").write_text("word,count\nUmbrella,16\nparcel,1\n", encoding="utf-8")
+    (tmp_path / "xx.txt").write_text("parcel\nweather 7\n", encoding="utf-8")
+    (tmp_path / "yy.csv").write_text("word,count\nалма,3\n", encoding="utf-8")
+    words = load_words([tmp_path / "xx.csv", tmp_path / "xx.txt", tmp_path / "yy.csv"])
+    assert words.languages == {"xx": (0, 3), "yy": (3, 4)}
+    assert list(map(decode_word, words.rows)) == ["umbrella", "parcel", "weather", "алма"]
+    shares = np.diff(words.cumulative, prepend=0)
+    assert shares[0] == pytest.approx(2 * shares[1])  # the fourth root of 16 times the count
+    assert words.source == "xx.csv, xx.txt, yy.csv"
 
 
 def test_other_word_lengths_leave_out_the_same_words() -> None:

@@ -35,8 +35,8 @@ def tiny_wordfreq(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, 
     return rows, np.ones(len(rows))
 
 
-def tiny_training(word_length: int = WORD_LENGTH) -> WordList:
-    """Stands in for `load_wordfreq`: all words of English but the held-out ones."""
-    rows, _ = tiny_wordfreq("en", word_length)
+def tiny_training(names: object = ()) -> WordList:
+    """Stands in for `load_words`: all words of English but the held-out ones."""
+    rows, _ = tiny_wordfreq("en")
     rows = rows[~held_out(rows) & (word_lengths(rows) > 0)]
     return WordList(rows, np.arange(1, len(rows) + 1) / len(rows), {"en": (0, len(rows))}, "made up")

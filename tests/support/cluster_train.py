@@ -1,0 +1,41 @@
+"""One worker of a training, or all of it: `cluster_train.py FOLDER HEAD`; TF_CONFIG tells which. Prints its losses as JSON.
+
+HEAD is pool, or tuned: pool with the embedding fine-tuned.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import retvec_lite as rl
+from retvec_lite.model.cluster import join_cluster
+
+
+def main(folder: Path, head: str) -> None:
+    join_cluster()
+    from retvec_lite.training.network import TrainableNetwork
+
+    losses: list[float] = []
+    train = TrainableNetwork.train
+
+    def noted(self, batch, targets, count):
+        losses.append(train(self, batch, targets, count))
+        return losses[-1]
+
+    TrainableNetwork.train = noted
+    starter = rl.read_dataset(Path(rl.__file__).parent / "starter" / "train.csv")
+    rows = range(0, len(starter), 20)
+    data = [starter.texts[row] for row in rows], [starter.labels[row] for row in rows]
+    options = {"fine_tune_embedding": True, "character_filters": 16} if head == "tuned" else {}
+    try:
+        rl.train(*data, head="pool", ngram_kb=0, validation=0.25, epochs=8, out=folder / "trained", **options)
+    except rl.RetvecLiteError as error:
+        sys.exit(str(error))
+    print(json.dumps(losses))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
