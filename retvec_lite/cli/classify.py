@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quietly, positive_integer
+from retvec_lite.cli.classify_files import add_output_arguments, classify_to_file
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.explanation import Explanation
@@ -31,8 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input",
         metavar="FILE",
-        help="a .txt (one text a line), .csv, .tsv or .jsonl file of any size, classified on all cores",
+        nargs="+",
+        action="extend",
+        help="a .txt (one text a line), .csv, .tsv or .jsonl file of any size, classified on all cores; with --output "
+        "any number of files, patterns or folders, also Parquet and packed ones",
     )
+    add_output_arguments(parser)
     parser.add_argument("--text-column", default="text", metavar="NAME", help="column of --input (default: text)")
     parser.add_argument(
         "--skip-bad-rows", action="store_true", help="leave out rows of --input that cannot be read, and count them"
@@ -63,8 +68,10 @@ def run(args: argparse.Namespace) -> int:
     """Print one line for each text: at once for arguments and standard input, in bulk for a file."""
     if args.input is not None:
         if args.texts:
-            raise RetvecLiteError(f"Pass texts or --input, not both ({args.texts[0]!r} and {args.input!r}).")
-        return _run_file(args)
+            raise RetvecLiteError(f"Pass texts or --input, not both ({args.texts[0]!r} and {args.input[0]!r}).")
+        return _run_file(args) if args.output is None else classify_to_file(args)
+    if args.output is not None:
+        raise RetvecLiteError("--output needs --input with the files to classify.")
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
     for text in args.texts or _standard_input():
         why = classifier.explain(text) if args.why else None
@@ -74,10 +81,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_file(args: argparse.Namespace) -> int:
+    if len(args.input) > 1:
+        raise RetvecLiteError("Several files need --output with the file to write, such as labels.parquet.")
+    (path,) = args.input
     classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated)
-    with _progress(args.input) as report:
+    with _progress(path) as report:
         skipped = _Skipped()
-        texts = read_texts(args.input, args.text_column, report, skipped.note if args.skip_bad_rows else None)
+        texts = read_texts(path, args.text_column, report, skipped.note if args.skip_bad_rows else None)
         # Answers come in the order of the texts, a little later.
         waiting: deque[str] = deque()
 

@@ -1,0 +1,235 @@
+"""`classify_files`: files of any size in, one file with labels out; all cores, flat memory, and it goes on after a kill."""
+
+import functools
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import require_writable
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.text_classifier import available_cores
+from retvec_lite.scale.batches import BatchClassifier
+from retvec_lite.scale.output import check_output, write_output
+from retvec_lite.scale.parts import Part, WorkFolder, read_part, work_folder, write_part
+from retvec_lite.scale.sources import ROWS, Piece, Source, check_columns, find_sources, read_pieces
+from retvec_lite.scale.workers import Workers
+from retvec_lite.terminal import Progress, watched
+
+_PARTS_VERSION: Final = 1
+"""Of how files are cut into parts; another one cannot go on with earlier parts."""
+
+_WHAT: Final = "classifying (kB)"
+
+_SMALL: Final = 256 << 10
+"""Bytes of input that are worth a further process."""
+
+
+@dataclass(frozen=True)
+class FilesReport:
+    r"""What `classify_files` did.
+
+    Attributes:
+        output: the file written.
+        rows: in it.
+        resumed: rows of these that an earlier run had classified.
+        skipped: bad rows that were left out.
+        first_skipped: what was wrong with the first of them; empty for none.
+        seconds: it took.
+        workers: processes that ran.
+
+    Example:
+        >>> from pathlib import Path
+        >>> import retvec_lite as rl
+        >>> _ = Path("inbox.csv").write_text("text\nyour code is 482913\n")
+        >>> report = rl.classify_files("classifier-int8.tflite", "inbox.csv", "inbox.jsonl")
+        >>> report.rows, report.skipped
+        (1, 0)
+    """
+
+    output: Path
+    rows: int
+    resumed: int
+    skipped: int
+    first_skipped: str
+    seconds: float
+    workers: int
+
+
+class _Task(NamedTuple):
+    source: Source
+    piece: Piece
+    path: Path
+
+
+def classify_files(
+    model: str | os.PathLike[str],
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    text_column: str = "text",
+    label_column: str = "label",
+    probability_column: str = "probability",
+    reject: bool = True,
+    skip_bad_rows: bool = False,
+    workers: int | None = None,
+    runtime: str | None = None,
+    isolated: bool = False,
+    force: bool = False,
+    progress: Progress | bool | None = None,
+) -> FilesReport:
+    r"""Classify files of any size on all cores, and write one file: all columns, with label and probability beside them.
+
+    Rows keep their order. Memory does not grow with them. Finished parts are kept in the folder `OUTPUT.parts` until the output is
+    whole: after a kill the same call goes on where it was. Needs pyarrow.
+
+    Args:
+        model: an exported `.tflite`.
+        inputs: files, glob patterns or folders: Parquet, CSV, TSV, JSON Lines, or text with one text a line; all but Parquet
+            may be packed (`.csv.gz`, `.jsonl.zst`). None is read twice.
+        output: a Parquet, CSV, TSV or JSON Lines file to write; all but Parquet may be packed.
+        text_column: column of the texts. A missing one (null) gets no label.
+        label_column: column to add: text, null where a text belongs to none of the labels; lists where it may have several.
+        probability_column: column to add: float32, or lists.
+        reject: give no label to texts that belong to none; otherwise every text gets one.
+        skip_bad_rows: leave out rows of CSV and JSON Lines that cannot be read, and count them; otherwise they are an error.
+        workers: processes; by default one a core.
+        runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that is installed.
+        isolated: run the model in further processes, so that a file that crashes the runtime is an error.
+        force: replace an existing output.
+        progress: a callback (what, done, total), or True for bars on standard error.
+
+    Returns:
+        How many rows, and how long.
+
+    Raises:
+        RetvecLiteError: for an output that exists or cannot be written, a missing column, a file of another format, one that
+            cannot be read, bad rows, and a model that cannot be loaded. Finished parts are kept.
+        ModuleNotFoundError: when pyarrow is not installed.
+
+    Example:
+        >>> from pathlib import Path
+        >>> import retvec_lite as rl
+        >>> Path("archive").mkdir()
+        >>> _ = Path("archive/codes.csv").write_text("text,id\nyour code is 482913,007\n")
+        >>> rl.classify_files("classifier-int8.tflite", "archive/*.csv", "labels.jsonl").rows
+        1
+        >>> Path("labels.jsonl").read_text()[:68]
+        '{"text": "your code is 482913", "id": "007", "label": "one_time_code'
+    """
+    began = time.perf_counter()
+    output = Path(output)
+    check_output(output)
+    require_writable(output, force)
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise RetvecLiteError(f"workers must be a positive integer, not {workers!r}.")
+    given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
+    sources = find_sources(given, output)
+    classify = BatchClassifier(
+        model,
+        text_column=text_column,
+        label_column=label_column,
+        probability_column=probability_column,
+        reject=reject,
+        runtime=runtime,
+        isolated=isolated,
+    )
+    classify([""])  # a model that cannot run is found out at once
+    added = (label_column, probability_column)
+    for source in sources:
+        check_columns(source, text_column, added)
+    # A process takes a third of a second to start.
+    count = min(workers or available_cores(), 1 + sum(source.size for source in sources) // _SMALL)
+    belongs_to = {
+        "model": _digest(model),
+        "text column": text_column,
+        "label column": label_column,
+        "probability column": probability_column,
+        "choice about texts without a label": reject,
+        "choice about bad rows": skip_bad_rows,
+        "version of pyarrow": pa.__version__,
+        "way to cut files": [_PARTS_VERSION, ROWS],
+    }
+    with watched(progress) as report, work_folder(output, belongs_to) as folder:
+        work = functools.partial(_work, classify=classify, skip_bad_rows=skip_bad_rows)
+        total, resumed = _classify(sources, folder, Workers(work, count), skip_bad_rows, report)
+        parts = [folder.part(source, number) for source in sources for number in range(_parts(folder, source))]
+        empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
+        write_output(output, parts, empty, folder.path, report)
+    seconds = time.perf_counter() - began
+    return FilesReport(output, total.rows, resumed, *total.bad, seconds, count)
+
+
+def _work(task: _Task, classify: BatchClassifier, skip_bad_rows: bool) -> Part:
+    return write_part(task.path, task.source, task.piece, classify, skip_bad_rows)
+
+
+def _classify(
+    sources: Sequence[Source],
+    folder: WorkFolder,
+    workers: Workers[_Task, Part],
+    skip_bad_rows: bool,
+    report: Progress,
+) -> tuple[Part, int]:
+    """Make all parts that are missing; return their sum, and the rows that were there already."""
+    size = sum(source.size for source in sources)
+    sums = dict.fromkeys(sources, (0, Part(0, (0, ""))))
+    pieces: dict[Source, int] = {}
+    resumed = behind = 0
+
+    def add(source: Source, part: Part) -> None:
+        count, before = sums[source]
+        bad = (before.bad[0] + part.bad[0], before.bad[1] or part.bad[1])
+        sums[source] = (count + 1, Part(before.rows + part.rows, bad))
+        finish(source)
+
+    def finish(source: Source) -> None:
+        if pieces.get(source) == sums[source][0]:
+            folder.finish(source, *sums[source])
+
+    def tasks() -> Iterator[_Task]:
+        nonlocal resumed, behind
+        for source in sources:
+            finished = folder.finished(source)
+            if finished:
+                sums[source] = finished
+                resumed += finished[1].rows
+            else:
+                count = 0
+                for piece in read_pieces(source, skip_bad_rows):
+                    count += 1
+                    path = folder.part(source, piece.number)
+                    if path.exists():
+                        part = read_part(path)
+                        resumed += part.rows
+                        add(source, part)
+                    else:
+                        yield _Task(source, piece._replace(position=behind + piece.position), path)
+                pieces[source] = count
+                finish(source)
+            behind += source.size
+
+    for task, part in workers.map(tasks()):
+        add(task.source, part)
+        report(_WHAT, task.piece.position // 1000, size // 1000)
+    total = [part for _, part in sums.values()]
+    first = next((part.bad[1] for part in total if part.bad[1]), "")
+    return Part(sum(part.rows for part in total), (sum(part.bad[0] for part in total), first)), resumed
+
+
+def _parts(folder: WorkFolder, source: Source) -> int:
+    finished = folder.finished(source)
+    assert finished is not None
+    return finished[0]
+
+
+def _digest(model: str | os.PathLike[str]) -> str:
+    """Return what tells exported files apart, their metadata included."""
+    artifact = read_artifact(model)
+    return hashlib.sha256(repr(sorted(artifact.metadata.items())).encode()).hexdigest()[:16]

@@ -1,0 +1,222 @@
+"""From parts to the one file that was asked for: Parquet, CSV or JSON Lines, in the order of the input."""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from retvec_lite.data.label_sets import SEPARATOR
+from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import explain_os_error
+from retvec_lite.places import flush_directory
+from retvec_lite.scale.parts import IS_JSON
+from retvec_lite.scale.sources import COMPRESSION, PARQUET
+from retvec_lite.terminal import Progress
+
+_SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES)
+_GROUP_BYTES: Final = 64 << 20
+"""Bytes of a row group of Parquet, which is what its readers take into memory at a time."""
+
+
+class _Writer(Protocol):
+    def write_table(self, table: pa.Table) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def check_output(output: Path) -> None:
+    """Refuse an output of an unknown format.
+
+    Raises:
+        RetvecLiteError: naming the known ones.
+    """
+    suffix, codec = _format(output)
+    if suffix not in _SUFFIXES or (codec and suffix in PARQUET):
+        raise RetvecLiteError(
+            f"Cannot write {output}: its name must end in {', '.join(_SUFFIXES)}; the latter five also with "
+            f"{', '.join(COMPRESSION)} behind it."
+        )
+
+
+def write_output(output: Path, parts: Sequence[Path], empty: pa.Schema, folder: Path, progress: Progress) -> None:
+    """Write all parts as one file, whole or not at all.
+
+    Columns whose types differ from part to part get the type that holds all of them, or else become JSON texts.
+
+    Args:
+        output: the file.
+        parts: in the order of their rows.
+        empty: the columns where there is no part.
+        folder: where the file is written before it takes its place, on the same file system.
+        progress: receives ("writing", parts done, parts).
+
+    Raises:
+        RetvecLiteError: when it cannot be written.
+    """
+    schema = _common_schema(parts) if parts else empty
+    temporary = folder / f"output{''.join(output.suffixes[-2:])}"
+    try:
+        with contextlib.closing(_writer(temporary, _format(output)[0], schema)) as writer:
+            for number, part in enumerate(parts, 1):
+                table = pa.parquet.read_table(part)
+                columns = [_as(field, table) for field in schema]
+                writer.write_table(pa.table(columns, schema=schema))
+                progress("writing", number, len(parts))
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, output)
+        flush_directory(output.parent)
+    except OSError as error:
+        raise explain_os_error(error, output) from error
+
+
+def _format(path: Path) -> tuple[str, str | None]:
+    codec = COMPRESSION.get(path.suffix.lower())
+    return (Path(path.stem).suffix if codec else path.suffix).lower(), codec
+
+
+def _common_schema(parts: Sequence[Path]) -> pa.Schema:
+    """Return the columns of all parts, in the order in which they first appear."""
+    kinds: dict[str, dict[tuple[pa.DataType, bool], None]] = {}
+    for part in parts:
+        schema = pa.parquet.read_schema(part)
+        for field in schema:
+            kinds.setdefault(field.name, {})[_plain(field.type), field.metadata == IS_JSON] = None
+    return pa.schema([_common_field(name, list(found)) for name, found in kinds.items()])
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values, however a file happens to store them."""
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    return pa.string() if pa.types.is_string_view(kind) else kind
+
+
+def _common_field(name: str, kinds: Sequence[tuple[pa.DataType, bool]]) -> pa.Field:
+    values = [(kind, is_json) for kind, is_json in kinds if not pa.types.is_null(kind)]
+    if any(is_json for _, is_json in values):
+        return pa.field(name, pa.string(), metadata=IS_JSON)
+    try:
+        schemas = [pa.schema([(name, kind)]) for kind, _ in values or kinds]
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0)
+    except pa.ArrowTypeError:
+        return pa.field(name, pa.string(), metadata=IS_JSON)
+
+
+def _as(field: pa.Field, table: pa.Table) -> Any:
+    """Return a column of a part as the output has it."""
+    if field.name not in table.schema.names:
+        return pa.nulls(table.num_rows, field.type)
+    column, given = table[field.name], table.schema.field(field.name)
+    if field.metadata != IS_JSON:
+        return column.cast(field.type)
+    if given.metadata == IS_JSON:
+        return column
+    return _texts(column, _json_text)
+
+
+def _texts(column: Any, text_of: Callable[[Any], str]) -> pa.Array:
+    """Return a column as texts; null stays null."""
+    return pa.array([None if value is None else text_of(value) for value in column.to_pylist()], pa.string())
+
+
+def _json_text(value: object) -> str:
+    # Dates and decimals, which JSON has no form for, come from Parquet.
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _writer(path: Path, suffix: str, schema: pa.Schema) -> "_Writer":
+    if suffix in PARQUET:
+        return _ParquetWriter(path, schema)
+    if suffix in DELIMITERS:
+        return _CsvWriter(path, schema, DELIMITERS[suffix])
+    return _JsonWriter(path, schema)
+
+
+class _ParquetWriter:
+    """Collects parts into row groups of a size that readers like."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        plain = pa.schema([field.remove_metadata() for field in schema])
+        self._writer = pa.parquet.ParquetWriter(path, plain, compression="zstd")
+        self._waiting: list[pa.Table] = []
+        self._bytes = 0
+
+    def write_table(self, table: pa.Table) -> None:
+        self._waiting.append(table.cast(self._writer.schema))
+        self._bytes += table.nbytes
+        if self._bytes >= _GROUP_BYTES:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting))
+        self._waiting, self._bytes = [], 0
+
+
+class _CsvWriter:
+    """Writes lists of labels as training reads them, and other nested values as JSON."""
+
+    def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
+        self._stream = pa.output_stream(path, compression="detect")
+        flat = pa.schema([(field.name, pa.string() if _is_nested(field.type) else field.type) for field in schema])
+        options = pa.csv.WriteOptions(delimiter=delimiter)
+        self._writer = pa.csv.CSVWriter(self._stream, flat, write_options=options)
+        self._schema = flat
+
+    def write_table(self, table: pa.Table) -> None:
+        columns = [_flat(column) if _is_nested(column.type) else column for column in table.columns]
+        self._writer.write_table(pa.table(columns, schema=self._schema))
+
+    def close(self) -> None:
+        self._writer.close()
+        self._stream.close()
+
+
+class _JsonWriter:
+    """Writes one object a line; columns of JSON texts become the values that they were."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._stream = pa.output_stream(path, compression="detect")
+        self._json = [field.name for field in schema if field.metadata == IS_JSON]
+
+    def write_table(self, table: pa.Table) -> None:
+        for place, field in enumerate(table.schema):
+            if field.type == pa.float32():
+                # The shortest digits that mean the same float32.
+                table = table.set_column(place, field.name, table[field.name].cast(pa.string()).cast(pa.float64()))
+        lines = []
+        for row in table.to_pylist():
+            row |= {name: json.loads(row[name]) for name in self._json if row[name] is not None}
+            lines.append(f"{_json_text(row)}\n")
+        self._stream.write("".join(lines).encode())
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _is_nested(kind: pa.DataType) -> bool:
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return bool(pa.types.is_nested(kind) or binary)
+
+
+def _flat(column: Any) -> pa.Array:
+    if pa.types.is_list(column.type) and column.type.value_type in (pa.string(), pa.float32()):
+        return _texts(
+            column,
+            lambda values: SEPARATOR.join(
+                f"{value:.4f}" if isinstance(value, float) else str(value) for value in values
+            ),
+        )
+    return _texts(column, _json_text)

@@ -1,0 +1,182 @@
+"""The work folder of a large run, beside its output: finished parts as Parquet files, and what they belong to.
+
+A part is written whole or not at all, and its name tells which rows of which version of which file it answers. So a run that was
+killed goes on with the parts that are missing, also when files were repaired or added meanwhile.
+"""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from retvec_lite.data.texts import JSON_SUFFIXES, json_row
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_write, busy, explain_os_error
+from retvec_lite.places import open_locked
+from retvec_lite.scale.batches import BatchClassifier
+from retvec_lite.scale.sources import Piece, Source
+
+IS_JSON: Final = {b"json": b"1"}
+"""Metadata of a column whose texts are JSON values."""
+
+_BAD: Final = b"retvec_lite.bad"
+_RUN: Final = "run.json"
+
+
+class Part(NamedTuple):
+    """A finished part.
+
+    Attributes:
+        rows: it has.
+        bad: rows that were left out, and what was wrong with the first.
+    """
+
+    rows: int
+    bad: tuple[int, str]
+
+
+class WorkFolder:
+    """The parts of one output. Create one with `work_folder`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def part(self, source: Source, number: int) -> Path:
+        """Return where a part is, or will be."""
+        return self.path / f"{source.key}-{number:06d}.parquet"
+
+    def finished(self, source: Source) -> tuple[int, Part] | None:
+        """Return how many parts a source has, with their sum; None while some are missing."""
+        try:
+            stored = json.loads(self._record(source).read_bytes())
+            return int(stored["parts"]), Part(int(stored["rows"]), (int(stored["bad"]), str(stored["first_bad"])))
+        except FileNotFoundError:
+            return None
+
+    def finish(self, source: Source, parts: int, total: Part) -> None:
+        """Record that all parts of a source are there."""
+        record = {"parts": parts, "rows": total.rows, "bad": total.bad[0], "first_bad": total.bad[1]}
+        atomic_write(self._record(source), json.dumps({"file": str(source.path), **record}).encode())
+
+    def _record(self, source: Source) -> Path:
+        return self.path / f"{source.key}.json"
+
+
+@contextlib.contextmanager
+def work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[WorkFolder]:
+    """Lock and yield the work folder of an output, made if missing. It stays when the block raises, for the next run.
+
+    Args:
+        output: the final file.
+        belongs_to: all that parts depend on besides their rows, by the names that messages use.
+
+    Raises:
+        RetvecLiteError: when another process uses it, its parts belong to another run, or it cannot be written.
+    """
+    path = output.with_name(f"{output.name}.parts")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = open_locked(path / "lock")
+    except BlockingIOError as error:
+        raise busy(output) from error
+    except OSError as error:
+        raise explain_os_error(error, path) from error
+    with contextlib.ExitStack() as held:
+        held.callback(os.close, lock)
+        run = path / _RUN
+        if run.exists():
+            try:
+                before = json.loads(run.read_bytes())
+            except (OSError, ValueError):
+                before = {}
+            for name, value in belongs_to.items():
+                if before.get(name) != value:
+                    raise RetvecLiteError(
+                        f"{path} holds the parts of a run with another {name}. Repeat its command, or remove the folder to "
+                        "begin again."
+                    )
+        else:
+            atomic_write(run, json.dumps(belongs_to).encode())
+        yield WorkFolder(path)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def write_part(path: Path, source: Source, piece: Piece, classify: BatchClassifier, skip_bad_rows: bool) -> Part:
+    """Classify a piece and write it, unless it is there already; runs in a worker process.
+
+    Raises:
+        RetvecLiteError: for a bad row without `skip_bad_rows`, or a part that cannot be written.
+    """
+    if path.exists():
+        return read_part(path)
+    bad = piece.bad
+    if isinstance(piece.content, pa.Table):
+        table = piece.content
+    else:
+        table, more = _json_table(source, piece, classify.text_column, skip_bad_rows)
+        bad = (bad[0] + more[0], bad[1] or more[1])
+    table = classify(table.replace_schema_metadata({_BAD: json.dumps(bad).encode()}))
+    content = io.BytesIO()
+    pa.parquet.write_table(table, content)
+    atomic_write(path, content.getbuffer())
+    return Part(table.num_rows, bad)
+
+
+def read_part(path: Path) -> Part:
+    """Return the facts of a finished part."""
+    metadata = pa.parquet.read_metadata(path)
+    bad = json.loads(metadata.metadata[_BAD])
+    return Part(metadata.num_rows, (int(bad[0]), str(bad[1])))
+
+
+def _json_table(
+    source: Source, piece: Piece, text_column: str, skip_bad_rows: bool
+) -> tuple[pa.Table, tuple[int, str]]:
+    """Return the rows of JSON Lines or of a text file, and what was left out."""
+    lines = piece.content.decode().removesuffix("\n").split("\n")
+    if source.suffix not in JSON_SUFFIXES:
+        return pa.table({text_column: [line.removesuffix("\r") for line in lines]}), (0, "")
+    rows: list[dict[str, Any]] = []
+    skipped, first_bad = 0, ""
+    for number, line in enumerate(lines, piece.first + 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(json_row(line, f"{source.path}, line {number}", text_column, optional=True))
+        except RetvecLiteError as error:
+            if not skip_bad_rows:
+                raise
+            skipped, first_bad = skipped + 1, first_bad or str(error)
+    names = dict.fromkeys(name for row in rows for name in row) or {text_column: None}
+    columns = [json_column(name, [row.get(name) for row in rows]) for name in names]
+    schema = pa.schema([field for field, _ in columns])
+    return pa.table([array for _, array in columns], schema=schema), (skipped, first_bad)
+
+
+def json_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
+    """Return JSON values as a column: of their type where they are all texts, numbers or booleans, else of JSON texts."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {str}:
+        return pa.field(name, pa.string()), pa.array([value and _valid(value) for value in values], pa.string())
+    if kinds <= {bool} or kinds <= {int, float}:
+        with contextlib.suppress(pa.ArrowInvalid, OverflowError):  # an integer of more than 64 bits
+            column = pa.array(values)
+            return pa.field(name, column.type), column
+    texts = [None if value is None else _valid(json.dumps(value, ensure_ascii=False)) for value in values]
+    return pa.field(name, pa.string(), metadata=IS_JSON), pa.array(texts, pa.string())
+
+
+def _valid(text: str) -> str:
+    """Return a text with U+FFFD, as the model reads it, for what is no Unicode: an unpaired surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

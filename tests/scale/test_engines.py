@@ -1,0 +1,96 @@
+"""The real engines, each with a worker killed in the middle: the answers equal those of one process, none lost or doubled.
+
+`make test-all` installs the engines; elsewhere each test is skipped by name.
+"""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import engine_runs
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from light import run_python
+
+from retvec_lite import TextClassifier
+
+PACKAGES = {"ray": "ray", "spark": "pyspark", "spark-pandas": "pyspark", "dask": "distributed"}
+
+EXAMPLES = Path(__file__).parents[2] / "examples/scale"
+
+
+def require(package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed: make engines")
+    if package == "pyspark" and shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17 or newer, which is not installed")
+
+
+def write_texts(folder: Path) -> list[str | None]:
+    """Two files of 1,000 rows; every 50th text is missing."""
+    texts = [None if row % 50 == 0 else f"{'AB ' * (row % 3)}{row}" for row in range(2000)]
+    folder.mkdir()
+    for number in range(2):
+        part = slice(1000 * number, 1000 * (number + 1))
+        table = pa.table({"id": range(2000)[part], "text": texts[part]})
+        pq.write_table(table, folder / f"{number}.parquet", row_group_size=250)
+    return texts
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("engine", PACKAGES)
+def test_a_killed_worker_changes_no_answer(engine: str, tmp_path: Path, tiny_model: str) -> None:
+    require(PACKAGES[engine])
+    texts = write_texts(tmp_path / "in")
+    done = subprocess.run(
+        [sys.executable, engine_runs.__file__, engine, tiny_model, str(tmp_path / "in"), str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (tmp_path / "out.killed").exists(), "no worker was killed"
+    rows = sorted(pq.read_table(tmp_path / "out").to_pylist(), key=lambda row: row["id"])
+    assert [row["id"] for row in rows] == list(range(2000)) and [row["text"] for row in rows] == texts
+    classifier = TextClassifier.load(tiny_model)
+    for row in rows:
+        expected = classifier.predict(row["text"], top=1)[0] if row["text"] is not None else (None, None)
+        assert row["label"] == expected[0]
+        if row["text"] is not None:
+            assert row["probability"] == pytest.approx(expected[1], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("engine", "package", "message"),
+    [
+        ("ray", "ray", 'Ray is not installed. Run: pip install "ray[data]"'),
+        ("spark", "pyspark", "Spark is not installed. Run: pip install pyspark"),
+    ],
+)
+def test_a_missing_engine_is_one_sentence(engine: str, package: str, message: str) -> None:
+    code = f"import runpy, sys; sys.modules[{package!r}] = None; runpy.run_path(sys.argv[1])"
+    done = run_python(code, EXAMPLES / f"classify_on_{engine}.py")
+    assert (done.returncode, done.stderr) == (1, f"{message}\n")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("engine", ["ray", "spark"])
+def test_the_example_is_complete(engine: str, tmp_path: Path, tiny_model: str) -> None:
+    require(PACKAGES[engine])
+    write_texts(tmp_path / "in")
+    script = EXAMPLES / f"classify_on_{engine}.py"
+    options = ["--master", "local[2]"] if engine == "spark" else []
+    done = subprocess.run(
+        [sys.executable, str(script), tiny_model, str(tmp_path / "in"), str(tmp_path / "out"), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = pq.read_table(tmp_path / "out")
+    assert found.num_rows == 2000 and {"id", "text", "label", "probability"} == set(found.schema.names)
