@@ -7,6 +7,7 @@ code with them. docs/contract.md states the rules.
 
 import dataclasses
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -230,14 +231,18 @@ _SEPARATING = frozenset((0, *SEPARATORS))
 _DROPPED = frozenset(INVISIBLE)
 
 
+MOST_DECOMPOSED: Final = 4
+"""Code points that a composed character may have in decomposed form (Unicode Standard Annex 15, section 9, table 4)."""
+
+
 def codepoints(text: str, max_chars: int) -> Ints:
-    """Return the code points of a text, cut or zero-padded: int32 `[max_chars]`.
+    """Return the code points of a text in composed form, cut or zero-padded: int32 `[max_chars]`.
 
     The reference for what an app passes to a model. Production code uses the faster
     `retvec_lite.runtime.interpreters.codepoint_rows`.
     """
     padded = np.zeros(max_chars, np.int32)
-    values = [ord(char) for char in text[:max_chars]]
+    values = [ord(char) for char in unicodedata.normalize("NFC", text[: MOST_DECOMPOSED * max_chars])][:max_chars]
     padded[: len(values)] = values
     return padded
 

@@ -6,6 +6,7 @@ separator, scripts without spaces, words and texts that are too long. They depen
 
 import json
 import math
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -87,6 +88,7 @@ _TEXTS: Final[Mapping[str, str]] = {
     "Vietnamese": "Đơn hàng của tôi ở đâu rồi?",
     "Hindi": "मेरा पार्सल कहाँ है? धन्यवाद",
     "Korean": "내 소포는 어디에 있나요? 안녕하세요",
+    "decomposed": unicodedata.normalize("NFD", "người được 안녕하세요 café"),
     "Georgian and Amharic": "სად არის ჩემი ამანათი? ጥቅሌ የት ነው?",
     "Arabic": "أين طردي؟ كان يجب أن يصل أمس، وبالإستقلاليتهم",
     "Hebrew": "איפה החבילה שלי? שָׁלוֹם",
@@ -117,6 +119,8 @@ _TEXTS: Final[Mapping[str, str]] = {
 
 _VALUES: Final[Mapping[str, tuple[int, ...]]] = {
     "unpaired surrogates": (0x61, 0xD800, 0x62, 0x20, 0xDBFF, 0xDC00, 0x20, 0xDFFF, 0xD83D, 0xDE00, 0x63),
+    "a separator that composing replaces": (0x61, 0x2000, 0x62),
+    "another separator that composing replaces": (0x61, 0x2001, 0x62),
     "negative values": (0x61, -1, 0x62, 0x20, -(2**31), -2, 0x20, -0x61, -0x20, -256, -65536, 0x63),
     "huge values": (
         0x61,

@@ -58,7 +58,10 @@ final class TextClassifier {
         let length = codepoints.count
         let values = codepoints.dataPointer.bindMemory(to: Int32.self, capacity: length)
         values.update(repeating: 0, count: length)
-        for (index, scalar) in text.unicodeScalars.prefix(length).enumerated() {
+        // Composed form (NFC). A composed character has at most four code points in decomposed form.
+        let start = String(String.UnicodeScalarView(text.unicodeScalars.prefix(4 * length)))
+        let composed = start.precomposedStringWithCanonicalMapping
+        for (index, scalar) in composed.unicodeScalars.prefix(length).enumerated() {
             values[index] = Int32(scalar.value)
         }
         let output = try model.prediction(from: MLDictionaryFeatureProvider(dictionary: ["codepoints": codepoints]))

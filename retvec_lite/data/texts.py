@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 from retvec_lite.errors import RetvecLiteError
 
@@ -197,12 +197,30 @@ def _fields(text: io.TextIOWrapper, path: str, column: str, skip: Callable[[Retv
         if not source.strip():
             continue
         try:
-            found = json.loads(source)[column]
-        except (ValueError, RecursionError, TypeError, KeyError, IndexError):
-            problem = f"not a JSON object with the field {column!r}: {source[:40]!r}."
-        else:
-            if isinstance(found, str):
-                yield found
-                continue
-            problem = f"{column!r} must be a string, not {json.dumps(found)[:40]}."
-        skip(RetvecLiteError(f"{path}, line {line}: {problem}"))
+            found = json_row(source, f"{path}, line {line}", column)
+        except RetvecLiteError as error:
+            skip(error)
+            continue
+        yield found[column]
+
+
+def json_row(source: str, where: str, column: str, *, optional: bool = False) -> dict[str, Any]:
+    """Return the fields of a line of JSON.
+
+    Args:
+        source: the line.
+        where: it stands, for the error.
+        column: the field of the text.
+        optional: accept null as a text that is missing.
+
+    Raises:
+        RetvecLiteError: for something else than an object with a text.
+    """
+    try:
+        found: dict[str, Any] = json.loads(source)
+        text = found[column]
+    except (ValueError, RecursionError, TypeError, KeyError, IndexError):
+        raise RetvecLiteError(f"{where}: not a JSON object with the field {column!r}: {source[:40]!r}.") from None
+    if isinstance(text, str) or (optional and text is None):
+        return found
+    raise RetvecLiteError(f"{where}: {column!r} must be a string, not {json.dumps(text)[:40]}.")

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import Floats, Ints
+from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import (
     CLASSIFY,
@@ -123,14 +124,16 @@ def silent_standard_error() -> Iterator[None]:
 
 
 def codepoint_rows(texts: Sequence[str], max_chars: int) -> Ints:
-    """Return the code points of texts as a model takes them, cut or zero-padded: int32 `[texts, max_chars]`.
+    """Return the code points of texts as a model takes them, composed (NFC), cut or zero-padded: int32 `[texts, max_chars]`.
 
     The one fast implementation, for inference and training; `contract.codepoints` is its independent reference. Unpaired
-    surrogates pass through: all cleaning happens inside the model.
+    surrogates pass through: all other cleaning happens inside the model.
     """
     rows = np.zeros((len(texts), max_chars), np.int32)
     for index, text in enumerate(texts):
-        codes = np.frombuffer(text[:max_chars].encode("utf-32-le", "surrogatepass"), "<i4")
+        # A composed text of so many characters needs no more than this, and composing a hostile one takes quadratic time.
+        composed = unicodedata.normalize("NFC", text[: MOST_DECOMPOSED * max_chars])
+        codes = np.frombuffer(composed[:max_chars].encode("utf-32-le", "surrogatepass"), "<i4")
         rows[index, : codes.size] = codes
     return rows
 

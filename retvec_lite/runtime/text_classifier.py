@@ -69,7 +69,7 @@ class TextClassifier(Predictor):
         self.config = artifact.config
         self.decision = artifact.decision
         self.metadata = artifact.metadata
-        self.workers = max(1, _cores() // num_threads) if workers is None else workers
+        self.workers = max(1, available_cores() // num_threads) if workers is None else workers
         self._signatures = artifact.signatures
         self._arguments = (artifact, num_threads, runtime, workers, isolated)
         if isolated:
@@ -234,7 +234,7 @@ def _embedding(engine: AnyEngine, text: str) -> Floats:
     return engine.embedding(text)
 
 
-def _cores() -> int:
+def available_cores() -> int:
     """Return how many cores this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))

@@ -1,6 +1,7 @@
 """The NumPy reference against examples worked out by hand: every rule of the contract, the bits, a tiny network."""
 
 import math
+import unicodedata
 from statistics import NormalDist
 from typing import Any
 
@@ -41,6 +42,17 @@ def test_codepoints_are_cut_or_padded() -> None:
     assert codepoints("abc", 2).tolist() == [0x61, 0x62]
     assert codepoints("", 2).tolist() == [0, 0] and codepoints("", 2).dtype == np.int32
     assert codepoints("\ud800", 1).tolist() == [0xD800]
+
+
+@pytest.mark.parametrize("text", ["người được", "안녕하세요", "café à la crème", "कृपया ड़"])
+def test_a_decomposed_text_has_the_code_points_of_the_composed_one(text: str) -> None:
+    for size in (3, 9, 40):
+        composed = codepoints(unicodedata.normalize("NFC", text), size)
+        assert np.array_equal(codepoints(unicodedata.normalize("NFD", text), size), composed)
+
+
+def test_composing_a_hostile_text_stops_early() -> None:
+    assert codepoints("\u0300\u0323" * 10**6, 8).tolist() == [0x323] * 8 and len(codepoints("a" * 10**7, 4)) == 4
 
 
 # --- rule 1: sanitize -------------------------------------------------------------------------------------------------

@@ -46,14 +46,25 @@ async function start(): Promise<void> {
   }
 }
 
-/** Return the first `limit` code points of a text, the model's input. The model does all cleaning. */
+/** A character that is one code point in composed form has at most so many in decomposed form. */
+const MOST_DECOMPOSED = 4;
+
+/** Return the first `limit` code points of a text in composed form, the model's input. The model does all other cleaning. */
 export function codePoints(text: string, limit: number): number[] {
   const points: number[] = [];
-  for (const character of text) {
+  for (const character of firstCharacters(text, MOST_DECOMPOSED * limit).normalize("NFC")) {
     if (points.length === limit) break;
     points.push(character.codePointAt(0) as number);
   }
   return points;
+}
+
+function firstCharacters(text: string, limit: number): string {
+  let end = 0;
+  for (let count = 0; count < limit && end < text.length; count++) {
+    end += (text.codePointAt(end) as number) > 0xffff ? 2 : 1;
+  }
+  return text.slice(0, end);
 }
 
 /** An exported file, running on the CPU with LiteRT.js. Create one with `load`, free it with `delete`. */

@@ -179,4 +179,11 @@ describe("codePoints", () => {
     expect(codePoints("a👍\ud800b", 9)).toEqual([0x61, 0x1f44d, 0xd800, 0x62]);
     expect(codePoints("👍👍👍", 2)).toEqual([0x1f44d, 0x1f44d]);
   });
+
+  it("composes what a keyboard or file system has decomposed", () => {
+    const points = (text: string): number[] => [...text].map((character) => character.codePointAt(0) as number);
+    expect(codePoints("ngu\u031bo\u031b\u0300i cafe\u0301", 99)).toEqual(points("người café"));
+    expect(codePoints("안녕".normalize("NFD"), 2)).toEqual(points("안녕"));
+    expect(codePoints("e\u0301".repeat(3) + "x", 3)).toEqual([0xe9, 0xe9, 0xe9]);
+  });
 });

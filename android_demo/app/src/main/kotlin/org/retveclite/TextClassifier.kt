@@ -11,6 +11,8 @@ import java.nio.ByteBuffer
 import java.nio.ByteOrder.LITTLE_ENDIAN
 import java.nio.channels.FileChannel.MapMode.READ_ONLY
 import java.security.MessageDigest
+import java.text.Normalizer
+import java.text.Normalizer.Form.NFC
 import java.util.zip.ZipInputStream
 import kotlin.math.pow
 
@@ -33,7 +35,8 @@ internal interface Engine : Closeable {
  *     TextClassifier(context).use { Log.i(TAG, "${it.predict("where is my parcle?")}") }
  *
  * Copy this file; it needs `com.google.ai.edge.litert:litert` and nothing else. Labels and sizes come from the model. Open and
- * call it off the main thread. Calls from several threads wait for each other. A call allocates nothing but its result.
+ * call it off the main thread. Calls from several threads wait for each other. A call allocates nothing but its result
+ * (and some 100 bytes to see whether other scripts than Latin are composed).
  */
 class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer) -> Engine) : Closeable {
     private val metadata = readMetadata(model)
@@ -124,8 +127,9 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
 
     @Synchronized override fun close() = engine.close()
 
-    /** Reads as many code points as the model takes, unpaired surrogates included: the graph does all cleaning. */
-    private fun readCodePoints(text: CharSequence): Int {
+    /** Reads as many code points of the composed text as the model takes, unpaired surrogates included: the graph cleans them. */
+    private fun readCodePoints(given: CharSequence): Int {
+        val text = composed(given, MOST_DECOMPOSED * codePoints.size)
         var count = 0
         var at = 0
         blanks = 0
@@ -154,6 +158,23 @@ private fun sorted(text: String): IntArray {
     var at = 0
     return IntArray(text.codePointCount(0, text.length)) { text.codePointAt(at).also { at += Character.charCount(it) } }.apply { sort() }
 }
+
+/** A character that is one code point in composed form has at most so many in decomposed form. */
+private const val MOST_DECOMPOSED = 4
+
+/** Returns a text of which the first [most] code points are in composed form (NFC): mostly [text] itself. */
+private fun composed(text: CharSequence, most: Int): CharSequence {
+    val isLong = text.length > most && Character.codePointCount(text, 0, text.length) > most
+    val end = if (isLong) Character.offsetByCodePoints(text, 0, most) else text.length
+    var at = 0
+    while (at < end && staysAsItIs(text[at])) at++ // Most texts need no call that allocates.
+    if (at == end) return text
+    val start = if (isLong) text.subSequence(0, end) else text
+    return if (Normalizer.isNormalized(start, NFC)) text else Normalizer.normalize(start, NFC)
+}
+
+/** Whether composing never changes the characters of this UTF-16 unit: those below U+0300, and emoji. */
+private fun staysAsItIs(unit: Char) = unit < '\u0300' || unit in '\uD83C'..'\uD83E' || unit.isLowSurrogate()
 
 /** A signature of the model, with arrays for its input and outputs that every call reuses. */
 private class Signature(json: JSONObject, classes: Int) {

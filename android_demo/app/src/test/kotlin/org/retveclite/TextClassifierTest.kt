@@ -50,6 +50,17 @@ class TextClassifierTest {
     }
 
     @Test
+    fun decomposedTextIsComposed() {
+        val classifier = single(engine)
+        classifier.classify("ngu\u031Bo\u031B\u0300i cafe\u0301")
+        assertArrayEquals("người café".codePoints().toArray().copyOf(maxChars), engine.input)
+        classifier.classify("e\u0301".repeat(maxChars) + "x")
+        assertArrayEquals(IntArray(maxChars) { 0xE9 }, engine.input)
+        classifier.classify("a".repeat(4 * maxChars - 1) + "e\u0301")
+        assertArrayEquals(IntArray(maxChars) { 'a'.code }, engine.input)
+    }
+
+    @Test
     fun aShortTextClearsALongerOne() {
         val classifier = single(engine)
         classifier.classify("a long text with many words")
@@ -166,7 +177,7 @@ class TextClassifierTest {
         engine.isRecording = false
         val classifier = single(engine)
         val into = FloatArray(classifier.labels.size)
-        val texts = listOf("short", "\uD83D\uDE00 and unpaired \uD800", "word ".repeat(3_000))
+        val texts = listOf("short", "\uD83D\uDE00 and unpaired \uD83D", "word ".repeat(3_000))
         // Use reflection: Gradle compiles unit tests against android.jar, which has no java.lang.management.
         val bean = Class.forName("java.lang.management.ManagementFactory").getMethod("getThreadMXBean").invoke(null)
         val counter = Class.forName("com.sun.management.ThreadMXBean")
