@@ -14,8 +14,8 @@ import numpy as np
 from common import command_parser, markdown_table, result_path, write_results
 
 from retvec_lite.pretraining.augment import augment
-from retvec_lite.pretraining.batches import AUGMENTATION_WEIGHTS, CHUNK
-from retvec_lite.pretraining.pretrain import PretrainSettings
+from retvec_lite.pretraining.batches import CHUNK, SAMPLING
+from retvec_lite.pretraining.settings import PretrainSettings
 from retvec_lite.pretraining.words import wordfreq_words
 
 LANGUAGES: Final = ("en", "de", "ru", "ar", "hi", "ko", "zh")
@@ -41,9 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     repeats = 5 if args.quick else 30
     measured = {
         "all 22 kinds alike": words_a_second(lambda: augment(rows, rng), len(rows), repeats),
-        "the shares of pre-training": words_a_second(
-            lambda: augment(rows, rng, weights=AUGMENTATION_WEIGHTS), len(rows), repeats
-        ),
+        "shifts more often": words_a_second(lambda: augment(rows, rng, weights=SAMPLING["shifts"]), len(rows), repeats),
         "copying the rows": words_a_second(lambda: [rows.copy() for _ in range(100)], 100 * len(rows), repeats),
     }
     path = result_path("augmentation", quick=args.quick)

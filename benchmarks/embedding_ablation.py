@@ -1,168 +1,89 @@
 """What each part of pre-training is worth: short runs that differ in one thing, judged by classifiers on them.
 
-    python benchmarks/embedding_ablation.py [--data DIR] [--steps N] [--only NAME] [--quick]
+    python benchmarks/embedding_ablation.py [--data DIR] [--only NAME] [--steps N] [--seeds N] [--work DIR] [--quick]
 
-Each variant is pre-trained for the same number of steps. Then `pool` heads are trained on the frozen embedding, as it
-would be exported, and judged on rows set aside from training, never on a test split: Banking77, AG News (a part of its
-rows) and one classifier for twelve languages of MASSIVE.
+Each variant is pre-trained for the same number of steps and then judged by the protocol of `embedding_choice.py`. The embeddings
+are kept in the work folder, and an interrupted run continues there. `unilex` is a folder of frequency lists among the data sets.
 """
 
-import csv
 import dataclasses
-import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from common import command_parser, markdown_table, read_results, result_path, write_results
+from common import WORK, Rows, command_parser, result_path
+from embedding_choice import KEY, SETS, judge, table
 
-from retvec_lite.contract import EncoderConfig
-from retvec_lite.data.dataset import Dataset, read_dataset, split
-from retvec_lite.model.heads import PoolHead
-from retvec_lite.model.weight_files import Embedding, load_embedding
+from retvec_lite.model.weight_files import load_embedding
 from retvec_lite.pretraining.model import NetworkSettings
-from retvec_lite.pretraining.pretrain import PretrainSettings, pretrain
+from retvec_lite.pretraining.pretrain import pretrain
+from retvec_lite.pretraining.settings import PretrainSettings
 from retvec_lite.pretraining.tasks import retrieval_task
-from retvec_lite.pretraining.words import WordList, load_wordfreq, wordfreq_words
-from retvec_lite.training.examples import prepare
-from retvec_lite.training.fitting import NetworkFitter
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.pretraining.words import WORDFREQ, load_words, wordfreq_words
 
-RATES: Final = (0.0, 0.2, 0.5)
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
-LOCALES: Final = (
-    "en-US",
-    "de-DE",
-    "fr-FR",
-    "fi-FI",
-    "tr-TR",
-    "ru-RU",
-    "el-GR",
-    "ar-SA",
-    "hi-IN",
-    "th-TH",
-    "ko-KR",
-    "zh-CN",
-)
-ROWS: Final = 1000  # of each locale
-AG_NEWS_ROWS: Final = 6_000
-
-BASE: Final = PretrainSettings(warmup=200)
+_SHIFTS: Final = PretrainSettings(warmup=200, sampling="shifts", dropout=1 / 16, weight_decay=0.0, decomposed_share=0.0)
+_KINDS: Final = dataclasses.replace(_SHIFTS, sampling="kinds")
 
 
-def _network(**changed: Any) -> PretrainSettings:
-    return dataclasses.replace(BASE, network=NetworkSettings(**changed))
+def _kinds(**changed: Any) -> PretrainSettings:
+    return dataclasses.replace(_KINDS, **changed)
 
 
 VARIANTS: Final = {
-    "as shipped": BASE,
-    "128 dimensions": _network(embedding_dim=128),
-    "words of 20 characters": _network(word_length=20),
-    "no spatial dropout": dataclasses.replace(BASE, dropout=0.0),
-    "no 4-bit training, float32": dataclasses.replace(BASE, quantized_share=0.0),
-    "projection layer": _network(projection=True),
-    "Adam, 1e-3 to 1e-4": dataclasses.replace(BASE, muon=False, final_rate=1e-4),
-    "all typo kinds alike": dataclasses.replace(BASE, equal_kinds=True),
+    "shifts more often": _SHIFTS,
+    "all kinds alike": _KINDS,
+    "four categories alike": _kinds(sampling="categories"),
+    "kinds, weight decay 0.1": _kinds(weight_decay=0.1),
+    "kinds, no spatial dropout": _kinds(dropout=0.0),
+    "kinds, a tenth decomposed": _kinds(decomposed_share=0.1),
+    "kinds, words of unilex": _KINDS,
+    "kinds, no 4-bit training": _kinds(quantized_share=0.0),
+    "kinds, projection layer": _kinds(network=NetworkSettings(projection=True)),
+    "kinds, 128 dimensions": _kinds(network=NetworkSettings(embedding_dim=128)),
+    "kinds, words of 20 characters": _kinds(network=NetworkSettings(word_length=20)),
+    "kinds, Adam, 1e-3 to 1e-4": _kinds(muon=False, final_rate=1e-4),
 }
+_MORE_WORDS: Final = "kinds, words of unilex"
 
 
-def tasks_of(data: Path, quick: bool) -> dict[str, tuple[Dataset, EncoderConfig, FitSettings]]:
-    """Return the three classification tasks: rows, contract parameters, settings."""
-    banking = read_dataset(data / "banking77" / "train.csv")
-    tasks = {"Banking77": (banking, EncoderConfig(max_chars=256, max_words=32), FitSettings(epochs=4 if quick else 12))}
-    if quick:
-        return tasks
-    news = read_dataset(data / "ag_news" / "train.csv")
-    rows = np.random.default_rng(0).permutation(len(news))[:AG_NEWS_ROWS]
-    tasks["AG News"] = (news.select(rows.tolist()), EncoderConfig(), FitSettings(epochs=6, copies=3))
-    intents = _massive(data / "massive" / "train.csv")
-    tasks["MASSIVE"] = (intents, EncoderConfig(max_chars=256, max_words=32), FitSettings(epochs=10))
-    return tasks
+def pretrained(name: str, steps: int, data: Path, work: Path) -> Path:
+    """Return the embedding of a variant; pre-train it where the work folder has none."""
+    out = work / f"{name.replace(' ', '-').replace(',', '')}-{steps}.safetensors"
+    if not out.is_file():
+        settings = dataclasses.replace(VARIANTS[name], steps=steps)
+        length = settings.network.word_length
+        more = sorted((data / "unilex").glob("*.csv")) if name == _MORE_WORDS else []
+        tasks = [retrieval_task(language, wordfreq_words(language, length)[0], seed=0) for language in LANGUAGES]
+        words = load_words([Path(WORDFREQ), *more], length)
+        pretrain(words, settings, out, run_dir=out.with_suffix(".run"), tasks=tasks, evaluate_every=steps, log=print)
+    return out
 
 
-def _massive(path: Path) -> Dataset:
-    """Read the same number of rows of each locale."""
-    texts: list[str] = []
-    labels: list[str] = []
-    taken = dict.fromkeys(LOCALES, 0)
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if taken.get(row["lang"], ROWS) < ROWS:
-                taken[row["lang"]] += 1
-                texts.append(row["text"])
-                labels.append(row["label"])
-    common = {label for label in set(labels) if labels.count(label) >= 10}
-    kept = [place for place, label in enumerate(labels) if label in common]
-    return Dataset(tuple(texts[place] for place in kept), tuple(labels[place] for place in kept), path)
-
-
-def accuracy(embedding: Embedding, dataset: Dataset, config: EncoderConfig, settings: FitSettings) -> dict[str, float]:
-    """Return validation accuracy by share of mistyped words."""
-    training, validation = split(dataset, 0.2, 0)
-    config = dataclasses.replace(config, word_length=embedding.word_length)
-    data = prepare(training, validation, config=config, **settings.typos)
-    network = NetworkFitter(data, PoolHead(), embedding.weights, fine_tune=False, settings=settings)
-    network.fit(held_out=data.held_out)
-    return {
-        f"{rate:g}": round(float((network.logits(ids).argmax(1) == data.held_out.truth).mean()), 4)
-        for rate, ids in data.held_out.ids.items()
-    }
-
-
-def measure_variant(
-    name: str, steps: int, words: WordList, tasks: dict[str, tuple[Dataset, EncoderConfig, FitSettings]]
-) -> dict[str, Any]:
-    """Pre-train one variant and return a row of its results."""
-    settings = dataclasses.replace(VARIANTS[name], steps=steps)
-    length = settings.network.word_length
-    retrieval = [retrieval_task(language, wordfreq_words(language, length)[0], seed=0) for language in LANGUAGES]
-    began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "embedding.safetensors"
-        pretrain(words, settings, out, run_dir=Path(folder) / "run", tasks=retrieval, evaluate_every=steps)
-        embedding = load_embedding(out)
-    row: dict[str, Any] = {
-        "variant": name,
-        "steps": steps,
-        "pretraining_seconds": round(time.perf_counter() - began),
-        "found": float(np.mean(list(embedding.card["metrics"]["right_word_found"].values()))),
-    }
-    for task, (dataset, config, fit_settings) in tasks.items():
-        row[task] = accuracy(embedding, dataset, config, fit_settings)
-        print(f"{name}: {task} {row[task]}", flush=True)
-    return row
+def words_found(file: Path) -> float:
+    """Return the share of right words found at the end of a pre-training, mean of its languages."""
+    return float(np.mean(list(load_embedding(file).card["metrics"]["right_word_found"].values())))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure the chosen variants; write the table of everything measured so far."""
-    parser = command_parser(__doc__, quick="300 steps, Banking77 only, two variants", data=True)
-    parser.add_argument("--steps", type=int, default=1000, help="steps of pre-training (default: 1,000)")
+    """Pre-train and judge the chosen variants; write the table of everything judged so far."""
+    parser = command_parser(
+        __doc__, quick="100 steps, Banking77 with ten texts a label, two variants, one seed", data=True
+    )
+    parser.add_argument("--steps", type=int, default=2000, help="steps of pre-training (default: 2,000)")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="trainings of each kind (default: 3)")
     parser.add_argument("--only", choices=tuple(VARIANTS), action="append", help="a variant; repeatable (default: all)")
+    parser.add_argument("--work", type=Path, default=WORK, metavar="DIR", help="folder that keeps the embeddings")
     args = parser.parse_args(arguments)
-    path = result_path("embedding_ablation", quick=args.quick)
-    steps = 300 if args.quick else args.steps
-    chosen = args.only or (list(VARIANTS)[:2] if args.quick else list(VARIANTS))
-    tasks = tasks_of(args.data, args.quick)
-    known = {row["variant"]: row for row in read_results(path) if row["steps"] == steps}
-    words: dict[int, WordList] = {}
-    for name in sorted(chosen, key=lambda variant: VARIANTS[variant].network.word_length):
-        length = VARIANTS[name].network.word_length
-        if length not in words:
-            words = {length: load_wordfreq(length)}  # only one at a time: a list takes 0.7 GB
-        known[name] = measure_variant(name, steps, words[length], tasks)
-        rows = [known[variant] for variant in VARIANTS if variant in known]
-        header = ["variant", "right word found", *(f"{task} 0 / 20 / 50 %" for task in tasks)]
-        table = [
-            [row["variant"], f"{row['found']:.3f}", *(_curve(row[task]) for task in tasks if task in row)]
-            for row in rows
-        ]
-        write_results(path, rows, markdown_table(header, table))
-
-
-def _curve(found: dict[str, float]) -> str:
-    return " / ".join(f"{found[f'{rate:g}']:.3f}".removeprefix("0") for rate in RATES)
+    steps, seeds = (100, 1) if args.quick else (args.steps, args.seeds)
+    names = args.only or (list(VARIANTS)[:2] if args.quick else list(VARIANTS))
+    args.work.mkdir(parents=True, exist_ok=True)
+    files = {name: pretrained(name, steps, args.data, args.work) for name in names}
+    rows = Rows(result_path("embedding_ablation", quick=args.quick), KEY, table)
+    facts = {name: {"found": words_found(file), "steps": steps} for name, file in files.items()}
+    judge(rows, files, args.data, SETS[-1:] if args.quick else SETS, seeds, facts)
+    rows.show()
 
 
 if __name__ == "__main__":

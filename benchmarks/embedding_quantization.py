@@ -19,9 +19,10 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import snap
 from retvec_lite.model.weight_files import Embedding, load_embedding
 from retvec_lite.pretraining.model import NetworkSettings, Schedule, build_model
-from retvec_lite.pretraining.pretrain import PretrainSettings, measure, pretrain
+from retvec_lite.pretraining.pretrain import measure, pretrain
+from retvec_lite.pretraining.settings import PretrainSettings
 from retvec_lite.pretraining.tasks import RetrievalTask, wordfreq_tasks
-from retvec_lite.pretraining.words import WordList, load_wordfreq
+from retvec_lite.pretraining.words import WORDFREQ, WordList, load_words
 
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
 RATE: Final = 1e-3  # about the learning rate of the shipped run when its 4-bit part began
@@ -100,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     known: dict[str, dict[str, Any]] = {
         row["grid"]: row for row in read_results(path) if row["steps"] == steps and row["from_step"] == start
     }
-    words = load_wordfreq()
+    words = load_words([Path(WORDFREQ)])
     for name in args.only or ALL:
         print(f"{name} ...", file=sys.stderr, flush=True)
         if name in TRAINED:

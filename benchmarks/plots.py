@@ -24,6 +24,24 @@ class Point(NamedTuple):
     accuracy: float
 
 
+def draw_lines(panels: Mapping[str, tuple[str, str, Mapping[str, Sequence[tuple[float, float]]]]], path: Path) -> None:
+    """Draw lines on logarithmic axes, a panel beside the other, as PNG.
+
+    Args:
+        panels: title -> (label of the x axis, label of the y axis, name -> points).
+        path: the .png file.
+    """
+    figure, axes = _figure(len(panels))
+    for axis, (title, (across, up, lines)) in zip(axes, panels.items(), strict=True):
+        for name, points in lines.items():
+            axis.plot(*zip(*points, strict=True), "o" if "measured" in name else "-", label=name, markersize=5)
+        axis.set(xscale="log", yscale="log", xlabel=across, ylabel=up, title=title)
+        _plain_logarithmic(axis)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="small")
+    _save(figure, path)
+
+
 def pareto_front(points: Sequence[Point]) -> list[Point]:
     """Return the Pareto front: points that no other matches in accuracy at the same cost or less, cheapest first."""
     front: list[Point] = []

@@ -38,7 +38,11 @@ SCRIPTS: Final = (
     Script("adversarial.py", v1=True),
     Script("pareto.py", v1=True),
     Script("embedding_classifiers.py", ("default",)),
+    Script("embedding_choice.py", ("default",)),
     Script("embedding_ablation.py"),
+    Script("embedding_forms.py", ("default",), data=False),
+    Script("embedding_picture.py", data=False),
+    Script("clean_training.py", v1=True),
     # Its tables are about float weights before 4-bit training; here the shipped weights show that it works.
     Script("embedding_quantization.py", (str(SHIPPED),), data=False),
 )

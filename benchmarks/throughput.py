@@ -40,13 +40,18 @@ WORDS: Final = [
 ]
 
 
+def sample_texts(count: int) -> list[str]:
+    """Return texts of ten words each."""
+    rng = random.Random(0)
+    return [" ".join(rng.choices(WORDS, k=10)) for _ in range(count)]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the table."""
     parser = command_parser(__doc__, quick="5,000 texts instead of 100,000")
     parser.add_argument("file", type=Path, help="an exported .tflite")
     args = parser.parse_args(arguments)
-    rng = random.Random(0)
-    texts = [" ".join(rng.choices(WORDS, k=10)) for _ in range(5_000 if args.quick else 100_000)]
+    texts = sample_texts(5_000 if args.quick else 100_000)
     rows = []
     for workers in sorted({1, len(os.sched_getaffinity(0))}):
         classifier = TextClassifier.load(args.file, workers=workers)

@@ -1,0 +1,210 @@
+"""Trained on clean texts only, tested on mistyped ones: what each system makes of typos that it was never shown.
+
+    python benchmarks/clean_training.py --v1 V1.safetensors [--set NAME] [--only SYSTEM] [--embedding FILE] [--seeds 0 1 2] [--quick]
+
+The RETVec paper's claim (NeurIPS 2023, section 4) is that its vectorizer survives typos without training on them. Embeddings are
+frozen under the head `cnn`; tables of pieces are trained with it and keep below 1 MB. These networks stop early on clean validation
+texts. fastText and the linear model on n-grams have fixed settings. `default file` is what `retvec-lite train --typo-rate 0` makes,
+exported as int8, n-grams included: it learns from clean texts, but decides when to stop, and how much its parts count, on validation
+texts with typos. Test splits; 0 / 20 / 50 / 100 % of the words mistyped. Baselines need
+the environment described in benchmarks/baselines.py.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from baselines import SMALL, VECTORIZERS
+from common import Row, Rows, command_parser, grouped, markdown_table, picture_path, require_data, result_path, spread
+from data_sets import FOLDERS, Task, load_task, read_locales
+from embedding_choice import LOCALES, digest
+from few_shot_systems import LEARNING_RATES, accuracy, fit_fasttext, train_ours
+from plots import draw_curves
+from systems import fingerprint
+from table_network import train_table
+
+from retvec_lite.data.dataset import Dataset, split
+from retvec_lite.data.scores import TYPO_SEED
+from retvec_lite.data.typos import mistype_many
+from retvec_lite.model.heads import CnnHead
+from retvec_lite.model.weight_files import choose_embedding
+from retvec_lite.terminal import silent
+from retvec_lite.training.examples import HeldOut, prepare
+from retvec_lite.training.fitting import NetworkFitter
+from retvec_lite.training.settings import FitSettings
+
+RATES: Final = (0.0, 0.2, 0.5, 1.0)
+SETS: Final = ("Banking77", "CLINC150", "SMS spam", "AG News", "MASSIVE")
+DEFAULT: Final = "default file"
+OURS: Final = "RETVec-lite"
+V1: Final = "RETVec v1"
+RAW: Final = "bits alone"
+FASTTEXT: Final = "fastText, any size"
+NGRAMS: Final = "hashed n-grams, linear"
+SYSTEMS: Final = (DEFAULT, OURS, V1, RAW, *VECTORIZERS, FASTTEXT, NGRAMS)
+SETTINGS: Final = FitSettings(epochs=20, patience=5, copies=1, typo_rate=0.0)
+CLEAN: Final = (0.0,)
+_NEWS_ROWS: Final = 8_000
+_LOCALE_ROWS: Final = 1_000
+_LOCALE_TESTS: Final = 300
+_BUCKETS: Final = 8_192
+_TEST_ROWS: Final = 3_000
+
+Guess = Callable[[Sequence[str]], Sequence[str]]
+
+
+def load(data: Path, name: str) -> Task:
+    """Return a data set with at most 8,000 news texts, 1,000 texts of each locale and 3,000 test texts."""
+    if name != "MASSIVE":
+        return load_task(data, name, rows=_NEWS_ROWS if name == "AG News" else 0, test_rows=_TEST_ROWS)
+    folder = data / FOLDERS[name]
+    require_data(folder / "test.csv")
+    training, validation = split(read_locales(folder / "train.csv", LOCALES, _LOCALE_ROWS), 0.1, 0)
+    tests = read_locales(folder / "test.csv", LOCALES, _LOCALE_TESTS)
+    known = set(training.labels)
+    return Task(name, training, validation, tests.select([r for r, label in enumerate(tests.labels) if label in known]))
+
+
+def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> Guess:
+    """Train a system on clean texts; return what guesses labels."""
+    if system == DEFAULT:
+        return train_ours({"typo_rate": 0.0, "seed": seed}, task.training).guess
+    if system in VECTORIZERS:
+        return _train_table(system, task, seed)
+    if system == FASTTEXT:
+        return fit_fasttext(task.training, LEARNING_RATES[0], seed)
+    if system == NGRAMS:
+        return _train_ngrams(task, seed)
+    return _train_frozen(embeddings[system], task, seed)
+
+
+def _train_frozen(embedding: str, task: Task, seed: int) -> Guess:
+    """Train the head; the test texts are encoded with the others, because the fitter knows words by number."""
+    chosen = choose_embedding(embedding)
+    length = 16 if chosen is None else chosen.word_length
+    settings = dataclasses.replace(SETTINGS, seed=seed)
+    tests = [mistype_many(task.test.texts, rate, TYPO_SEED) for rate in RATES]
+    texts = [*task.validation.texts, *(text for group in tests for text in group)]
+    every = Dataset(tuple(texts), (*task.validation.labels, *task.test.labels * len(RATES)), task.validation.path)
+    data = prepare(task.training, every, word_length=length, **settings.typos)
+    ids, truth = data.held_out.ids[0.0], data.held_out.truth
+    known = len(task.validation)
+    weights = {} if chosen is None else chosen.weights
+    fitter = NetworkFitter(data, CnnHead(), weights, fine_tune=False, settings=settings)
+    fitter.fit(held_out=HeldOut({0.0: ids[:known]}, truth[:known]))
+    number = dict(zip(texts, ids, strict=True))
+    labels = np.array(data.labels)
+
+    def guess(asked: Sequence[str]) -> Sequence[str]:
+        found: list[str] = labels[fitter.logits(np.stack([number[text] for text in asked])).argmax(axis=1)].tolist()
+        return found
+
+    return guess
+
+
+def _train_table(kind: str, task: Task, seed: int) -> Guess:
+    settings = dataclasses.replace(SETTINGS, seed=seed)
+    vectorizer = VECTORIZERS[kind].learn(task.training.texts, SMALL)
+    trained = train_table(task, kind, vectorizer, "cnn", SMALL.dimension, settings, silent, CLEAN)
+    labels = np.array(trained.labels)
+    return lambda texts: labels[trained.probabilities(texts).argmax(axis=1)].tolist()
+
+
+def _train_ngrams(task: Task, seed: int) -> Guess:
+    from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import LinearSVC
+
+    hashing = HashingVectorizer(
+        n_features=_BUCKETS, analyzer="char_wb", ngram_range=(1, 4), alternate_sign=False, norm=None
+    )
+    model = make_pipeline(hashing, TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=seed))
+    model.fit(task.training.texts, task.training.labels)
+    return lambda texts: model.predict(texts).tolist()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for and missing; write the table and the plot of everything."""
+    parser = command_parser(__doc__, quick="SMS spam, bits alone and n-grams, one seed", data=True)
+    parser.add_argument("--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable")
+    parser.add_argument(
+        "--only", dest="systems", action="append", help="a system, or the name of an --embedding; repeatable"
+    )
+    parser.add_argument("--v1", metavar="FILE", help="the released weights of RETVec, imported")
+    parser.add_argument(
+        "--embedding", action="append", default=[], metavar="FILE", help="another embedding; repeatable"
+    )
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="default: 0 1 2")
+    args = parser.parse_args(arguments)
+    embeddings = {OURS: "default", RAW: "raw"} | ({V1: args.v1} if args.v1 else {})
+    embeddings |= {Path(file).stem: file for file in args.embedding}
+    systems = args.systems or [name for name in dict.fromkeys((*SYSTEMS, *embeddings)) if name != V1 or args.v1]
+    unknown = sorted(set(systems) - {*SYSTEMS, *embeddings})
+    if unknown:
+        parser.error(f"unknown system {unknown[0]!r}: choose from {', '.join((*SYSTEMS, *embeddings))}")
+    if V1 in systems and not args.v1:
+        parser.error(f"{V1} needs --v1 FILE (retvec-lite import-embedding writes it)")
+    if args.quick:
+        args.sets, systems, args.seeds = ["SMS spam"], [RAW, NGRAMS], [0]
+    rows = Rows(result_path("clean_training", quick=args.quick), ("set", "system", "seed"), tables)
+    for name in args.sets or SETS:
+        task = load(args.data, name)
+        for system in systems:
+            for seed in args.seeds:
+                row: Row = {
+                    "set": name,
+                    "system": system,
+                    "seed": seed,
+                    "settings": settings_of(task, embeddings.get(system)),
+                }
+                if rows.has(row):
+                    continue
+                guess = train(system, task, embeddings, seed)
+                row["accuracy"] = {f"{rate:g}": accuracy(guess, task.test, rate) for rate in RATES}
+                rows.add(row)
+                print(f"{name}, {system}, seed {seed}: {row['accuracy']}", flush=True)
+    draw_curves(curves(list(rows)), picture_path("clean-training", quick=args.quick), "words mistyped (%)")
+    rows.show()
+
+
+def settings_of(task: Task, embedding: str | None) -> Row:
+    """Return what decides a row, JSON-ready: the texts, and which embedding is frozen, where one is."""
+    settings: Row = {"epochs": SETTINGS.epochs, "texts": fingerprint([*task.training.texts, *task.test.texts])}
+    if embedding is not None:
+        chosen = choose_embedding(embedding)
+        settings["weights"] = digest({} if chosen is None else chosen.weights)
+    return settings
+
+
+def tables(rows: list[Row]) -> str:
+    """Return a table for each data set: mean accuracy and standard deviation over seeds, by rate."""
+    parts = []
+    for (name,), found in grouped(_ordered(rows), ["set"]).items():
+        lines = [
+            [system, *(spread([row["accuracy"][f"{rate:g}"] for row in same]) for rate in RATES), f"{len(same)}"]
+            for (system,), same in grouped(found, ["system"]).items()
+        ]
+        header = ["trained on clean texts", *(f"{rate:.0%} mistyped" for rate in RATES), "seeds"]
+        parts.append(f"**{name}**\n\n{markdown_table(header, lines)}")
+    return "\n".join(parts)
+
+
+def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float, float]]]]:
+    """Return the points of each data set's and system's curve: share mistyped, mean, standard deviation."""
+    panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+    for (name, system), same in grouped(_ordered(rows), ["set", "system"]).items():
+        values = np.array([[row["accuracy"][f"{rate:g}"] for rate in RATES] for row in same])
+        points = zip(RATES, values.mean(axis=0).tolist(), values.std(axis=0).tolist(), strict=True)
+        panels.setdefault(name, {})[system] = list(points)
+    return panels
+
+
+def _ordered(rows: list[Row]) -> list[Row]:
+    order = {name: place for place, name in enumerate(SYSTEMS)}
+    return sorted(rows, key=lambda row: (SETS.index(row["set"]), order.get(row["system"], len(order)), row["seed"]))
+
+
+if __name__ == "__main__":
+    main()
