@@ -16,7 +16,7 @@ PACKAGES := retvec_lite converters tests web_demo/scripts examples $(wildcard be
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: attack help install demo docs test test-all test-fast test-android android-model web lint format bench lock clean
+.PHONY: attack help install engines demo docs test test-all test-fast test-android android-model web lint format bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -27,12 +27,20 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14) and "Expected Python 3.10 to 3.13, received " + sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV)
 
-# uv is faster; pip also knows registries that only its own configuration names.
+# uv is faster; pip also knows registries that only its own configuration names. Both compile bytecode here: where Python is told
+# to write none (PYTHONDONTWRITEBYTECODE), every process would compile TensorFlow anew, for five seconds.
 $(STAMP): requirements.lock installer.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirements requirements.lock \
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes --requirements requirements.lock \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+engines: $(VENV)/.engines  ## Ray, Spark and Dask as well, for the tests that run them (Spark needs Java 17)
+
+$(VENV)/.engines: examples/scale/requirements.lock $(STAMP)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirements examples/scale/requirements.lock \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement examples/scale/requirements.lock
 	@touch $@
 
 demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, classify: all in out/demo
@@ -42,7 +50,7 @@ demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, c
 test: $(STAMP) | web_demo/node_modules  ## the tests: six minutes on two idle cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not exhaustive" $(PYTEST_ARGS)
 
-test-all: $(STAMP) | web_demo/node_modules  ## every test, the exhaustive ones too: before a release, and nightly
+test-all: $(STAMP) $(VENV)/.engines | web_demo/node_modules  ## every test, the exhaustive ones too: before a release, and nightly
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 test-fast: $(STAMP)  ## the tests that take seconds
@@ -96,6 +104,8 @@ lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=-
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file installer.lock
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 --all-extras --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file requirements.lock
+	$(BIN)/uv pip compile examples/scale/requirements.in --constraints requirements.lock --universal --python-version 3.10 --generate-hashes \
+		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file examples/scale/requirements.lock
 
 clean:  ## remove what was built or measured; .venv stays
 	rm -rf build dist out site *.egg-info android_demo/target android_demo/build android_demo/app/build android_demo/.gradle

@@ -34,17 +34,22 @@ if TYPE_CHECKING:
     from retvec_lite.runtime.explanation import Explanation, Span
     from retvec_lite.runtime.predictor import Prediction
     from retvec_lite.runtime.text_classifier import TextClassifier
+    from retvec_lite.scale.batches import BatchClassifier
+    from retvec_lite.scale.files import FilesReport, classify_files
 
 _PLACES: Final = {
+    "BatchClassifier": "scale.batches.BatchClassifier",
     "Classifier": "classifier.Classifier",
     "Dataset": "data.dataset.Dataset",
     "EncoderConfig": "contract.EncoderConfig",
     "Evaluation": "data.scores.Evaluation",
     "Explanation": "runtime.explanation.Explanation",
+    "FilesReport": "scale.files.FilesReport",
     "Prediction": "runtime.predictor.Prediction",
     "RetvecLiteError": "errors.RetvecLiteError",
     "Span": "runtime.explanation.Span",
     "TextClassifier": "runtime.text_classifier.TextClassifier",
+    "classify_files": "scale.files.classify_files",
     "demo": "playground.demo",
     "evaluate_embedding": "pretraining.report.evaluate_embedding",
     "import_embedding": "pretraining.import_v1.import_embedding",
@@ -61,16 +66,19 @@ _PLACES: Final = {
 """Public name -> where it is defined."""
 
 __all__ = [
+    "BatchClassifier",
     "Classifier",
     "Dataset",
     "EncoderConfig",
     "Evaluation",
     "Explanation",
+    "FilesReport",
     "Prediction",
     "RetvecLiteError",
     "Span",
     "TextClassifier",
     "__version__",
+    "classify_files",
     "demo",
     "evaluate_embedding",
     "import_embedding",

@@ -28,6 +28,7 @@ _EXTRAS: Final = {
     "rich": "evaluate",
     "matplotlib": "evaluate",
     "flatbuffers": "export",
+    "pyarrow": "parquet",
     "coremltools": "coreml",
     "babel": "pretrain",
     "confusable_homoglyphs": "pretrain",

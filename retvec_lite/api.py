@@ -83,7 +83,8 @@ def train(
             right answers to texts that were not trained on, clean and mistyped; a smaller share rejects more texts.
         unknown_label: the label of the texts in `data` that belong to no other. It is never an answer.
         seed: of everything random.
-        out: a folder to save the classifier to; it is checked before the training begins.
+        out: a folder to save the classifier to; it is checked before the training begins. Of several machines (`TF_CONFIG`), the
+            first one writes it.
         force: replace an earlier classifier in `out`.
         progress: a callback (what, done, total), or True for bars on standard error.
 
@@ -117,7 +118,9 @@ def train(
         require_room(out, _ROOM)
 
     from retvec_lite.model import load_tensorflow
+    from retvec_lite.model.cluster import join_cluster
 
+    cluster = join_cluster()
     load_tensorflow()
     from retvec_lite.training.trainer import train as fit_model
 
@@ -143,7 +146,7 @@ def train(
             )
         return Classifier(trained.model, trained.validation)
 
-    if out is None:
+    if out is None or not (cluster is None or cluster.is_chief):
         return run()
     # Opened before the training: a place that cannot be written must not cost a result.
     with atomic_directory(out, force=force, owned=SAVED_FILES) as place:

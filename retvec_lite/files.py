@@ -81,7 +81,7 @@ def require_room(path: str | os.PathLike[str], needed: int) -> None:
         raise RetvecLiteError(f"Not enough disk space for {path}: {needed:,} bytes needed, {free:,} free.")
 
 
-def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
+def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
     """Write a file whole or not at all. Replaces an existing file; call `refuse_existing` first to prevent that.
 
     Creates missing parent folders. Follows a symbolic link and replaces its target. What a killed process leaves beside the
@@ -100,7 +100,7 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
         try:
             descriptor = open_locked(temporary)
         except BlockingIOError as error:
-            raise _busy(path) from error
+            raise busy(path) from error
         with contextlib.ExitStack() as lock:
             lock.callback(os.close, descriptor)
             try:
@@ -155,7 +155,7 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
             new = work / "new"
             new.mkdir()
         except BlockingIOError as error:
-            raise _busy(path) from error
+            raise busy(path) from error
         except OSError as error:
             raise explain_os_error(error, path) from error
         yield new
@@ -189,7 +189,8 @@ def _keep(new: Path, destination: Path) -> Path:
     return place
 
 
-def _busy(path: str | os.PathLike[str]) -> RetvecLiteError:
+def busy(path: str | os.PathLike[str]) -> RetvecLiteError:
+    """Return the error to raise when another process is writing `path`."""
     return RetvecLiteError(
         f"Another process is writing {os.fspath(path)}. Wait until it has finished, or choose another name."
     )

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -40,7 +41,10 @@ def watched(progress: Progress | bool | None) -> Iterator[Progress]:
 
 @contextlib.contextmanager
 def _bars() -> Iterator[Progress]:
-    """Yield a callback that draws a bar for each new `what`."""
+    """Yield a callback that draws a bar for each new `what`; where rich is not installed, one for lines."""
+    if importlib.util.find_spec("rich") is None:
+        yield _lines()
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -62,14 +66,20 @@ def _bars() -> Iterator[Progress]:
 
 
 def _lines() -> Progress:
-    """Return a callback for logs: a line whenever another tenth is done."""
+    """Return a callback for logs: a line whenever another tenth is done, with the time left where that is a minute or more."""
     told: dict[str, int] = {}
+    began: dict[str, tuple[float, int]] = {}
 
     def report(what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        start, before = began.setdefault(what, (now, done))
         tenths = _TENTHS * done // max(total, 1)
         if tenths > told.get(what, 0):
             told[what] = tenths
-            print(f"{what}: {10 * tenths} %", file=sys.stderr, flush=True)
+            # What an earlier run had done, the first report counts, says nothing about the pace.
+            minutes = (now - start) * (total - done) / max(done - before, 1) / 60
+            left = f", {minutes:,.0f} min left" if minutes >= 1 else ""
+            print(f"{what}: {10 * tenths} %{left}", file=sys.stderr, flush=True)
 
     return report
 

@@ -196,11 +196,17 @@ def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path:
 
 # --- every command-line option has its twin --------------------------------------------------------------------------
 
+_OF_FILES = {"output", "label_column", "probability_column", "force"}
+"""Options of `classify` whose twin is `classify_files`."""
+
 TWINS = {
     "train": (rl.train, {"plot"}),
     "export": (rl.Classifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
-    "classify": (rl.load, {"texts", "input", "text_column", "skip_bad_rows", "top", "reject", "why", "json"}),
+    "classify": (
+        rl.load,
+        {"texts", "input", "text_column", "skip_bad_rows", "top", "reject", "why", "json"} | _OF_FILES,
+    ),
     "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite import terminal
-from retvec_lite.terminal import Table, draw, json_line, one_line, printable, weighted
+from retvec_lite.terminal import Table, draw, json_line, one_line, printable, watched, weighted
 
 STEERING = {
     *map(chr, range(32)),
@@ -62,3 +62,24 @@ def test_a_terminal_shows_weights_in_colours(monkeypatch: pytest.MonkeyPatch) ->
     backgrounds = re.findall(r"48;2;(\d+;\d+;\d+)m", shown)
     assert len(backgrounds) == len(set(backgrounds)) == 3, "for, against, and for by less; nothing for 0"
     assert weighted([]) == "" and weighted([("x", 0.0)]).startswith("x")
+
+
+def test_logs_tell_the_time_left(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10_000, 120))
+    monkeypatch.setattr("retvec_lite.terminal.time.monotonic", lambda: next(clock))
+    with watched(True) as report:
+        for done in (40, 50, 54, 60, 100):  # an earlier run had done 40
+            report("reading", done, 100)
+    assert capsys.readouterr().err.splitlines() == [
+        "reading: 40 %",
+        "reading: 50 %, 10 min left",
+        "reading: 60 %, 12 min left",
+        "reading: 100 %",
+    ]
+
+
+def test_without_rich_progress_is_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retvec_lite.terminal.importlib.util.find_spec", lambda name: None)
+    with watched(True) as report:
+        report("reading", 1, 2)
+    assert capsys.readouterr().err == "reading: 50 %\n"
