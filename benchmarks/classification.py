@@ -1,4 +1,4 @@
-"""Accuracy of the exported int8 files on official test splits, with 0 / 20 / 50 / 100 % of the words mistyped.
+"""Accuracy of the exported int8 files on test splits, with 0 / 20 / 50 / 100 % of the words mistyped.
 
     python benchmarks/classification.py [--data DIR] [--only NAME] [--head HEAD] [--work DIR] [--quick]
 

@@ -36,7 +36,7 @@ class Task:
         name: a key of `FOLDERS`.
         training: labelled texts to learn from.
         validation: labelled texts for early stopping and tuning: the data set's own, or a tenth of its training file.
-        test: the official test split.
+        test: the test split.
         languages: the language of each test text; empty for data of one language.
     """
 

@@ -67,7 +67,7 @@ def prepare_set(training: Dataset, held_out: Dataset, settings: FitSettings, wor
     return prepare(training, every, word_length=word_length, **settings.typos)
 
 
-class _AtOneScale(NetworkFitter):
+class AtOneScale(NetworkFitter):
     """Gives heads vectors of one size, whatever the embedding.
 
     Pre-training learns from cosines, which do not depend on the size of vectors. But heads learn slowly from small ones.
@@ -86,7 +86,11 @@ def accuracies(
     data: TrainingData, head: HeadSpec, weights: Mapping[str, Floats], settings: FitSettings
 ) -> dict[str, float]:
     """Train a head on frozen weights (none for bits alone); return the accuracy at each rate."""
-    fitter = _AtOneScale(data, head, weights, settings)
+    return fitted_accuracies(AtOneScale(data, head, weights, settings), data)
+
+
+def fitted_accuracies(fitter: NetworkFitter, data: TrainingData) -> dict[str, float]:
+    """Train; return the accuracy on the held-out rows at each rate."""
     fitter.fit()
     right = fitter.logits(data.held_out.ids[0.0]).argmax(axis=1) == data.held_out.truth
     return {

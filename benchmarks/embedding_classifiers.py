@@ -3,7 +3,7 @@
     python benchmarks/embedding_classifiers.py FILE [FILE ...] [--data DIR] [--only NAME] [--quick]
 
 A FILE is an embedding (from `retvec-lite pretrain`, or from `retvec-lite import-embedding` for the released RETVec v1
-weights), or `default`. Measures the accuracy of the exported int8 file on the official test splits, with 0 / 20 / 50 / 100 %
+weights), or `default`. Measures the accuracy of the exported int8 file on the test splits, with 0 / 20 / 50 / 100 %
 of the words mistyped, and of the float32 file on clean texts.
 """
 

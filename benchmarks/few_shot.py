@@ -4,7 +4,7 @@
 
 Training texts are drawn from the training file, so many of each label, or all of a label that has fewer. Nothing else is
 seen. `--shots 0` takes all texts once, and measures 0 / 20 / 50 / 100 % mistyped words. Few texts are tested on at most
-3,000 texts of the official test split, the same for all; all texts on the whole split. Rows already in the JSON are kept.
+3,000 texts of the test split, the same for all; all texts on the whole split. Rows already in the JSON are kept.
 After a change of our training, `--only ours --again` measures ours anew. fastText needs the environment described in
 benchmarks/baselines.py.
 """

@@ -3,7 +3,7 @@
     python benchmarks/languages.py [--set NAME] [--work DIR] [--quick]
 
 Trained with the default options on all training texts (2,000 of each locale of MASSIVE) and measured as the exported int8
-file on the official test split. Trained classifiers are kept in `--work` and not trained again.
+file on the test split. Trained classifiers are kept in `--work` and not trained again.
 """
 
 import sys

@@ -3,7 +3,7 @@
     python benchmarks/rejection.py [--set "CLINC150"] [--trained DIR] [--quick]
 
 Classifiers are trained as `retvec-lite train` does without options, on AG News from 8,000 texts. CLINC150 has its dev split
-as validation texts and `--unknown-label oos`. The first table is about the official test splits. The second compares scores
+as validation texts and `--unknown-label oos`. The first table is about the test splits. The second compares scores
 by which texts could be rejected, on CLINC150's dev split: each has the threshold that keeps 99 % of the right answers.
 Rows already in the JSON are kept.
 """

@@ -2,7 +2,7 @@
 
     python benchmarks/unlabelled.py [--head linear pool] [--draws 0 1 2] [--quick]
 
-Measured on the official test split, in float32. Rows already in the JSON are kept.
+Measured on the test split, in float32. Rows already in the JSON are kept.
 """
 
 import time
