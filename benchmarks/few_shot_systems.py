@@ -1,6 +1,7 @@
-"""The systems of `few_shot.py`: ours with its default options, two linear SVMs, and fastText.
+"""The systems of `few_shot.py`: ours with its default options, two linear SVMs, hashed n-grams below 1 MB, and fastText.
 
-The others may be of any size and learn from the texts as they are. Each chooses its setting by accuracy on held-out texts
+SVMs and fastText may be of any size and learn from the texts as they are; hashed n-grams have a size limit and may learn from
+mistyped copies. Each chooses its setting by accuracy on held-out texts
 of its own draw, the mean of clean texts and of texts with half of the words mistyped. Test texts choose nothing.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import hashed_ngrams
 import numpy as np
 from baselines import require
 from fasttext_product import FastTextClassifier, write_training_file
@@ -52,7 +54,7 @@ FASTTEXT_OPTIONS: Final = {"wordNgrams": 2, "minn": 3, "maxn": 6, "epoch": 100}
 LEARNING_RATES: Final = (0.5, 1.0)
 HELD_OUT: Final = 0.2
 
-SYSTEMS: Final = (*OURS, *SVMS, FASTTEXT)
+SYSTEMS: Final = (*OURS, *SVMS, hashed_ngrams.LINEAR, hashed_ngrams.BAYES, FASTTEXT)
 HELD_OUT_RATES: Final = (0.0, 0.5)
 
 
@@ -96,6 +98,8 @@ def settings_of(system: str) -> dict[str, Any]:
         return {"options": dict(OURS[system])}
     if system in SVMS:
         return {"vectorizers": list(map(dict, SVMS[system])), "penalties": PENALTIES, "folds": FOLDS}
+    if system in hashed_ngrams.STRENGTHS:
+        return hashed_ngrams.settings()
     return {**FASTTEXT_OPTIONS, "lr": LEARNING_RATES, "held_out": HELD_OUT}
 
 
@@ -109,6 +113,8 @@ def train(system: str, drawn: Dataset) -> Trained:
         return train_ours(OURS[system], drawn)
     if system in SVMS:
         return _train_svm(SVMS[system], drawn)
+    if system in hashed_ngrams.STRENGTHS:
+        return Trained(*hashed_ngrams.train(system, drawn))
     return _train_fasttext(drawn)
 
 

@@ -1,0 +1,118 @@
+"""The table that decides: for each data set the file that `train` makes without options beside the best of everything else.
+
+`pages.py` makes it from the results of `few_shot.py` (all texts), `languages.py` and `comparison.py`. The best of the others is
+looked up at each share of mistyped words separately, which favours the others. Those below 1 MB and those of any size have
+columns of their own. A figure is bold if it leads all other columns by more than two standard errors, those of the test texts.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from common import SIZE_LIMIT, Row, grouped, kilobytes, markdown_table, read_results
+from comparison import RATES
+from data_sets import FOLDERS
+from few_shot import STARTER
+from summary import NAMES
+
+DEFAULT: Final = "ours"
+_OTHERS: Final = "ours"
+"""How the names of all our systems begin."""
+_TEST_TEXTS: Final = {"Tatoeba": 17_948, "MASSIVE": 154_648}
+
+
+class Figure(NamedTuple):
+    """An accuracy, of which system, and on how many texts."""
+
+    accuracy: float
+    system: str
+    texts: int
+
+
+def products_table(results: Path) -> str:
+    """Return the table as Markdown, from the folder of all results."""
+    whole = [row for row in read_results(results / "few_shot") if row["shots"] == 0]
+    whole += read_results(results / "languages")
+    compared = read_results(results / "comparison")
+    sets = grouped(whole, ["data"])
+    lines, measured = [], []
+    for name in (name for name in (*FOLDERS, STARTER) if (name,) in sets):
+        rows = sets[name,]
+        own = [row for row in rows if row["system"] == DEFAULT]
+        if not own:
+            continue
+        others = [row for row in (*rows, *_same_set(compared, name)) if not row["system"].startswith(_OTHERS)]
+        small = [row for row in others if row.get("bytes", SIZE_LIMIT) < SIZE_LIMIT]
+        large = [row for row in others if row.get("bytes", SIZE_LIMIT) >= SIZE_LIMIT]
+        lines.append([NAMES.get(name, name), *_cells([own, small, large], kilobytes(own[0]["bytes"]))])
+        measured.append(f"{name}: {'; '.join(sorted({_short(row) for row in others}))}")
+    header = [
+        "accuracy with 0 / 20 / 50 / 100 % of the words mistyped",
+        "`retvec-lite train`, no options",
+        "best of all others below 1 MB, at each rate",
+        "best of all others of any size",
+    ]
+    return markdown_table(header, lines) + f"\nOther systems measured. {'. '.join(measured)}.\n"
+
+
+def _same_set(rows: Sequence[Row], name: str) -> list[Row]:
+    return [row for row in rows if row["data"] == name]
+
+
+def _cells(columns: Sequence[Sequence[Row]], size: str) -> list[str]:
+    """Return the cell of each column; the first is ours and tells its size."""
+    figures = [[_best(rows, rate) for rate in RATES] for rows in columns]
+    cells = []
+    for place, column in enumerate(figures):
+        others = [other for number, other in enumerate(figures) if number != place]
+        shown = [
+            "-" if figure is None else _shown(figure, [other[rate] for other in others])
+            for rate, figure in enumerate(column)
+        ]
+        named = size if place == 0 else _names(column)
+        cells.append("-" if column[0] is None else f"{' / '.join(shown)} ({named})")
+    return cells
+
+
+def _best(rows: Sequence[Row], rate: float) -> Figure | None:
+    """Return the best mean over seeds at a rate; a system counts once with each head."""
+    found = [
+        Figure(
+            statistics.fmean(row["accuracy"][f"{rate:g}"] for row in same),
+            _short(same[0]),
+            same[0]["settings"].get("test_texts") or _TEST_TEXTS[same[0]["data"]],
+        )
+        for same in grouped([{"head": "", **row} for row in rows], ["system", "head"]).values()
+        if f"{rate:g}" in same[0]["accuracy"]
+    ]
+    return max(found, default=None)
+
+
+def _shown(figure: Figure, others: Sequence[Figure | None]) -> str:
+    cell = f"{figure.accuracy:.3f}".lstrip("0")
+    ahead = all(
+        figure.accuracy - other.accuracy > 2 * math.hypot(_error(figure), _error(other)) for other in others if other
+    )
+    return f"**{cell}**" if ahead else cell
+
+
+def _error(figure: Figure) -> float:
+    """Return the standard error of a share of so many texts."""
+    return math.sqrt(figure.accuracy * (1 - figure.accuracy) / figure.texts)
+
+
+def _names(column: Sequence[Figure | None]) -> str:
+    """Name the best system at the first rate, and each later one with the rate from which on it is the best."""
+    named, before = [], ""
+    for figure, rate in zip(column, RATES, strict=True):
+        if figure is not None and figure.system != before:
+            since = f"at {rate:.0%}" if rate == RATES[-1] else f"from {rate:.0%} on"
+            named.append(f"{figure.system} {since}" if named else figure.system)
+            before = figure.system
+    return "; ".join(named)
+
+
+def _short(row: Row) -> str:
+    return str(row["system"]).removesuffix(", under 1 MB")
