@@ -99,7 +99,7 @@ def settings_of(system: str) -> dict[str, Any]:
     if system in SVMS:
         return {"vectorizers": list(map(dict, SVMS[system])), "penalties": PENALTIES, "folds": FOLDS}
     if system in hashed_ngrams.STRENGTHS:
-        return hashed_ngrams.settings()
+        return hashed_ngrams.settings(system)
     return {**FASTTEXT_OPTIONS, "lr": LEARNING_RATES, "held_out": HELD_OUT}
 
 

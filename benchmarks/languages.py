@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         task = load_task(args.data, name, per_language=per_language, test_rows=QUICK_TEST_TEXTS * args.quick)
         for system in args.systems or SYSTEMS[:2]:
             row: Row = {"data": name, "system": system, "settings": {"per_language": per_language}}
-            row["settings"] |= {} if system == OURS else hashed_ngrams.settings()
+            row["settings"] |= {} if system == OURS else hashed_ngrams.settings(system)
             if not rows.has(row):
                 rows.add(row | measure(system, task, args.work / f"languages-{name}{'-quick' * args.quick}"))
     rows.show()

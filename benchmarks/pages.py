@@ -1,8 +1,8 @@
 """Renew the measured tables in README.md and docs: `python benchmarks/pages.py`.
 
 A page marks the place of a table with `<!-- table: NAME -->` and `<!-- end -->`; everything in between is replaced by
-`benchmarks/results/NAME.md`. `<!-- table: NAME/DATA SET -->` shows only the tables of one data set. The summary table is
-made first, from the results of `comparison.py`.
+`benchmarks/results/NAME.md`. `<!-- table: NAME/DATA SET -->` shows only the tables of one data set. The tables of products.py and
+summary.py are made first, from the results of other commands.
 """
 
 import re
@@ -11,6 +11,7 @@ from typing import Final
 
 from common import RESULTS, ROOT, read_results
 from data_sets import FOLDERS
+from products import products_table
 from summary import summary_table
 
 from retvec_lite.files import atomic_write
@@ -67,7 +68,8 @@ def with_tables(page: str, results: Path) -> str:
 
 
 def main() -> None:
-    """Write the summary, then renew all pages."""
+    """Write the summaries, then renew all pages."""
+    atomic_write(RESULTS / "products.md", products_table(RESULTS).encode())
     atomic_write(RESULTS / "summary.md", summary_table(read_results(RESULTS / "comparison")).encode())
     for path in PAGES:
         page = path.read_text(encoding="utf-8")
