@@ -5,6 +5,7 @@ Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from retvec_lite.classifier import SAVED_FILES, Classifier
@@ -83,13 +84,14 @@ def train(
             right answers to texts that were not trained on, clean and mistyped; a smaller share rejects more texts.
         unknown_label: the label of the texts in `data` that belong to no other. It is never an answer.
         seed: of everything random.
-        out: a folder to save the classifier to; it is checked before the training begins. Of several machines (`TF_CONFIG`), the
-            first one writes it.
-        force: replace an earlier classifier in `out`.
+        out: a folder to save the classifier to; it is checked before the training begins. A long training keeps a checkpoint
+            beside it: after a kill, the same call goes on where it was. Of several machines (`TF_CONFIG`), the first one
+            writes both.
+        force: replace an earlier classifier in `out`, and a checkpoint of other data or options.
         progress: a callback (what, done, total), or True for bars on standard error.
 
     Raises:
-        RetvecLiteError: for data that cannot be trained on, or an option out of range.
+        RetvecLiteError: for data that cannot be trained on, an option out of range, or a checkpoint of other data or options.
         ModuleNotFoundError: when TensorFlow is not installed.
 
     Example:
@@ -122,9 +124,10 @@ def train(
 
     cluster = join_cluster()
     load_tensorflow()
+    from retvec_lite.training.checkpoint import NAME as CHECKPOINT
     from retvec_lite.training.trainer import train as fit_model
 
-    def run() -> Classifier:
+    def run(checkpoint: Path | None = None) -> Classifier:
         with watched(progress) as report:
             trained = fit_model(
                 dataset,
@@ -142,6 +145,8 @@ def train(
                 reject_at=reject_at,
                 unknown_label=unknown_label,
                 seed=seed,
+                checkpoint=checkpoint,
+                force=force,
                 progress=report,
             )
         return Classifier(trained.model, trained.validation)
@@ -150,8 +155,10 @@ def train(
         return run()
     # Opened before the training: a place that cannot be written must not cost a result.
     with atomic_directory(out, force=force, owned=SAVED_FILES) as place:
-        classifier = run()
+        checkpoint = place.with_name(CHECKPOINT)
+        classifier = run(checkpoint)
         classifier.write(place)
+        checkpoint.unlink(missing_ok=True)
     return classifier
 
 

@@ -37,6 +37,9 @@ def main() -> None:
     args = parser.parse_args()
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         sys.exit("Spark needs Java 17 or newer: install it, or set JAVA_HOME to its folder.")
+    if (args.master or "").startswith("local"):
+        # Otherwise Spark takes the first python3 it finds, which may lack what is installed here.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("retvec-lite")
     spark = (builder.master(args.master) if args.master else builder).getOrCreate()
     classify = BatchClassifier(args.model, text_column=args.text_column)

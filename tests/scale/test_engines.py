@@ -16,6 +16,7 @@ import pytest
 from light import run_python
 
 from retvec_lite import TextClassifier
+from retvec_lite.data.dataset import load_starter
 
 PACKAGES = {"ray": "ray", "spark": "pyspark", "spark-pandas": "pyspark", "dask": "distributed"}
 
@@ -81,7 +82,11 @@ def test_a_missing_engine_is_one_sentence(engine: str, package: str, message: st
 @pytest.mark.parametrize("engine", ["ray", "spark"])
 def test_the_example_is_complete(engine: str, tmp_path: Path, tiny_model: str) -> None:
     require(PACKAGES[engine])
-    write_texts(tmp_path / "in")
+    texts = load_starter("test").texts[:600]
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        rows = range(200 * number, 200 * (number + 1))
+        pq.write_table(pa.table({"id": rows, "text": [texts[row] for row in rows]}), tmp_path / f"in/{number}.parquet")
     script = EXAMPLES / f"classify_on_{engine}.py"
     options = ["--master", "local[2]"] if engine == "spark" else []
     done = subprocess.run(
@@ -92,5 +97,8 @@ def test_the_example_is_complete(engine: str, tmp_path: Path, tiny_model: str) -
         timeout=500,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    found = pq.read_table(tmp_path / "out")
-    assert found.num_rows == 2000 and {"id", "text", "label", "probability"} == set(found.schema.names)
+    rows = sorted(pq.read_table(tmp_path / "out").to_pylist(), key=lambda row: row["id"])
+    assert [(row["id"], row["text"]) for row in rows] == list(enumerate(texts))
+    expected = [found[0] for found in TextClassifier.load(tiny_model).predict_many(texts, top=1)]
+    assert [row["label"] for row in rows] == [found.label for found in expected]
+    assert [row["probability"] for row in rows] == pytest.approx([one.probability for one in expected], abs=1e-6)

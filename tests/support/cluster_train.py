@@ -1,10 +1,12 @@
-"""One worker of a training, or all of it: `cluster_train.py FOLDER HEAD`; TF_CONFIG tells which. Prints its losses as JSON.
+"""One worker of a training, or all of it: `cluster_train.py FOLDER HEAD [STOP]`; TF_CONFIG tells which. Prints its losses as JSON.
 
-HEAD is pool, or tuned: pool with the embedding fine-tuned.
+HEAD is pool, or tuned: pool with the embedding fine-tuned. With STOP the last worker kills itself after that step, the first time;
+every step is kept.
 """
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,18 +16,26 @@ import retvec_lite as rl
 from retvec_lite.model.cluster import join_cluster
 
 
-def main(folder: Path, head: str) -> None:
-    join_cluster()
+def main(folder: Path, head: str, stop: int = -1) -> None:
+    cluster = join_cluster()
+    from retvec_lite.training import checkpoint
     from retvec_lite.training.network import TrainableNetwork
 
     losses: list[float] = []
     train = TrainableNetwork.train
 
     def noted(self, batch, targets, count):
+        marker = folder / "killed"
+        is_last = cluster is None or cluster.index == cluster.count - 1
+        if count == stop and is_last and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         losses.append(train(self, batch, targets, count))
         return losses[-1]
 
     TrainableNetwork.train = noted
+    if stop >= 0:
+        checkpoint.SECONDS = 0.0
     starter = rl.read_dataset(Path(rl.__file__).parent / "starter" / "train.csv")
     rows = range(0, len(starter), 20)
     data = [starter.texts[row] for row in rows], [starter.labels[row] for row in rows]
@@ -38,4 +48,4 @@ def main(folder: Path, head: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:]))
