@@ -9,6 +9,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -47,9 +48,11 @@ def join_cluster() -> "Cluster | None":
     workers, index = _config()
     if len(workers) == 1:
         return None
-    import tensorflow as tf
-
     from retvec_lite.runtime.interpreters import silent_standard_error
+
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with silent_standard_error():
+        import tensorflow as tf
 
     try:
         with silent_standard_error():
@@ -162,20 +165,40 @@ def _config() -> tuple[list[str], int]:
         return [""], 0
     try:
         found = json.loads(text)
-        task = found.get("task") or {"type": "worker", "index": 0}
-        addresses = {kind: list((found.get("cluster") or {}).get(kind, [])) for kind in _KINDS}
-        workers = [address for kind in _KINDS for address in addresses[kind]] or [""]
-        if any(kind not in _KINDS for kind in found.get("cluster") or {}) or task["type"] not in _KINDS:
+        given = _object(found, "the whole")
+        cluster = _object(given.get("cluster") or {}, "cluster")
+        task = _object(given.get("task") or {"type": "worker", "index": 0}, "task")
+        if any(kind not in _KINDS for kind in (*cluster, task.get("type"))):
             raise ValueError(f"only {' and '.join(_KINDS)} are known")
-        index = int(task["index"]) + (len(addresses["chief"]) if task["type"] == "worker" else 0)
-        if not 0 <= index < len(workers):
-            raise ValueError(f"there is no {task['type']} {task['index']}")
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        addresses = {kind: _addresses(cluster.get(kind, [])) for kind in _KINDS}
+        workers = [address for kind in _KINDS for address in addresses[kind]] or [""]
+        if len(workers) > 1 and not given.get("task"):
+            raise ValueError("task is missing")
+        own = task.get("index")
+        if not isinstance(own, int) or not 0 <= own < (len(addresses[task["type"]]) or workers == [""]):
+            raise ValueError(f"there is no {task['type']} {own}")
+        index = own + (len(addresses["chief"]) if task["type"] == "worker" else 0)
+    except ValueError as error:
         raise RetvecLiteError(
             f"{VARIABLE} is not valid ({_sentence(error)}): expected "
             '{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}.'
         ) from error
     return workers, index
+
+
+def _object(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is no JSON object")
+    return value
+
+
+def _addresses(value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is no list of addresses")
+    for address in value:
+        if not isinstance(address, str) or not re.fullmatch(r".+:[0-9]+", address):
+            raise ValueError(f"{address!r} is no host:port")
+    return value
 
 
 def _sentence(error: Exception) -> str:

@@ -90,3 +90,17 @@ def test_training(head: str, tmp_path: Path) -> None:
         assert losses(worker)[:exact] == pytest.approx(losses(alone)[:exact], abs=1e-5)
         assert losses(worker) == pytest.approx(losses(alone), abs=0.01)
     assert (tmp_path / "two" / "trained" / "classifier.safetensors").exists()
+
+
+def test_training_goes_on_after_a_kill(tmp_path: Path) -> None:
+    for name in ("whole", "killed"):
+        (tmp_path / name).mkdir()
+    whole = run(cluster_train.__file__, 2, tmp_path / "whole", "pool")
+    first = run(cluster_train.__file__, 2, tmp_path / "killed", "pool", 17)
+    assert {one.returncode for one in first} == {1, -9}
+    left = next(one for one in first if one.returncode == 1)
+    assert left.stderr.splitlines()[-1].startswith("Another worker is gone. Start all workers again")
+    again = run(cluster_train.__file__, 2, tmp_path / "killed", "pool", 17)
+    assert losses(again[0]) == losses(again[1]) == losses(whole[0])[17:]
+    files = [(tmp_path / name / "trained/classifier.safetensors").read_bytes() for name in ("whole", "killed")]
+    assert files[0] == files[1]
