@@ -17,6 +17,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing, require_room
 from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import Embedding, choose_embedding, load_trained_model
+from retvec_lite.places import KEPT
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
 
@@ -155,10 +156,8 @@ def train(
         return run()
     # Opened before the training: a place that cannot be written must not cost a result.
     with atomic_directory(out, force=force, owned=SAVED_FILES) as place:
-        checkpoint = place.with_name(CHECKPOINT)
-        classifier = run(checkpoint)
+        classifier = run(place.with_name(KEPT) / CHECKPOINT)
         classifier.write(place)
-        checkpoint.unlink(missing_ok=True)
     return classifier
 
 

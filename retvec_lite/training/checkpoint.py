@@ -128,8 +128,8 @@ class Checkpoint:
         others = [name for name in names if belongs_to.get(name) != self._belongs_to.get(name)]
         if others:
             raise RetvecLiteError(
-                f"{path} is the checkpoint of a training with another {', another '.join(others)}. Repeat its command to go on "
-                "with it, or begin again with --force (in Python: force=True)."
+                f"{path} is the checkpoint of a training that differs in {', '.join(others)}. Repeat its command to go on with "
+                "it, or begin again with --force (in Python: force=True)."
             )
         try:
             fits = [Course(**fields) for fields in json.loads(str(arrays.pop(_FITS)))]

@@ -9,12 +9,15 @@ from typing import Any
 import cluster_train
 import numpy as np
 import pytest
+from command_line import Main
 from fitted import Crossed
 from modeling_cases import random_embedding
 from tiny_data import QUICK, tiny_dataset
 
+from retvec_lite.__main__ import INTERRUPTED
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training import checkpoint
+from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.trainer import Trained, train
 
 SLOTS = 8
@@ -113,12 +116,12 @@ def test_of_another_training(crossed: Crossed, tmp_path: Path) -> None:
     with pytest.raises(RetvecLiteError) as caught:
         cross(path, head="cnn", max_words=9)
     assert str(caught.value) == (
-        f"{path} is the checkpoint of a training with another head, another max_words. Repeat its command to go on with it, or "
-        "begin again with --force (in Python: force=True)."
+        f"{path} is the checkpoint of a training that differs in head, max_words. Repeat its command to go on with it, or begin "
+        "again with --force (in Python: force=True)."
     )
-    with pytest.raises(RetvecLiteError, match="another embedding"):
+    with pytest.raises(RetvecLiteError, match="differs in embedding"):
         cross(path, embedding=random_embedding(dimension=64, seed=5))
-    with pytest.raises(RetvecLiteError, match="another data"):
+    with pytest.raises(RetvecLiteError, match="differs in data"):
         train(
             tiny_dataset(13), checkpoint=path, embedding=random_embedding(dimension=64), max_words=SLOTS, settings=QUICK
         )
@@ -128,6 +131,36 @@ def test_of_another_training(crossed: Crossed, tmp_path: Path) -> None:
         with pytest.raises(RetvecLiteError, match=r"^\S+c.npz is damaged \(.+\)\. Remove it to begin again\.$"):
             cross(path)
     assert same(cross(path, force=True), crossed.trained)
+
+
+@pytest.mark.usefixtures("every_step")
+def test_the_command(main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = tiny_dataset(12)
+    rows = [f'"{text}","{label}"' for text, label in zip(data.texts, data.labels, strict=True)]
+    Path("data.csv").write_text("\n".join(["text,label", *rows]))
+    command = ["train", "data.csv", "--out", "trained", "--head", "pool", "--ngram-kb", "0"]
+    honest = TrainableNetwork.train
+
+    def stops(self, batch, targets, count):
+        if count == 9:
+            raise KeyboardInterrupt
+        return honest(self, batch, targets, count)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainableNetwork, "train", stops)
+        assert main(*command, "--epochs", "8")[0] == INTERRUPTED
+    kept = Path(".trained.retvec-lite/kept/checkpoint.npz")
+    assert kept.exists() and not Path("trained").exists()
+    content = kept.read_bytes()
+    code, _, errors = main(*command, "--epochs", "7")
+    assert code == 2 and errors.splitlines()[-1] == (
+        f"retvec-lite: error: {kept.resolve()} is the checkpoint of a training that differs in epochs. Repeat its command to go on "
+        "with it, or begin again with --force (in Python: force=True)."
+    )
+    assert kept.read_bytes() == content
+    assert main(*command, "--epochs", "7", "--force")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "trained"]
 
 
 @pytest.mark.exhaustive
