@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -78,6 +79,32 @@ def test_a_missing_engine_is_one_sentence(engine: str, package: str, message: st
     assert (done.returncode, done.stderr) == (1, f"{message}\n")
 
 
+def example(engine: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(EXAMPLES / f"classify_on_{engine}.py"), *arguments]
+    command += ["--master", "local[2]"] if engine == "spark" else []
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=500)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed: make engines")
+def test_spark_without_java_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    done = example("spark", "none.tflite", "in", str(tmp_path / "out"), PATH=str(tmp_path))
+    message = "Spark needs Java 17 or newer: install it, or set JAVA_HOME to its folder.\n"
+    assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.parametrize("engine", ["ray", "spark"])
+def test_a_wrong_argument_is_one_sentence(engine: str, tmp_path: Path, tiny_model: str) -> None:
+    require(PACKAGES[engine])
+    out = tmp_path / "out"
+    done = example(engine, "none.tflite", "in", str(out))
+    assert (done.returncode, done.stderr) == (1, "Cannot read none.tflite: No such file or directory.\n")
+    out.mkdir()
+    done = example(engine, tiny_model, "in", str(out))
+    assert (done.returncode, done.stderr) == (1, f"{out} already exists. Choose another name.\n")
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("engine", ["ray", "spark"])
 def test_the_example_is_complete(engine: str, tmp_path: Path, tiny_model: str) -> None:
@@ -87,15 +114,11 @@ def test_the_example_is_complete(engine: str, tmp_path: Path, tiny_model: str) -
     for number in range(3):
         rows = range(200 * number, 200 * (number + 1))
         pq.write_table(pa.table({"id": rows, "text": [texts[row] for row in rows]}), tmp_path / f"in/{number}.parquet")
-    script = EXAMPLES / f"classify_on_{engine}.py"
-    options = ["--master", "local[2]"] if engine == "spark" else []
-    done = subprocess.run(
-        [sys.executable, str(script), tiny_model, str(tmp_path / "in"), str(tmp_path / "out"), *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-    )
+    given, out = str(tmp_path / "in"), str(tmp_path / "out")
+    done = example(engine, tiny_model, given, out, "--text-column", "body")
+    assert done.returncode == 1 and not Path(out).exists()
+    assert f"No column 'body' in {given} (found: id, text)." in done.stderr.splitlines()
+    done = example(engine, tiny_model, given, out)
     assert done.returncode == 0, done.stderr[-3000:]
     rows = sorted(pq.read_table(tmp_path / "out").to_pylist(), key=lambda row: row["id"])
     assert [(row["id"], row["text"]) for row in rows] == list(enumerate(texts))
