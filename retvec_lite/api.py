@@ -5,6 +5,7 @@ Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from retvec_lite.classifier import SAVED_FILES, Classifier
@@ -16,6 +17,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing, require_room
 from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import Embedding, choose_embedding, load_trained_model
+from retvec_lite.places import KEPT
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
 
@@ -83,13 +85,14 @@ def train(
             right answers to texts that were not trained on, clean and mistyped; a smaller share rejects more texts.
         unknown_label: the label of the texts in `data` that belong to no other. It is never an answer.
         seed: of everything random.
-        out: a folder to save the classifier to; it is checked before the training begins. Of several machines (`TF_CONFIG`), the
-            first one writes it.
-        force: replace an earlier classifier in `out`.
+        out: a folder to save the classifier to; it is checked before the training begins. A long training keeps a checkpoint
+            beside it: after a kill, the same call goes on where it was. Of several machines (`TF_CONFIG`), the first one
+            writes both.
+        force: replace an earlier classifier in `out`, and a checkpoint of other data or options.
         progress: a callback (what, done, total), or True for bars on standard error.
 
     Raises:
-        RetvecLiteError: for data that cannot be trained on, or an option out of range.
+        RetvecLiteError: for data that cannot be trained on, an option out of range, or a checkpoint of other data or options.
         ModuleNotFoundError: when TensorFlow is not installed.
 
     Example:
@@ -122,9 +125,10 @@ def train(
 
     cluster = join_cluster()
     load_tensorflow()
+    from retvec_lite.training.checkpoint import NAME as CHECKPOINT
     from retvec_lite.training.trainer import train as fit_model
 
-    def run() -> Classifier:
+    def run(checkpoint: Path | None = None) -> Classifier:
         with watched(progress) as report:
             trained = fit_model(
                 dataset,
@@ -142,6 +146,8 @@ def train(
                 reject_at=reject_at,
                 unknown_label=unknown_label,
                 seed=seed,
+                checkpoint=checkpoint,
+                force=force,
                 progress=report,
             )
         return Classifier(trained.model, trained.validation)
@@ -150,7 +156,7 @@ def train(
         return run()
     # Opened before the training: a place that cannot be written must not cost a result.
     with atomic_directory(out, force=force, owned=SAVED_FILES) as place:
-        classifier = run()
+        classifier = run(place.with_name(KEPT) / CHECKPOINT)
         classifier.write(place)
     return classifier
 

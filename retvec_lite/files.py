@@ -128,7 +128,8 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None
 def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned: Sequence[str] = ()) -> Iterator[Path]:
     """Write a folder whole or not at all. Yields an empty temporary folder, which replaces `path` on success.
 
-    On any exception, including Ctrl-C, removes the temporary folder and leaves `path` unchanged. While the block runs, no
+    On any exception, including Ctrl-C, removes the temporary folder and leaves `path` unchanged. What the block puts into
+    a folder `KEPT` beside the temporary one stays for the next run of the same `path`, until one succeeds. While the block runs, no
     other process can write the same folder. When the new folder cannot take its place in the end, because somebody else
     has put something there, it is kept beside `path`.
 

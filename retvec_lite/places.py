@@ -1,8 +1,9 @@
 """Locks, and exchanging folders: what `retvec_lite.files` needs to write whole or not at all.
 
 While a folder is written there is a work folder: hidden beside it, or inside it where it cannot be renamed. It holds the lock of
-the run (`lock`), its unfinished result (`new`), and for a moment the result that is replaced (`old`). A killed run leaves it; the
-next run of the same target brings an old result back from it and removes the rest.
+the run (`lock`), its unfinished result (`new`), what lets a run that is killed go on (`kept`), and for a moment the result that is
+replaced (`old`). A killed run leaves it; the next run of the same target brings an old result back from it, and removes the rest but
+`kept`, which goes when a run has succeeded.
 """
 
 import contextlib
@@ -24,6 +25,9 @@ else:
 
 WORK: Final = ".retvec-lite"
 """The work folder inside a target; the one beside it is called `.NAME.retvec-lite`."""
+
+KEPT: Final = "kept"
+"""Folder inside a work folder for what a run goes on from after a failure or a kill."""
 
 _IGNORED: Final = (WORK, "lost+found")
 """What does not count as content: our own, and what ext4 puts into every volume."""
@@ -112,6 +116,8 @@ def is_fixed(folder: Path) -> bool:
 def work_folder(target: Path) -> Iterator[Path]:
     """Lock a target, clean up after a killed run, and yield its work folder, which is removed in the end.
 
+    When the block raises, `KEPT` stays.
+
     Raises:
         BlockingIOError: when another run holds the lock.
     """
@@ -129,6 +135,7 @@ def work_folder(target: Path) -> Iterator[Path]:
     try:
         _recover(target, work)
         yield work
+        shutil.rmtree(work / KEPT, ignore_errors=True)
     finally:
         # `old` is left where bringing it back failed: the next run tries again.
         for place in {target / WORK, work}:

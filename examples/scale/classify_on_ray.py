@@ -6,12 +6,14 @@ columns. Every machine needs `pip install "retvec-lite[parquet]" "ray[data]"`; t
 
 import argparse
 import sys
+from pathlib import Path
 
-from retvec_lite import BatchClassifier
+from retvec_lite import BatchClassifier, RetvecLiteError
 
 try:
     import ray
     import ray.data
+    from ray.data import SaveMode
 except ModuleNotFoundError:
     sys.exit('Ray is not installed. Run: pip install "ray[data]"')
 
@@ -33,9 +35,19 @@ def main() -> None:
     parser.add_argument("--address", help="of the cluster, such as auto (default: this machine alone)")
     parser.add_argument("--text-column", default="text")
     args = parser.parse_args()
+    if Path(args.output).exists():
+        sys.exit(f"{args.output} already exists. Choose another name.")
+    try:
+        classify = BatchClassifier(args.model, text_column=args.text_column)
+    except RetvecLiteError as error:
+        sys.exit(str(error))
     ray.init(address=args.address)
-    classify = BatchClassifier(args.model, text_column=args.text_column)
-    classified(ray.data.read_parquet(args.input), classify).write_parquet(args.output)
+    texts = ray.data.read_parquet(args.input)
+    names = texts.schema().names
+    if args.text_column not in names:
+        sys.exit(f"No column {args.text_column!r} in {args.input} (found: {', '.join(names)}).")
+    # Without the mode, a second run would add its rows to those of the first.
+    classified(texts, classify).write_parquet(args.output, mode=SaveMode.ERROR)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import argparse
 import os
 import shutil
 import sys
+from pathlib import Path
 
-from retvec_lite import BatchClassifier
+from retvec_lite import BatchClassifier, RetvecLiteError
 
 try:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,10 +38,21 @@ def main() -> None:
     args = parser.parse_args()
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         sys.exit("Spark needs Java 17 or newer: install it, or set JAVA_HOME to its folder.")
+    if Path(args.output).exists():
+        sys.exit(f"{args.output} already exists. Choose another name.")
+    try:
+        classify = BatchClassifier(args.model, text_column=args.text_column)
+    except RetvecLiteError as error:
+        sys.exit(str(error))
+    if (args.master or "").startswith("local"):
+        # Otherwise Spark takes the first python3 it finds, which may lack what is installed here.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("retvec-lite")
     spark = (builder.master(args.master) if args.master else builder).getOrCreate()
-    classify = BatchClassifier(args.model, text_column=args.text_column)
-    classified(spark.read.parquet(args.input), classify).write.parquet(args.output)
+    texts = spark.read.parquet(args.input)
+    if args.text_column not in texts.columns:
+        sys.exit(f"No column {args.text_column!r} in {args.input} (found: {', '.join(texts.columns)}).")
+    classified(texts, classify).write.parquet(args.output)
     spark.stop()
 
 

@@ -14,7 +14,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", metavar="DATA", help="labelled CSV, TSV or JSON Lines file; 'starter': the built-in data"
     )
-    parser.add_argument("--out", metavar="DIR", required=True, help="folder for the trained classifier")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        required=True,
+        help="folder for the trained classifier; a long training that was killed goes on where it was",
+    )
     add_column_arguments(parser)
     add_multi_label_argument(parser)
     parser.add_argument(
@@ -90,7 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
     parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw the learning curve")
     parser.add_argument(
-        "--force", action="store_true", help="replace an earlier classifier in DIR, and the plot if it exists"
+        "--force",
+        action="store_true",
+        help="replace an earlier classifier in DIR, a checkpoint of other data or options, and the plot if it exists",
     )
 
 

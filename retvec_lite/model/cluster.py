@@ -9,6 +9,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -21,6 +22,9 @@ VARIABLE: Final = "TF_CONFIG"
 """Environment variable that tells a worker who the others are, and which one it is."""
 
 _KINDS: Final = ("chief", "worker")
+
+_EXACT: Final = 2**24
+"""Integers below are exact in float32."""
 
 
 def cluster_size() -> int:
@@ -44,9 +48,11 @@ def join_cluster() -> "Cluster | None":
     workers, index = _config()
     if len(workers) == 1:
         return None
-    import tensorflow as tf
-
     from retvec_lite.runtime.interpreters import silent_standard_error
+
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with silent_standard_error():
+        import tensorflow as tf
 
     try:
         with silent_standard_error():
@@ -94,6 +100,15 @@ class Cluster:
 
             found = tf.function(self.add, autograph=False)([tf.constant(value) for value in sent])
             return [np.asarray(one).astype(value.dtype) for one, value in zip(found, values, strict=True)]
+
+    def bytes_of_chief(self, content: bytes) -> bytes:
+        """Return the bytes of the chief on every worker; what the others pass plays no role."""
+        (sizes,) = self.of_chief([np.array(divmod(len(content), _EXACT), np.int64)])
+        size = int(sizes[0]) * _EXACT + int(sizes[1])
+        if not size:
+            return b""
+        given = np.frombuffer(content, np.uint8) if self.is_chief else np.zeros(size, np.uint8)
+        return self.of_chief([given])[0].tobytes()
 
     def agree(self, what: str, value: object) -> None:
         """Refuse to go on unless all workers have the same value.
@@ -150,20 +165,40 @@ def _config() -> tuple[list[str], int]:
         return [""], 0
     try:
         found = json.loads(text)
-        task = found.get("task") or {"type": "worker", "index": 0}
-        addresses = {kind: list((found.get("cluster") or {}).get(kind, [])) for kind in _KINDS}
-        workers = [address for kind in _KINDS for address in addresses[kind]] or [""]
-        if any(kind not in _KINDS for kind in found.get("cluster") or {}) or task["type"] not in _KINDS:
+        given = _object(found, "the whole")
+        cluster = _object(given.get("cluster") or {}, "cluster")
+        task = _object(given.get("task") or {"type": "worker", "index": 0}, "task")
+        if any(kind not in _KINDS for kind in (*cluster, task.get("type"))):
             raise ValueError(f"only {' and '.join(_KINDS)} are known")
-        index = int(task["index"]) + (len(addresses["chief"]) if task["type"] == "worker" else 0)
-        if not 0 <= index < len(workers):
-            raise ValueError(f"there is no {task['type']} {task['index']}")
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        addresses = {kind: _addresses(cluster.get(kind, [])) for kind in _KINDS}
+        workers = [address for kind in _KINDS for address in addresses[kind]] or [""]
+        if len(workers) > 1 and not given.get("task"):
+            raise ValueError("task is missing")
+        own = task.get("index")
+        if not isinstance(own, int) or not 0 <= own < (len(addresses[task["type"]]) or workers == [""]):
+            raise ValueError(f"there is no {task['type']} {own}")
+        index = own + (len(addresses["chief"]) if task["type"] == "worker" else 0)
+    except ValueError as error:
         raise RetvecLiteError(
             f"{VARIABLE} is not valid ({_sentence(error)}): expected "
             '{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}.'
         ) from error
     return workers, index
+
+
+def _object(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is no JSON object")
+    return value
+
+
+def _addresses(value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is no list of addresses")
+    for address in value:
+        if not isinstance(address, str) or not re.fullmatch(r".+:[0-9]+", address):
+            raise ValueError(f"{address!r} is no host:port")
+    return value
 
 
 def _sentence(error: Exception) -> str:

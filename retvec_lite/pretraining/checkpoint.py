@@ -1,26 +1,18 @@
 """Checkpoints of a pre-training: what they belong to, and writing and reading them."""
 
 import dataclasses
-import hashlib
-import io
-import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write
+from retvec_lite.model.checkpoints import damaged, read_arrays, weights_digest, write_arrays
 from retvec_lite.model.cluster import Cluster
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.model import WordModel
 from retvec_lite.pretraining.words import WordShares
-
-_DIGITS: Final = 16
-"""Hexadecimal digits of a SHA-256 that tell embeddings apart, and can be read in a message."""
 
 
 def origin(settings: Any, words: WordShares, initial: Embedding | None) -> dict[str, Any]:
@@ -35,7 +27,7 @@ def origin(settings: Any, words: WordShares, initial: Embedding | None) -> dict[
     if fields["shares"] == 1:  # checkpoints of earlier releases know of no shares
         del fields["shares"]
     fields |= {f"network.{name}": value for name, value in fields.pop("network").items()}
-    return {**fields, "words": words.digest, "start_from": _weights_digest(initial)}
+    return {**fields, "words": words.digest, "start_from": weights_digest(initial)}
 
 
 def write_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any], step: int) -> None:
@@ -47,9 +39,7 @@ def write_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any]
     from keras import ops
 
     arrays = {_name(index): ops.convert_to_numpy(variable) for index, variable in enumerate(_variables(model))}
-    content = io.BytesIO()
-    np.savez(content, step=np.asarray(step), settings=np.asarray(json.dumps(belongs_to)), **arrays)
-    atomic_write(path, content.getvalue())
+    write_arrays(path, belongs_to, {"step": np.asarray(step), **arrays})
 
 
 def read_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any], steps: int) -> int:
@@ -68,23 +58,11 @@ def read_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any],
         RetvecLiteError: for a checkpoint that belongs to another run, or is damaged.
     """
     variables = _variables(model)
+    before, stored = read_arrays(path)
     try:
-        with path.open("rb") as file, np.load(file) as stored:
-            before, step = json.loads(str(stored["settings"])), int(stored["step"])
-            arrays = [stored[_name(index)] for index in range(len(variables))]
-        if not isinstance(before, dict):
-            raise ValueError("it does not name its settings")
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-        RecursionError,
-    ) as error:
-        raise _damaged(path, " ".join(str(error).split()) or type(error).__name__) from error
+        step, arrays = int(stored["step"]), [stored[_name(index)] for index in range(len(variables))]
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged(path, error) from error
     names = dict.fromkeys((*belongs_to, *before))
     changed = [name for name in names if before.get(name) != belongs_to.get(name)]
     if changed:
@@ -95,7 +73,7 @@ def read_checkpoint(path: Path, model: WordModel, belongs_to: Mapping[str, Any],
             "with --resume."
         )
     if not 0 < step <= steps or [array.shape for array in arrays] != [tuple(value.shape) for value in variables]:
-        raise _damaged(path, "its weights do not fit its settings")
+        raise damaged(path, "its weights do not fit its settings")
     for variable, array in zip(variables, arrays, strict=True):
         variable.assign(array)
     return step
@@ -113,23 +91,9 @@ def share_checkpoint(cluster: Cluster, model: WordModel, step: int) -> int:
     return int(step_of_chief[0])
 
 
-def _damaged(path: Path, reason: str) -> RetvecLiteError:
-    return RetvecLiteError(f"{path} is damaged ({reason}). Remove it to begin again.")
-
-
 def _name(index: int) -> str:
     return f"variable_{index}"
 
 
 def _variables(model: WordModel) -> list[Any]:
     return [*model.trainable_variables, model.quantized, *model.optimizer.variables]
-
-
-def _weights_digest(embedding: Embedding | None) -> str | None:
-    if embedding is None:
-        return None
-    digest = hashlib.sha256()
-    for name, value in sorted(embedding.weights.items()):
-        digest.update(f"{name} {value.shape}".encode())
-        digest.update(np.ascontiguousarray(value, "<f4").data)
-    return digest.hexdigest()[:_DIGITS]

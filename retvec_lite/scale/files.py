@@ -205,8 +205,7 @@ def _classify(
                 for piece in read_pieces(source, skip_bad_rows):
                     count += 1
                     path = folder.part(source, piece.number)
-                    if path.exists():
-                        part = read_part(path)
+                    if part := read_part(path):
                         resumed += part.rows
                         add(source, part)
                     else:

@@ -17,7 +17,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import explain_os_error
 from retvec_lite.places import flush_directory
 from retvec_lite.scale.parts import IS_JSON
-from retvec_lite.scale.sources import COMPRESSION, PARQUET
+from retvec_lite.scale.sources import COMPRESSION, PARQUET, READ_ERRORS
 from retvec_lite.terminal import Progress
 
 _SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES)
@@ -58,14 +58,14 @@ def write_output(output: Path, parts: Sequence[Path], empty: pa.Schema, folder: 
         progress: receives ("writing", parts done, parts).
 
     Raises:
-        RetvecLiteError: when it cannot be written.
+        RetvecLiteError: when it cannot be written, or a part is damaged.
     """
     schema = _common_schema(parts) if parts else empty
     temporary = folder / f"output{''.join(output.suffixes[-2:])}"
     try:
         with contextlib.closing(_writer(temporary, _format(output)[0], schema)) as writer:
             for number, part in enumerate(parts, 1):
-                table = pa.parquet.read_table(part)
+                table = _read(part, pa.parquet.read_table)
                 columns = [_as(field, table) for field in schema]
                 writer.write_table(pa.table(columns, schema=schema))
                 progress("writing", number, len(parts))
@@ -82,11 +82,21 @@ def _format(path: Path) -> tuple[str, str | None]:
     return (Path(path.stem).suffix if codec else path.suffix).lower(), codec
 
 
+def _read(part: Path, read: Callable[[Path], Any]) -> Any:
+    try:
+        return read(part)
+    except READ_ERRORS as error:
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise RetvecLiteError(
+            f"{part} is damaged ({reason}). Remove it and repeat the command: this part alone is made again."
+        ) from error
+
+
 def _common_schema(parts: Sequence[Path]) -> pa.Schema:
     """Return the columns of all parts, in the order in which they first appear."""
     kinds: dict[str, dict[tuple[pa.DataType, bool], None]] = {}
     for part in parts:
-        schema = pa.parquet.read_schema(part)
+        schema = _read(part, pa.parquet.read_schema)
         for field in schema:
             kinds.setdefault(field.name, {})[_plain(field.type), field.metadata == IS_JSON] = None
     return pa.schema([_common_field(name, list(found)) for name, found in kinds.items()])

@@ -21,7 +21,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, busy, explain_os_error
 from retvec_lite.places import open_locked
 from retvec_lite.scale.batches import BatchClassifier
-from retvec_lite.scale.sources import Piece, Source
+from retvec_lite.scale.sources import READ_ERRORS, Piece, Source
 
 IS_JSON: Final = {b"json": b"1"}
 """Metadata of a column whose texts are JSON values."""
@@ -56,9 +56,11 @@ class WorkFolder:
         """Return how many parts a source has, with their sum; None while some are missing."""
         try:
             stored = json.loads(self._record(source).read_bytes())
-            return int(stored["parts"]), Part(int(stored["rows"]), (int(stored["bad"]), str(stored["first_bad"])))
-        except FileNotFoundError:
-            return None
+            count, rows, bad = int(stored["parts"]), int(stored["rows"]), int(stored["bad"])
+            is_whole = all(self.part(source, number).exists() for number in range(count))
+            return (count, Part(rows, (bad, str(stored["first_bad"])))) if is_whole else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # missing or damaged: the parts that are there are found one by one
 
     def finish(self, source: Source, parts: int, total: Part) -> None:
         """Record that all parts of a source are there."""
@@ -114,8 +116,8 @@ def write_part(path: Path, source: Source, piece: Piece, classify: BatchClassifi
     Raises:
         RetvecLiteError: for a bad row without `skip_bad_rows`, or a part that cannot be written.
     """
-    if path.exists():
-        return read_part(path)
+    if done := read_part(path):
+        return done
     bad = piece.bad
     if isinstance(piece.content, pa.Table):
         table = piece.content
@@ -129,11 +131,14 @@ def write_part(path: Path, source: Source, piece: Piece, classify: BatchClassifi
     return Part(table.num_rows, bad)
 
 
-def read_part(path: Path) -> Part:
-    """Return the facts of a finished part."""
-    metadata = pa.parquet.read_metadata(path)
-    bad = json.loads(metadata.metadata[_BAD])
-    return Part(metadata.num_rows, (int(bad[0]), str(bad[1])))
+def read_part(path: Path) -> Part | None:
+    """Return the facts of a finished part; None for one that is missing, or so damaged that it must be made again."""
+    try:
+        metadata = pa.parquet.read_metadata(path)
+        bad = json.loads(metadata.metadata[_BAD])
+        return Part(metadata.num_rows, (int(bad[0]), str(bad[1])))
+    except READ_ERRORS:
+        return None
 
 
 def _json_table(

@@ -22,8 +22,8 @@ PARQUET: Final = (".parquet", ".pq")
 SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES, TEXT_SUFFIX)
 COMPRESSION: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
-ROWS: Final = 16_384
-"""Rows of a piece: a second or two of one core, which is what a kill costs."""
+ROWS: Final = 4_096
+"""Rows of a piece: half a second of one core. That is what a kill costs, and how long other cores may wait for the last piece."""
 _BYTES: Final = 16 << 20
 """Bytes after which a piece ends before it has as many rows, so that long texts take no more memory."""
 _BLOCK: Final = 4 << 20

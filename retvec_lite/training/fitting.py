@@ -1,6 +1,7 @@
 """Fitting the network: epochs over augmented copies, with early stopping on validation texts, or for a fixed number of steps."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,6 +18,7 @@ from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS
 from retvec_lite.model.heads import HeadSpec, character_shapes, initial
 from retvec_lite.model.network_graph import Tensors, embed_bits
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut, TrainingData
 from retvec_lite.training.network import RateSchedule, TrainableNetwork, cosine_schedule, epoch
 from retvec_lite.training.settings import FitSettings
@@ -50,6 +52,7 @@ class NetworkFitter:
         fine_tune: train the embedding as well, and `settings.character_filters` beside it.
         settings: see `FitSettings`.
         progress: receives ("embedding words", done, total), and (what is fitted, done, total).
+        checkpoint: where the fits are kept, and go on from; None keeps nothing.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class NetworkFitter:
         fine_tune: bool,
         settings: FitSettings,
         progress: Progress = silent,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self._data = data
         self._head = head
@@ -68,6 +72,7 @@ class NetworkFitter:
         self._fine_tune = fine_tune
         self._settings = settings
         self._progress = progress
+        self._checkpoint = checkpoint
         self._vectors = None if fine_tune else embed_words(data.words, embedding, progress)
         self._network: TrainableNetwork | None = None
 
@@ -105,7 +110,7 @@ class NetworkFitter:
         settings = dataclasses.replace(self._settings, epochs=max(1, round(share * self._settings.epochs)))
         rng = np.random.default_rng(settings.seed)
         network = self._fresh_network(examples, settings, rng)
-        best = run_epochs(network, examples, held_out, settings, rng, self._progress, what)
+        best = run_epochs(network, examples, held_out, settings, rng, self._progress, what, self._checkpoint)
         network.load(best.weights)
         return dataclasses.replace(best, weights={**self._embedding, **best.weights})
 
@@ -156,6 +161,7 @@ def run_epochs(
     rng: np.random.Generator,
     progress: Progress = silent,
     what: str = "training",
+    checkpoint: Checkpoint | None = None,
 ) -> Best:
     """Train until validation has not improved for `settings.patience` epochs, or to the last one.
 
@@ -167,44 +173,60 @@ def run_epochs(
         rng: draws the order of the texts.
         progress: receives (`what`, steps done, steps).
         what: the name of this fit.
+        checkpoint: where it is kept, and goes on from; None keeps nothing.
 
     Raises:
         RetvecLiteError: when the loss is no longer finite.
     """
     texts = len(examples.targets)
     batch_size, steps = settings.batch(texts), settings.steps(texts)
-    best_score, best_weights, best_epoch = -math.inf, network.weights(), 0
-    history: list[dict[str, Any]] = []
-    count = 0
-    for number in range(settings.epochs):
-        losses = []
-        for batch in epoch(examples.copies[number % len(examples.copies)], batch_size, rng):
-            losses.append(network.train(batch, examples.targets[batch.rows], count))
-            count += 1
-            progress(what, min(count, steps), steps)
-        broken = [loss for loss in losses if not math.isfinite(loss)]
-        if broken:
-            raise RetvecLiteError(
-                f"Training broke down in epoch {number + 1} (loss {broken[0]}): "
-                "the texts or the embedding hold something extreme."
-            )
-        if held_out is None:
-            network.follow_chief(0.0)
-            history.append({"epoch": number + 1, "loss": float(np.mean(losses))})
-            continue
-        accuracies = {
-            rate: network.task.score(network.logits(ids, examples.classes, _PREDICTION_BATCH), held_out.truth)
-            for rate, ids in held_out.ids.items()
-        }
-        score = network.follow_chief(float(np.mean(list(accuracies.values()))))
-        history.append({"epoch": number + 1, "loss": float(np.mean(losses)), "accuracy": accuracies, "score": score})
-        if score > best_score:
-            best_score, best_weights, best_epoch = score, network.weights(), number
-        elif number - best_epoch >= settings.patience:
-            break
+    course = checkpoint.begin(network) if checkpoint else Course()
+    if course.generator:
+        progress(what, min(course.steps, steps), steps)
+        rng.bit_generator.state = course.generator
+    while not course.is_over:
+        course.generator = rng.bit_generator.state
+        batches = epoch(examples.copies[course.epochs % len(examples.copies)], batch_size, rng)
+        for batch in itertools.islice(batches, len(course.losses), None):
+            course.losses.append(network.train(batch, examples.targets[batch.rows], course.steps))
+            course.steps += 1
+            progress(what, min(course.steps, steps), steps)
+            if checkpoint:
+                checkpoint.step(network)
+        _end_epoch(course, network, examples, held_out, settings)
+    return Best(course.weights, course.best + 1, course.history)
+
+
+def _end_epoch(
+    course: Course, network: TrainableNetwork, examples: Examples, held_out: HeldOut | None, settings: FitSettings
+) -> None:
+    """Note the loss and the validation score of an epoch, and whether it was the last; arguments as for `run_epochs`."""
+    number, losses = course.epochs, course.losses
+    broken = [loss for loss in losses if not math.isfinite(loss)]
+    if broken:
+        raise RetvecLiteError(
+            f"Training broke down in epoch {number + 1} (loss {broken[0]}): "
+            "the texts or the embedding hold something extreme."
+        )
+    course.epochs, course.losses = number + 1, []
+    course.is_over = course.epochs == settings.epochs
+    told: dict[str, Any] = {"epoch": number + 1, "loss": float(np.mean(losses))}
+    course.history.append(told)
     if held_out is None:
-        return Best(network.weights(), settings.epochs, history)
-    return Best(best_weights, best_epoch + 1, history)
+        network.follow_chief(0.0)
+        if course.is_over:
+            course.weights, course.best = network.weights(), number
+        return
+    accuracies = {
+        rate: network.task.score(network.logits(ids, examples.classes, _PREDICTION_BATCH), held_out.truth)
+        for rate, ids in held_out.ids.items()
+    }
+    score = network.follow_chief(float(np.mean(list(accuracies.values()))))
+    told |= {"accuracy": accuracies, "score": score}
+    if score > course.score:
+        course.score, course.weights, course.best = score, network.weights(), number
+    elif number - course.best >= settings.patience:
+        course.is_over = True
 
 
 def schedule_for(texts: int, settings: FitSettings) -> RateSchedule:

@@ -238,6 +238,19 @@ class TrainableNetwork:
         arrays = {name: np.array(variable.numpy(), np.float32) for name, variable in self._variables.items()}
         return {name: snap(value, self._levels) if is_matrix(name) else value for name, value in arrays.items()}
 
+    def state(self) -> dict[str, Floats]:
+        """Return all that changes from step to step, by name: the weights as they are trained, and what AdamW keeps of each."""
+        return {name: variable.numpy() for name, variable in self._changing().items()}
+
+    def restore(self, state: Mapping[str, Floats]) -> None:
+        """Go back to an earlier `state`."""
+        for name, variable in self._changing().items():
+            variable.assign(state[name])
+
+    def _changing(self) -> dict[str, tf.Variable]:
+        kinds = {"weight": self._variables, "mean": self._means, "square": self._squares}
+        return {f"{kind}/{name}": variable for kind, each in kinds.items() for name, variable in each.items()}
+
     def load(self, weights: Mapping[str, Floats]) -> None:
         """Go back to earlier weights."""
         for name, value in weights.items():

@@ -10,6 +10,7 @@ from retvec_lite.model.grid import snap
 from retvec_lite.model.heads import HeadSpec, LinearHead
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.checkpoint import Checkpoint
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.fitting import Best, NetworkFitter, embed_words
 from retvec_lite.training.folds import Folds
@@ -36,6 +37,7 @@ class Parts:
         progress: see `LinearFitter` and `NetworkFitter`.
         with_held_out: the linear part finally learns from the held-out texts as well. The network does not: they decide when
             it has learned enough.
+        checkpoint: where the fits of the network are kept, and go on from; None keeps nothing.
 
     Attributes:
         linear: the linear part; None without one.
@@ -54,6 +56,7 @@ class Parts:
         settings: FitSettings,
         progress: Progress = silent,
         with_held_out: bool = False,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self._data = data
         self._refit = with_held_out
@@ -64,7 +67,13 @@ class Parts:
             vectors = embed_words(data.words, embedding, progress)
         else:
             self._network = NetworkFitter(
-                data, head, embedding, fine_tune=fine_tune, settings=settings, progress=progress
+                data,
+                head,
+                embedding,
+                fine_tune=fine_tune,
+                settings=settings,
+                progress=progress,
+                checkpoint=checkpoint,
             )
         self.linear = (
             LinearFitter(data, buckets, vectors, settings, progress, with_held_out=with_held_out) if buckets else None

@@ -7,6 +7,7 @@ linear part, which is quickly fitted again, then learns from that tenth as well.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from retvec_lite.model.heads import HEADS, HeadSpec, LinearHead
 from retvec_lite.model.predict import predictor
 from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.examples import TrainingData, prepare
 from retvec_lite.training.folds import Folds, choose_folds
 from retvec_lite.training.parts import Parts
@@ -70,6 +72,8 @@ def train(
     unknown_label: str | None = None,
     seed: int = 0,
     settings: FitSettings | None = None,
+    checkpoint: Path | None = None,
+    force: bool = False,
     progress: Progress = silent,
 ) -> Trained:
     """Train a classifier.
@@ -96,11 +100,13 @@ def train(
         seed: of everything random.
         settings: all settings at once, for experiments; replaces `recommended`, `epochs`, `typo_rate`,
             `character_filters`, `class_weights` and `seed`.
+        checkpoint: a file to keep a long training in; one that is there goes on where it was. None keeps nothing.
+        force: begin again where the file belongs to another training.
         progress: receives (what is going on, done, total).
 
     Raises:
         RetvecLiteError: for an argument out of range, data that cannot be trained on, labels in validation that training
-            lacks, or a loss that is no longer finite.
+            lacks, a checkpoint of another training without `force`, or a loss that is no longer finite.
     """
     chosen = {
         "epochs": epochs,
@@ -114,6 +120,24 @@ def train(
     check_rejection(training, reject_at, unknown_label)
     if training.multi_label and unlabelled:
         raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
+    kept = Checkpoint(
+        checkpoint,
+        origin(
+            training,
+            validation,
+            embedding,
+            unlabelled,
+            {
+                "head": head,
+                "fine_tune_embedding": fine_tune_embedding,
+                "max_words": max_words,
+                "ngram_kb": ngram_kb,
+                **chosen,
+                "settings": settings and dataclasses.asdict(settings),
+            },
+        ),
+        force,
+    )
     given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     multi_label, fixed = training.multi_label, settings
 
@@ -137,6 +161,7 @@ def train(
         "fine_tune": fine_tune_embedding,
         "progress": progress,
         "with_held_out": with_held_out and settings.refit,
+        "checkpoint": kept,
     }
     parts = Parts(data, spec, weights, buckets, settings=settings, **options)
     judged = judge(parts.learn(folds), validation.labels, data, folds, reject_at, unknown_label)

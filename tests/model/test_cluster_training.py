@@ -77,6 +77,10 @@ def test_pretraining(tmp_path: Path) -> None:
     assert files[0] == files[1]
 
 
+def furthest(one: list[float], other: list[float]) -> float:
+    return max(abs(loss - others) for loss, others in zip(one, other, strict=True))
+
+
 @pytest.mark.parametrize("head", ["pool", "tuned"])
 def test_training(head: str, tmp_path: Path) -> None:
     for name in ("one", "two"):
@@ -84,9 +88,30 @@ def test_training(head: str, tmp_path: Path) -> None:
     (alone,) = run(cluster_train.__file__, 1, tmp_path / "one", head)
     together = run(cluster_train.__file__, 2, tmp_path / "two", head)
     assert len(losses(alone)) > 20
+    exact, bound = len(losses(alone)), 1e-5
+    if head == "tuned":
+        # Its loss multiplies a rounding error: starting weights that differ by 1e-7 lead as far away as two workers do.
+        exact = 3
+        for seed in (1, 2):
+            (tmp_path / str(seed)).mkdir()
+            (nudged,) = run(cluster_train.__file__, 1, tmp_path / str(seed), head, -1, seed)
+            bound = max(bound, 3 * furthest(losses(nudged), losses(alone)))
+        assert bound < 0.02
     for worker in together:
-        # A fine-tuned embedding is compiled on one machine only; what differs by rounding is then put on an 8-bit grid.
-        exact = len(losses(alone)) if head == "pool" else 3
         assert losses(worker)[:exact] == pytest.approx(losses(alone)[:exact], abs=1e-5)
-        assert losses(worker) == pytest.approx(losses(alone), abs=0.01)
+        assert furthest(losses(worker), losses(alone)) < bound
     assert (tmp_path / "two" / "trained" / "classifier.safetensors").exists()
+
+
+def test_training_goes_on_after_a_kill(tmp_path: Path) -> None:
+    for name in ("whole", "killed"):
+        (tmp_path / name).mkdir()
+    whole = run(cluster_train.__file__, 2, tmp_path / "whole", "pool")
+    first = run(cluster_train.__file__, 2, tmp_path / "killed", "pool", 17)
+    assert {one.returncode for one in first} == {1, -9}
+    left = next(one for one in first if one.returncode == 1)
+    assert left.stderr.splitlines()[-1].startswith("Another worker is gone. Start all workers again")
+    again = run(cluster_train.__file__, 2, tmp_path / "killed", "pool", 17)
+    assert losses(again[0]) == losses(again[1]) == losses(whole[0])[17:]
+    files = [(tmp_path / name / "trained/classifier.safetensors").read_bytes() for name in ("whole", "killed")]
+    assert files[0] == files[1]

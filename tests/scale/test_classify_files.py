@@ -214,6 +214,35 @@ def test_parts_of_another_run_are_not_mixed(place: Path, tiny_model: str, monkey
     assert rl.classify_files(tiny_model, "in.csv", "out.csv").resumed == 1
 
 
+@pytest.mark.usefixtures("in_this_process")
+def test_damaged_parts_are_made_again(
+    place: Path, tiny_model: str, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "ROWS", 100)
+    Path("in.csv").write_text("text\n" + "".join(f"AB {row}\n" for row in range(350)))
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(files, "write_output", lambda *_: 1 / 0)
+        rl.classify_files(tiny_model, "in.csv", "out.parquet")
+    folder = Path("out.parquet.parts")
+    (record,) = (path for path in folder.glob("*.json") if path.name != "run.json")
+    whole = sorted(folder.glob("*.parquet"))
+    assert len(whole) == 4
+    # One that looks whole from its end.
+    content = whole[1].read_bytes()
+    whole[1].write_bytes(content[:4] + bytes(400) + content[404:])
+    command = ("classify", tiny_model, "--input", "in.csv", "--output", "out.parquet")
+    code, _, errors = main(*command)
+    message = errors.splitlines()[-1]
+    assert code == 2 and message.startswith(f"retvec-lite: error: {whole[1]} is damaged (")
+    assert message.endswith("). Remove it and repeat the command: this part alone is made again.")
+    whole[1].unlink()
+    whole[3].write_bytes(b"PAR1")
+    record.write_text('{"parts": ')
+    assert main(*command)[0] == 0
+    assert [row["text"] for row in pq.read_table("out.parquet").to_pylist()] == [f"AB {row}" for row in range(350)]
+    assert not folder.exists()
+
+
 BAD = {
     "missing column": ("body\n12\n", "No column 'text' in in.csv (found: 'body'). Name it with --text-column."),
     "label is there": ("text,label\n12,x\n", "in.csv already has a column 'label'. Name the new one with --label-column."),
@@ -249,6 +278,9 @@ def wrong_arguments() -> Iterator[tuple[list[str], str]]:
     yield ["--input", "*.none"], "No file matches *.none."
     yield ["--input", "good.csv", "table.xlsx"], "Cannot read table.xlsx: the name of an input file ends in .parquet, .pq, .csv, .tsv, .jsonl, .ndjson, .json, .txt, also with .gz, .bz2, .zst, .lz4 behind it."  # fmt: skip
     yield ["--input", "no.parquet"], "Cannot read no.parquet: Parquet file size is 4 bytes, smaller than the minimum file footer (8 bytes). Repair it or leave it out; finished parts are kept."  # fmt: skip
+    yield ["--input", "csv.parquet"], "Cannot read csv.parquet: Parquet magic bytes not found in footer. Either the file is corrupted or this is not a parquet file. Repair it or leave it out; finished parts are kept."  # fmt: skip
+    yield ["--input", "column.jsonl"], "No column 'text' in column.jsonl (found: 'body'). Name it with --text-column."
+    yield ["--input", "not.csv.gz"], "Cannot read not.csv.gz: zlib inflate failed: incorrect header check. Repair it or leave it out; finished parts are kept."  # fmt: skip
     yield ["--input", "numbers.parquet"], "The column 'text' of numbers.parquet holds int64, not texts."
     yield ["--input", "cut.csv.gz"], "Cannot read cut.csv.gz: Truncated compressed stream. Repair it or leave it out; finished parts are kept."  # fmt: skip
     yield ["--input", "list.jsonl"], "list.jsonl holds no JSON object a line: '[1]'."
@@ -274,6 +306,9 @@ def test_bad_input_is_one_sentence(
     Path("no.parquet").write_text("text")
     pq.write_table(pa.table({"text": [1]}), "numbers.parquet")
     Path("cut.csv.gz").write_bytes(gzip.compress(b"text\n" + b"12\n" * 99)[:-9])
+    Path("csv.parquet").write_text("text\n12 and more\n")
+    Path("column.jsonl").write_text('{"body": "12"}\n')
+    Path("not.csv.gz").write_text("text\n12\n")
     Path("list.jsonl").write_text("[1]\n")
     Path("bad.jsonl").write_text('{"text": "x"}\n{"tex')
     output = [] if "--output" in arguments else ["--output", "out.parquet"]

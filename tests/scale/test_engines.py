@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from light import run_python
 
 from retvec_lite import TextClassifier
+from retvec_lite.data.dataset import load_starter
 
 PACKAGES = {"ray": "ray", "spark": "pyspark", "spark-pandas": "pyspark", "dask": "distributed"}
 
@@ -77,20 +79,49 @@ def test_a_missing_engine_is_one_sentence(engine: str, package: str, message: st
     assert (done.returncode, done.stderr) == (1, f"{message}\n")
 
 
+def example(engine: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(EXAMPLES / f"classify_on_{engine}.py"), *arguments]
+    command += ["--master", "local[2]"] if engine == "spark" else []
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=500)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed: make engines")
+def test_spark_without_java_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    done = example("spark", "none.tflite", "in", str(tmp_path / "out"), PATH=str(tmp_path))
+    message = "Spark needs Java 17 or newer: install it, or set JAVA_HOME to its folder.\n"
+    assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.parametrize("engine", ["ray", "spark"])
+def test_a_wrong_argument_is_one_sentence(engine: str, tmp_path: Path, tiny_model: str) -> None:
+    require(PACKAGES[engine])
+    out = tmp_path / "out"
+    done = example(engine, "none.tflite", "in", str(out))
+    assert (done.returncode, done.stderr) == (1, "Cannot read none.tflite: No such file or directory.\n")
+    out.mkdir()
+    done = example(engine, tiny_model, "in", str(out))
+    assert (done.returncode, done.stderr) == (1, f"{out} already exists. Choose another name.\n")
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("engine", ["ray", "spark"])
 def test_the_example_is_complete(engine: str, tmp_path: Path, tiny_model: str) -> None:
     require(PACKAGES[engine])
-    write_texts(tmp_path / "in")
-    script = EXAMPLES / f"classify_on_{engine}.py"
-    options = ["--master", "local[2]"] if engine == "spark" else []
-    done = subprocess.run(
-        [sys.executable, str(script), tiny_model, str(tmp_path / "in"), str(tmp_path / "out"), *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-    )
+    texts = load_starter("test").texts[:600]
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        rows = range(200 * number, 200 * (number + 1))
+        pq.write_table(pa.table({"id": rows, "text": [texts[row] for row in rows]}), tmp_path / f"in/{number}.parquet")
+    given, out = str(tmp_path / "in"), str(tmp_path / "out")
+    done = example(engine, tiny_model, given, out, "--text-column", "body")
+    assert done.returncode == 1 and not Path(out).exists()
+    assert f"No column 'body' in {given} (found: id, text)." in done.stderr.splitlines()
+    done = example(engine, tiny_model, given, out)
     assert done.returncode == 0, done.stderr[-3000:]
-    found = pq.read_table(tmp_path / "out")
-    assert found.num_rows == 2000 and {"id", "text", "label", "probability"} == set(found.schema.names)
+    rows = sorted(pq.read_table(tmp_path / "out").to_pylist(), key=lambda row: row["id"])
+    assert [(row["id"], row["text"]) for row in rows] == list(enumerate(texts))
+    expected = [found[0] for found in TextClassifier.load(tiny_model).predict_many(texts, top=1)]
+    assert [row["label"] for row in rows] == [found.label for found in expected]
+    assert [row["probability"] for row in rows] == pytest.approx([one.probability for one in expected], abs=1e-6)

@@ -1,0 +1,182 @@
+"""Checkpoints of a training: one file from which the same training goes on after a kill.
+
+Only the network is kept, fit by fit, because nothing else takes long; texts are prepared and n-grams fitted again, with the same
+result. Keras's `BackupAndRestore` works inside `model.fit` alone, and `tf.train.Checkpoint` writes several files that a kill leaves
+half-written.
+"""
+
+import dataclasses
+import hashlib
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from retvec_lite.contract import Floats
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.checkpoints import damaged, read_arrays, weights_digest, write_arrays
+from retvec_lite.model.cluster import join_cluster
+from retvec_lite.model.weight_files import Embedding
+from retvec_lite.training.network import TrainableNetwork
+from retvec_lite.version import __version__
+
+NAME: Final = "checkpoint.npz"
+
+SECONDS: Final = 30.0
+"""Between two checkpoints, each of which takes some hundredths of a second: short trainings write none."""
+
+_FITS: Final = "fits"
+_STATE: Final = "state"
+"""Names inside the file; the weights of the best epoch of fit 0 are below `0`."""
+
+
+@dataclasses.dataclass
+class Course:
+    """How far a fit of the network has come: beside the network's own state, all that its next step depends on.
+
+    Attributes:
+        epochs: that are over.
+        steps: of all epochs.
+        losses: of the steps of the epoch that runs.
+        generator: state of the random numbers when that epoch began; empty before the first one.
+        history: see `Best`.
+        score: of the best epoch.
+        best: number of the best epoch, counted from 0.
+        is_over: no epoch is left.
+        weights: of the best epoch, by name, float32.
+    """
+
+    epochs: int = 0
+    steps: int = 0
+    losses: list[float] = dataclasses.field(default_factory=list)
+    generator: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    history: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    score: float = -math.inf
+    best: int = 0
+    is_over: bool = False
+    weights: Mapping[str, Floats] = dataclasses.field(default_factory=dict)
+
+
+class Checkpoint:
+    """The checkpoint of one training. Of several machines, the chief reads and writes it, and tells the others what it read.
+
+    Args:
+        path: the file; None to neither read nor write one, which is right for every worker but the chief.
+        belongs_to: see `origin`.
+        force: begin again where the file is damaged or belongs to another training.
+
+    Raises:
+        RetvecLiteError: for a file that is damaged or belongs to another training, or workers of different trainings.
+    """
+
+    def __init__(self, path: Path | None, belongs_to: Mapping[str, Any], force: bool = False) -> None:
+        self._path = path
+        self._belongs_to = json.loads(json.dumps(belongs_to, default=str))  # as a file has it
+        self._fits: list[Course] = []
+        self._begun = 0
+        self._state: Mapping[str, Floats] = {}
+        self._written = time.monotonic()
+        content = b""
+        if path is not None and path.exists():
+            try:
+                self._read(path, content := path.read_bytes())
+            except (RetvecLiteError, OSError) as error:
+                if not force:
+                    raise error if isinstance(error, RetvecLiteError) else damaged(path, error) from error
+                content = b""
+        cluster = join_cluster()
+        if cluster is not None:
+            cluster.agree("data or options", json.dumps(self._belongs_to, sort_keys=True))
+            content = cluster.bytes_of_chief(content)
+            if content and not cluster.is_chief:
+                self._read(Path(NAME), content)
+
+    def begin(self, network: TrainableNetwork) -> Course:
+        """Return how far the next fit has come; the network, which is new, goes back to where it was."""
+        if self._begun == len(self._fits):
+            self._fits.append(Course())
+        course = self._fits[self._begun]
+        self._begun += 1
+        if course.steps and not course.is_over:
+            network.restore(self._state)
+        return course
+
+    def step(self, network: TrainableNetwork) -> None:
+        """Note that the fit which was begun last has taken a step: write the file where that is due.
+
+        Raises:
+            RetvecLiteError: when it cannot be written.
+        """
+        if self._path is None or time.monotonic() - self._written < SECONDS:
+            return
+        facts, arrays = [], {f"{_STATE}/{name}": value for name, value in network.state().items()}
+        for number, course in enumerate(self._fits):
+            fields = {field.name: getattr(course, field.name) for field in dataclasses.fields(course)}
+            arrays |= {f"{number}/{name}": value for name, value in fields.pop("weights").items()}
+            facts.append(fields)
+        write_arrays(self._path, self._belongs_to, {_FITS: np.asarray(json.dumps(facts)), **arrays})
+        self._written = time.monotonic()
+
+    def _read(self, path: Path, content: bytes) -> None:
+        belongs_to, arrays = read_arrays(path, content)
+        names = dict.fromkeys((*self._belongs_to, *belongs_to))
+        others = [name for name in names if belongs_to.get(name) != self._belongs_to.get(name)]
+        if others:
+            raise RetvecLiteError(
+                f"{path} is the checkpoint of a training that differs in {', '.join(others)}. Repeat its command to go on with "
+                "it, or begin again with --force (in Python: force=True)."
+            )
+        try:
+            fits = [Course(**fields) for fields in json.loads(str(arrays.pop(_FITS)))]
+            for course in fits:
+                for epoch in course.history:
+                    if "accuracy" in epoch:  # names in JSON are texts
+                        epoch["accuracy"] = {float(rate): score for rate, score in epoch["accuracy"].items()}
+            parts: dict[str, dict[str, Floats]] = {}
+            for name, value in arrays.items():
+                part, _, rest = name.partition("/")
+                parts.setdefault(part, {})[rest] = value
+            for number, course in enumerate(fits):
+                course.weights = parts.get(str(number), {})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise damaged(path, error) from error
+        self._fits, self._state = fits, parts.get(_STATE, {})
+
+
+def origin(
+    training: Dataset,
+    validation: Dataset | float | None,
+    embedding: Embedding | None,
+    unlabelled: Sequence[str],
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return all that the weights of a training depend on, by the names that messages use.
+
+    Args:
+        training: see `trainer.train`.
+        validation: see there.
+        embedding: see there.
+        unlabelled: see there.
+        options: all others.
+    """
+    held_out = _digest(validation.texts, validation.labels) if isinstance(validation, Dataset) else validation
+    return {
+        "data": _digest(training.texts, training.labels),
+        "validation": held_out,
+        "embedding": weights_digest(embedding),
+        "unlabelled": _digest(unlabelled),
+        **options,
+        "version of retvec-lite": __version__,
+    }
+
+
+def _digest(*columns: Sequence[Any]) -> str:
+    digest = hashlib.sha256()
+    for row in zip(*columns, strict=True):
+        digest.update(repr(row).encode())
+    return digest.hexdigest()
