@@ -7,7 +7,7 @@ https://arxiv.org/abs/1412.6980).
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -198,23 +198,23 @@ def logits_of(model: LowRank, texts: Texts, config: NgramConfig, codes: Floats |
     return np.concatenate(parts)
 
 
-def weights_of(model: LowRank, codes: Floats | None, snap: Callable[[Floats, int], Floats]) -> dict[str, Floats]:
-    """Return the weights of a classifier: `ngrams/...`, the table on its grid.
+def weights_of(model: LowRank, codes: Floats | None = None) -> dict[str, Floats]:
+    """Return the weights of a classifier: `ngrams/...`, the rows rounded to integers from -127 to 127.
 
     Every n-gram counts 1 towards the length of a text, in the first codebook where there are some.
 
     Args:
         model: the fitted part.
         codes: `ngrams/codes`, where there are codebooks.
-        snap: `retvec_lite.model.grid.snap`.
     """
+    scales = np.maximum(np.abs(model.rows).max(axis=0), 1e-9) / np.float32(INTEGERS)
     squares = np.ones(len(model.rows), np.float32)
     if codes is not None:
         squares[CODES:] = 0.0
     found = {
-        "ngrams/table": snap(model.rows, INTEGERS),
+        "ngrams/table": np.rint(model.rows / scales).astype(np.float32),
         "ngrams/squares": squares,
-        "ngrams/projection": snap(model.projection, INTEGERS),
+        "ngrams/projection": (model.projection * scales[:, None]).astype(np.float32),
         "ngrams/bias": model.bias.astype(np.float32),
     }
     return found if codes is None else {**found, "ngrams/codes": codes}
