@@ -294,7 +294,7 @@ def info(path: str | os.PathLike[str]) -> Info:
     """Read what an exported `.tflite` says about itself and what its graph holds.
 
     Args:
-        path: the file.
+        path: the file, or "language" for the detector in the package.
 
     Raises:
         RetvecLiteError: for a file that is damaged or was not exported by retvec-lite.

@@ -21,7 +21,7 @@ from retvec_lite.terminal import Progress, silent
 Codes = npt.NDArray[np.int64]
 Matrix = Any  # scipy.sparse.csr_matrix, float32
 
-_BATCH: Final = 4096
+_BATCH: Final = 8192
 _FIRST, _SECOND, _TINY = 0.9, 0.98, 1e-8
 """Adam's decay of the mean gradient and of its square, and what keeps it from dividing by zero."""
 
