@@ -85,8 +85,8 @@ _SPOKEN: Final = {
         "mk sq gu kn ml pa my ne si km af is am"
     ),
     0.5: (
-        "ang arq arz ast awa bs cbk ch csb dsb dtp fo gsw hsb ia ie io kw lfn max nds nov oc orv pam pms swg tzl war wuu "
-        "co fur vec rm la tet sa pap ilo rn"
+        "ang arq arz ast awa ay ber bm bs cbk ch chr co csb dsb dtp ee fj fo fur gsw haw hsb ia ie ilo io iu kab kl kw la lfn max mhr "
+        "nds nov nso oc orv pam pap pms rm rn sa se sg sm swg tet to tpi ts tzl vec war wuu yue"
     ),
 }
 """How often a word of the languages occurs, next to 1 for all others: by orders of magnitude of speakers on the internet, so that

@@ -90,7 +90,8 @@ def share_rows(rows: Floats, frequency: Floats, codebooks: int, *, rounds: int =
         The codebooks, float32 `[256 * codebooks, rank]`, and the codes, float32 `[65521, codebooks]`.
     """
     rng = np.random.default_rng(seed)
-    shares: npt.NDArray[Any] = frequency.astype(np.float64) / frequency.sum()
+    counts = frequency.astype(np.float64)
+    shares: npt.NDArray[Any] = counts / counts.sum()
     books = np.zeros((codebooks, CODES, rows.shape[1]), np.float32)
     codes = np.zeros((codebooks, len(rows)), np.int64)
     rest = rows.astype(np.float32)
