@@ -30,7 +30,7 @@ def model_card(model: TrainedModel, places: Mapping[str, Mapping[str, int]]) -> 
     lines = [
         "# `language.tflite`",
         "",
-        "Tells which language a text is in. `retvec-lite classify language TEXT`, `rl.load(\"language\")`. "
+        'Tells which language a text is in. `retvec-lite classify language TEXT`, `rl.load("language")`. '
         "`language.safetensors` has its weights, for `retvec-lite export language --out DIST`.",
         "",
         "| | |",

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from language_labels import LABELS, UNKNOWN, WEIGHTS
-from language_sources import Source, compose, read_sources, words_of
+from language_sources import Source, compose, words_of
 
 from retvec_lite.data.typos import mistype
 
@@ -28,7 +28,7 @@ _FLATTEN: Final = 0.9
 _MADE: Final = 300
 _UNKNOWN_TEXTS: Final = 8000
 
-_UNSPACED: Final = frozenset(("ja", "zh-Hans", "zh-Hant", "yue", "wuu", "th", "lo", "km", "my", "bo"))
+UNSPACED: Final = frozenset(("ja", "zh-Hans", "zh-Hant", "yue", "wuu", "th", "lo", "km", "my", "bo"))
 """Languages without spaces: their phrases are pieces of sentences."""
 
 
@@ -74,7 +74,7 @@ def _of_language(tag: str, source: Source, rng: random.Random, share: float) -> 
     train = source.train or [" ".join(rng.choices(words, frequencies, k=rng.randint(3, 9))) for _ in range(_MADE)]
     for word in rng.choices(words, frequencies, k=singles):
         yield _typed(word, rng)
-    if tag in _UNSPACED:
+    if tag in UNSPACED:
         for text in rng.choices(train, k=pairs + phrases):
             length = rng.randint(2, 12)
             start = rng.randrange(max(1, len(text) - length))
@@ -116,13 +116,19 @@ def _nothing(rng: random.Random, share: float) -> Iterator[str]:
     code = _lines_of_code()
     kinds: tuple[Callable[[], str], ...] = (
         lambda: str(rng.randrange(10 ** rng.randint(1, 12))),
-        lambda: f"{rng.choice('+-$€£¥#')}{rng.randrange(10**6)}{rng.choice(['', '%', '.50', ',00', ' €', ' kg', ' km'])}",
+        lambda: (
+            f"{rng.choice('+-$€£¥#')}{rng.randrange(10**6)}{rng.choice(['', '%', '.50', ',00', ' €', ' kg', ' km'])}"
+        ),
         lambda: f"{rng.randrange(24)}:{rng.randrange(60):02}",
-        lambda: f"{rng.randrange(1, 29)}{rng.choice('./-')}{rng.randrange(1, 13):02}{rng.choice('./-')}{rng.randrange(1950, 2040)}",
+        lambda: (
+            f"{rng.randrange(1, 29)}{rng.choice('./-')}{rng.randrange(1, 13):02}{rng.choice('./-')}{rng.randrange(1950, 2040)}"
+        ),
         lambda: "".join(rng.choices(_EMOJI, k=rng.randint(1, 6))),
         lambda: " ".join("".join(rng.choices(_EMOJI, k=rng.randint(1, 2))) for _ in range(rng.randint(1, 3))),
         lambda: "".join(rng.choices(string.punctuation, k=rng.randint(1, 8))),
-        lambda: f"https://{_name(rng)}.{rng.choice(_DOMAINS)}/{_name(rng)}{rng.choice(['', '.html', '?id=' + _name(rng)])}",
+        lambda: (
+            f"https://{_name(rng)}.{rng.choice(_DOMAINS)}/{_name(rng)}{rng.choice(['', '.html', '?id=' + _name(rng)])}"
+        ),
         lambda: f"{rng.choice(['www.', ''])}{_name(rng)}.{rng.choice(_DOMAINS)}",
         lambda: f"{_name(rng)}@{_name(rng)}.{rng.choice(_DOMAINS)}",
         lambda: "".join(rng.choices("0123456789abcdef", k=rng.choice((8, 16, 32, 40)))),
@@ -148,7 +154,12 @@ def _lines_of_code() -> list[str]:
     """Return lines of this project's own Python, Kotlin, Swift and JavaScript, without those that are sentences."""
     root = Path(__file__).resolve().parent.parent
     lines: list[str] = []
-    for folder, pattern in (("retvec_lite", "*.py"), ("android_demo", "*.kt"), ("examples", "*.swift"), ("web_demo", "*.js")):
+    for folder, pattern in (
+        ("retvec_lite", "*.py"),
+        ("android_demo", "*.kt"),
+        ("examples", "*.swift"),
+        ("web_demo", "*.js"),
+    ):
         for path in sorted((root / folder).rglob(pattern)):
             lines += [compose(line) for line in path.read_text(encoding="utf-8").splitlines()]
     signs = frozenset("=()[]{}<>;_")

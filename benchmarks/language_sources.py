@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from language_labels import LABELS, TATOEBA, UNKNOWN, list_code, massive_tag, tag_of, udhr_labels
+from language_labels import LABELS, UNKNOWN, list_code, massive_tag, tag_of, udhr_labels
 
 from retvec_lite.pretraining.frequency_lists import read_frequency_list
 
@@ -55,10 +55,10 @@ class Source(NamedTuple):
 
 
 def compose(text: str) -> str:
-    """Return a text as a classifier reads it: composed, white space as single blanks.
+    r"""Return a text as a classifier reads it: composed, white space as single blanks.
 
     Example:
-        >>> compose(" cafe\\u0301  noir ")
+        >>> compose(" cafe\u0301  noir ")
         'café noir'
     """
     return unicodedata.normalize("NFC", " ".join(text.split()))
@@ -179,7 +179,7 @@ def words_of(text: str) -> list[str]:
 
 def _lists(data: Path, tag: str) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield the lists of words of a language: their source, and word -> count."""
-    traditional, simplified, to_traditional = chinese_scripts()
+    _, _, to_traditional = chinese_scripts()
     code = list_code(tag)
     for place in ("unilex", "freqwords"):
         path = data / place / f"{code}.csv"
@@ -197,7 +197,9 @@ def _of_script(tag: str, found: Mapping[str, float]) -> dict[str, float]:
     composed = {compose(word): count for word, count in found.items() if words_of(word)}
     if tag in ("sr-Cyrl", "sr-Latn", "bs", "hr"):
         is_cyrillic = tag == "sr-Cyrl"
-        return {word: count for word, count in composed.items() if bool(re.search("[\u0400-\u04ff]", word)) == is_cyrillic}
+        return {
+            word: count for word, count in composed.items() if bool(re.search("[\u0400-\u04ff]", word)) == is_cyrillic
+        }
     return composed
 
 

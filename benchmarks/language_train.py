@@ -91,8 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = command_parser(__doc__, data=True, quick="few texts, to try the command")
     parser.add_argument("--work", type=Path, default=WORK / "language", metavar="DIR", help="folder of the steps")
-    parser.add_argument("--out", type=Path, default=ROOT / "retvec_lite" / "prebuilt", metavar="DIR", help="where to write")
-    parser.add_argument("--share", type=float, default=1.8, help="training texts, next to the numbers in language_data.py")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "retvec_lite" / "prebuilt", metavar="DIR", help="where to write"
+    )
+    parser.add_argument(
+        "--share", type=float, default=1.8, help="training texts, next to the numbers in language_data.py"
+    )
     parser.add_argument("--epochs", type=float, default=3.5, help="passes that fit the full table")
     parser.add_argument("--tune", type=float, default=1.0, help="passes that fit the codebooks")
     args = parser.parse_args(arguments)
@@ -104,9 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def fit_full() -> tuple[LowRank, None]:
         with watched(True) as progress:
-            found = fit(
-                texts, labels, len(LABELS), FULL, rank=RANK, epochs=args.epochs, rate=0.04, progress=progress
-            )
+            found = fit(texts, labels, len(LABELS), FULL, rank=RANK, epochs=args.epochs, rate=0.04, progress=progress)
         return found, None
 
     full, _ = fitted(args.work, f"full-{args.share}-{args.epochs}", fit_full)

@@ -105,6 +105,7 @@ def _only(found: Any, names: list[str]) -> dict[str, tf.Tensor]:
 
 def to_tflite(entries: Sequence[Entry]) -> bytes:
     """Convert functions to one float32 .tflite with a signature for each, the first of them in the first subgraph.
+
     Constants that several graphs use are stored once. Results that are not outputs become inner tensors with their names, so that
     `promote_outputs` finds them in this file and in everything made from it; `quantize` takes `bits` for the network's input.
 

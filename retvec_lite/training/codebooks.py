@@ -73,7 +73,9 @@ def _nearest_rows(values: Floats, frequency: Floats, seed: int) -> tuple[npt.NDA
     return found, means.astype(np.float32)
 
 
-def share_rows(rows: Floats, frequency: Floats, codebooks: int, *, rounds: int = 3, seed: int = 0) -> tuple[Floats, Floats]:
+def share_rows(
+    rows: Floats, frequency: Floats, codebooks: int, *, rounds: int = 3, seed: int = 0
+) -> tuple[Floats, Floats]:
     """Approximate each row by the sum of a row of every codebook: residual quantization, then one codebook after the other again.
 
     Choosing the codes of one codebook anew while the others stay (iterated conditional modes, Babenko and Lempitsky 2014,

@@ -66,7 +66,10 @@ def ngram_configs() -> st.SearchStrategy[NgramConfig]:
     lengths = {"longest": st.integers(3, 6), "shortest": st.integers(1, 3)}
     hashed = st.builds(NgramConfig, buckets=st.integers(16, 32_768), **lengths)
     coded = [st.builds(NgramConfig, buckets=st.just(256 * n), codebooks=st.just(n), **lengths) for n in (1, 3)]
-    shared = [st.builds(NgramConfig, buckets=st.just(size), codebooks=st.just(n), rank=st.just(5)) for size, n in ((90, 0), (512, 2))]
+    shared = [
+        st.builds(NgramConfig, buckets=st.just(size), codebooks=st.just(n), rank=st.just(5))
+        for size, n in ((90, 0), (512, 2))
+    ]
     return st.one_of(hashed, *coded, *shared)
 
 
