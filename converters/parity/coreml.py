@@ -53,7 +53,7 @@ _BOUNDS: Final = sorted(
 _NEIGHBOURS: Final = 16
 """Fewest weights along the inputs that share a scale."""
 
-_ENCODING: Final = STAGES[:2]
+_ENCODING: Final[tuple[str, ...]] = STAGES[:2]
 
 _CHUNK: Final = 64
 """Texts whose inner values are held at once."""
