@@ -26,7 +26,7 @@ _FLATTEN: Final = 0.9
 """Words are drawn by this power of their frequency, or hardly any but the most frequent would be."""
 
 _MADE: Final = 300
-_UNKNOWN_TEXTS: Final = 8000
+UNKNOWN_TEXTS: Final = 8000
 
 UNSPACED: Final = frozenset(("ja", "zh-Hans", "zh-Hant", "yue", "wuu", "th", "lo", "km", "my", "bo"))
 """Languages without spaces: their phrases are pieces of sentences."""
@@ -44,19 +44,20 @@ class Drawn(NamedTuple):
     labels: "np.typing.NDArray[np.int16]"
 
 
-def draw(sources: Mapping[str, Source], seed: int, share: float = 1.0) -> Drawn:
+def draw(sources: Mapping[str, Source], seed: int, share: float = 1.0, nothing: int = UNKNOWN_TEXTS) -> Drawn:
     """Draw the training texts.
 
     Args:
         sources: tag -> its words and sentences.
         seed: of everything random.
         share: of the usual number of texts.
+        nothing: the usual number of texts in no language.
     """
     texts: list[str] = []
     labels: list[int] = []
     for place, tag in enumerate(LABELS):
         rng = random.Random(f"{seed} {tag}")
-        found = _nothing(rng, share) if tag == UNKNOWN else _of_language(tag, sources[tag], rng, share)
+        found = _nothing(rng, int(share * nothing)) if tag == UNKNOWN else _of_language(tag, sources[tag], rng, share)
         before = len(texts)
         texts += found
         labels += [place] * (len(texts) - before)
@@ -111,7 +112,7 @@ def _typed(text: str, rng: random.Random) -> str:
     return compose(mistype(text, rate, rng) if rate else text)
 
 
-def _nothing(rng: random.Random, share: float) -> Iterator[str]:
+def _nothing(rng: random.Random, count: int) -> Iterator[str]:
     """Yield texts in no language: numbers, times, amounts, emoji, addresses, code, identifiers."""
     code = _lines_of_code()
     kinds: tuple[Callable[[], str], ...] = (
@@ -125,7 +126,9 @@ def _nothing(rng: random.Random, share: float) -> Iterator[str]:
         ),
         lambda: "".join(rng.choices(_EMOJI, k=rng.randint(1, 6))),
         lambda: " ".join("".join(rng.choices(_EMOJI, k=rng.randint(1, 2))) for _ in range(rng.randint(1, 3))),
-        lambda: "".join(rng.choices(string.punctuation, k=rng.randint(1, 8))),
+        lambda: "".join(rng.choices(string.punctuation, k=rng.randint(0, 8))),
+        lambda: rng.choice("….,!?-_*#&+~") * rng.randint(1, 5),
+        lambda: f"{rng.randrange(10 ** rng.randint(1, 4))}{rng.choice('.,')}{rng.randrange(10 ** rng.randint(1, 3))}",
         lambda: (
             f"https://{_name(rng)}.{rng.choice(_DOMAINS)}/{_name(rng)}{rng.choice(['', '.html', '?id=' + _name(rng)])}"
         ),
@@ -138,8 +141,8 @@ def _nothing(rng: random.Random, share: float) -> Iterator[str]:
         lambda: f"{_name(rng)}{rng.choice('_-')}{_name(rng)}{rng.choice(['', '.py', '.txt', '.jpg', '.pdf', '()'])}",
         lambda: f"/{_name(rng)}/{_name(rng)}/{_name(rng)}",
     )
-    for _ in range(int(share * _UNKNOWN_TEXTS)):
-        yield compose(rng.choice(kinds)()) or "..."
+    for _ in range(count):
+        yield compose(rng.choice(kinds)())
 
 
 _EMOJI: Final = [chr(code) for first, last in ((0x1F300, 0x1F64F), (0x1F680, 0x1F6C5), (0x2600, 0x27BF), (0x1F900, 0x1F9FF)) for code in range(first, last)]  # fmt: skip

@@ -1,8 +1,8 @@
 """Train the packaged language detector, and write it with its weights and its model card.
 
-    python benchmarks/language_train.py [--data DIR] [--work DIR] [--out DIR] [--share 1.8] [--epochs 3.5] [--tune 1] [--quick]
+    python benchmarks/language_train.py [--data DIR] [--work DIR] [--out DIR] [--share 1.8] [--epochs 3] [--tune 2] [--quick]
 
-Steps that are done already are read from the folder `--work`: the texts, the full table, the shared rows.
+The full table and the codebooks are fitted on two draws of texts. Steps that are done already are read from the folder `--work`.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from common import ROOT, WORK, command_parser
 from language_card import model_card
-from language_data import draw
+from language_data import UNKNOWN_TEXTS, draw
 from language_labels import LABELS, UNKNOWN
 from language_sources import read_sources
 
@@ -38,13 +38,16 @@ _COUNTED: Final = 200_000
 """Texts that tell how frequent each hash is."""
 
 
-def texts_of(work: Path, data: Path, share: float, seed: int = 0) -> tuple[Texts, np.typing.NDArray[Any]]:
-    """Return the training texts and their labels; they are drawn once."""
+def texts_of(work: Path, data: Path, share: float, seed: int) -> tuple[Texts, np.typing.NDArray[Any]]:
+    """Return training texts and their labels, of another draw for each seed; they are drawn once.
+
+    The later draws have more texts in no language: codebooks blur what has little weight.
+    """
     file = work / f"texts-{seed}-{share}.npz"
     if not file.is_file():
         sources = read_sources(data)
         (work / "sources.json").write_text(json.dumps({tag: found.places for tag, found in sources.items()}))
-        drawn = draw(sources, seed, share)
+        drawn = draw(sources, seed, share, UNKNOWN_TEXTS * (5 if seed else 1))
         texts = read_texts(drawn.texts, MAX_CHARS)
         np.savez(file, codes=texts.codes.astype(np.int32), starts=texts.starts, labels=drawn.labels)
     with np.load(file) as found:
@@ -97,27 +100,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--share", type=float, default=1.8, help="training texts, next to the numbers in language_data.py"
     )
-    parser.add_argument("--epochs", type=float, default=3.5, help="passes that fit the full table")
-    parser.add_argument("--tune", type=float, default=1.0, help="passes that fit the codebooks")
+    parser.add_argument("--epochs", type=float, default=3.0, help="passes that fit the full table")
+    parser.add_argument("--tune", type=float, default=2.0, help="passes that fit the codebooks")
     args = parser.parse_args(arguments)
     if args.quick:
         args.share, args.epochs, args.tune = 0.01, 1.0, 1.0
     args.work.mkdir(parents=True, exist_ok=True)
-    texts, labels = texts_of(args.work, args.data, args.share)
-    print(f"{len(texts):,} texts", flush=True)
 
     def fit_full() -> tuple[LowRank, None]:
+        texts, labels = texts_of(args.work, args.data, args.share, 0)
         with watched(True) as progress:
             found = fit(texts, labels, len(LABELS), FULL, rank=RANK, epochs=args.epochs, rate=0.04, progress=progress)
         return found, None
 
     full, _ = fitted(args.work, f"full-{args.share}-{args.epochs}", fit_full)
 
+    texts, labels = texts_of(args.work, args.data, args.share, 1)
+
     def fit_shared() -> tuple[LowRank, Floats]:
         start, codes = shared(full, texts)
         with watched(True) as progress:
             found = fit(
-                texts, labels, len(LABELS), SHARED, rank=RANK, epochs=args.tune, rate=0.006, start=start, codes=codes,
+                texts, labels, len(LABELS), SHARED, rank=RANK, epochs=args.tune, rate=0.01, start=start, codes=codes,
                 progress=progress,
             )  # fmt: skip
         return found, codes
@@ -126,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     assert codes is not None
     facts = {
         "made_by": "benchmarks/language_train.py",
-        "texts": len(texts),
+        "texts": 2 * len(texts),
         "passes": [args.epochs, args.tune],
         "data": "Unilex, FrequencyWords, wordfreq, CLDR, UDHR, Tatoeba, MASSIVE, starter texts: see language.md",
     }
