@@ -66,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in names:
         python = Path(sys.executable) if name == OURS else args.python
         rows[name] = measured(name, python, found, args.work)
-    write_results(path, list(rows.values()), peers_table(list(rows.values())))
+        # Saved one by one: some take long.
+        write_results(path, list(rows.values()), peers_table(list(rows.values())), show=name == names[-1])
     if OURS in names:
         rates = TATOEBA_RATES[:1] if args.quick else TATOEBA_RATES
         tatoeba(tests["Tatoeba"], rates, args.work, quick=args.quick)
