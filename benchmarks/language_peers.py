@@ -63,15 +63,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = joined([cuts(groups, 3 if args.quick else args.each) for groups in tests.values()])
     path = result_path("language_peers", quick=args.quick)
     rows = {row["detector"]: row for row in read_results(path)}
+    answers: dict[str, list[str]] = {}
     for name in names:
         python = Path(sys.executable) if name == OURS else args.python
-        rows[name] = measured(name, python, found, args.work)
+        rows[name], labels = measured(name, python, found, args.work)
+        answers[name] = labels
         # Saved one by one: some take long.
         write_results(path, list(rows.values()), peers_table(list(rows.values())), show=name == names[-1])
     if OURS in names:
         rates = TATOEBA_RATES[:1] if args.quick else TATOEBA_RATES
         tatoeba(tests["Tatoeba"], rates, args.work, quick=args.quick)
-        languages(rows[OURS], found, quick=args.quick)
+        languages(answers[OURS], found, quick=args.quick)
 
 
 def joined(parts: Sequence[Mapping[str, Cut]]) -> dict[str, Cut]:
@@ -95,14 +97,14 @@ def run(name: str, python: Path, texts: Sequence[str], work: Path) -> dict[str, 
     return answer
 
 
-def measured(name: str, python: Path, found: Mapping[str, Cut], work: Path) -> Row:
-    """Run a detector over all texts and score it."""
+def measured(name: str, python: Path, found: Mapping[str, Cut], work: Path) -> tuple[Row, list[str]]:
+    """Run a detector over all texts and score it; return its answers to clean sentences as well."""
     keys = [(length, rate) for length in LENGTHS for rate in RATES]
     parts = [mistyped(found[length], rate) for length, rate in keys]
     answer = run(name, python, [text for part in parts for text in part], work)
     row: Row = {"detector": name, "size": answer["size"], "memory": answer["memory"], "cells": []}
     row |= {"first_ms": 1e3 * answer["first"], "load_ms": 1e3 * answer["again"]}
-    start = 0
+    start, sentences = 0, list[str]()
     for (length, rate), part in zip(keys, parts, strict=True):
         labels, times = answer["labels"][start : start + len(part)], answer["times"][start : start + len(part)]
         start += len(part)
@@ -114,10 +116,8 @@ def measured(name: str, python: Path, found: Mapping[str, Cut], work: Path) -> R
         if length == "sentences" and rate == 0.0:
             row["microseconds"] = 1e6 * float(np.median(times))
             row["knows"] = sorted(set(map(plain, labels)) - {UNKNOWN, "un"})
-            row["answers"] = labels if name == OURS else []
-        if length == "words" and rate == 0.0 and name == OURS:
-            row["words"] = labels
-    return row
+            sentences = labels
+    return row, sentences
 
 
 def score(row: Row, length: str, rate: float, tags: Sequence[str]) -> float:
@@ -181,9 +181,9 @@ def tatoeba(groups: Mapping[str, Sequence[str]], rates: Sequence[float], work: P
     write_results(result_path("language_tatoeba", quick=quick), rows, table)
 
 
-def languages(row: Row, found: Mapping[str, Cut], *, quick: bool) -> None:
+def languages(answers: Sequence[str], found: Mapping[str, Cut], *, quick: bool) -> None:
     """Write each language's share of right sentences, the weak ones first, and draw close languages."""
-    tags, answers = found["sentences"].tags, row["answers"]
+    tags = found["sentences"].tags
     confused: dict[str, Counter[str]] = {tag: Counter() for tag in set(tags)}
     for tag, answer in zip(tags, answers, strict=True):
         confused[tag][answer] += 1
