@@ -18,6 +18,7 @@ from retvec_lite.files import atomic_directory, refuse_existing, require_room
 from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import Embedding, choose_embedding, load_trained_model
 from retvec_lite.places import KEPT
+from retvec_lite.runtime.prebuilt import is_prebuilt
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
 
@@ -169,11 +170,11 @@ def load(
     workers: int | None = None,
     isolated: bool = False,
 ) -> TextClassifier | Classifier:
-    """Load an exported `.tflite`, or the folder of a trained classifier.
+    """Load an exported `.tflite`, the folder of a trained classifier, or the language detector in the package.
 
     Args:
-        path: a `.tflite` file, which needs NumPy and a LiteRT runtime only; or a folder that `Classifier.save` or
-            `retvec-lite train` wrote.
+        path: a `.tflite` file, which needs NumPy and a LiteRT runtime only; a folder that `Classifier.save` or
+            `retvec-lite train` wrote; or "language" for the detector in the package.
         num_threads: threads of one call of a `.tflite`.
         runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that is installed.
         workers: texts of a `.tflite` that are answered at a time; by default one a core.
@@ -190,8 +191,10 @@ def load(
         >>> import retvec_lite as rl
         >>> rl.load("classifier-int8.tflite").predict("your code is 482913", top=1)[0].label
         'one_time_code'
+        >>> rl.load("language").predict("guten Morgen", top=1)[0].label
+        'de'
     """
-    if not os.path.isdir(path):
+    if is_prebuilt(path) or not os.path.isdir(path):
         return TextClassifier.load(path, num_threads, runtime, workers, isolated)
     return Classifier(load_trained_model(path))
 

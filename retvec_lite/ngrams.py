@@ -75,6 +75,10 @@ CODES: Final = 256
 """Rows of a codebook: a code takes 8 bits."""
 
 MOST_CODEBOOKS: Final = 8
+MOST_RANK: Final = 256
+
+_OPTIONAL: Final = frozenset(("codebooks", "rank"))
+"""Fields that files of earlier releases do not have."""
 
 _SEPARATING: Final = frozenset((0, *SEPARATORS))
 _FOLDED: Final = {
@@ -92,6 +96,7 @@ class NgramConfig:
         shortest: characters of the shortest n-grams, 1 to `longest`; all lengths between the two are read.
         codebooks: 0: the row of an n-gram is its hash modulo `buckets`. From 1 to 8: the table consists of so many codebooks of 256
             rows, and an n-gram has a row in each of them, which the weights name for each hash.
+        rank: 0: a row holds a number for each label. From 1 to 256: it holds so many numbers, and the labels share them by a dense layer.
 
     Raises:
         RetvecLiteError: on construction, for a value out of range.
@@ -101,6 +106,7 @@ class NgramConfig:
     longest: int = 4
     shortest: int = 1
     codebooks: int = 0
+    rank: int = 0
 
     def __post_init__(self) -> None:
         limits = (
@@ -108,6 +114,7 @@ class NgramConfig:
             ("longest", 1, _LONGEST),
             ("shortest", 1, self.longest),
             ("codebooks", 0, MOST_CODEBOOKS),
+            ("rank", 0, MOST_RANK),
         )
         for name, low, high in limits:
             value = getattr(self, name)
@@ -119,9 +126,9 @@ class NgramConfig:
             )
 
     def to_dict(self) -> dict[str, int]:
-        """Return the fields, which `from_dict` turns into an equal object; `codebooks` only where there are some."""
+        """Return the fields, which `from_dict` turns into an equal object; `codebooks` and `rank` only where they are not 0."""
         fields = dataclasses.asdict(self)
-        return fields if self.codebooks else {name: fields[name] for name in fields if name != "codebooks"}
+        return {name: value for name, value in fields.items() if value or name not in _OPTIONAL}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "NgramConfig":
@@ -131,7 +138,7 @@ class NgramConfig:
             RetvecLiteError: for a missing or unknown field, or a bad value.
         """
         needed = {"buckets", "longest", "shortest"}
-        if set(fields) - {"codebooks"} != needed:
+        if set(fields) - _OPTIONAL != needed:
             raise RetvecLiteError(f"The n-grams need the fields {', '.join(sorted(needed))}, not {', '.join(fields)}.")
         return cls(**fields)
 
@@ -158,14 +165,16 @@ def ngram_logits(
 ) -> Floats:
     """Compute what the n-grams of one text say about the labels.
 
-    `sum(table[b]) / sqrt(sum(squares[b])) + bias` over the buckets b of all n-grams; the bias alone without n-grams.
+    `sum(table[b]) / sqrt(sum(squares[b])) + bias` over the buckets b of all n-grams; the bias alone without n-grams. With a rank,
+    the quotient is multiplied by the projection first.
 
     Args:
         values: code points, any int32 values, shape `[max_chars]`.
         encoder: see `ngram_buckets`.
         config: which n-grams.
         weights: `ngrams/table` `[buckets, classes]`, `ngrams/squares` `[buckets]` and `ngrams/bias` `[classes]`; with
-            codebooks, also `ngrams/codes` `[65521, codebooks]`.
+            codebooks, also `ngrams/codes` `[65521, codebooks]`; with a rank, the table is `[buckets, rank]` of integers from
+            -127 to 127, and there is `ngrams/projection` `[rank, classes]`.
 
     Returns:
         float32 `[classes]`.
@@ -173,7 +182,10 @@ def ngram_logits(
     buckets = ngram_buckets(values, encoder, config, weights.get("ngrams/codes"))
     total = weights["ngrams/table"][buckets].sum(axis=0, dtype=np.float64)
     length = weights["ngrams/squares"][buckets].sum(dtype=np.float64)
-    logits: Floats = (total / np.sqrt(max(length, 1.0)) + weights["ngrams/bias"]).astype(np.float32)
+    said = total / np.sqrt(max(length, 1.0))
+    if config.rank:
+        said = said @ weights["ngrams/projection"].astype(np.float64)
+    logits: Floats = (said + weights["ngrams/bias"]).astype(np.float32)
     return logits
 
 

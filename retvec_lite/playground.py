@@ -24,6 +24,7 @@ from urllib.parse import quote, unquote, urlsplit
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
 from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.prebuilt import PREBUILT, locate
 
 CONTENT_TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -68,7 +69,8 @@ def demo(
     The server prints its address and answers this machine only. Neither the server nor the page needs a network.
 
     Args:
-        model: an exported .tflite, or a folder that contains some.
+        model: an exported .tflite, a folder that contains some, or "language" for the detector in the package, which is always in
+            the page's list.
         port: the port to serve on; 0 picks a free one.
         browser: open the page in the default browser.
         export: instead of serving, write the page and one model (int8 if there are several) to this HTML file.
@@ -86,6 +88,7 @@ def demo(
     if export is not None:
         _write_page(models[0], os.fspath(export), force)
         return
+    models += [file for file in map(locate, PREBUILT) if file not in models]
     with make_server(models, port) as server:
         address = f"http://{_HOST}:{server.server_port}/"
         print(f"Serving {', '.join(model.name for model in models)} at {address} (Ctrl-C to stop)", flush=True)
@@ -104,7 +107,7 @@ def find_models(path: str | os.PathLike[str]) -> list[Path]:
     Raises:
         RetvecLiteError: for a folder without .tflite files, or a file that `read_artifact` refuses.
     """
-    place = Path(path)
+    place = locate(path)
     models = sorted(place.glob("*.tflite")) if place.is_dir() else [place]
     if not models:
         raise RetvecLiteError(f"No .tflite file in {place}. Name an exported file or the folder that contains it.")

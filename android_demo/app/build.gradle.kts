@@ -45,6 +45,30 @@ android {
     }
 }
 
+/** Puts the language detector of the Python package into the assets, so that the repository holds one copy of it. */
+abstract class CopyPrebuilt : DefaultTask() {
+    @get:InputFile
+    @get:PathSensitive(PathSensitivity.NAME_ONLY)
+    abstract val model: RegularFileProperty
+
+    @get:OutputDirectory
+    abstract val folder: DirectoryProperty
+
+    @TaskAction
+    fun copy() {
+        model.get().asFile.copyTo(folder.get().asFile.resolve("language.tflite"), overwrite = true)
+    }
+}
+
+androidComponents {
+    onVariants { variant ->
+        val copy = tasks.register<CopyPrebuilt>("copy${variant.name.replaceFirstChar(Char::uppercase)}Prebuilt") {
+            model = rootProject.layout.projectDirectory.file("../retvec_lite/prebuilt/language.tflite")
+        }
+        variant.sources.assets?.addGeneratedSourceDirectory(copy, CopyPrebuilt::folder)
+    }
+}
+
 dependencies {
     implementation(libs.litert)
 

@@ -21,7 +21,9 @@ fetch "com.android.tools:r8:$R8" "$r8"
 fetch "org.robolectric:android-all:$FRAMEWORK" "$framework"
 java_home="$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")"
 rm -rf "$OUT"
-mkdir -p "$OUT/dex" "$OUT/lib"
+mkdir -p "$OUT/dex" "$OUT/lib" "$OUT/assets"
+# As the task of Gradle does.
+cp ../retvec_lite/prebuilt/language.tflite "$OUT/assets"
 
 # Do what Gradle's manifest merger does: set the package and remove the merger's own attributes.
 python3 - app/src/main/AndroidManifest.xml "$OUT/AndroidManifest.xml" <<'PYTHON'
@@ -43,7 +45,7 @@ tree.write(sys.argv[2], encoding="utf-8", xml_declaration=True)
 PYTHON
 
 aapt2 compile --dir app/src/main/res -o "$OUT/res.zip"
-aapt2 link -I /usr/share/android-framework-res/framework-res.apk --manifest "$OUT/AndroidManifest.xml" -A app/src/main/assets -0 .tflite \
+aapt2 link -I /usr/share/android-framework-res/framework-res.apk --manifest "$OUT/AndroidManifest.xml" -A app/src/main/assets -A "$OUT/assets" -0 .tflite \
   --min-sdk-version 23 --target-sdk-version 37 --version-code 1 --version-name 1.0 \
   --output-text-symbols "$OUT/R.txt" --proguard "$OUT/manifest.pro" -o "$OUT/linked.apk" "$OUT/res.zip"
 

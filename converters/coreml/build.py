@@ -25,9 +25,10 @@ from coremltools.converters.mil.mil import Function, Program, mil_list, types
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import Storage
 from retvec_lite.converters.coreml.encoder import check_length, cut_words, sanitize, word_bits, word_mask
-from retvec_lite.converters.coreml.network import CoreMLNetwork
+from retvec_lite.converters.coreml.network import CoreMLNetwork, probability_values
 from retvec_lite.converters.coreml.ngrams import find_ngrams, ngram_logits
 from retvec_lite.converters.tflite.metadata import About
+from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import silent_standard_error
 
@@ -73,7 +74,8 @@ def build_package(
 def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
     """Add the whole classifier to the function that is being built.
 
-    The values `words`, `bits` and (but for RETVec-raw) `embedding` have these names in the program.
+    The values `words`, `bits` and (but for RETVec-raw) `embedding` have these names in the program; with the head `ngrams`, there
+    are none of them.
 
     Args:
         codepoints: int32 `[1, max_chars]`.
@@ -87,15 +89,20 @@ def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
         RetvecLiteError: for a text length, a head or a block that Core ML's graph cannot have.
     """
     check_length(classifier.encoder)
-    network = CoreMLNetwork(classifier.weights, storage)
     characters = sanitize(codepoints, classifier.encoder)
+
+    def said() -> Var:
+        if classifier.ngrams is None:
+            return None
+        return ngram_logits(find_ngrams(characters, classifier.ngrams, storage), classifier.weights, storage)
+
+    if isinstance(classifier.head, NgramHead):
+        return probability_values(said(), classifier.multi_label)
+    network = CoreMLNetwork(classifier.weights, storage)
     words = cut_words(characters, classifier.encoder)
     bits = word_bits(words)
     vectors = network.word_vectors(bits, network.embed(bits))
-    ngrams = None
-    if classifier.ngrams is not None:
-        found = find_ngrams(characters, classifier.ngrams, storage)
-        ngrams = ngram_logits(found, classifier.weights, storage)
+    ngrams = said()
     return network.classify(vectors, word_mask(words), classifier.head, ngrams, classifier.multi_label)
 
 

@@ -26,6 +26,13 @@ _FAR: Final = 1e4
 _NIBBLES: Final = np.arange(-8, 8)
 
 
+def probability_values(logits: Var, multi_label: bool) -> Var:
+    """Return the probabilities of logits float32 `[1, classes]`, named `probability_values`."""
+    if multi_label:
+        return mb.sigmoid(x=logits, name="probability_values")
+    return mb.softmax(x=logits, axis=-1, name="probability_values")
+
+
 class CoreMLNetwork:
     """Builds the network's part of a program, with the weights as the recipe stores them."""
 
@@ -112,9 +119,7 @@ class CoreMLNetwork:
         logits = mb.cast(x=self._dense(pooled, "head/logits"), dtype="fp32", name="logits")
         if ngrams is not None:
             logits = mb.add(x=logits, y=ngrams, name="logits_with_ngrams")
-        if multi_label:
-            return mb.sigmoid(x=logits, name="probability_values")
-        return mb.softmax(x=logits, axis=-1, name="probability_values")
+        return probability_values(logits, multi_label)
 
     def _cast(self, values: Var) -> Var:
         return values if self._type is np.float32 else mb.cast(x=values, dtype="fp16")

@@ -82,7 +82,8 @@ def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats], storage: Storage
 
     Args:
         ngrams: of one text.
-        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid, and `ngrams/codes` with codebooks.
+        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid, `ngrams/codes` with codebooks, and
+            `ngrams/projection` with a rank.
         storage: for which iOS the package is.
 
     Returns:
@@ -91,14 +92,17 @@ def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats], storage: Storage
     if "ngrams/codes" in weights:
         ngrams = _coded(ngrams, weights["ngrams/codes"], storage)
     places = ngrams.present.shape[1]
-    classes = weights["ngrams/table"].shape[1]
+    width = weights["ngrams/table"].shape[1]
     # One gather and one sum for the labels and the length.
     rows = mb.gather(x=_table(weights, storage), indices=ngrams.buckets, axis=0, name="ngram_rows")
     present = mb.reshape(x=ngrams.present, shape=[1, 1, places])
-    total = mb.reshape(x=mb.matmul(x=present, y=rows), shape=[1, classes + 1], name="ngram_total")
-    square = mb.slice_by_index(x=total, begin=[0, classes], end=[1, classes + 1])
+    total = mb.reshape(x=mb.matmul(x=present, y=rows), shape=[1, width + 1], name="ngram_total")
+    square = mb.slice_by_index(x=total, begin=[0, width], end=[1, width + 1])
     length = mb.sqrt(x=mb.maximum(x=square, y=_float(1)), name="ngram_length")
-    said = mb.real_div(x=mb.slice_by_index(x=total, begin=[0, 0], end=[1, classes]), y=length)
+    said = mb.real_div(x=mb.slice_by_index(x=total, begin=[0, 0], end=[1, width]), y=length)
+    if "ngrams/projection" in weights:
+        projection = mb.const(val=weights["ngrams/projection"].astype(np.float32), name="ngrams_projection")
+        said = mb.matmul(x=said, y=projection)
     bias = mb.const(val=weights["ngrams/bias"].astype(np.float32), name="ngrams_bias")
     return mb.add(x=said, y=bias, name="ngrams_logits")
 

@@ -31,6 +31,7 @@ from retvec_lite.converters.parity.examiner import STAGES, Examiner, place
 from retvec_lite.converters.parity.matching import Match, magnitude, match_program
 from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.recipes import RECIPES, Recipe, find_recipe
+from retvec_lite.converters.tflite.metadata import stage_names
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
@@ -52,7 +53,7 @@ _BOUNDS: Final = sorted(
 _NEIGHBOURS: Final = 16
 """Fewest weights along the inputs that share a scale."""
 
-_ENCODING: Final = STAGES[:2]
+_ENCODING: Final[tuple[str, ...]] = STAGES[:2]
 
 _CHUNK: Final = 64
 """Texts whose inner values are held at once."""
@@ -150,8 +151,7 @@ def evaluate(program: Program, row: Ints, labels: Sequence[str], inner: Sequence
 
 def _examine_evaluated(examiner: Examiner, program: Program, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
     labels, staged = examiner.classifier.labels, examiner.staged
-    has_embedding = "embedding/dense_0/kernel" in examiner.classifier.weights
-    names = [stage for stage in STAGES if stage != "embedding" or has_embedding]
+    names = stage_names(examiner.classifier)
     stages = examiner.stages({name: name for name in names}, recipe)
     table: list[Floats] = []
     try:
@@ -162,8 +162,9 @@ def _examine_evaluated(examiner: Examiner, program: Program, recipe: Recipe, ora
         # The staged texts are the golden ones and the first real ones.
         rest = examiner.real.rows[len(staged) - len(examiner.golden) :]
         table += [evaluate(program, row, labels)[PROBABILITIES] for row in rest]
-        encoded = [program.run({INPUT: row[None]}, _ENCODING) for row in examiner.edges.rows]
-        together = {name: np.stack([answer[name][0] for answer in encoded]) for name in _ENCODING}
+        encoding = [name for name in _ENCODING if name in names]
+        encoded = [program.run({INPUT: row[None]}, encoding) for row in examiner.edges.rows]
+        together = {name: np.stack([answer[name][0] for answer in encoded]) for name in encoding}
         stages.compare_encoding(together, examiner.edges)
     except RetvecLiteError as error:
         return RuntimeResult(EVALUATED, program.target, True, (), str(error))

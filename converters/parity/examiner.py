@@ -21,7 +21,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 
 STAGES: Final = ("words", "bits", "embedding")
-"""Inner values that are compared, by their keys in the metadata; RETVec-raw has no embedding."""
+"""Inner values that are compared, by their keys in the metadata; `stage_names` tells which of them a classifier has."""
 
 EVERY_BIT_BOUND: Final = 5e-5
 """Largest difference of an embedding value where a word sets bits that no real text sets together. With half of 336 bits at random,
@@ -77,6 +77,8 @@ class StageComparison:
 
     def compare_encoding(self, answers: Answers, sample: Sample) -> None:
         """Compare only the words and bits of some texts; arguments as for `compare`."""
+        if "words" not in self._tensors:
+            return
         for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
             for stage, right in (("words", words), ("bits", contract.bits(words))):
                 wrong = self._one(answers, stage, index, right) != right

@@ -215,7 +215,7 @@ def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator
     """Yield tables of n-grams, the squares beside them, and the codes of hashes where there are codebooks.
 
     A table is an int8 constant `[buckets, labels + 1]` that is gathered from; its last column are the squares. Its scales are one
-    of the constants of `labels` numbers: values tell which. Training leaves both on this grid, so they count as exact.
+    of the constants of `labels` numbers: values tell which. A table of low rank has none. Training leaves both on this grid, so they count as exact.
     """
     for codes in _gathered_integers(model, graph, "uint8"):
         yield Constant("codes", codes, _EXACT)
@@ -223,6 +223,7 @@ def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator
         if stored.ndim != 2:
             continue
         yield Constant("squares", stored[:, -1], _EXACT)
+        yield Constant("table of low rank", stored[:, :-1], _EXACT)
         for scales in plain:
             if scales.values.size == stored.shape[1] - 1:
                 yield Constant("table", stored[:, :-1] * scales.values.reshape(-1), scales.bits)

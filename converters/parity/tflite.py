@@ -23,12 +23,13 @@ from retvec_lite.converters.parity.checks import (
     require_same,
     short,
 )
-from retvec_lite.converters.parity.examiner import STAGES, Answers, Examiner, StageComparison, checked, place
+from retvec_lite.converters.parity.examiner import Answers, Examiner, StageComparison, checked, place
 from retvec_lite.converters.parity.golden import edge_sample
 from retvec_lite.converters.parity.matching import magnitude, match_weights
 from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
 from retvec_lite.converters.recipes import Recipe, find_recipe
 from retvec_lite.converters.tflite.graph import check_operators, signatures_of
+from retvec_lite.converters.tflite.metadata import stage_names
 from retvec_lite.converters.tflite.model import promote_outputs, read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
@@ -289,7 +290,7 @@ def _weights_check(own: Mapping[str, Floats], classifier: TrainedModel, recipe: 
 def _tensors(artifact: Artifact, classifier: TrainedModel) -> dict[str, str]:
     """Return stage -> tensor name, from the metadata."""
     named = artifact.metadata.get("tensors")
-    stages = [stage for stage in STAGES if stage != "embedding" or "embedding/dense_0/kernel" in classifier.weights]
+    stages = stage_names(classifier)
     if not isinstance(named, dict) or not all(isinstance(named.get(stage), str) for stage in stages):
         raise RetvecLiteError(f"The metadata must name the tensors {', '.join(stages)}, but has {short(named)}.")
     return {stage: named[stage] for stage in stages}

@@ -34,6 +34,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import LABELS_NAME
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
+from retvec_lite.runtime.prebuilt import is_prebuilt, locate
 from retvec_lite.terminal import Progress, draw, watched
 
 GOLDEN_NAME: Final = "golden.json"
@@ -126,7 +127,7 @@ def verify(
     """Compare everything that an export wrote with its float reference, on every installed runtime.
 
     Args:
-        dist: the folder.
+        dist: the folder, or "language" for the detector in the package.
         data: real texts with labels, a file or a `Dataset`; the starter texts by default.
         text_column: column of the texts in a file.
         label_column: column of the labels in a file.
@@ -146,9 +147,11 @@ def verify(
     """
     folder = Path(dist)
     files, packages = sorted(folder.glob("*.tflite")), sorted(folder.glob("*.mlpackage"))
+    if is_prebuilt(dist):
+        files, packages = [locate(dist)], []
     if not files and not packages:
         raise RetvecLiteError(f"No .tflite or .mlpackage in {dist}: name a folder that 'retvec-lite export' wrote.")
-    model = load_trained_model(folder / REFERENCE_NAME)
+    model = load_trained_model(dist if is_prebuilt(dist) else folder / REFERENCE_NAME)
     texts = real_texts(model, data, text_column, label_column)
     runtimes = require_runtimes() if files else {}
     with watched(progress) as report:
@@ -166,12 +169,15 @@ def verify(
         from retvec_lite.converters.parity.coreml import has_core_ml
 
         skipped += () if has_core_ml() else (CORE_ML,)
+    problems: tuple[str, ...] = ()
+    if not is_prebuilt(dist):
+        problems = (*_folder_problems(folder, examiner, found), *_changed_artifacts(folder, [*files, *packages]))
     return Verification(
         texts.describe(),
         len(examiner.golden),
         examiner.accuracy,
         tuple(result for result, _ in found),
-        (*_folder_problems(folder, examiner, found), *_changed_artifacts(folder, [*files, *packages])),
+        problems,
         skipped,
     )
 

@@ -21,15 +21,15 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from retvec_lite.converters import INPUT, PROBABILITIES
-from retvec_lite.converters.tflite.graph import before, behind, check_operators, operator_name
+from retvec_lite.converters.tflite.graph import NETWORK_INPUT, before, behind, check_operators, operator_name
 from retvec_lite.converters.tflite.metadata import stage_names
 from retvec_lite.converters.tflite.model import find_signature, find_tensor, pack, read_model
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.network_graph import classify, classify_short, embed
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, short_signatures
 
-NETWORK_INPUT: Final = "bits"
 SHORT_OUTPUTS: Final = (PROBABILITIES, "slots")
 EMBED_OUTPUTS: Final = ("words", "embeddings", "text")
 
@@ -52,15 +52,21 @@ class Entry:
             cannot become the fused operator. Captured variables are frozen first.
         name: the signature's name.
         outputs: which of the results are its outputs.
+        has_network: whether `bits` are among the results.
     """
 
     function: Any
     name: str = CLASSIFY
     outputs: tuple[str, ...] = (PROBABILITIES,)
+    has_network: bool = True
 
 
 def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
-    """Return the signatures of a classifier's file: `classify`, then those for short texts, then (optional) `embed`."""
+    """Return the signatures of a classifier's file: `classify`, then those for short texts, then (optional) `embed`.
+
+    Raises:
+        RetvecLiteError: for `embeds` with the head `ngrams`, which has no words to embed.
+    """
     weights = {name: np.asarray(value, np.float32) for name, value in classifier.weights.items()}
     stages = stage_names(classifier)
 
@@ -78,8 +84,10 @@ def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
         return _only(embed(codepoints, classifier, weights), [*stages, *EMBED_OUTPUTS])
 
     config = classifier.encoder
-    made = [Entry(_traced(full, config.max_chars), CLASSIFY)]
-    for signature in short_signatures(config):
+    if embeds and isinstance(classifier.head, NgramHead):
+        raise RetvecLiteError("The head ngrams reads no words, so there are none to embed: leave out the option embed.")
+    made = [Entry(_traced(full, config.max_chars), CLASSIFY, has_network=bool(stages))]
+    for signature in short_signatures(config) if stages else ():
         made.append(Entry(_traced(short(signature.max_words), signature.max_chars), signature.name, SHORT_OUTPUTS))
     if embeds:
         made.append(Entry(_traced(embedded, config.max_chars), EMBED, EMBED_OUTPUTS))
@@ -127,10 +135,11 @@ def to_tflite(entries: Sequence[Entry]) -> bytes:
     model = pack(edited)
     check_operators(edited)
     for entry, graph in zip(entries, edited.subgraphs, strict=True):
-        network = behind(graph, find_tensor(graph, NETWORK_INPUT))
+        source = NETWORK_INPUT if entry.has_network else INPUT
+        network = behind(graph, find_tensor(graph, source))
         for output in set(entry.outputs) & _FROM_BITS:
             if not network & before(graph, find_tensor(graph, output)):
-                raise RetvecLiteError(f"The graph does not compute {output!r} from 'bits'.")
+                raise RetvecLiteError(f"The graph does not compute {output!r} from {source!r}.")
     return model
 
 
@@ -142,7 +151,7 @@ def _check_interface(concrete: Any, entry: Entry) -> None:
     if specs[0].shape[0] != 1 or specs[0].shape[1] is None:
         raise RetvecLiteError(f"{INPUT!r} must have the static shape [1, max_chars], not {specs[0].shape}.")
     outputs = concrete.structured_outputs
-    wanted = [*entry.outputs, NETWORK_INPUT]
+    wanted = [*entry.outputs, *([NETWORK_INPUT] if entry.has_network else [])]
     if not isinstance(outputs, dict) or not set(wanted) <= set(outputs):
         raise RetvecLiteError(
             f"The function must return a dict with {' and '.join(map(repr, wanted))}, not {outputs!r}."

@@ -39,6 +39,9 @@ custom and Flex operators, variables and hash tables (a frozen graph has none), 
 """
 
 
+NETWORK_INPUT: Final = "bits"
+"""The inner tensor that the network computes from."""
+
 BITS: Final[Mapping[str, int]] = {"float32": 32, "float16": 16, "int8": 8, "int4": 4}
 """Types of the network's weights -> bits per value."""
 
@@ -234,14 +237,16 @@ def graph_of(model: Any, signature: str = CLASSIFY) -> Any:
 def signatures_of(model: Any) -> list[Signature]:
     """Return the signatures of a file as its graphs have them: those that classify first, short ones before long ones.
 
+    A graph with neither `words` nor `bits` (head `ngrams`) counts as one with one slot.
+
     Raises:
-        RetvecLiteError: for a graph without a tensor `words`, or an `embed` without `embeddings`.
+        RetvecLiteError: for a graph with `bits` but without `words`, or an `embed` without `embeddings`.
     """
     found = []
     for entry in model.signatureDefs:
         graph = model.subgraphs[entry.subgraphIndex]
         max_chars = shape_of(graph.tensors[graph.inputs[0]])[-1]
-        max_words = shape_of(graph.tensors[find_tensor(graph, "words")])[1]
+        max_words = shape_of(graph.tensors[find_tensor(graph, "words")])[1] if has_network(graph) else 1
         if entry.signatureKey == EMBED:
             dimension = shape_of(graph.tensors[find_tensor(graph, "embeddings")])[-1]
             found.append(Signature(EMBED, EMBED, max_chars, max_words, dimension))
@@ -250,28 +255,39 @@ def signatures_of(model: Any) -> list[Signature]:
     return sorted(found, key=lambda signature: (signature.kind != CLASSIFY, signature.max_words))
 
 
+def has_network(graph: Any) -> bool:
+    """Return whether a graph cuts words and has a network; with the head `ngrams` it does neither."""
+    return any(tensor.name in ("words", NETWORK_INPUT) for tensor in graph.tensors)
+
+
 def sizes(data: bytes, model: Any) -> dict[str, int]:
     """Return the bytes of a file by part: constants of `encoder`, `embedding`, `head` and `ngrams`, `graph`, `metadata` with the zip.
 
     Constants that several graphs share count once; character features belong to the head, which alone reads them. The tensors
-    `bits` and `embedding`, which the exporter names, separate the parts; a RETVec-raw graph has no `embedding`.
+    `bits` and `embedding`, which the exporter names, separate the parts; a RETVec-raw graph has no `embedding`, and one without
+    both `words` and `bits` consists of n-grams.
 
     Args:
         data: the file.
         model: the same, parsed.
 
+
     Raises:
-        RetvecLiteError: for a file without a tensor `bits`.
+        RetvecLiteError: for a file with `words` but without `bits`.
     """
     parts = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
     seen = {0}
     for graph in model.subgraphs:
-        network = behind(graph, find_tensor(graph, "bits"))
+        network = behind(graph, find_tensor(graph, NETWORK_INPUT)) if has_network(graph) else None
         names = {tensor.name for tensor in graph.tensors}
-        embedding = network & before(graph, find_tensor(graph, "embedding")) if "embedding" in names else frozenset()
+        embedding = (network or frozenset()) & (
+            before(graph, find_tensor(graph, "embedding")) if "embedding" in names else frozenset()
+        )
         for tensor, position in _stored(model, graph):
             if tensor.buffer not in seen:
-                part = "embedding" if position in embedding else "head" if position in network else "encoder"
+                part = "encoder" if network is not None else "ngrams"
+                if network is not None and position in network:
+                    part = "embedding" if position in embedding else "head"
                 # The only matrices of plain bytes are the table of n-grams and the codes, see `model/ngram_graph.py`.
                 is_plain = dtype_of(tensor) in ("int8", "uint8") and not scales_of(tensor).size
                 part = "ngrams" if is_plain and len(tensor.shape) == 2 else part

@@ -20,7 +20,7 @@ from retvec_lite.converters import INPUT, PROBABILITIES
 from retvec_lite.converters.tflite.graph import operators, shape_of, sizes
 from retvec_lite.converters.tflite.model import add_buffer, pack, read_model, schema
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import filters_in
+from retvec_lite.model.heads import NgramHead, filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import (
     CLASSIFY,
@@ -105,7 +105,9 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
 
 
 def stage_names(classifier: TrainedModel) -> list[str]:
-    """Return the inner tensors that exported graphs name; without an embedding (RETVec-raw) the bits take its place."""
+    """Return the inner tensors that exported graphs name: no embedding for RETVec-raw, none at all for the head `ngrams`."""
+    if isinstance(classifier.head, NgramHead):
+        return []
     return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
 
 
@@ -292,7 +294,7 @@ def info(path: str | os.PathLike[str]) -> Info:
     """Read what an exported `.tflite` says about itself and what its graph holds.
 
     Args:
-        path: the file.
+        path: the file, or "language" for the detector in the package.
 
     Raises:
         RetvecLiteError: for a file that is damaged or was not exported by retvec-lite.

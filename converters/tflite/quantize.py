@@ -7,6 +7,7 @@ the matrices behind the tensor `bits` and sets the operator versions that the sc
 compute them then refuses the file instead of guessing.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
+from retvec_lite.converters import INPUT
 from retvec_lite.converters.recipes import Recipe, find_recipe
-from retvec_lite.converters.tflite.graph import behind, check_operators, operator_name
+from retvec_lite.converters.tflite.graph import NETWORK_INPUT, behind, check_operators, has_network, operator_name
 from retvec_lite.converters.tflite.model import add_buffer, find_tensor, pack, read_model, schema
 
 _LSTM: Final = "UNIDIRECTIONAL_SEQUENCE_LSTM"
@@ -59,14 +61,15 @@ def quantize(model: bytes, recipe: str) -> bytes:
     """Return a float32 model under another recipe.
 
     Args:
-        model: what `to_tflite` returned: float32 weights, the network's input named `bits`, no zip tail.
+        model: what `to_tflite` returned: float32 weights, the network's input named `bits`, no zip tail. Of a
+            graph without a network, all matrices are rounded, and its arithmetic stays that of float32.
         recipe: a name in `RECIPES`.
 
     Returns:
         The quantized model, the same bytes for the same input.
 
     Raises:
-        RetvecLiteError: for an unknown recipe, a graph without a tensor `bits`, or an operator that is not allowed.
+        RetvecLiteError: for an unknown recipe, a network without a tensor `bits`, or an operator that is not allowed.
     """
     chosen = find_recipe(recipe)
     if chosen.weights == "float32":
@@ -74,7 +77,11 @@ def quantize(model: bytes, recipe: str) -> bytes:
     edited = read_model(model)
     matrices = _Matrices()
     for graph in edited.subgraphs:
-        _GraphQuantizer(edited, graph, chosen, matrices).rewrite(behind(graph, find_tensor(graph, "bits")))
+        if has_network(graph):
+            _GraphQuantizer(edited, graph, chosen, matrices).rewrite(behind(graph, find_tensor(graph, NETWORK_INPUT)))
+        else:
+            plain = dataclasses.replace(chosen, dynamic=False)
+            _GraphQuantizer(edited, graph, plain, matrices).rewrite(behind(graph, find_tensor(graph, INPUT)))
     quantized = pack(edited)
     check_operators(edited, chosen.newer_operators)
     return quantized

@@ -27,7 +27,9 @@ NONE: Final = "none"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="MODEL", help="an exported .tflite")
+    parser.add_argument(
+        "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
+    )
     parser.add_argument("texts", metavar="TEXT", nargs="*", help="texts (default: one a line from standard input)")
     parser.add_argument(
         "--input",

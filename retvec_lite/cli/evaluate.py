@@ -18,7 +18,9 @@ from retvec_lite.terminal import json_line
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="MODEL", help="an exported .tflite")
+    parser.add_argument(
+        "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
+    )
     parser.add_argument(
         "--data",
         required=True,

@@ -10,7 +10,11 @@ _FORMATS: Final = ("tflite", "coreml", "all")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("classifier", metavar="DIR", help="the folder that 'retvec-lite train' wrote")
+    parser.add_argument(
+        "classifier",
+        metavar="DIR",
+        help="the folder that 'retvec-lite train' wrote, or language for the detector in the package",
+    )
     parser.add_argument("--out", required=True, metavar="DIST", help="the folder to make")
     parser.add_argument(
         "--format",

@@ -8,7 +8,9 @@ from retvec_lite.terminal import json_line
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="MODEL", help="an exported .tflite")
+    parser.add_argument(
+        "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
+    )
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 

@@ -8,7 +8,11 @@ from retvec_lite.terminal import json_line
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("dist", metavar="DIST", help="the folder that 'retvec-lite export' wrote")
+    parser.add_argument(
+        "dist",
+        metavar="DIST",
+        help="the folder that 'retvec-lite export' wrote, or language for the detector in the package",
+    )
     parser.add_argument(
         "--data",
         metavar="FILE",

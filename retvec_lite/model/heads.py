@@ -1,7 +1,8 @@
 """The classifier heads, from word vectors to logits: names, sizes, weight shapes and starting values. NumPy only.
 
 `network_graph.py` computes them in TensorFlow and `reference_network.py` in NumPy. There are the three families of the paper
-(RETVec, NeurIPS 2023, section 4: RNN, CNN, BERT-Mini), scaled down to a phone; `pool`, the fastest network; and `linear`.
+(RETVec, NeurIPS 2023, section 4: RNN, CNN, BERT-Mini), scaled down to a phone; `pool`, the fastest network; `linear`; and
+`ngrams`, no network at all.
 With an int8 embedding of 218 kB, an exported file with any of them stays below 1 MB.
 """
 
@@ -159,9 +160,23 @@ class BertHead(HeadSpec):
         return shapes | _norm("head/final_norm", self.width) | _dense("head/logits", 2 * self.width, classes)
 
 
+@dataclasses.dataclass(frozen=True)
+class NgramHead(HeadSpec):
+    """Nothing: the file reads n-grams alone, no words. For many labels and many texts (`retvec_lite.training.low_rank`)."""
+
+    name: ClassVar[str] = "ngrams"
+
+    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
+        """See `HeadSpec.shapes`."""
+        return {}
+
+
 HEADS: Final[Mapping[str, type[HeadSpec]]] = {
     head.name: head for head in (LinearHead, PoolHead, CnnHead, RnnHead, BertHead)
 }
+"""The heads that `train` fits."""
+
+_KNOWN: Final[Mapping[str, type[HeadSpec]]] = {**HEADS, NgramHead.name: NgramHead}
 
 
 def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
@@ -172,14 +187,14 @@ def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
     """
     sizes = dict(fields)
     name = sizes.pop("name", None)
-    if not isinstance(name, str) or name not in HEADS:
-        raise RetvecLiteError(f"Unknown head {name!r}. Choose one of {', '.join(HEADS)}.")
-    expected = [field.name for field in dataclasses.fields(HEADS[name])]
+    if not isinstance(name, str) or name not in _KNOWN:
+        raise RetvecLiteError(f"Unknown head {name!r}. Choose one of {', '.join(_KNOWN)}.")
+    expected = [field.name for field in dataclasses.fields(_KNOWN[name])]
     if set(sizes) != set(expected):
         raise RetvecLiteError(
             f"The head {name} needs the sizes {', '.join(expected)}, not {', '.join(sizes) or 'none'}."
         )
-    return HEADS[name](**sizes)
+    return _KNOWN[name](**sizes)
 
 
 def _dense(name: str, inputs: int, outputs: int) -> Shapes:
@@ -256,10 +271,12 @@ def character_shapes_in(weights: Mapping[str, Floats], file: Path) -> Shapes:
 def ngram_shapes(config: NgramConfig, classes: int) -> Shapes:
     """Return name -> shape of the weights of n-grams; `squares` is the share of a bucket in a text's squared length."""
     shapes: Shapes = {
-        "ngrams/table": (config.buckets, classes),
+        "ngrams/table": (config.buckets, config.rank or classes),
         "ngrams/squares": (config.buckets,),
         "ngrams/bias": (classes,),
     }
     if config.codebooks:
         shapes["ngrams/codes"] = (PRIME, config.codebooks)
+    if config.rank:
+        shapes["ngrams/projection"] = (config.rank, classes)
     return shapes

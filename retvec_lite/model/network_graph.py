@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from retvec_lite.contract import BITS
 from retvec_lite.model.encoder_graph import cut_words, encode_words, sanitize, word_bits
-from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
+from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
 from retvec_lite.model.ngram_graph import find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
 
@@ -26,6 +26,8 @@ _FAR: Final = 1e4
 
 class Stages(NamedTuple):
     """The stages of classifying a batch; `verify` reads the first three from exported files.
+
+    With the head `ngrams`, which reads no words, the first three are None.
 
     Attributes:
         words: int32 `[batch, max_words, word_length]`.
@@ -68,6 +70,10 @@ def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, 
         lstm: see `head_logits`.
     """
     text = sanitize(codepoints, classifier.encoder)
+    if isinstance(classifier.head, NgramHead):
+        assert classifier.ngrams is not None  # `weight_files` sees to that
+        logits = ngram_logits(find_ngrams(text, classifier.ngrams), weights)
+        return Stages(None, None, None, _shares(logits, classifier))
     return _classify_words(cut_words(text, classifier.encoder), text, classifier, weights, lstm)
 
 
@@ -102,7 +108,11 @@ def _classify_words(
     logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)
     if classifier.ngrams is not None:
         logits += ngram_logits(find_ngrams(text, classifier.ngrams), weights)
-    return Stages(words, bits, embedding, tf.sigmoid(logits) if classifier.multi_label else tf.nn.softmax(logits))
+    return Stages(words, bits, embedding, _shares(logits, classifier))
+
+
+def _shares(logits: tf.Tensor, classifier: TrainedModel) -> tf.Tensor:
+    return tf.sigmoid(logits) if classifier.multi_label else tf.nn.softmax(logits)
 
 
 def embed(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> Embedded:

@@ -67,7 +67,8 @@ def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats]) -> tf.Tensor:
 
     Args:
         ngrams: of a batch of texts.
-        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid, and `ngrams/codes` with codebooks.
+        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid, `ngrams/codes` with codebooks, and
+            `ngrams/projection` with a rank.
 
     Returns:
         float32 `[batch, classes]`.
@@ -75,13 +76,18 @@ def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats]) -> tf.Tensor:
     buckets, present = tf.cast(ngrams.buckets, tf.int32), ngrams.present
     if "ngrams/codes" in weights:
         buckets, present = _coded(buckets, present, np.asarray(weights["ngrams/codes"]))
-    integers, scales = table_integers(np.asarray(weights["ngrams/table"]))
+    projection = weights.get("ngrams/projection")
+    table = np.asarray(weights["ngrams/table"])
+    # With a rank, the table holds the integers themselves.
+    integers, scales = table_integers(table) if projection is None else (np.rint(table).astype(np.int8), None)
     squares = np.asarray(weights["ngrams/squares"]).astype(np.int8)[:, None]
     # One gather and one sum for the labels and the length.
     rows = tf.gather(np.concatenate([integers, squares], axis=1), buckets)
     total = tf.matmul(present[:, None, :], tf.cast(rows, tf.float32))[:, 0]
     length = tf.math.rsqrt(tf.maximum(total[:, -1:], 1.0))
-    return total[:, :-1] * length * scales + weights["ngrams/bias"]
+    said = total[:, :-1] * length
+    said = said * scales if projection is None else tf.matmul(said, projection)
+    return said + weights["ngrams/bias"]
 
 
 def _coded(hashes: tf.Tensor, present: tf.Tensor, codes: Floats) -> tuple[tf.Tensor, tf.Tensor]:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import BITS, Floats, Ints, bits
-from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
+from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
 
 Weights = Mapping[str, Floats]
 Mask = npt.NDArray[np.bool_]
@@ -107,6 +107,8 @@ def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights
     """Compute the logits, float32 `[classes]`, from word vectors `[words, dimension]` and the mask of used slots `[words]`."""
     present = (embeddings * mask[:, None]).astype(np.float32)
     match head:
+        case NgramHead():
+            return np.zeros_like(weights["ngrams/bias"])
         case LinearHead():
             mean = present.sum(axis=0, dtype=np.float64) / max(int(mask.sum()), 1)
             linear: Floats = dense(mean.astype(np.float32)[None], weights, "head/logits")[0]

@@ -14,8 +14,9 @@ import numpy as np
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import HeadSpec, character_shapes_in, filters_in, head_from_dict, ngram_shapes
+from retvec_lite.model.heads import HeadSpec, NgramHead, character_shapes_in, filters_in, head_from_dict, ngram_shapes
 from retvec_lite.ngrams import NgramConfig
+from retvec_lite.runtime.prebuilt import locate
 
 EMBEDDING_FORMAT: Final = "retvec-lite-embedding"
 EMBEDDING_VERSION: Final = "1"
@@ -180,13 +181,13 @@ class TrainedModel:
 
 
 def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
-    """Read a trained model from its file or from a trained folder.
+    """Read a trained model from its file or from a trained folder; `language` names the one in the package.
 
     Raises:
         RetvecLiteError: when it is missing, unreadable, changed since it was written or of another contract version, or when
             the weights do not fit the description.
     """
-    path = Path(path)
+    path = locate(path, ".safetensors")
     file = path / CLASSIFIER_FILE if path.is_dir() else path
     if not file.is_file():
         exported = sorted(path.glob("*.tflite"))
@@ -251,6 +252,8 @@ def _description(metadata: Mapping[str, str]) -> dict[str, Any]:
 def _check_model(file: Path, model: TrainedModel) -> None:
     """Check that labels, encoder, head and weights fit together."""
     labels, encoder = model.labels, model.encoder
+    if isinstance(model.head, NgramHead) and (model.ngrams is None or encoder.max_words != 1):
+        raise RetvecLiteError(f"{file}: the head ngrams needs n-grams, and max_words 1 since it reads no words.")
     if not all(isinstance(label, str) for label in labels) or len(set(labels)) != len(labels) or len(labels) < 2:
         raise RetvecLiteError(f"{file}: a classifier needs at least 2 different labels, not {list(labels)}.")
     layers = {

@@ -15,6 +15,7 @@ from typing import Any, Final
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.prebuilt import locate
 
 METADATA_NAME: Final = "retvec_lite.json"
 LABELS_NAME: Final = "labels.txt"
@@ -162,7 +163,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     Raises:
         RetvecLiteError: for a file that is missing, truncated, damaged, from another tool, or of another contract version.
     """
-    file = Path(path)
+    file = locate(path)
     model, metadata_json, labels_text = _read_parts(file)
     try:
         metadata = json.loads(metadata_json)

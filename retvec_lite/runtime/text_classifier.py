@@ -99,7 +99,7 @@ class TextClassifier(Predictor):
         """Load an exported `.tflite`.
 
         Args:
-            path: the file.
+            path: the file, or "language" for the detector in the package.
             num_threads: threads per call; 1 is fastest for short texts.
             runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that this process has already loaded, else
                 the first one installed. Two runtimes in one process break each other.

@@ -62,11 +62,15 @@ def configs(**fixed: Any) -> st.SearchStrategy[EncoderConfig]:
 
 
 def ngram_configs() -> st.SearchStrategy[NgramConfig]:
-    """Which n-grams: in hashed rows, or in codebooks."""
+    """Which n-grams: in hashed rows, or in codebooks; a row for all labels, or of low rank."""
     lengths = {"longest": st.integers(3, 6), "shortest": st.integers(1, 3)}
     hashed = st.builds(NgramConfig, buckets=st.integers(16, 32_768), **lengths)
     coded = [st.builds(NgramConfig, buckets=st.just(256 * n), codebooks=st.just(n), **lengths) for n in (1, 3)]
-    return st.one_of(hashed, *coded)
+    shared = [
+        st.builds(NgramConfig, buckets=st.just(size), codebooks=st.just(n), rank=st.just(5))
+        for size, n in ((90, 0), (512, 2))
+    ]
+    return st.one_of(hashed, *coded, *shared)
 
 
 def code_points(max_size: int) -> st.SearchStrategy[list[int]]:

@@ -10,6 +10,7 @@ from retvec_lite.model.heads import (
     CnnHead,
     HeadSpec,
     LinearHead,
+    NgramHead,
     PoolHead,
     RnnHead,
     character_shapes,
@@ -29,8 +30,13 @@ HEADS: dict[str, HeadSpec] = {
     "rnn": RnnHead(hidden=56, projection=48, units=40),
     "bert": BertHead(hidden=72, width=64, layers=1, attention_heads=4, feed_forward=64),
     "raw": LinearHead(),
+    "ngrams": NgramHead(),
 }
-NGRAMS = {"pool": NgramConfig(buckets=300), "raw": NgramConfig(buckets=512, longest=6, shortest=3, codebooks=2)}
+NGRAMS = {
+    "pool": NgramConfig(buckets=300),
+    "raw": NgramConfig(buckets=512, longest=6, shortest=3, codebooks=2),
+    "ngrams": NgramConfig(buckets=768, longest=5, codebooks=3, rank=6),
+}
 TEXTS = (
     "where is my parcle?",
     "",
@@ -43,16 +49,17 @@ CONV_CHARS, CONV_WIDTH = 32, 32
 
 
 def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> TrainedModel:
-    """`pool`, `cnn`, `rnn`, `bert`; `raw`: linear, without an embedding; `<head>-snapped`: kernels on a 4-bit grid.
+    """`pool`, `cnn`, `rnn`, `bert`; `raw`: linear, without an embedding; `ngrams`; `<head>-snapped`: kernels on a 4-bit grid.
 
-    `cnn` has character features, `pool` and `raw` have n-grams; `width` is that of the embedding.
+    `cnn` has character features, `pool`, `raw` and `ngrams` have n-grams; `width` is that of the embedding.
     """
     head_name, _, variant = name.partition("-")
     head, ngrams = HEADS[head_name], NGRAMS.get(head_name)
+    config = dataclasses.replace(config, max_words=1) if head_name == "ngrams" else config
     dimension = config.word_length * 21 if head_name == "raw" else width
     filters = FILTERS if head_name == "cnn" else 0
     shapes = head.shapes(dimension + filters, len(LABELS), config.max_words) | character_shapes(filters)
-    if head_name != "raw":
+    if head_name not in ("raw", "ngrams"):
         for layer, inputs in enumerate((config.word_length * 21, width, width)):
             shapes[f"embedding/dense_{layer}/kernel"] = (inputs, width)
             shapes[f"embedding/dense_{layer}/bias"] = (width,)
@@ -75,11 +82,14 @@ def ngram_weights(config: NgramConfig, classes: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(8)
     shapes = ngram_shapes(config, classes)
     integers = rng.integers(-127, 128, shapes["ngrams/table"])
-    integers[rng.integers(config.buckets, size=classes), np.arange(classes)] = 127
-    scales = rng.integers(512, 1024, classes) / 2**17
+    columns = shapes["ngrams/table"][1]
+    integers[rng.integers(config.buckets, size=columns), np.arange(columns)] = 127
+    scales = np.ones(columns) if config.rank else rng.integers(512, 1024, columns) / 2**17
     codes = (
         {"ngrams/codes": rng.integers(0, 256, shapes["ngrams/codes"]).astype(np.float32)} if config.codebooks else {}
     )
+    if config.rank:
+        codes["ngrams/projection"] = rng.normal(0, 1 / 128, shapes["ngrams/projection"]).astype(np.float32)
     return {
         **codes,
         "ngrams/table": (integers * scales).astype(np.float32),

@@ -8,7 +8,7 @@ import android.widget.ProgressBar
 import android.widget.TextView
 import java.util.Locale
 
-/** One row for each label, in the model's order, so that bars grow and shrink in place. */
+/** One row for each label, in the model's order, so that bars grow and shrink in place. Of many labels, the most probable ones. */
 class LabelBars(private val parent: ViewGroup) {
     private class Row(val view: View) {
         val label = view.findViewById(R.id.bar_label) as TextView
@@ -19,8 +19,9 @@ class LabelBars(private val parent: ViewGroup) {
     private val rows = mutableListOf<Row>()
 
     fun show(answer: Answer, locale: Locale) {
-        if (rows.size != answer.labels.size) inflate(answer.labels.size)
-        rows.forEachIndexed { index, row ->
+        val shown = shown(answer)
+        if (rows.size != shown.size) inflate(shown.size)
+        rows.zip(shown) { row, index ->
             val label = readable(answer.labels[index])
             val percent = percent(answer.probabilities[index], locale)
             val weight = if (index in answer.chosen) Typeface.BOLD else Typeface.NORMAL
@@ -34,6 +35,11 @@ class LabelBars(private val parent: ViewGroup) {
         }
     }
 
+    private fun shown(answer: Answer): List<Int> {
+        val all = answer.labels.indices.toList()
+        return if (all.size <= FIT) all else all.sortedByDescending { answer.probabilities[it] }.take(TOP)
+    }
+
     private fun inflate(count: Int) {
         val inflater = LayoutInflater.from(parent.context)
         parent.removeAllViews()
@@ -43,5 +49,10 @@ class LabelBars(private val parent: ViewGroup) {
             parent.addView(view)
             rows += Row(view)
         }
+    }
+
+    private companion object {
+        const val FIT = 12
+        const val TOP = 5
     }
 }

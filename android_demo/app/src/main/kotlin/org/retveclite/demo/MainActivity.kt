@@ -18,7 +18,7 @@ import java.util.concurrent.Executor
 import java.util.concurrent.Executors
 import java.util.concurrent.TimeUnit
 
-/** Shows the label of a message, and how it holds while a slider adds typos. */
+/** Shows the label of a message, or its language, and how it holds while a slider adds typos. */
 class MainActivity : Activity() {
     private val thread = Executors.newSingleThreadScheduledExecutor()
     private val answers = LatestOnly(
@@ -31,8 +31,12 @@ class MainActivity : Activity() {
 
     /** Opened, used and closed on [thread]. */
     private var classifier: TextClassifier? = null
+    private var opened: String? = null
 
-    private val modelSize by lazy { Formatter.formatShortFileSize(this, assets.openFd(MODEL).use { it.length }) }
+    /** The asset that answers; chosen on the main thread, read on [thread]. */
+    @Volatile
+    private var model = MODEL
+
     private var state = DemoState()
     private lateinit var message: EditText
     private lateinit var mistyped: TextView
@@ -42,6 +46,7 @@ class MainActivity : Activity() {
     private lateinit var why: TextView
     private lateinit var facts: TextView
     private lateinit var bars: LabelBars
+    private lateinit var other: TextView
 
     override fun onCreate(savedInstanceState: Bundle?) {
         super.onCreate(savedInstanceState)
@@ -54,6 +59,8 @@ class MainActivity : Activity() {
         why = findViewById(R.id.why) as TextView
         facts = findViewById(R.id.facts) as TextView
         bars = LabelBars(findViewById(R.id.bars) as ViewGroup)
+        other = findViewById(R.id.other_model) as TextView
+        model = savedInstanceState?.getString(OPENED) ?: MODEL
         state = savedInstanceState?.getStringArray(STATE)?.let(DemoState::of) ?: DemoState(getString(R.string.example))
         message.setText(state.text)
         typos.progress = state.typoPercent
@@ -69,12 +76,23 @@ class MainActivity : Activity() {
                 update(state.copy(typoPercent = progress), SLIDING_MILLIS)
         })
         (findViewById(R.id.shuffle) as View).setOnClickListener { update(state.copy(seed = state.seed + 1), 0) }
+        other.setOnClickListener {
+            model = if (model == MODEL) LANGUAGE else MODEL
+            nameOther()
+            update(state, 0)
+        }
+        nameOther()
         update(state, 0)
+    }
+
+    private fun nameOther() {
+        other.text = getString(if (model == MODEL) R.string.to_language else R.string.to_label)
     }
 
     override fun onSaveInstanceState(outState: Bundle) {
         super.onSaveInstanceState(outState)
         outState.putStringArray(STATE, state.toStrings())
+        outState.putString(OPENED, model)
     }
 
     override fun onDestroy() {
@@ -93,7 +111,17 @@ class MainActivity : Activity() {
         answers.ask(text, delayMillis)
     }
 
-    private fun classify(text: String): Answer = (classifier ?: TextClassifier(this, MODEL).also { classifier = it }).answer(text)
+    private fun classify(text: String): Answer = open(model).answer(text)
+
+    private fun open(asset: String): TextClassifier {
+        classifier?.takeIf { opened == asset }?.let { return it }
+        classifier?.close()
+        classifier = null
+        return TextClassifier(this, asset).also {
+            classifier = it
+            opened = asset
+        }
+    }
 
     private fun show(answer: Answer) {
         bars.show(answer, locale())
@@ -102,7 +130,8 @@ class MainActivity : Activity() {
         if (result.text.toString() != label) result.text = label
         why.text = marked(answer.text, answer.words, color(R.color.speaks_for), color(R.color.speaks_against))
         val millis = String.format(locale(), "%.2f", answer.millis)
-        facts.text = getString(R.string.facts, millis, modelSize)
+        val size = Formatter.formatShortFileSize(this, assets.openFd(model).use { it.length })
+        facts.text = getString(R.string.facts, millis, size)
     }
 
     private fun fail(problem: Exception) {
@@ -120,7 +149,9 @@ class MainActivity : Activity() {
 
     private companion object {
         const val MODEL = "classifier.tflite"
+        const val LANGUAGE = "language.tflite"
         const val STATE = "state"
+        const val OPENED = "model"
         const val TYPING_MILLIS = 80L
         const val SLIDING_MILLIS = 16L
     }

@@ -1,0 +1,166 @@
+"""Train the packaged language detector, and write it with its weights and its model card.
+
+    python benchmarks/language_train.py [--data DIR] [--work DIR] [--out DIR] [--share 1.8] [--epochs 3] [--tune 2] [--quick]
+
+The full table and the codebooks are fitted on two draws of texts. Steps that are done already are read from the folder `--work`.
+"""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from common import ROOT, WORK, command_parser
+from language_card import model_card
+from language_data import UNKNOWN_TEXTS, draw
+from language_labels import LABELS, UNKNOWN, WEIGHTS
+from language_sources import read_sources
+
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.decision import Decision
+from retvec_lite.model.heads import NgramHead
+from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import PRIME, NgramConfig
+from retvec_lite.terminal import watched
+from retvec_lite.training.low_rank import LowRank, Texts, count_hashes, fit, read_texts, weights_of
+
+MAX_CHARS: Final = 128
+RANK: Final = 36
+CODEBOOKS: Final = 6
+LONGEST: Final = 5
+
+FULL: Final = NgramConfig(buckets=PRIME, longest=LONGEST, rank=RANK)
+SHARED: Final = NgramConfig(buckets=256 * CODEBOOKS, longest=LONGEST, codebooks=CODEBOOKS, rank=RANK)
+"""The table that is fitted first, with a row for each hash, and the one that ships."""
+
+_PRIOR: Final = 0.25
+_NOTHING: Final = 2.0
+"""What is added to the bias: a share of the logarithm of a language's weight, and so much for texts in no language. Validation texts
+chose both: everyday words gain as much as words of all languages alike lose, and four in five emoji have no language."""
+
+_COUNTED: Final = 200_000
+"""Texts that tell how frequent each hash is."""
+
+
+def texts_of(work: Path, data: Path, share: float, seed: int) -> tuple[Texts, np.typing.NDArray[Any]]:
+    """Return training texts and their labels, of another draw for each seed; they are drawn once.
+
+    The later draws have more texts in no language: codebooks blur what has little weight.
+    """
+    file = work / f"texts-{seed}-{share}.npz"
+    if not file.is_file():
+        sources = read_sources(data)
+        (work / "sources.json").write_text(json.dumps({tag: found.places for tag, found in sources.items()}))
+        drawn = draw(sources, seed, share, UNKNOWN_TEXTS * (5 if seed else 1))
+        texts = read_texts(drawn.texts, MAX_CHARS)
+        np.savez(file, codes=texts.codes.astype(np.int32), starts=texts.starts, labels=drawn.labels)
+    with np.load(file) as found:
+        return Texts(found["codes"].astype(np.int64), found["starts"]), found["labels"].astype(np.int64)
+
+
+def fitted(work: Path, name: str, make: Any) -> tuple[LowRank, Floats | None]:
+    """Return the fitted part of a file in `work`, with its codes if any; `make` makes it once."""
+    file = work / f"{name}.npz"
+    if not file.is_file():
+        model, codes = make()
+        more = {} if codes is None else {"codes": codes}
+        np.savez(file, rows=model.rows, projection=model.projection, bias=model.bias, **more)
+    with np.load(file) as found:
+        return LowRank(found["rows"], found["projection"], found["bias"]), found.get("codes")
+
+
+def shared(model: LowRank, texts: Texts) -> tuple[LowRank, Floats]:
+    """Return a full table as codebooks, and the codes.
+
+    Distances of rows are measured where they count, in the logits: the rows are turned so that the projection's rows become
+    orthonormal.
+    """
+    from retvec_lite.training.codebooks import share_rows
+
+    chosen = np.random.default_rng(0).choice(len(texts), min(_COUNTED, len(texts)), replace=False)
+    frequency = np.asarray(count_hashes(texts, chosen, FULL).sum(axis=0)).ravel()
+    turn = np.linalg.cholesky((model.projection @ model.projection.T).astype(np.float64))
+    # The root keeps rare n-grams, which tell languages apart, from counting nothing.
+    books, codes = share_rows((model.rows @ turn).astype(np.float32), np.sqrt(frequency) + 0.3, CODEBOOKS)
+    projection = np.linalg.solve(turn, model.projection).astype(np.float32)
+    return LowRank(books, projection, model.bias), codes
+
+
+def classifier(model: LowRank, codes: Floats, facts: dict[str, Any]) -> TrainedModel:
+    """Return the classifier that ships."""
+    config = EncoderConfig(max_chars=MAX_CHARS, max_words=1)
+    decision = Decision(unknown_label=UNKNOWN)
+    prior = np.array([_NOTHING if label == UNKNOWN else _PRIOR * np.log(WEIGHTS.get(label, 1.0)) for label in LABELS])
+    model = dataclasses.replace(model, bias=(model.bias + prior).astype(np.float32))
+    weights = weights_of(model, codes)
+    return TrainedModel(config, NgramHead(), LABELS, weights, {"name": "none"}, facts, SHARED, decision)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command."""
+    parser = command_parser(__doc__, data=True, quick="few texts, to try the command")
+    parser.add_argument("--work", type=Path, default=WORK / "language", metavar="DIR", help="folder of the steps")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "retvec_lite" / "prebuilt", metavar="DIR", help="where to write"
+    )
+    parser.add_argument(
+        "--share", type=float, default=1.8, help="training texts, next to the numbers in language_data.py"
+    )
+    parser.add_argument("--epochs", type=float, default=3.0, help="passes that fit the full table")
+    parser.add_argument("--tune", type=float, default=2.0, help="passes that fit the codebooks")
+    args = parser.parse_args(arguments)
+    if args.quick:
+        args.share, args.epochs, args.tune = 0.01, 1.0, 1.0
+    args.work.mkdir(parents=True, exist_ok=True)
+
+    def fit_full() -> tuple[LowRank, None]:
+        texts, labels = texts_of(args.work, args.data, args.share, 0)
+        with watched(True) as progress:
+            found = fit(texts, labels, len(LABELS), FULL, rank=RANK, epochs=args.epochs, rate=0.04, progress=progress)
+        return found, None
+
+    full, _ = fitted(args.work, f"full-{args.share}-{args.epochs}", fit_full)
+
+    texts, labels = texts_of(args.work, args.data, args.share, 1)
+
+    def fit_shared() -> tuple[LowRank, Floats]:
+        start, codes = shared(full, texts)
+        with watched(True) as progress:
+            found = fit(
+                texts, labels, len(LABELS), SHARED, rank=RANK, epochs=args.tune, rate=0.01, start=start, codes=codes,
+                progress=progress,
+            )  # fmt: skip
+        return found, codes
+
+    tuned, codes = fitted(args.work, f"shared-{args.share}-{args.epochs}-{args.tune}", fit_shared)
+    assert codes is not None
+    facts = {
+        "made_by": "benchmarks/language_train.py",
+        "texts": 2 * len(texts),
+        "passes": [args.epochs, args.tune],
+        "data": "Unilex, FrequencyWords, wordfreq, CLDR, UDHR, Tatoeba, MASSIVE, starter texts: see language.md",
+    }
+    write(classifier(tuned, codes, facts), args.out, json.loads((args.work / "sources.json").read_text()))
+
+
+def write(model: TrainedModel, out: Path, places: dict[str, dict[str, int]]) -> None:
+    """Write the weights, the `.tflite` and the model card."""
+    import tempfile
+
+    from retvec_lite.converters.export import export_model
+    from retvec_lite.files import atomic_write
+
+    out.mkdir(parents=True, exist_ok=True)
+    atomic_write(out / "language.safetensors", model.to_bytes())
+    with tempfile.TemporaryDirectory() as folder:
+        dist = Path(folder) / "dist"
+        report = export_model(model, dist)
+        print(report)
+        atomic_write(out / "language.tflite", (dist / "classifier-int8.tflite").read_bytes())
+    atomic_write(out / "language.md", model_card(model, places).encode())
+
+
+if __name__ == "__main__":
+    main()
