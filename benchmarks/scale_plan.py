@@ -151,7 +151,7 @@ def measure_step(rounds: int) -> Row:
 
     from retvec_lite.pretraining.model import NetworkSettings, Schedule, build_model, multi_similarity_loss
 
-    model = build_model(Schedule(1000, 10, 1e-3, 2e-5, True), 0, NetworkSettings())
+    model = build_model(Schedule(1000, 10, 1e-3, 2e-5, True, 0.0), 0, NetworkSettings())
     rng = np.random.default_rng(0)
     codepoints = tf.constant(rng.integers(97, 123, (BATCH, 16)).astype(np.int32))
     keep = tf.ones((BATCH, 16))

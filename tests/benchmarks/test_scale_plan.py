@@ -38,3 +38,9 @@ def test_a_word_list_takes_what_it_says() -> None:
     # In a process of its own: this one held more before, so that its peak would say nothing.
     row = scale_plan.words_memory(20_000)
     assert 0.9 * 72 < row["bytes_kept"] <= 72 <= row["bytes_at_most"]
+
+
+@pytest.mark.exhaustive
+def test_the_parts_of_a_real_step_are_timed() -> None:
+    row = scale_plan.measure_step(1)
+    assert {"network", "loss", "optimizer"} <= row.keys() and min(row[name] for name in PARTS) > 0
