@@ -185,6 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Judge the chosen embeddings; write the table of everything judged so far."""
     parser = command_parser(__doc__, quick="Banking77 with ten texts a label, one seed", data=True)
     parser.add_argument("files", nargs="+", metavar="FILE", help="an embedding, `default`, or `raw` for bits alone")
+    parser.add_argument("--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable (default: all)")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="trainings of each kind (default: 3)")
     args = parser.parse_args(arguments)
     rows = Rows(result_path("embedding_choice", quick=args.quick), KEY, table)
@@ -192,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows,
         {Path(file).stem: file for file in args.files},
         args.data,
-        SETS[-1:] if args.quick else SETS,
+        SETS[-1:] if args.quick else args.sets or SETS,
         1 if args.quick else args.seeds,
     )
     rows.show()

@@ -18,15 +18,19 @@ from command_line import Main
 def test_the_command_prints_its_address_and_ends_with_ctrl_c(tiny_model: str) -> None:
     arguments = [sys.executable, "-m", "retvec_lite", "demo", tiny_model, "--no-browser"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        found = re.fullmatch(
-            r"Serving tiny.tflite at (http://127.0.0.1:\d+/) \(Ctrl-C to stop\)\n", process.stdout.readline()
-        )
-        assert found is not None
-        with urlopen(f"{found[1]}models.json", timeout=30) as answer:
-            assert json.load(answer) == ["tiny.tflite"]
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.fullmatch(
+                r"Serving tiny.tflite, language.tflite at (http://127.0.0.1:\d+/) \(Ctrl-C to stop\)\n", line
+            )
+            assert found is not None, line
+            with urlopen(f"{found[1]}models.json", timeout=30) as answer:
+                assert json.load(answer) == ["tiny.tflite", "language.tflite"]
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()  # or a failure would wait for it forever
     assert (process.returncode, errors) == (0, "")
 
 
