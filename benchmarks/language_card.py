@@ -40,7 +40,7 @@ def model_card(model: TrainedModel, places: Mapping[str, Mapping[str, int]]) -> 
         f"| weights | {_ngrams(model, 'codebooks')} codebooks of 256 rows of {_ngrams(model, 'rank')} numbers, 8 bits each; a dense layer to the labels |",
         f"| made by | `python benchmarks/language_train.py`: {model.training['texts']:,} drawn texts, "
         f"{' and '.join(map(str, model.training['passes']))} passes; no GPU |",
-        "| training texts | words by frequency, pairs, phrases of three to five words, sentences; 64 % of them mistyped; some in upper case, "
+        "| training texts | words by frequency, pairs, phrases of three to five words, sentences; 64 % of them mistyped; everyday words and emoji as they are; some in upper case, "
         "title case or without diacritics; more of the languages that are written most |",
         "| license | weights and code Apache-2.0; the weights hold sums over n-grams of the sources below, no text of theirs |",
         "| measured | [docs/language.md](../../docs/language.md) |",

@@ -25,8 +25,12 @@ _UPPER, _TITLE, _BARE = 0.04, 0.10, 0.05
 _FLATTEN: Final = 0.9
 """Words are drawn by this power of their frequency, or hardly any but the most frequent would be."""
 
+_EVERYDAY: Final = 1000
+"""The most frequent words of a language, which people send alone (hi, oui, tschüss)."""
+
 _MADE: Final = 300
 UNKNOWN_TEXTS: Final = 8000
+EVERYDAY_TEXTS: Final = 750
 
 UNSPACED: Final = frozenset(("ja", "zh-Hans", "zh-Hant", "yue", "wuu", "th", "lo", "km", "my", "bo"))
 """Languages without spaces: their phrases are pieces of sentences."""
@@ -44,7 +48,9 @@ class Drawn(NamedTuple):
     labels: "np.typing.NDArray[np.int16]"
 
 
-def draw(sources: Mapping[str, Source], seed: int, share: float = 1.0, nothing: int = UNKNOWN_TEXTS) -> Drawn:
+def draw(
+    sources: Mapping[str, Source], seed: int, share: float = 1.0, nothing: int = UNKNOWN_TEXTS, everyday: int = 0
+) -> Drawn:
     """Draw the training texts.
 
     Args:
@@ -52,6 +58,7 @@ def draw(sources: Mapping[str, Source], seed: int, share: float = 1.0, nothing: 
         seed: of everything random.
         share: of the usual number of texts.
         nothing: the usual number of texts in no language.
+        everyday: how many frequent words and single emoji are added, for a language of weight 1, without typos.
     """
     texts: list[str] = []
     labels: list[int] = []
@@ -60,6 +67,8 @@ def draw(sources: Mapping[str, Source], seed: int, share: float = 1.0, nothing: 
         found = _nothing(rng, int(share * nothing)) if tag == UNKNOWN else _of_language(tag, sources[tag], rng, share)
         before = len(texts)
         texts += found
+        count = int(share * everyday * WEIGHTS.get(tag, 1.0))
+        texts += rng.choices(_EMOJI, k=count) if tag == UNKNOWN else _everyday(sources[tag].words, rng, count)
         labels += [place] * (len(texts) - before)
     order = np.random.default_rng(seed).permutation(len(texts))
     return Drawn([texts[at] for at in order], np.array(labels, np.int16)[order])
@@ -92,6 +101,13 @@ def _of_language(tag: str, source: Source, rng: random.Random, share: float) -> 
             yield _typed(_piece(rng.choice(cut), rng.randint(3, 5), rng), rng)
     for text in rng.choices(train, k=whole):
         yield _typed(text, rng)
+
+
+def _everyday(words: Mapping[str, float], rng: random.Random, count: int) -> list[str]:
+    """Draw frequent words, by the root of their frequency: a greeting stands alone more often than an article."""
+    most = sorted(words.items(), key=lambda item: -item[1])[:_EVERYDAY]
+    drawn = rng.choices([word for word, _ in most], [share**0.5 for _, share in most], k=count)
+    return [compose(word) for word in drawn]
 
 
 def _piece(parts: Sequence[str], length: int, rng: random.Random) -> str:

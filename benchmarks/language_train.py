@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from common import ROOT, WORK, command_parser
 from language_card import model_card
-from language_data import UNKNOWN_TEXTS, draw
+from language_data import EVERYDAY_TEXTS, UNKNOWN_TEXTS, draw
 from language_labels import LABELS, UNKNOWN, WEIGHTS
 from language_sources import read_sources
 
@@ -24,7 +24,7 @@ from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import PRIME, NgramConfig
 from retvec_lite.terminal import watched
-from retvec_lite.training.low_rank import LowRank, Texts, count_hashes, fit, read_texts, weights_of
+from retvec_lite.training.low_rank import LowRank, Texts, curvature, fit, read_texts, weights_of
 
 MAX_CHARS: Final = 128
 RANK: Final = 36
@@ -36,24 +36,28 @@ SHARED: Final = NgramConfig(buckets=256 * CODEBOOKS, longest=LONGEST, codebooks=
 """The table that is fitted first, with a row for each hash, and the one that ships."""
 
 _PRIOR: Final = 0.25
-_NOTHING: Final = 2.0
+_NOTHING: Final = 3.75
 """What is added to the bias: a share of the logarithm of a language's weight, and so much for texts in no language. Validation texts
-chose both: everyday words gain as much as words of all languages alike lose, and four in five emoji have no language."""
+chose both: widely written languages and greetings gain half a point each, all languages alike lose as much, and nine in ten emoji
+have no language."""
 
 _COUNTED: Final = 200_000
-"""Texts that tell how frequent each hash is."""
+"""Texts that tell what an error in each row costs."""
+
+_EVEN: Final = 0.1
+"""How much the directions in which an error costs little still count: an error that is not small gets there too."""
 
 
 def texts_of(work: Path, data: Path, share: float, seed: int) -> tuple[Texts, np.typing.NDArray[Any]]:
     """Return training texts and their labels, of another draw for each seed; they are drawn once.
 
-    The later draws have more texts in no language: codebooks blur what has little weight.
+    The later draws have more texts in no language and more everyday words: codebooks blur what has little weight.
     """
     file = work / f"texts-{seed}-{share}.npz"
     if not file.is_file():
         sources = read_sources(data)
         (work / "sources.json").write_text(json.dumps({tag: found.places for tag, found in sources.items()}))
-        drawn = draw(sources, seed, share, UNKNOWN_TEXTS * (5 if seed else 1))
+        drawn = draw(sources, seed, share, UNKNOWN_TEXTS * (5 if seed else 1), EVERYDAY_TEXTS if seed else 0)
         texts = read_texts(drawn.texts, MAX_CHARS)
         np.savez(file, codes=texts.codes.astype(np.int32), starts=texts.starts, labels=drawn.labels)
     with np.load(file) as found:
@@ -74,16 +78,16 @@ def fitted(work: Path, name: str, make: Any) -> tuple[LowRank, Floats | None]:
 def shared(model: LowRank, texts: Texts) -> tuple[LowRank, Floats]:
     """Return a full table as codebooks, and the codes.
 
-    Distances of rows are measured where they count, in the logits: the rows are turned so that the projection's rows become
-    orthonormal.
+    Errors of rows are measured where they count, in the loss: the rows are turned so that an error costs the same in all directions.
     """
     from retvec_lite.training.codebooks import share_rows
 
     chosen = np.random.default_rng(0).choice(len(texts), min(_COUNTED, len(texts)), replace=False)
-    frequency = np.asarray(count_hashes(texts, chosen, FULL).sum(axis=0)).ravel()
-    turn = np.linalg.cholesky((model.projection @ model.projection.T).astype(np.float64))
-    # The root keeps rare n-grams, which tell languages apart, from counting nothing.
-    books, codes = share_rows((model.rows @ turn).astype(np.float32), np.sqrt(frequency) + 0.3, CODEBOOKS)
+    second, costs = curvature(model, texts, chosen, FULL)
+    turn = np.linalg.cholesky(second + _EVEN * np.trace(second) / RANK * np.eye(RANK))
+    # The power keeps rare n-grams, which tell languages apart, from counting nothing.
+    weights = (costs / costs.mean()) ** 0.75 + 0.02
+    books, codes = share_rows((model.rows @ turn).astype(np.float32), weights, CODEBOOKS, rounds=10)
     projection = np.linalg.solve(turn, model.projection).astype(np.float32)
     return LowRank(books, projection, model.bias), codes
 
@@ -138,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     assert codes is not None
     facts = {
         "made_by": "benchmarks/language_train.py",
-        "texts": 2 * len(texts),
+        "texts": sum(len(texts_of(args.work, args.data, args.share, seed)[0]) for seed in (0, 1)),
         "passes": [args.epochs, args.tune],
         "data": "Unilex, FrequencyWords, wordfreq, CLDR, UDHR, Tatoeba, MASSIVE, starter texts: see language.md",
     }

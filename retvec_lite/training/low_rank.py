@@ -198,6 +198,35 @@ def logits_of(model: LowRank, texts: Texts, config: NgramConfig, codes: Floats |
     return np.concatenate(parts)
 
 
+def curvature(model: LowRank, texts: Texts, chosen: Codes, config: NgramConfig) -> tuple[Floats, Floats]:
+    """Return where an error in the rows costs most: the loss near the fitted rows grows with the square of the error.
+
+    The loss of a text has the second derivative P (diag(p) - p p^T) P^T to the text's sum, with P the projection and p the
+    probabilities. A row enters the sum divided by the root of the number of n-grams.
+
+    Args:
+        model: with a row for each hash.
+        texts: from `read_texts`.
+        chosen: which texts.
+        config: which n-grams.
+
+    Returns:
+        The mean of the second derivative, float64 `[rank, rank]`, and for each hash the sum of its trace over the texts that have
+        the n-gram, each divided by the number of the text's n-grams, float32 `[65521]`.
+    """
+    projection = model.projection
+    second = np.zeros((len(projection), len(projection)))
+    costs = np.zeros(PRIME, np.float32)
+    for part in np.array_split(chosen, len(chosen) // _BATCH + 1):
+        counts = count_hashes(texts, part, config)
+        powers = _softmax(_forward(counts, model.rows, projection, model.bias)[1])
+        means = powers @ projection.T
+        second += (projection * powers.sum(axis=0)) @ projection.T - means.T @ means
+        traces = powers @ np.square(projection).sum(axis=0) - np.square(means).sum(axis=1)
+        costs += counts.T @ (traces / np.square(_lengths(counts)).ravel())
+    return second / len(chosen), costs
+
+
 def weights_of(model: LowRank, codes: Floats | None = None) -> dict[str, Floats]:
     """Return the weights of a classifier: `ngrams/...`, the rows rounded to integers from -127 to 127.
 

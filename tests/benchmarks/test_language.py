@@ -51,6 +51,11 @@ def test_texts_are_drawn_by_language_and_the_same_for_a_seed(monkeypatch: pytest
     english = [text for text, label in zip(drawn.texts, drawn.labels, strict=True) if label == 0]
     assert len(english) > len(set(english)) and any(text.lower() == "the" for text in english)
     assert {min(5, text.count(" ")) for text in english} >= {0, 1, 2, 3}
+    more = language_data.draw(sources, seed=3, share=0.02, everyday=500)
+    added = {label: Counter(more.labels.tolist())[label] - counts[label] for label in counts}
+    assert added == {0: int(0.02 * 500 * WEIGHTS["en"]), 1: int(0.02 * 500 * WEIGHTS["th"]), 2: int(0.02 * 500)}
+    words = (Counter(more.texts) - Counter(drawn.texts)).keys()
+    assert {"the", "station"} <= words <= {*ENGLISH.words, *THAI.words, *language_data._EMOJI}
     nothing = [text for text, label in zip(drawn.texts, drawn.labels, strict=True) if label == 2]
     assert all(nothing) and any(text.isdigit() for text in nothing)
 

@@ -50,6 +50,7 @@ GREETINGS = {
 NO_LANGUAGE = (
     "12345",
     "😀🎉",
+    "👍",
     "https://example.com/a?b=1",
     "3.14",
     "2026-11-22",
@@ -67,8 +68,8 @@ def detector() -> rl.TextClassifier:
     return found
 
 
-SURE = ("hello", "thanks", "yes", "good morning", "danke", "guten Morgen", "merci", "bonjour", "hola", "gracias", "grazie", "obrigado",
-        "kiitos", "dziękuję", "teşekkürler", "привет", "спасибо", "дякую", "ευχαριστώ", "こんにちは", "안녕하세요", "你好", "谢谢", "नमस्ते", "สวัสดี")  # fmt: skip
+SURE = ("hello", "thanks", "yes", "good morning", "danke", "guten Morgen", "merci", "bonjour", "oui", "hola", "gracias", "grazie", "obrigado",
+        "kiitos", "dziękuję", "teşekkürler", "terima kasih", "привет", "спасибо", "дякую", "ευχαριστώ", "こんにちは", "안녕하세요", "你好", "谢谢", "नमस्ते", "สวัสดี")  # fmt: skip
 """Those of them that must be right, whatever else changes."""
 
 
@@ -79,7 +80,7 @@ def test_everyday_words_have_their_language(detector: rl.TextClassifier) -> None
     wrong = {text: label for (text, tag), label in zip(pairs, found, strict=True) if label != tag}
     assert not set(SURE) & set(wrong)
     assert set(SURE) <= {text for text, _ in pairs}
-    assert len(wrong) <= 0.08 * len(pairs), wrong
+    assert len(wrong) <= 0.07 * len(pairs), wrong
 
 
 @pytest.mark.parametrize("text", NO_LANGUAGE)

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from retvec_lite.contract import EncoderConfig, codepoints
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig, ngram_buckets, ngram_logits
 from retvec_lite.training.codebooks import share_rows
-from retvec_lite.training.low_rank import LowRank, count_hashes, fit, logits_of, read_texts, rows_of_hashes, weights_of
+from retvec_lite.training.low_rank import (
+    LowRank,
+    count_hashes,
+    curvature,
+    fit,
+    logits_of,
+    read_texts,
+    rows_of_hashes,
+    weights_of,
+)
 
 ENCODER = EncoderConfig(max_chars=40, max_words=1)
 WHOLE = NgramConfig(buckets=PRIME, longest=5)
@@ -85,6 +94,33 @@ def test_codebooks_keep_it_and_go_on_learning(fitted: LowRank) -> None:
     start = LowRank(rows, fitted.projection, fitted.bias)
     tuned = fit(read_texts(texts, 40), labels, 3, config, rank=4, epochs=4, rate=0.01, start=start, codes=codes)
     assert accuracy(tuned, config, codes) > 0.85
+
+
+def test_curvature_is_the_second_derivative_of_the_loss() -> None:
+    model = LowRank(
+        RNG.normal(0, 1, (PRIME, 3)).astype(np.float32),
+        RNG.normal(0, 1, (3, 4)).astype(np.float32),
+        RNG.normal(0, 1, 4).astype(np.float32),
+    )
+    texts = read_texts(["one two", "three"], 40)
+    counts = count_hashes(texts, np.arange(2), WHOLE)
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    sums = (counts @ model.rows) / np.sqrt(lengths)[:, None]
+
+    def loss(at: np.ndarray) -> float:
+        # What the label takes off is linear.
+        return float(np.log(np.exp(at @ model.projection.astype(np.float64) + model.bias).sum()))
+
+    steps, size = np.eye(3), 1e-3
+    each = [
+        [[(loss(at + size * (a + b)) - loss(at + size * a) - loss(at + size * b) + loss(at)) / size**2 for b in steps] for a in steps]
+        for at in sums.astype(np.float64)
+    ]  # fmt: skip
+    second, costs = curvature(model, texts, np.arange(2), WHOLE)
+    np.testing.assert_allclose(second, np.mean(each, axis=0), atol=0.02)
+    traces = np.trace(np.array(each), axis1=1, axis2=2)
+    np.testing.assert_allclose(costs, counts.T @ (traces / lengths), atol=0.01)
+    assert costs.max() > 0.02
 
 
 @pytest.mark.parametrize("codebooks", [0, 2])
