@@ -36,7 +36,7 @@ SHARED: Final = NgramConfig(buckets=256 * CODEBOOKS, longest=LONGEST, codebooks=
 """The table that is fitted first, with a row for each hash, and the one that ships."""
 
 _PRIOR: Final = 0.25
-_NOTHING: Final = 3.75
+_NOTHING: Final = 4.0
 """What is added to the bias: a share of the logarithm of a language's weight, and so much for texts in no language. Validation texts
 chose both: widely written languages and greetings gain half a point each, all languages alike lose as much, and nine in ten emoji
 have no language."""
