@@ -5,8 +5,8 @@
 A FILE is an embedding (from `retvec-lite pretrain`, or from `retvec-lite import-embedding` for the released RETVec v1
 weights), or `default`. Heads `pool` and `cnn` are trained on Banking77, CLINC150, SMS spam, ten locales of MASSIVE and ten texts a
 label of Banking77, once on clean texts only and once on mistyped copies. Accuracy is that on rows set aside from the training
-files, never on a test split, with 0 / 50 / 100 % of the words mistyped. Heads take the product's number of epochs: an earlier
-form of this command stopped after 8, and so judged how fast a head learns from an embedding. `mean` is the mean of all twelve columns before it.
+files, never on a test split, with 0 / 50 / 100 % of the words mistyped. Heads take the product's number
+of epochs: after few, the figures tell how fast a head learns from an embedding. `mean` is the mean of all twelve columns before it.
 """
 
 import dataclasses
@@ -185,7 +185,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Judge the chosen embeddings; write the table of everything judged so far."""
     parser = command_parser(__doc__, quick="Banking77 with ten texts a label, one seed", data=True)
     parser.add_argument("files", nargs="+", metavar="FILE", help="an embedding, `default`, or `raw` for bits alone")
-    parser.add_argument("--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable (default: all)")
+    parser.add_argument(
+        "--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable (default: all)"
+    )
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="trainings of each kind (default: 3)")
     args = parser.parse_args(arguments)
     rows = Rows(result_path("embedding_choice", quick=args.quick), KEY, table)
