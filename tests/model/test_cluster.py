@@ -63,6 +63,7 @@ def test_the_commands_say_so(
     monkeypatch.chdir(tmp_path)
     Path("words.txt").write_text("alarm\nclock\n")
     monkeypatch.setenv("TF_CONFIG", '{"cluster": {"worker": ["a:1", "b:1"]}}')
+    cluster.join_cluster.cache_clear()  # earlier tests of this process joined none
     code, _, errors = main(*command, "--out", "out")
     assert code == 2 and errors.startswith("retvec-lite: error: TF_CONFIG is not valid (task is missing): expected {")
     assert [path.name for path in tmp_path.iterdir()] == ["words.txt"]
