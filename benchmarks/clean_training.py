@@ -11,10 +11,11 @@ the environment described in benchmarks/baselines.py.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import hashed_ngrams
 import numpy as np
 from baselines import SMALL, VECTORIZERS
 from common import Row, Rows, command_parser, grouped, markdown_table, picture_path, require_data, result_path, spread
@@ -42,17 +43,14 @@ OURS: Final = "RETVec-lite"
 V1: Final = "RETVec v1"
 RAW: Final = "bits alone"
 FASTTEXT: Final = "fastText, any size"
-NGRAMS: Final = "hashed n-grams, linear"
+NGRAMS: Final = hashed_ngrams.LINEAR
 SYSTEMS: Final = (DEFAULT, OURS, V1, RAW, *VECTORIZERS, FASTTEXT, NGRAMS)
 SETTINGS: Final = FitSettings(epochs=20, patience=5, copies=1, typo_rate=0.0)
 CLEAN: Final = (0.0,)
 _NEWS_ROWS: Final = 8_000
 _LOCALE_ROWS: Final = 1_000
 _LOCALE_TESTS: Final = 300
-_BUCKETS: Final = 8_192
 _TEST_ROWS: Final = 3_000
-
-Guess = Callable[[Sequence[str]], Sequence[str]]
 
 
 def load(data: Path, name: str) -> Task:
@@ -67,7 +65,7 @@ def load(data: Path, name: str) -> Task:
     return Task(name, training, validation, tests.select([r for r, label in enumerate(tests.labels) if label in known]))
 
 
-def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> Guess:
+def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> hashed_ngrams.Guess:
     """Train a system on clean texts; return what guesses labels."""
     if system == DEFAULT:
         return train_ours({"typo_rate": 0.0, "seed": seed}, task.training).guess
@@ -76,11 +74,11 @@ def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> 
     if system == FASTTEXT:
         return fit_fasttext(task.training, LEARNING_RATES[0], seed)
     if system == NGRAMS:
-        return _train_ngrams(task, seed)
+        return hashed_ngrams.fit(hashed_ngrams.LINEAR, task.training, longest=4, copies=0, strength=1.0, seed=seed)
     return _train_frozen(embeddings[system], task, seed)
 
 
-def _train_frozen(embedding: str, task: Task, seed: int) -> Guess:
+def _train_frozen(embedding: str, task: Task, seed: int) -> hashed_ngrams.Guess:
     """Train the head; the test texts are encoded with the others, because the fitter knows words by number."""
     chosen = choose_embedding(embedding)
     length = 16 if chosen is None else chosen.word_length
@@ -104,25 +102,12 @@ def _train_frozen(embedding: str, task: Task, seed: int) -> Guess:
     return guess
 
 
-def _train_table(kind: str, task: Task, seed: int) -> Guess:
+def _train_table(kind: str, task: Task, seed: int) -> hashed_ngrams.Guess:
     settings = dataclasses.replace(SETTINGS, seed=seed)
     vectorizer = VECTORIZERS[kind].learn(task.training.texts, SMALL)
     trained = train_table(task, kind, vectorizer, "cnn", SMALL.dimension, settings, silent, CLEAN)
     labels = np.array(trained.labels)
     return lambda texts: labels[trained.probabilities(texts).argmax(axis=1)].tolist()
-
-
-def _train_ngrams(task: Task, seed: int) -> Guess:
-    from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.svm import LinearSVC
-
-    hashing = HashingVectorizer(
-        n_features=_BUCKETS, analyzer="char_wb", ngram_range=(1, 4), alternate_sign=False, norm=None
-    )
-    model = make_pipeline(hashing, TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=seed))
-    model.fit(task.training.texts, task.training.labels)
-    return lambda texts: model.predict(texts).tolist()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

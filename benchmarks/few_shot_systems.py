@@ -18,6 +18,7 @@ import hashed_ngrams
 import numpy as np
 from baselines import require
 from fasttext_product import FastTextClassifier, write_training_file
+from hashed_ngrams import HELD_OUT, HELD_OUT_RATES
 from systems import RECIPE, export_files
 
 import retvec_lite as rl
@@ -52,10 +53,8 @@ FOLDS: Final = 3
 FASTTEXT: Final = "fastText"
 FASTTEXT_OPTIONS: Final = {"wordNgrams": 2, "minn": 3, "maxn": 6, "epoch": 100}
 LEARNING_RATES: Final = (0.5, 1.0)
-HELD_OUT: Final = 0.2
 
 SYSTEMS: Final = (*OURS, *SVMS, hashed_ngrams.LINEAR, hashed_ngrams.BAYES, FASTTEXT)
-HELD_OUT_RATES: Final = (0.0, 0.5)
 
 
 @dataclass(frozen=True)

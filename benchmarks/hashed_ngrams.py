@@ -48,22 +48,23 @@ def buckets_for(labels: int) -> int:
 
 def train(kind: str, drawn: Dataset) -> tuple[Guess, dict[str, Any]]:
     """Choose by held-out texts and train on all; return what guesses labels, and what was chosen."""
-    few = drawn.select(sampled(len(drawn), TUNING_TEXTS))
-    training, held_out = split(drawn if kind == BAYES else few, HELD_OUT, 0)
+    tuning = drawn if kind == BAYES else drawn.select(sampled(len(drawn), TUNING_TEXTS))
+    training, held_out = split(tuning, HELD_OUT, 0)
     truth = np.array(held_out.labels)
     tests = [mistype_many(held_out.texts, rate, TYPO_SEED) for rate in HELD_OUT_RATES]
     best, chosen = -1.0, (0, 0, 0.0)
     for candidate in itertools.product(LONGEST, COPIES, STRENGTHS[kind]):
-        guess = _fit(kind, training, *candidate)
+        guess = fit(kind, training, *candidate)
         score = float(np.mean([(np.array(guess(texts)) == truth).mean() for texts in tests]))
         if score > best:
             best, chosen = score, candidate
     longest, copies, strength = chosen
     facts = {"longest": longest, "copies": copies, "strength": strength, "validation": best}
-    return _fit(kind, drawn, *chosen), {**facts, "bytes": buckets_for(len(drawn.classes)) * len(drawn.classes)}
+    return fit(kind, drawn, *chosen), {**facts, "bytes": buckets_for(len(drawn.classes)) * len(drawn.classes)}
 
 
-def _fit(kind: str, drawn: Dataset, longest: int, copies: int, strength: float) -> Guess:
+def fit(kind: str, drawn: Dataset, longest: int, copies: int, strength: float, seed: int = 0) -> Guess:
+    """Train on the texts and so many mistyped copies of them; return what guesses labels."""
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
     from sklearn.naive_bayes import MultinomialNB
     from sklearn.pipeline import make_pipeline
@@ -80,7 +81,7 @@ def _fit(kind: str, drawn: Dataset, longest: int, copies: int, strength: float) 
         alternate_sign=False,
         norm=None,
     )
-    model = LinearSVC(C=strength, random_state=0) if kind == LINEAR else MultinomialNB(alpha=strength)
+    model = LinearSVC(C=strength, random_state=seed) if kind == LINEAR else MultinomialNB(alpha=strength)
     steps = [count, TfidfTransformer(sublinear_tf=True), model] if kind == LINEAR else [count, model]
     fitted = make_pipeline(*steps).fit(texts, labels)
     return lambda asked: fitted.predict(asked).tolist()

@@ -38,8 +38,7 @@ SHARED: Final = NgramConfig(buckets=256 * CODEBOOKS, longest=LONGEST, codebooks=
 _PRIOR: Final = 0.25
 _NOTHING: Final = 4.0
 """What is added to the bias: a share of the logarithm of a language's weight, and so much for texts in no language. Validation texts
-chose both: widely written languages and greetings gain half a point each, all languages alike lose as much, and nine in ten emoji
-have no language."""
+and greetings chose both. Widely written languages gain from the first; others lose a little."""
 
 _COUNTED: Final = 200_000
 """Texts that tell what an error in each row costs."""

@@ -15,7 +15,7 @@ from common import SIZE_LIMIT, Row, grouped, kilobytes, markdown_table, read_res
 from comparison import RATES
 from data_sets import FOLDERS
 from few_shot import STARTER
-from summary import NAMES
+from summary import NAMES, named_by_rate, short_name
 
 DEFAULT: Final = "ours"
 """The file of `train` without options. The names of our other systems begin like it."""
@@ -34,7 +34,7 @@ def products_table(results: Path) -> str:
     """Return the table as Markdown, from the folder of all results."""
     whole = [row for row in read_results(results / "few_shot") if row["shots"] == 0]
     whole += read_results(results / "languages")
-    compared = read_results(results / "comparison")
+    compared = grouped(read_results(results / "comparison"), ["data"])
     sets = grouped(whole, ["data"])
     lines, measured = [], []
     for name in (name for name in (*FOLDERS, STARTER) if (name,) in sets):
@@ -42,11 +42,11 @@ def products_table(results: Path) -> str:
         own = [row for row in rows if row["system"] == DEFAULT]
         if not own:
             continue
-        others = [row for row in (*rows, *_same_set(compared, name)) if not row["system"].startswith(DEFAULT)]
+        others = [row for row in (*rows, *compared.get((name,), [])) if not row["system"].startswith(DEFAULT)]
         small = [row for row in others if row.get("bytes", SIZE_LIMIT) < SIZE_LIMIT]
         large = [row for row in others if row.get("bytes", SIZE_LIMIT) >= SIZE_LIMIT]
         lines.append([NAMES.get(name, name), *_cells([own, small, large], kilobytes(own[0]["bytes"]))])
-        measured.append(f"{name}: {'; '.join(sorted({_short(row) for row in others}))}")
+        measured.append(f"{name}: {'; '.join(sorted({short_name(row) for row in others}))}")
     header = [
         "accuracy with 0 / 20 / 50 / 100 % of the words mistyped",
         "`retvec-lite train`, no options",
@@ -54,10 +54,6 @@ def products_table(results: Path) -> str:
         "best of all others of any size",
     ]
     return markdown_table(header, lines) + f"\nOther systems measured. {'. '.join(measured)}.\n"
-
-
-def _same_set(rows: Sequence[Row], name: str) -> list[Row]:
-    return [row for row in rows if row["data"] == name]
 
 
 def _cells(columns: Sequence[Sequence[Row]], size: str) -> list[str]:
@@ -70,8 +66,9 @@ def _cells(columns: Sequence[Sequence[Row]], size: str) -> list[str]:
             "-" if figure is None else _shown(figure, [other[rate] for other in others])
             for rate, figure in enumerate(column)
         ]
-        named = size if place == 0 else _names(column)
-        cells.append("-" if column[0] is None else f"{' / '.join(shown)} ({named})")
+        best = [figure.system for figure in column if figure]
+        named = size if place == 0 or not best else named_by_rate(best)
+        cells.append(f"{' / '.join(shown)} ({named})" if best else "-")
     return cells
 
 
@@ -80,7 +77,7 @@ def _best(rows: Sequence[Row], rate: float) -> Figure | None:
     found = [
         Figure(
             statistics.fmean(row["accuracy"][f"{rate:g}"] for row in same),
-            _short(same[0]),
+            short_name(same[0]),
             same[0]["settings"].get("test_texts") or _TEST_TEXTS[same[0]["data"]],
         )
         for same in grouped([{"head": "", **row} for row in rows], ["system", "head"]).values()
@@ -100,18 +97,3 @@ def _shown(figure: Figure, others: Sequence[Figure | None]) -> str:
 def _error(figure: Figure) -> float:
     """Return the standard error of a share of so many texts."""
     return math.sqrt(figure.accuracy * (1 - figure.accuracy) / figure.texts)
-
-
-def _names(column: Sequence[Figure | None]) -> str:
-    """Name the best system at the first rate, and each later one with the rate from which on it is the best."""
-    named, before = [], ""
-    for figure, rate in zip(column, RATES, strict=True):
-        if figure is not None and figure.system != before:
-            since = f"at {rate:.0%}" if rate == RATES[-1] else f"from {rate:.0%} on"
-            named.append(f"{figure.system} {since}" if named else figure.system)
-            before = figure.system
-    return "; ".join(named)
-
-
-def _short(row: Row) -> str:
-    return str(row["system"]).removesuffix(", under 1 MB")

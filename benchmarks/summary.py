@@ -65,7 +65,11 @@ def _cells_of(name: str, ours: list[Line], others: list[Line]) -> list[str]:
     compared = [line for line in (*ours, *others) if line]
     highest = [max(_rounded(line, rate) for line in compared) for rate in RATES]
     own = [f"{_figures([line] * len(RATES), highest)} ({_size(line)})" if line else "-" for line in ours]
-    return [NAMES.get(name, name), *own, f"{_figures(best, highest)} ({_names(best)})" if best else "-"]
+    return [
+        NAMES.get(name, name),
+        *own,
+        f"{_figures(best, highest)} ({named_by_rate([_name(line) for line in best])})" if best else "-",
+    ]
 
 
 def _accuracy(line: Line, rate: float) -> float:
@@ -82,11 +86,10 @@ def _figures(lines: Sequence[Line], highest: Sequence[str]) -> str:
     return " / ".join(f"**{cell}**" if cell == most else cell for cell, most in zip(figures, highest, strict=True))
 
 
-def _names(lines: Sequence[Line]) -> str:
+def named_by_rate(names: Sequence[str]) -> str:
     """Name the best system at the first rate, and each later one with the rate from which on it is the best."""
     named, before = [], ""
-    for line, rate in zip(lines, RATES, strict=True):
-        name = _name(line)
+    for name, rate in zip(names, RATES, strict=True):
         if name != before:
             since = f"at {rate:.0%}" if rate == RATES[-1] else f"from {rate:.0%} on"
             named.append(f"{name} {since}" if named else name)
@@ -100,7 +103,12 @@ def _name(line: Line) -> str:
 
 
 def _system(line: Line) -> str:
-    return str(line[0]["system"]).removesuffix(", under 1 MB")
+    return short_name(line[0])
+
+
+def short_name(row: Row) -> str:
+    """Return the name of a system without its size class."""
+    return str(row["system"]).removesuffix(", under 1 MB")
 
 
 def _size(line: Line) -> str:
