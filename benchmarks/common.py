@@ -1,13 +1,16 @@
 """What all benchmarks share: paths, result files, rows that are saved one by one, Markdown tables."""
 
 import argparse
+import contextlib
 import csv
 import dataclasses
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +18,7 @@ from typing import Any, Final
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.files import atomic_write
 from retvec_lite.model.heads import HEADS
+from retvec_lite.places import open_locked
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT.parent / "shared" / "data"
@@ -134,7 +138,7 @@ class Rows:
 
     The `key` fields identify a row; its field `settings` says how it was measured. A row with other settings counts as
     missing. Adding it replaces the old row and the rows of its other seeds, so that no mean mixes two settings. `unlike`
-    warns of differing lines.
+    warns of differing lines. Several processes may add rows to one file.
 
     Args:
         path: of the JSON and the Markdown file, without a suffix.
@@ -146,7 +150,8 @@ class Rows:
         self._path = path
         self._key = tuple(key)
         self._table = table
-        self._rows: dict[tuple[Any, ...], Row] = {self._key_of(row): row for row in read_results(path)}
+        self._rows: dict[tuple[Any, ...], Row] = {}
+        self._read()
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows.values())
@@ -161,17 +166,30 @@ class Rows:
         """Save a row in place of an older one with the same key."""
         row = json.loads(json.dumps(row))
         line, way = self._line_of(row), _without_seed(row["settings"])
-        self._rows = {
-            key: other
-            for key, other in self._rows.items()
-            if self._line_of(other) != line or _without_seed(other["settings"]) == way
-        }
-        self._rows[self._key_of(row)] = row
-        self._write(show=False)
+        with self._alone():
+            self._rows = {
+                key: other
+                for key, other in self._rows.items()
+                if self._line_of(other) != line or _without_seed(other["settings"]) == way
+            }
+            self._rows[self._key_of(row)] = row
+            self._write(show=False)
 
     def show(self) -> None:
         """Write both files again and print the table."""
-        self._write(show=True)
+        with self._alone():
+            self._write(show=True)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from writing, and read what they have written."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(self._path.with_suffix(".lock")):
+            self._read()
+            yield
+
+    def _read(self) -> None:
+        self._rows = {self._key_of(row): row for row in read_results(self._path)}
 
     def _write(self, *, show: bool) -> None:
         rows = list(self._rows.values())
@@ -182,6 +200,21 @@ class Rows:
 
     def _line_of(self, row: Row) -> tuple[Any, ...]:
         return tuple(row[field] for field in self._key if field != "seed")
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, made if missing; wait while another process has it."""
+    while True:
+        try:
+            descriptor = open_locked(path)
+            break
+        except BlockingIOError:
+            time.sleep(0.05)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _without_seed(settings: Row) -> Row:

@@ -50,6 +50,16 @@ def test_a_row_of_other_settings_counts_as_missing_and_is_replaced(tmp_path: Pat
     assert [found["accuracy"] for found in stored] == [0.9]
 
 
+def test_two_processes_may_add_rows_to_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    first, second = opened(path), opened(path)
+    first.add(row(seed=0))
+    second.add(row(seed=1))
+    first.add(row(seed=2))
+    assert [found["seed"] for found in opened(path)] == [0, 1, 2]
+    assert first.has(row(seed=1))
+
+
 def test_other_seeds_of_other_settings_go_with_it(tmp_path: Path) -> None:
     rows = opened(tmp_path / "table")
     for seed in (0, 1):
