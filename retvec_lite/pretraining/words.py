@@ -40,7 +40,7 @@ _LANGUAGE_EXPONENT: Final = 0.3
 # P(word | language) ~ frequency ** 0.25: common words are drawn about ten times as often as the rarest, so that the model
 # knows the words people write, while most of a batch are the half million rare ones, from which it learns to generalize.
 _FREQUENCY_EXPONENT: Final = 0.25
-# CLDR holds about 150 more languages with small lists, mostly in Latin script: together they count like a few large ones.
+# CLDR holds some 190 more languages with small lists, mostly in Latin script: together they count like a few large ones.
 _SMALL_LANGUAGE_SHARE: Final = 0.25
 # A script that only CLDR covers is drawn 1.5 times as often as its short list would be: it has only one language.
 _SCRIPT_SHARE: Final = 1.5

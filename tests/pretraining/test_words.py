@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import retvec_lite
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.pretraining.words import (
     SCRIPT_LOCALES,
@@ -13,6 +14,7 @@ from retvec_lite.pretraining.words import (
     decode_word,
     held_out,
     load_words,
+    packaged_lists,
     pieces,
     row_hashes,
     word_rows,
@@ -92,3 +94,10 @@ def test_files_of_one_language_are_joined(tmp_path: Path) -> None:
 def test_other_word_lengths_leave_out_the_same_words() -> None:
     names = [f"word{number}" for number in range(3000)]
     assert (held_out(word_rows(names)) == held_out(word_rows(names, 20))).all()
+
+
+@pytest.mark.slow
+def test_model_card_lists_the_languages_of_the_words() -> None:
+    card = (Path(retvec_lite.__file__).parent / "weights" / "README.md").read_text(encoding="utf-8")
+    listed = {tag for line in card.splitlines() if line.startswith("- ") for tag in line.partition(": ")[2].split(", ")}
+    assert listed == {name for name in packaged_lists() if not name.endswith("-pieces")}
