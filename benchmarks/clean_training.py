@@ -18,12 +18,12 @@ from typing import Final
 import hashed_ngrams
 import numpy as np
 from baselines import SMALL, VECTORIZERS
-from common import Row, Rows, command_parser, grouped, markdown_table, picture_path, require_data, result_path, spread
-from data_sets import FOLDERS, Task, load_task, read_locales
-from embedding_choice import LOCALES, digest
+from common import Row, Rows, command_parser, grouped, picture_path, require_data, result_path
+from data_sets import FOLDERS, LOCALES, Task, load_task, read_locales
 from few_shot_systems import LEARNING_RATES, accuracy, fit_fasttext, train_ours
 from plots import draw_curves
-from systems import fingerprint
+from side_by_side import matrix
+from systems import digest, fingerprint
 from table_network import train_table
 
 from retvec_lite.data.dataset import Dataset, split
@@ -51,6 +51,8 @@ _NEWS_ROWS: Final = 8_000
 _LOCALE_ROWS: Final = 1_000
 _LOCALE_TESTS: Final = 300
 _TEST_ROWS: Final = 3_000
+_TEST_TEXTS: Final = {"SMS spam": 1_046}
+"""Where there are fewer."""
 
 
 def load(data: Path, name: str) -> Task:
@@ -133,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"{V1} needs --v1 FILE (retvec-lite import-embedding writes it)")
     if args.quick:
         args.sets, systems, args.seeds = ["SMS spam"], [RAW, NGRAMS], [0]
-    rows = Rows(result_path("clean_training", quick=args.quick), ("set", "system", "seed"), tables)
+    rows = Rows(result_path("clean_training", quick=args.quick), ("set", "system", "seed"), table)
     for name in args.sets or SETS:
         task = load(args.data, name)
         for system in systems:
@@ -163,17 +165,19 @@ def settings_of(task: Task, embedding: str | None) -> Row:
     return settings
 
 
-def tables(rows: list[Row]) -> str:
-    """Return a table for each data set: mean accuracy and standard deviation over seeds, by rate."""
-    parts = []
-    for (name,), found in grouped(_ordered(rows), ["set"]).items():
-        lines = [
-            [system, *(spread([row["accuracy"][f"{rate:g}"] for row in same]) for rate in RATES), f"{len(same)}"]
-            for (system,), same in grouped(found, ["system"]).items()
-        ]
-        header = ["trained on clean texts", *(f"{rate:.0%} mistyped" for rate in RATES), "seeds"]
-        parts.append(f"**{name}**\n\n{markdown_table(header, lines)}")
-    return "\n".join(parts)
+def table(rows: list[Row]) -> str:
+    """Return a line for each system and a column for each data set: mean accuracy over seeds at each rate."""
+    cells = grouped(_ordered(rows), ["set", "system"])
+    names = dict.fromkeys(SYSTEMS) | dict.fromkeys(system for _, system in cells)
+    sets = [name for name in SETS if any(row["set"] == name for row in rows)]
+    seeds = [f"{name} {max(len(found) for (own, _), found in cells.items() if own == name)}" for name in sets]
+    title = "trained on clean texts; 0 / 20 / 50 / 100 % mistyped"
+    shown = matrix(title, cells, {name: name for name in names}, sets, RATES, _test_texts_of)
+    return f"{shown}\nSeeds: {', '.join(seeds)}.\n"
+
+
+def _test_texts_of(row: Row) -> int:
+    return _TEST_TEXTS.get(row["set"], _TEST_ROWS)
 
 
 def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float, float]]]]:

@@ -26,6 +26,8 @@ FOLDERS: Final[Mapping[str, str]] = {
 MULTILINGUAL: Final = ("MASSIVE", "Tatoeba")
 VALIDATION_SHARE: Final = 0.1
 _FEWEST_OF_LABEL: Final = 10
+LOCALES: Final = ("en-US", "de-DE", "fr-FR", "fi-FI", "tr-TR", "ru-RU", "ar-SA", "hi-IN", "th-TH", "ko-KR")
+"""Ten of MASSIVE's locales, of six scripts."""
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ of epochs: after few, the figures tell how fast a head learns from an embedding.
 """
 
 import dataclasses
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from common import Row, Rows, command_parser, markdown_table, require_data, result_path
-from data_sets import FOLDERS, read_locales, sampled, sampled_of_each
+from data_sets import FOLDERS, LOCALES, read_locales, sampled, sampled_of_each
+from systems import digest
 
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset, read_dataset
@@ -35,7 +35,6 @@ TRAININGS: Final = {
     "clean": FitSettings(copies=1, typo_rate=0.0),
     "mistyped": FitSettings(),
 }
-LOCALES: Final = ("en-US", "de-DE", "fr-FR", "fi-FI", "tr-TR", "ru-RU", "ar-SA", "hi-IN", "th-TH", "ko-KR")
 KEY: Final = ("set", "trained_on", "embedding", "head", "seed")
 _SIZE: Final = 0.65
 """Root mean square of the vectors' numbers, as in the embedding that ships with 0.1."""
@@ -144,14 +143,6 @@ def judge(
                         row |= (facts or {}).get(stem, {})
                         rows.add(row | {"accuracy": accuracies(prepared[length], HEADS[head], weights, used)})
                 print(f"{name}, trained on {trained_on} texts: {stem}", flush=True)
-
-
-def digest(weights: Mapping[str, Floats]) -> str:
-    """Return what tells two embeddings apart, 12 hexadecimal digits."""
-    found = hashlib.sha256()
-    for name in sorted(weights):
-        found.update(weights[name].tobytes())
-    return found.hexdigest()[:12]
 
 
 def table(rows: list[Row]) -> str:

@@ -102,14 +102,14 @@ def settings_of(system: str) -> dict[str, Any]:
     return {**FASTTEXT_OPTIONS, "lr": LEARNING_RATES, "held_out": HELD_OUT}
 
 
-def train(system: str, drawn: Dataset) -> Trained:
-    """Train a system on the drawn texts and nothing else.
+def train(system: str, drawn: Dataset, seed: int = 0) -> Trained:
+    """Train a system on the drawn texts and nothing else; the seed is that of our training.
 
     Raises:
         SystemExit: fastText is not installed.
     """
     if system in OURS:
-        return train_ours(OURS[system], drawn)
+        return train_ours({**OURS[system], "seed": seed}, drawn)
     if system in SVMS:
         return _train_svm(SVMS[system], drawn)
     if system in hashed_ngrams.STRENGTHS:

@@ -1,8 +1,8 @@
 """Renew the measured tables in README.md and docs: `python benchmarks/pages.py`.
 
 A page marks the place of a table with `<!-- table: NAME -->` and `<!-- end -->`; everything in between is replaced by
-`benchmarks/results/NAME.md`. `<!-- table: NAME/DATA SET -->` shows only the tables of one data set. The tables of products.py and
-summary.py are made first, from the results of other commands.
+`benchmarks/results/NAME.md`. `<!-- table: NAME/DATA SET -->` shows only the tables of one data set. The tables of products.py,
+side_by_side.py and summary.py are made first, from the results of other commands.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import Final
 from common import RESULTS, ROOT, read_results
 from data_sets import FOLDERS
 from products import products_table
+from side_by_side import side_by_side
 from summary import summary_table
 
 from retvec_lite.files import atomic_write
@@ -70,6 +71,7 @@ def with_tables(page: str, results: Path) -> str:
 def main() -> None:
     """Write the summaries, then renew all pages."""
     atomic_write(RESULTS / "products.md", products_table(RESULTS).encode())
+    atomic_write(RESULTS / "side_by_side.md", side_by_side(RESULTS).encode())
     atomic_write(RESULTS / "summary.md", summary_table(read_results(RESULTS / "comparison")).encode())
     for path in PAGES:
         page = path.read_text(encoding="utf-8")

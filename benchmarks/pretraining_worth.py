@@ -14,7 +14,8 @@ from typing import Final
 
 import numpy as np
 from common import Row, Rows, command_parser, grouped, markdown_table, result_path
-from embedding_choice import RATES, AtOneScale, digest, fitted_accuracies, load_set, prepare_set
+from embedding_choice import RATES, AtOneScale, fitted_accuracies, load_set, prepare_set
+from systems import digest
 
 from retvec_lite.contract import Floats
 from retvec_lite.model.heads import CnnHead, initial

@@ -2,32 +2,23 @@
 
 `pages.py` makes it from the results of `few_shot.py` (all texts), `languages.py` and `comparison.py`. The best of the others is
 looked up at each share of mistyped words separately, which favours the others. Those below 1 MB and those of any size have
-columns of their own. A figure is bold if it leads all other columns by more than two standard errors, those of the test texts.
+columns of their own. A figure is bold if it leads all other columns by more than two standard errors. `side_by_side.py` shows every
+system.
 """
 
-import math
-import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from common import SIZE_LIMIT, Row, grouped, kilobytes, markdown_table, read_results
 from comparison import RATES
 from data_sets import FOLDERS
 from few_shot import STARTER
-from summary import NAMES, named_by_rate, short_name
+from leads import Figure, figure_of, leads, test_texts_of
+from summary import NAMES, named_by_rate
 
 DEFAULT: Final = "ours"
 """The file of `train` without options. The names of our other systems begin like it."""
-_TEST_TEXTS: Final = {"Tatoeba": 17_948, "MASSIVE": 154_648}
-
-
-class Figure(NamedTuple):
-    """An accuracy, of which system, and on how many texts."""
-
-    accuracy: float
-    system: str
-    texts: int
 
 
 def products_table(results: Path) -> str:
@@ -36,7 +27,7 @@ def products_table(results: Path) -> str:
     whole += read_results(results / "languages")
     compared = grouped(read_results(results / "comparison"), ["data"])
     sets = grouped(whole, ["data"])
-    lines, measured = [], []
+    lines = []
     for name in (name for name in (*FOLDERS, STARTER) if (name,) in sets):
         rows = sets[name,]
         own = [row for row in rows if row["system"] == DEFAULT]
@@ -46,14 +37,13 @@ def products_table(results: Path) -> str:
         small = [row for row in others if row.get("bytes", SIZE_LIMIT) < SIZE_LIMIT]
         large = [row for row in others if row.get("bytes", SIZE_LIMIT) >= SIZE_LIMIT]
         lines.append([NAMES.get(name, name), *_cells([own, small, large], kilobytes(own[0]["bytes"]))])
-        measured.append(f"{name}: {'; '.join(sorted({short_name(row) for row in others}))}")
     header = [
         "accuracy with 0 / 20 / 50 / 100 % of the words mistyped",
         "`retvec-lite train`, no options",
         "best of all others below 1 MB, at each rate",
         "best of all others of any size",
     ]
-    return markdown_table(header, lines) + f"\nOther systems measured. {'. '.join(measured)}.\n"
+    return markdown_table(header, lines)
 
 
 def _cells(columns: Sequence[Sequence[Row]], size: str) -> list[str]:
@@ -73,13 +63,9 @@ def _cells(columns: Sequence[Sequence[Row]], size: str) -> list[str]:
 
 
 def _best(rows: Sequence[Row], rate: float) -> Figure | None:
-    """Return the best mean over seeds at a rate; a system counts once with each head."""
+    """Return the best at a rate; a system counts once with each head."""
     found = [
-        Figure(
-            statistics.fmean(row["accuracy"][f"{rate:g}"] for row in same),
-            short_name(same[0]),
-            same[0]["settings"].get("test_texts") or _TEST_TEXTS[same[0]["data"]],
-        )
+        figure_of(same, rate, test_texts_of(same[0]))
         for same in grouped([{"head": "", **row} for row in rows], ["system", "head"]).values()
         if f"{rate:g}" in same[0]["accuracy"]
     ]
@@ -88,12 +74,4 @@ def _best(rows: Sequence[Row], rate: float) -> Figure | None:
 
 def _shown(figure: Figure, others: Sequence[Figure | None]) -> str:
     cell = f"{figure.accuracy:.3f}".lstrip("0")
-    ahead = all(
-        figure.accuracy - other.accuracy > 2 * math.hypot(_error(figure), _error(other)) for other in others if other
-    )
-    return f"**{cell}**" if ahead else cell
-
-
-def _error(figure: Figure) -> float:
-    """Return the standard error of a share of so many texts."""
-    return math.sqrt(figure.accuracy * (1 - figure.accuracy) / figure.texts)
+    return f"**{cell}**" if leads(figure, others) else cell

@@ -11,6 +11,7 @@ from typing import Final
 from common import EARLIER, SIZE_LIMIT, Row, differences, grouped, kilobytes, markdown_table, with_earlier_heads
 from comparison import RATES
 from data_sets import FOLDERS
+from leads import Figure, figure_of, leads, short_name, test_texts_of
 from systems import NO_HEAD, OURS, TUNED
 
 NAMES: Final = {
@@ -27,7 +28,7 @@ Line = list[Row]
 
 
 def summary_table(rows: Sequence[Row]) -> str:
-    """Return the table as Markdown: best figures of a data set in bold, and a warning where training differed."""
+    """Return the table as Markdown: leads of more than two standard errors in bold, and a warning where training differed."""
     header = [
         "accuracy with 0 / 20 / 50 / 100 % of the words mistyped",
         "ours, embedding frozen",
@@ -62,28 +63,33 @@ def _compared(rows: list[Row]) -> tuple[list[Line], list[Line]]:
 
 def _cells_of(name: str, ours: list[Line], others: list[Line]) -> list[str]:
     best = [max(others, key=lambda line: _accuracy(line, rate)) for rate in RATES] if others else []
-    compared = [line for line in (*ours, *others) if line]
-    highest = [max(_rounded(line, rate) for line in compared) for rate in RATES]
-    own = [f"{_figures([line] * len(RATES), highest)} ({_size(line)})" if line else "-" for line in ours]
-    return [
-        NAMES.get(name, name),
-        *own,
-        f"{_figures(best, highest)} ({named_by_rate([_name(line) for line in best])})" if best else "-",
+    columns = [[line] * len(RATES) if line else [] for line in ours] + [best]
+    notes = [_size(line) if line else "" for line in ours] + [
+        named_by_rate([_name(line) for line in best]) if best else ""
     ]
+    cells = []
+    for place, (column, note) in enumerate(zip(columns, notes, strict=True)):
+        compared = [other for other in (columns[-1:] if place < len(ours) else columns[:-1]) if other]
+        cells.append(f"{_figures(column, compared)} ({note})" if column else "-")
+    return [NAMES.get(name, name), *cells]
 
 
 def _accuracy(line: Line, rate: float) -> float:
     return statistics.fmean(row["accuracy"][f"{rate:g}"] for row in line)
 
 
-def _rounded(line: Line, rate: float) -> str:
-    return f"{_accuracy(line, rate):.3f}".lstrip("0")
+def _figures(lines: Sequence[Line], others: Sequence[Sequence[Line]]) -> str:
+    """One figure for each rate, in bold where it leads the other side by more than two standard errors."""
+    cells = []
+    for place, (line, rate) in enumerate(zip(lines, RATES, strict=True)):
+        own = _figure(line, rate)
+        cell = f"{own.accuracy:.3f}".lstrip("0")
+        cells.append(f"**{cell}**" if leads(own, [_figure(other[place], rate) for other in others]) else cell)
+    return " / ".join(cells)
 
 
-def _figures(lines: Sequence[Line], highest: Sequence[str]) -> str:
-    """One figure for each rate, the highest of the data set in bold."""
-    figures = [_rounded(line, rate) for line, rate in zip(lines, RATES, strict=True)]
-    return " / ".join(f"**{cell}**" if cell == most else cell for cell, most in zip(figures, highest, strict=True))
+def _figure(line: Line, rate: float) -> Figure:
+    return figure_of(line, rate, test_texts_of(line[0]))
 
 
 def named_by_rate(names: Sequence[str]) -> str:
@@ -104,11 +110,6 @@ def _name(line: Line) -> str:
 
 def _system(line: Line) -> str:
     return short_name(line[0])
-
-
-def short_name(row: Row) -> str:
-    """Return the name of a system without its size class."""
-    return str(row["system"]).removesuffix(", under 1 MB")
 
 
 def _size(line: Line) -> str:

@@ -159,8 +159,8 @@ def build(system: str, head: str, task: Task, plan: Plan) -> Product:
         SystemExit: a baseline's package or the file of RETVec v1 is missing.
     """
     settings = settings_of(system, head, plan, task)
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
-    folder = plan.work / f"{_slug(task.name)}-{_slug(system)}-{_slug(head)}-{plan.seed}-{digest}"
+    told_apart = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+    folder = plan.work / f"{_slug(task.name)}-{_slug(system)}-{_slug(head)}-{plan.seed}-{told_apart}"
     done = folder / "facts.json"
     if not done.is_file():
         folder.mkdir(parents=True, exist_ok=True)
@@ -196,10 +196,18 @@ def _file(folder: Path, recipe: str) -> Path:
 
 def fingerprint(texts: Sequence[str]) -> str:
     """Return a short digest of texts, which tells trainings on different rows apart."""
-    digest = hashlib.sha256()
+    found = hashlib.sha256()
     for text in texts:
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    return digest.hexdigest()[:12]
+        found.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return found.hexdigest()[:12]
+
+
+def digest(weights: Mapping[str, npt.NDArray[np.float32]]) -> str:
+    """Return what tells two embeddings apart, 12 hexadecimal digits."""
+    found = hashlib.sha256()
+    for name in sorted(weights):
+        found.update(weights[name].tobytes())
+    return found.hexdigest()[:12]
 
 
 def _train(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
@@ -326,10 +334,7 @@ def _embedding_digest(system: str, plan: Plan) -> str:
     if name == "raw":
         return "raw"
     chosen = load_default_embedding() if name == "default" else load_embedding(name)
-    digest = hashlib.sha256()
-    for weight in sorted(chosen.weights):
-        digest.update(chosen.weights[weight].tobytes())
-    return digest.hexdigest()[:12]
+    return digest(chosen.weights)
 
 
 def _slug(name: str) -> str:

@@ -92,7 +92,7 @@ def trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, 
     def guess(texts: Sequence[str]) -> list[str]:
         return ["food" if any(word in text for word in TOPICS["food"]) else "play" for text in texts]
 
-    def train(system: str, drawn: Dataset) -> Trained:
+    def train(system: str, drawn: Dataset, seed: int) -> Trained:
         calls.append((system, len(drawn)))
         return Trained(guess, {"bytes": 1_000_000})
 
@@ -107,11 +107,11 @@ def test_the_command_goes_on_where_it_was(data: Path, trained: list[tuple[str, i
     few_shot.main([*arguments, "--shots", "5", "10", "--draws", "0", "1"])
     assert trained == [(OURS, 10), (OURS, 10), (OURS, 20), (OURS, 20)]
     few_shot.main([*arguments, "--shots", "10", "0"])
-    assert trained[4:] == [(OURS, 20), (OURS, 24)], "the third draw, and all texts once"
+    assert trained[4:] == [(OURS, 20), *[(OURS, 24)] * 3], "the third draw, and all texts with three seeds"
     few_shot.main([*arguments, "--shots", "10", "--draws", "0", "--again"])
-    assert trained[6:] == [(OURS, 20)]
+    assert trained[8:] == [(OURS, 20)]
     rows = json.loads((tmp_path / "few_shot.json").read_text())
-    assert len(rows) == 6
+    assert len(rows) == 8
     assert {tuple(row["accuracy"]) for row in rows} == {("0", "0.5"), ("0", "0.2", "0.5", "1")}
     markdown = (tmp_path / "few_shot.md").read_text()
     assert "**SMS spam**, 2 labels, 10 / 20 training texts, 12 test texts" in markdown
