@@ -2,7 +2,7 @@
 
     python benchmarks/adversarial.py [--set NAME] [--only SYSTEM] [--head HEAD] [--attack NAME] [--texts N] [--seeds 0 1 2] [--quick]
 
-Follows the RETVec paper's adversarial table (NeurIPS 2023, section 4): black box, against the exported int8 file and
+Follows the RETVec paper's adversarial table (arXiv:2302.09207): black box, against the exported int8 file and
 fastText. attacks.py and spam_attacks.py define the attacks. Texts are drawn from the test split. Systems are taken
 from the work folder if another command trained them with the same options.
 """

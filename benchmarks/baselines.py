@@ -8,7 +8,7 @@ Their packages are not in the project's lock. Install them on top of it in a sep
     .venv-bench/bin/pip install --no-deps --no-build-isolation -e .
 
 They share the environment with TensorFlow, because the same code trains the same heads on every vectorizer. Row 0 of
-every table is the empty slot. The paper's vectorizers are vocabularies (RETVec, NeurIPS 2023, section 4); the files they
+every table is the empty slot. The paper's vectorizers are vocabularies (RETVec, arXiv:2302.09207); the files they
 need beside the network are counted to the byte.
 """
 

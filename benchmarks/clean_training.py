@@ -2,7 +2,7 @@
 
     python benchmarks/clean_training.py --v1 V1.safetensors [--set NAME] [--only SYSTEM] [--embedding FILE] [--seeds 0 1 2] [--quick]
 
-The RETVec paper's claim (NeurIPS 2023, section 4) is that its vectorizer survives typos without training on them. Embeddings are
+The RETVec paper's claim (arXiv:2302.09207) is that its vectorizer survives typos without training on them. Embeddings are
 frozen under the head `cnn`; tables of pieces are trained with it and keep below 1 MB. These networks stop early on clean validation
 texts. fastText and the linear model on n-grams have fixed settings. `default file` is what `retvec-lite train --typo-rate 0` makes,
 exported as int8, n-grams included: it learns from clean texts, but decides when to stop, and how much its parts count, on validation

@@ -2,7 +2,7 @@
 
     python benchmarks/comparison.py --v1 V1.safetensors [--set NAME] [--only SYSTEM] [--head HEAD] [--seeds 0 1 2] [--quick]
 
-Follows the RETVec paper's table of vectorizers and models (NeurIPS 2023, section 4), on the test splits.
+Follows the RETVec paper's table of vectorizers and models (arXiv:2302.09207), on the test splits.
 Parameters and bytes count everything a device needs, vocabulary included. Rows already in the JSON are kept; rows
 measured with other settings are measured again. Baselines need the environment described in benchmarks/baselines.py.
 """

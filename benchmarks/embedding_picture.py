@@ -2,8 +2,8 @@
 
     python benchmarks/embedding_picture.py [FILE] [--quick]
 
-FILE is an embedding (default: the one in the package). The left picture shows English words, as in the RETVec paper (NeurIPS 2023,
-figure 3), the right one words of five scripts; each with forms that have one to four typos. A form that lies with its word has its
+FILE is an embedding (default: the one in the package). The left picture shows English words, as in the RETVec paper
+(arXiv:2302.09207), the right one words of five scripts; each with forms that have one to four typos. A form that lies with its word has its
 color. t-SNE keeps neighbours together; distances between groups mean nothing.
 """
 

@@ -26,7 +26,6 @@ SCRIPTS: Final = (
     Script("augmentation.py", data=False),
     Script("speed.py", v1=True),
     Script("unspaced.py"),
-    Script("classification.py"),
     Script("comparison.py", v1=True),
     Script("few_shot.py"),
     Script("unlabelled.py"),
@@ -37,12 +36,12 @@ SCRIPTS: Final = (
     Script("typo_resilience.py", v1=True),
     Script("adversarial.py", v1=True),
     Script("pareto.py", v1=True),
-    Script("embedding_classifiers.py", ("default",)),
     Script("embedding_choice.py", ("default",)),
     Script("embedding_ablation.py"),
     Script("embedding_forms.py", ("default",), data=False),
     Script("embedding_picture.py", data=False),
     Script("clean_training.py", v1=True),
+    Script("pretraining_worth.py", v1=True),
     # Its tables are about float weights before 4-bit training; here the shipped weights show that it works.
     Script("embedding_quantization.py", (str(SHIPPED),), data=False),
 )

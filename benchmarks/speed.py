@@ -2,7 +2,7 @@
 
     python benchmarks/speed.py [--v1 V1.safetensors] [--only SYSTEM] [--texts N] [--embedding FILE] [--quick]
 
-Follows the RETVec paper's table of vectorizing speed (NeurIPS 2023, section 4). Vocabularies are learned first and turn
+Follows the RETVec paper's table of vectorizing speed (arXiv:2302.09207). Vocabularies are learned first and turn
 texts into rows of a table. RETVec has nothing to learn: its preparation is loading, and it returns the words' vectors. The
 texts are the training file of MASSIVE, spread evenly over its 52 locales.
 """

@@ -2,7 +2,7 @@
 
     python benchmarks/typo_resilience.py --v1 V1.safetensors [--set NAME] [--only SYSTEM] [--head HEAD] [--seeds 0 1 2] [--quick]
 
-Follows the RETVec paper's figures and appendix table (NeurIPS 2023, section 4). Typos come from
+Follows the RETVec paper's figures and appendix table (arXiv:2302.09207). Typos come from
 `retvec_lite.data.typos`, seed 0. Human misspellings come from the data set `misspellings`: words with a known
 misspelling are replaced until the given share of all words is wrong, or no such word is left. Systems are taken from the
 work folder if another command trained them with the same options, and trained otherwise.

@@ -1,6 +1,6 @@
 """Seeded random typos: what training texts are augmented with, and what typo curves are measured on.
 
-A typo changes one character of one word (RETVec, arXiv:2302.09207, section 4: random insertion, deletion, substitution,
+A typo changes one character of one word (RETVec, arXiv:2302.09207: random insertion, deletion, substitution,
 transposition, and neighbouring keys). The same seed gives the same typos on every platform and Python version: the only
 source of randomness is `random.Random.random`, whose sequence Python promises to keep, and the alphabets are pinned below.
 """

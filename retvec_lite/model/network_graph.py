@@ -140,7 +140,7 @@ def _mask(words: tf.Tensor) -> tf.Tensor:
 
 
 def embed_bits(bits: tf.Tensor, weights: Tensors) -> tf.Tensor:
-    """Compute the word embedding (RETVec, NeurIPS 2023, section 3.2): dense GELU, dense GELU, dense tanh.
+    """Compute the word embedding (RETVec, arXiv:2302.09207, embedding model): dense GELU, dense GELU, dense tanh.
 
     Args:
         bits: float32 `[..., word_length * 21]`.

@@ -14,7 +14,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def embed(word_bits: Floats, weights: Weights) -> Floats:
-    """Compute the word embedding (RETVec, NeurIPS 2023, section 3.2): dense GELU, dense GELU, dense tanh.
+    """Compute the word embedding (RETVec, arXiv:2302.09207, embedding model): dense GELU, dense GELU, dense tanh.
 
     Args:
         word_bits: float32 `[words, word_length * 21]`.

@@ -1,4 +1,4 @@
-"""The 22 augmentations of the RETVec paper (section 3.3 and appendix) over batches of words, vectorized in NumPy.
+"""The 22 augmentations of the RETVec paper (arXiv:2302.09207) over batches of words, vectorized in NumPy.
 
 A word is a row of int32 code points, zero-padded, 16 long in the embedding that ships. All 22 are one operation with other
 numbers: at a place, cut out some characters and put others in. So a batch in which each row has its own augmentation takes

@@ -101,7 +101,7 @@ class QuantizableDense(keras.layers.Layer):  # type: ignore[misc]
 
 
 class WordModel(keras.Model):  # type: ignore[misc]
-    """Bits -> 256 GELU -> 256 GELU -> 256 tanh, and the similarities that are trained (RETVec paper, section 3.2)."""
+    """Bits -> 256 GELU -> 256 GELU -> 256 tanh, and the similarities that are trained (RETVec paper, embedding model)."""
 
     def __init__(self, seed: int, settings: NetworkSettings) -> None:
         super().__init__(name="word_model")

@@ -1,4 +1,4 @@
-"""Pre-training of the word embedding (RETVec paper, section 3.3), quantization-aware and resumable."""
+"""Pre-training of the word embedding (RETVec paper, arXiv:2302.09207), quantization-aware and resumable."""
 
 import dataclasses
 import functools
