@@ -27,11 +27,11 @@ from retvec_lite.pretraining.tasks import retrieval_task
 from retvec_lite.pretraining.words import WORDFREQ, load_words, wordfreq_words
 
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
-_SHIPPED: Final = PretrainSettings(warmup=200)
+SHIPPED: Final = PretrainSettings(warmup=200)
 
 
 def _changed(**changed: Any) -> PretrainSettings:
-    return dataclasses.replace(_SHIPPED, **changed)
+    return dataclasses.replace(SHIPPED, **changed)
 
 
 def _network(**changed: Any) -> PretrainSettings:
@@ -51,7 +51,7 @@ def info_nce(classes: Any, vectors: Any, *, temperature: float = 1 / 20) -> Any:
 
 
 VARIANTS: Final = {
-    "as it ships": _SHIPPED,
+    "as it ships": SHIPPED,
     "typos: all kinds alike": _changed(sampling="kinds"),
     "typos: four categories alike": _changed(sampling="categories"),
     "typos: a tenth decomposed": _changed(decomposed_share=0.1),
@@ -61,14 +61,14 @@ VARIANTS: Final = {
     "words of 8 characters": _network(word_length=8),
     "words of 12 characters": _network(word_length=12),
     "words of 20 characters": _network(word_length=20),
-    "loss: InfoNCE": _SHIPPED,
+    "loss: InfoNCE": SHIPPED,
     "loss: on a fourth layer": _network(projection=True),
     "no dropout": _changed(dropout=0.0),
     "twice the dropout": _changed(dropout=1 / 8),
     "weight decay 0.1": _changed(weight_decay=0.1),
     "Adam, 1e-3 to 1e-4": _changed(muon=False, final_rate=1e-4),
     "no 4-bit training": _changed(quantized_share=0.0),
-    "more words: unilex": _SHIPPED,
+    "more words: unilex": SHIPPED,
 }
 """Name -> settings. Each differs from what ships in one thing; the width is that of all three layers."""
 _MORE_WORDS: Final = "more words: unilex"

@@ -4,18 +4,18 @@ import dataclasses
 
 import numpy as np
 import pytest
-from embedding_ablation import _SHIPPED, VARIANTS, info_nce
+from embedding_ablation import SHIPPED, VARIANTS, info_nce
 
 from retvec_lite.pretraining.settings import PretrainSettings
 
 
 def test_variants_differ_from_what_ships_in_one_setting() -> None:
-    assert dataclasses.replace(_SHIPPED, warmup=PretrainSettings().warmup) == PretrainSettings()
+    assert dataclasses.replace(SHIPPED, warmup=PretrainSettings().warmup) == PretrainSettings()
     for name, settings in VARIANTS.items():
         changed = [
             field.name
             for field in dataclasses.fields(settings)
-            if getattr(settings, field.name) != getattr(_SHIPPED, field.name)
+            if getattr(settings, field.name) != getattr(SHIPPED, field.name)
         ]
         assert changed in ([], ["muon", "final_rate"], ["final_rate", "muon"]) or len(changed) == 1, (name, changed)
 
