@@ -70,7 +70,9 @@ def require_data(path: Path) -> None:
         SystemExit: no such file.
     """
     if not path.is_file():
-        raise SystemExit(f"No data set at {path}. Name its folder with --data DIR (docs/benchmarks.md has the format).")
+        raise SystemExit(
+            f"No data set at {path}. Build it with benchmarks/prepare.py, or name its folder with --data DIR."
+        )
 
 
 def read_language(path: Path, language: str) -> Dataset:

@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from common import require_data
 from language_labels import LABELS, UNKNOWN, list_code, massive_tag, tag_of, udhr_labels
 
 from retvec_lite.pretraining.frequency_lists import read_frequency_list
@@ -143,8 +144,7 @@ def _labelled(
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
-    if not path.is_file():
-        raise SystemExit(f"No data set at {path}. Name its folder with --data DIR (docs/benchmarks.md has the format).")
+    require_data(path)
     with path.open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
 

@@ -1,4 +1,7 @@
-"""Run every benchmark, one after another: `python benchmarks/run.py [--quick] [--data DIR] [--v1 FILE]`."""
+"""Run the benchmarks one after another, and renew the tables in the docs.
+
+python benchmarks/run.py [--quick] [--data DIR] [--v1 FILE]
+"""
 
 import argparse
 import subprocess
@@ -27,7 +30,7 @@ SCRIPTS: Final = (
     Script("speed.py", v1=True),
     Script("unspaced.py"),
     Script("comparison.py", v1=True),
-    Script("few_shot.py"),
+    Script("few_shot.py", ("--shots", "5", "10", "20", "50", "0")),
     Script("unlabelled.py"),
     Script("codebooks.py"),
     Script("languages.py"),
@@ -48,8 +51,8 @@ SCRIPTS: Final = (
 
 
 def main() -> None:
-    """Run all; stop at the first that fails."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Run all, then renew the pages; stop at the first that fails."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="quick forms, a few minutes each")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the data sets")
     parser.add_argument("--v1", type=Path, metavar="FILE", help="RETVec v1, as `retvec-lite import-embedding` wrote it")
@@ -61,6 +64,8 @@ def main() -> None:
         command += ["--v1", str(args.v1)] if args.v1 and script.v1 else []
         print(f"== {script.name}", file=sys.stderr, flush=True)
         subprocess.run(command, check=True)
+    if not args.quick:
+        subprocess.run([sys.executable, str(FOLDER / "pages.py")], check=True)
 
 
 if __name__ == "__main__":
