@@ -196,7 +196,9 @@ def test_a_dev_split_is_used_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_missing_data_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"No data set at .*banking77.*train\.csv\. Name its folder with --data DIR"):
+    with pytest.raises(
+        SystemExit, match=r"No data set at .*banking77.*train\.csv\. Build it with .*prepare\.py, or name its folder"
+    ):
         load_task(tmp_path, "Banking77")
 
 
