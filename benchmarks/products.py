@@ -1,6 +1,7 @@
 """The table that decides: for each data set the file that `train` makes without options beside the best of everything else.
 
-`pages.py` makes it from the results of `few_shot.py` (all texts), `languages.py` and `comparison.py`. The best of the others is
+`pages.py` makes it from the results of `few_shot.py` (all texts), `languages.py`, `comparison.py` and, where it takes all training
+texts, `clean_training.py`, for which the table says *clean texts*. The best of the others is
 looked up at each share of mistyped words separately, which favours the others. Those below 1 MB and those of any size have
 columns of their own. A figure is bold if it leads all other columns by more than two standard errors. `side_by_side.py` shows every
 system.
@@ -19,6 +20,10 @@ from summary import NAMES, named_by_rate
 
 DEFAULT: Final = "ours"
 """The file of `train` without options. The names of our other systems begin like it."""
+_OURS_CLEAN: Final = ("default file", "RETVec-lite")
+_LARGE_CLEAN: Final = "fastText, any size"
+_CLEAN_TEST_TEXTS: Final = {"Banking77": 3_000, "CLINC150": 3_000, "SMS spam": 1_046}
+"""Data sets of `clean_training.py` with all their training texts -> the number of test texts."""
 
 
 def products_table(results: Path) -> str:
@@ -26,6 +31,7 @@ def products_table(results: Path) -> str:
     whole = [row for row in read_results(results / "few_shot") if row["shots"] == 0]
     whole += read_results(results / "languages")
     compared = grouped(read_results(results / "comparison"), ["data"])
+    learned_clean = grouped(_trained_on_clean_texts(results), ["data"])
     sets = grouped(whole, ["data"])
     lines = []
     for name in (name for name in (*FOLDERS, STARTER) if (name,) in sets):
@@ -33,7 +39,8 @@ def products_table(results: Path) -> str:
         own = [row for row in rows if row["system"] == DEFAULT]
         if not own:
             continue
-        others = [row for row in (*rows, *compared.get((name,), [])) if not row["system"].startswith(DEFAULT)]
+        every = [*rows, *compared.get((name,), []), *learned_clean.get((name,), [])]
+        others = [row for row in every if not row["system"].startswith(DEFAULT)]
         small = [row for row in others if row.get("bytes", SIZE_LIMIT) < SIZE_LIMIT]
         large = [row for row in others if row.get("bytes", SIZE_LIMIT) >= SIZE_LIMIT]
         lines.append([NAMES.get(name, name), *_cells([own, small, large], kilobytes(own[0]["bytes"]))])
@@ -44,6 +51,17 @@ def products_table(results: Path) -> str:
         "best of all others of any size",
     ]
     return markdown_table(header, lines)
+
+
+def _trained_on_clean_texts(results: Path) -> list[Row]:
+    """Return the others' rows of `clean_training.py`, in the form of those of `few_shot.py`."""
+    return [
+        row
+        | {"data": row["set"], "system": f"{row['system']}, clean texts", "settings": {"test_texts": test_texts}}
+        | ({} if row["system"] == _LARGE_CLEAN else {"bytes": 0})
+        for row in read_results(results / "clean_training")
+        if (test_texts := _CLEAN_TEST_TEXTS.get(row["set"])) and row["system"] not in _OURS_CLEAN
+    ]
 
 
 def _cells(columns: Sequence[Sequence[Row]], size: str) -> list[str]:
