@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import hashed_ngrams
 from common import (
     SIZE_LIMIT,
     Row,
@@ -30,7 +31,7 @@ from common import (
     result_path,
 )
 from data_sets import FOLDERS, sampled, sampled_of_each
-from few_shot_systems import FASTTEXT, OURS, SYSTEMS, accuracy, available, settings_of, train
+from few_shot_systems import FASTTEXT, OURS, SVMS, SYSTEMS, accuracy, available, settings_of, train
 from plots import draw_learning_curves
 from systems import fingerprint
 
@@ -47,6 +48,8 @@ RATES_OF_ALL: Final = (0.0, 0.2, 0.5, 1.0)
 TEST_TEXTS: Final = 3000
 QUICK_TEST_TEXTS: Final = 500
 QUICK: Final = ("ours", "SVM, characters")
+PICTURED: Final = ("ours", *SVMS, hashed_ngrams.LINEAR, FASTTEXT)
+"""The systems of the plot: more would hide each other."""
 KEY: Final = ("data", "system", "shots", "seed")
 
 Line = list[Row]
@@ -249,7 +252,7 @@ def _accuracies(line: Line, rate: float) -> list[float]:
 def curves(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, list[tuple[float, float, float]]]]]:
     """Return data set -> system -> clean or mistyped -> (texts a label, mean accuracy, standard error)."""
     panels: dict[str, dict[str, dict[str, list[tuple[float, float, float]]]]] = {}
-    few = [row for row in _ordered(rows) if row["shots"] != ALL]
+    few = [row for row in _ordered(rows) if row["shots"] != ALL and row["system"] in PICTURED]
     for (name, system), line in grouped(few, ["data", "system"]).items():
         panels.setdefault(name, {})[system] = {
             title: [(shots, *mean_and_error(found, rate)) for (shots,), found in grouped(line, ["shots"]).items()]

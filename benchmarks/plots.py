@@ -61,16 +61,16 @@ def curve_styles(panels: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str,
 def draw_curves(
     panels: Mapping[str, Mapping[str, Sequence[tuple[float, float, float]]]], path: Path, xlabel: str
 ) -> None:
-    """Draw curves with a band of one standard deviation, one panel for each title, as PNG.
+    """Draw curves with a band of one standard deviation, one panel for each title, three a row, as PNG.
 
     Args:
         panels: title -> system -> (share 0..1, mean accuracy, standard deviation).
         path: the .png file.
         xlabel: label of the horizontal axes.
     """
-    figure, axes = _figure(len(panels))
+    figure, axes = _figure(len(panels), columns=min(3, len(panels)))
     styles = curve_styles(panels)
-    for axis, (title, curves) in zip(axes, panels.items(), strict=True):
+    for axis, (title, curves) in zip(axes, panels.items(), strict=False):
         for name, points in curves.items():
             shares = [100 * share for share, _, _ in points]
             line = axis.plot(
@@ -85,7 +85,9 @@ def draw_curves(
                 axis.fill_between(shares, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
         axis.set(xlabel=xlabel, ylabel="accuracy", title=title)
         axis.grid(alpha=0.3)
-        axis.legend(fontsize="small")
+    for axis in axes[len(panels) :]:
+        axis.set_axis_off()
+    _legend(figure, styles, {})
     _save(figure, path)
 
 
@@ -120,17 +122,19 @@ def draw_learning_curves(
         axis.grid(alpha=0.3)
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
-    _learning_legend(figure, styles, dashes)
+    _legend(figure, styles, dashes)
     _save(figure, path)
 
 
-def _learning_legend(figure: Any, styles: Mapping[str, Mapping[str, Any]], dashes: Mapping[str, str]) -> None:
+def _legend(figure: Any, styles: Mapping[str, Mapping[str, Any]], dashes: Mapping[str, str]) -> None:
     """Add a legend below the panels: systems by color and marker, test texts by line."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], **style, markersize=4, label=name) for name, style in styles.items()]
     handles += [Line2D([], [], color="0.3", linestyle=dash, label=kind) for kind, dash in dashes.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize="small", frameon=False)
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=min(len(handles), 9), fontsize="small", frameon=False
+    )
 
 
 def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
