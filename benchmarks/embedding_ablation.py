@@ -15,7 +15,7 @@ from unittest import mock
 import keras
 import numpy as np
 from common import WORK, Rows, command_parser, result_path
-from embedding_choice import KEY, SETS, judge, table
+from embedding_choice import KEY, SETS, judge, tables
 from keras import ops
 
 from retvec_lite.model.weight_files import load_embedding
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = args.only or (list(VARIANTS)[:2] if args.quick else list(VARIANTS))
     args.work.mkdir(parents=True, exist_ok=True)
     files = {name: pretrained(name, steps, args.data, args.work) for name in names}
-    rows = Rows(result_path("embedding_ablation", quick=args.quick), KEY, table)
+    rows = Rows(result_path("embedding_ablation", quick=args.quick), KEY, tables)
     facts = {name: {"found": words_found(file), "steps": steps} for name, file in files.items()}
     judge(rows, files, args.data, SETS[-1:] if args.quick else args.sets or SETS, seeds, facts)
     rows.show()

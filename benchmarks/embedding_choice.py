@@ -145,6 +145,21 @@ def judge(
                 print(f"{name}, trained on {trained_on} texts: {stem}", flush=True)
 
 
+def tables(rows: list[Row]) -> str:
+    """Return a table for each choice of data sets that an embedding was judged on, with all that were judged on these."""
+    judged = {name: {row["set"] for row in rows if row["embedding"] == name} for name in names_of(rows)}
+    parts = []
+    for sets in sorted({tuple(name for name in SETS if name in found) for found in judged.values()}, key=len):
+        same = [row for row in rows if row["set"] in sets and judged[row["embedding"]] >= set(sets)]
+        parts.append(f"On {'; '.join(sets)}:\n\n{table(same)}")
+    return "\n".join(parts)
+
+
+def names_of(rows: list[Row]) -> list[str]:
+    """Return the embeddings of some rows."""
+    return list(dict.fromkeys(row["embedding"] for row in rows))
+
+
 def table(rows: list[Row]) -> str:
     """Return a line for each embedding: mean over sets and seeds by head, training and rate, and the words found if known."""
     ways = [(head, trained_on) for head in HEADS for trained_on in TRAININGS]
@@ -152,7 +167,7 @@ def table(rows: list[Row]) -> str:
     header = ["embedding", *(["right word found"] if found else [])]
     header += [*(f"`{head}`, {trained_on}" for head, trained_on in ways), "mean"]
     lines = []
-    for embedding in dict.fromkeys(row["embedding"] for row in rows):
+    for embedding in names_of(rows):
         columns = [
             mean_by_rate(row for row in rows if (row["embedding"], row["head"], row["trained_on"]) == (embedding, *way))
             for way in ways
@@ -181,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="trainings of each kind (default: 3)")
     args = parser.parse_args(arguments)
-    rows = Rows(result_path("embedding_choice", quick=args.quick), KEY, table)
+    rows = Rows(result_path("embedding_choice", quick=args.quick), KEY, tables)
     judge(
         rows,
         {Path(file).stem: file for file in args.files},
