@@ -2,9 +2,9 @@
 
     python benchmarks/adversarial.py [--set NAME] [--only SYSTEM] [--head HEAD] [--attack NAME] [--texts N] [--seeds 0 1 2] [--quick]
 
-Follows the RETVec paper's adversarial table (arXiv:2302.09207): black box, against the exported int8 file and
-fastText. attacks.py and spam_attacks.py define the attacks. Texts are drawn from the test split. Systems are taken
-from the work folder if another command trained them with the same options.
+Follows the RETVec paper's adversarial table (arXiv:2302.09207): black box, against exported int8 files and their rivals.
+attacks.py and spam_attacks.py define the attacks, victims.py the systems. Texts are drawn from the test split. Systems of
+systems.py are taken from the work folder if another command trained them with the same options.
 """
 
 import dataclasses
@@ -18,21 +18,26 @@ import numpy as np
 from attacks import ATTACKS, Attack, attack_many
 from common import Row, Rows, grouped, markdown_table, result_path, spread, unlike, with_earlier_heads
 from data_sets import FOLDERS, Task, sampled
+from guesser import Guesser
 from spam_attacks import NAMES, disguise
-from systems import OURS, SYSTEMS, TUNED, V1, Product, build, settings_of
+from systems import FASTTEXT, OURS, TUNED, V1
 from trials import Scope, comparison_parser, lines_of, parse_comparison, trials
+from victims import DEFAULT, PRODUCTS, SYSTEMS, WHOLE, build, settings_of
 
 KEY: Final = ("data", "system", "head", "seed", "attack")
 RATES: Final = (0.0, 0.5, 1.0)
 """Shares of the words that are disguised."""
-FULL: Final = Scope(("AG News", "SMS spam"), (OURS, TUNED, V1, "fastText"), ("cnn",))
-QUICK: Final = Scope(("SMS spam",), (OURS, "fastText"), ("pool",))
+SMALL_TABLES: Final = ("SentencePiece, under 1 MB", "BPE, under 1 MB", "Whitespace, under 1 MB")
+FULL: Final = Scope(
+    ("AG News", "SMS spam", "Banking77"), (DEFAULT, OURS, TUNED, V1, FASTTEXT, *SMALL_TABLES, *PRODUCTS[1:]), ("cnn",)
+)
+QUICK: Final = Scope(("SMS spam",), (OURS, FASTTEXT), ("pool",))
 QUICK_TEXTS: Final = 25
 SPAM: Final = "spam"
 """In a data set with this label only its texts are disguised: nobody disguises an honest one."""
 
 
-def measure_attack(product: Product, attack: Attack, texts: Sequence[str], labels: Sequence[str], seed: int) -> Row:
+def measure_attack(product: Guesser, attack: Attack, texts: Sequence[str], labels: Sequence[str], seed: int) -> Row:
     """Attack the texts and return the fields of `attacks.Outcome`."""
     began = time.perf_counter()
     columns = [product.labels.index(label) for label in labels]
@@ -48,7 +53,7 @@ def measure_attack(product: Product, attack: Attack, texts: Sequence[str], label
     return dataclasses.asdict(outcome) | {"seconds": time.perf_counter() - began}
 
 
-def measure_disguise(product: Product, name: str, task: Task, seed: int) -> dict[str, Any]:
+def measure_disguise(product: Guesser, name: str, task: Task, seed: int) -> dict[str, Any]:
     """Return accuracy by share of disguised words, on spam alone if the data set has that label."""
     rows = [row for row, label in enumerate(task.test.labels) if label == SPAM] or list(range(len(task.test)))
     chosen = task.test.select(rows)
@@ -64,7 +69,7 @@ def measure_disguise(product: Product, name: str, task: Task, seed: int) -> dict
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is asked for and missing; write the tables of everything."""
-    parser = comparison_parser(__doc__, "SMS spam (1,500 texts), ours with pool and fastText, 25 texts")
+    parser = comparison_parser(__doc__, "SMS spam (1,500 texts), ours with pool and fastText, 25 texts", SYSTEMS)
     parser.add_argument("--attack", choices=(*ATTACKS, *NAMES), action="append", help="an attack (default: all)")
     parser.add_argument(
         "--texts", type=int, default=1000, metavar="N", help="number of texts to attack (default: 1,000)"
@@ -74,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = Rows(result_path("adversarial", quick=args.quick), KEY, tables)
     for task, plan in trials(args):
         attacked = task.test.select(sampled(len(task.test), QUICK_TEXTS if args.quick else args.texts))
-        for system, head in lines_of(args.systems, args.heads):
+        for system, head in lines_of(args.systems, args.heads, WHOLE):
             base: Row = {"data": task.name, "system": system, "head": head, "seed": plan.seed}
             trained = settings_of(system, head, plan, task)
             wanted = [
@@ -103,14 +108,11 @@ def _tried(attack: str, attacked: int, test_texts: int) -> dict[str, int]:
 def tables(rows: list[Row]) -> str:
     """Return two tables for each data set: attacks with queries, and disguises."""
     parts = []
-    for (name,), found in grouped(with_earlier_heads(_ordered(rows)), ["data"]).items():
+    for (name,), found in grouped(with_earlier_heads(ordered(rows)), ["data"]).items():
         queried = [row for row in found if row["attack"] in ATTACKS]
         disguised = [row for row in found if row["attack"] in NAMES]
         if queried:
-            parts.append(
-                f"**{name}**, {queried[0]['texts']:,} test texts, attacks with queries\n\n"
-                f"{_attack_table(queried)}{unlike(queried)}"
-            )
+            parts.append(f"**{name}**, test texts, attacks with queries\n\n{_attack_table(queried)}{unlike(queried)}")
         if disguised:
             what = "test texts" if name != "SMS spam" else "spam texts of the test split, share found"
             parts.append(
@@ -125,6 +127,7 @@ def _attack_table(rows: list[Row]) -> str:
         "attack",
         "system",
         "head",
+        "texts",
         "original accuracy",
         "accuracy under attack",
         "success rate",
@@ -138,6 +141,7 @@ def _attack_table(rows: list[Row]) -> str:
                 attack,
                 system,
                 head,
+                f"{found[0]['texts']:,}",
                 *(
                     spread([row[field] for row in found], digits)
                     for field, digits in (
@@ -170,7 +174,8 @@ def _disguise_table(rows: list[Row]) -> str:
     return markdown_table(["disguise", *(f"{system}, {head}" for system, head in columns)], table)
 
 
-def _ordered(rows: Iterable[Row]) -> list[Row]:
+def ordered(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows by data set, attack, system, head and seed, each in the order of its list."""
     sets, attacks, systems = list(FOLDERS), [*ATTACKS, *NAMES], list(SYSTEMS)
     return sorted(
         rows,

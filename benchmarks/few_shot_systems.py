@@ -18,6 +18,7 @@ import hashed_ngrams
 import numpy as np
 from baselines import require
 from fasttext_product import FastTextClassifier, write_training_file
+from guesser import Guesser, from_scikit_learn
 from hashed_ngrams import HELD_OUT, HELD_OUT_RATES
 from systems import RECIPE, export_files
 
@@ -62,11 +63,11 @@ class Trained:
     """A trained system.
 
     Attributes:
-        guess: texts -> the most likely label of each.
+        guess: texts -> the most likely label of each; it has the probabilities too.
         facts: what was chosen and how large it is, JSON-ready.
     """
 
-    guess: Callable[[Sequence[str]], Sequence[str]]
+    guess: Guesser
     facts: Mapping[str, Any]
 
 
@@ -102,8 +103,14 @@ def settings_of(system: str) -> dict[str, Any]:
     return {**FASTTEXT_OPTIONS, "lr": LEARNING_RATES, "held_out": HELD_OUT}
 
 
-def train(system: str, drawn: Dataset, seed: int = 0) -> Trained:
-    """Train a system on the drawn texts and nothing else; the seed is that of our training.
+def train(system: str, drawn: Dataset, seed: int = 0, chosen: Mapping[str, Any] | None = None) -> Trained:
+    """Train a system on the drawn texts and nothing else.
+
+    Args:
+        system: one of `SYSTEMS`.
+        drawn: the texts.
+        seed: of our training; the others have fixed seeds.
+        chosen: the facts of an earlier training on these texts, of an SVM or hashed n-grams: nothing is chosen again.
 
     Raises:
         SystemExit: fastText is not installed.
@@ -111,9 +118,9 @@ def train(system: str, drawn: Dataset, seed: int = 0) -> Trained:
     if system in OURS:
         return train_ours({**OURS[system], "seed": seed}, drawn)
     if system in SVMS:
-        return _train_svm(SVMS[system], drawn)
+        return _train_svm(SVMS[system], drawn, chosen)
     if system in hashed_ngrams.STRENGTHS:
-        return Trained(*hashed_ngrams.train(system, drawn))
+        return Trained(*hashed_ngrams.train(system, drawn, chosen))
     return _train_fasttext(drawn)
 
 
@@ -131,12 +138,20 @@ def train_ours(options: Mapping[str, Any], drawn: Dataset) -> Trained:
         file = export_files(Path(folder), [RECIPE])[RECIPE]
         size = file.stat().st_size
         classifier = rl.TextClassifier.load(file)
-    labels = np.array(classifier.labels)
-    return Trained(lambda texts: labels[classifier.probabilities(texts).argmax(axis=1)].tolist(), {"bytes": size})
+    return Trained(Guesser(classifier.labels, classifier.probabilities), {"bytes": size})
 
 
-def _train_svm(vectorizers: Sequence[Mapping[str, Any]], drawn: Dataset) -> Trained:
-    """Choose C by cross-validation and train on all texts; C is 1 where a label has fewer texts than there are folds."""
+def _train_svm(vectorizers: Sequence[Mapping[str, Any]], drawn: Dataset, chosen: Mapping[str, Any] | None) -> Trained:
+    from sklearn.pipeline import make_pipeline
+
+    facts = {name: chosen[name] for name in ("C", "validation")} if chosen else _choose_penalty(vectorizers, drawn)
+    vectorize, model = _vectorizer(vectorizers), _svm(facts["C"])
+    fitted = make_pipeline(vectorize, model).fit(drawn.texts, drawn.labels)
+    return Trained(from_scikit_learn(fitted), {**facts, "parameters": int(model.coef_.size + model.intercept_.size)})
+
+
+def _choose_penalty(vectorizers: Sequence[Mapping[str, Any]], drawn: Dataset) -> dict[str, Any]:
+    """Choose C by cross-validation; it is 1 where a label has fewer texts than there are folds."""
     from sklearn.model_selection import StratifiedKFold
 
     penalty, found = PENALTIES[0], {}
@@ -145,10 +160,7 @@ def _train_svm(vectorizers: Sequence[Mapping[str, Any]], drawn: Dataset) -> Trai
         parts = [_fold_accuracies(vectorizers, drawn.select(rows), drawn.select(held_out)) for rows, held_out in folds]
         found = dict(zip(PENALTIES, np.mean(parts, axis=0).tolist(), strict=True))
         penalty = max(found, key=lambda candidate: found[candidate])
-    vectorize = _vectorizer(vectorizers)
-    model = _svm(penalty).fit(vectorize.fit_transform(drawn.texts), drawn.labels)
-    facts = {"C": penalty, "validation": found, "parameters": int(model.coef_.size + model.intercept_.size)}
-    return Trained(lambda texts: model.predict(vectorize.transform(texts)).tolist(), facts)
+    return {"C": penalty, "validation": found}
 
 
 def _fold_accuracies(vectorizers: Sequence[Mapping[str, Any]], training: Dataset, held_out: Dataset) -> list[float]:
@@ -187,7 +199,7 @@ def _train_fasttext(drawn: Dataset) -> Trained:
     return Trained(fit_fasttext(drawn, chosen), {"lr": chosen, "validation": found})
 
 
-def fit_fasttext(drawn: Dataset, learning_rate: float, seed: int = 0) -> Callable[[Sequence[str]], Sequence[str]]:
+def fit_fasttext(drawn: Dataset, learning_rate: float, seed: int = 0) -> Guesser:
     """Train fastText, any size; return what guesses labels."""
     number = {label: place for place, label in enumerate(drawn.classes)}
     with tempfile.TemporaryDirectory() as folder:
@@ -197,5 +209,4 @@ def fit_fasttext(drawn: Dataset, learning_rate: float, seed: int = 0) -> Callabl
             str(file), lr=learning_rate, thread=1, seed=seed, verbose=0, **FASTTEXT_OPTIONS
         )
     classifier = FastTextClassifier(drawn.classes, model, bytes=0)
-    labels = np.array(classifier.labels)
-    return lambda texts: labels[classifier.probabilities(texts).argmax(axis=1)].tolist()
+    return Guesser(classifier.labels, classifier.probabilities)

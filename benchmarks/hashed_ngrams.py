@@ -7,11 +7,12 @@ chooses on 5,000 texts, because it is slow.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from data_sets import sampled
+from guesser import Guesser, from_scikit_learn
 
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import TYPO_SEED
@@ -31,6 +32,8 @@ TYPO_RATE: Final = 0.4
 HELD_OUT: Final = 0.2
 TUNING_TEXTS: Final = 5_000
 HELD_OUT_RATES: Final = (0.0, 0.5)
+CHOSEN: Final = ("longest", "copies", "strength", "validation")
+"""What `train` chooses, and the held-out accuracy that it goes by."""
 
 Guess = Callable[[Sequence[str]], Sequence[str]]
 
@@ -46,8 +49,20 @@ def buckets_for(labels: int) -> int:
     return min(TABLE_BYTES // labels, MOST_BUCKETS)
 
 
-def train(kind: str, drawn: Dataset) -> tuple[Guess, dict[str, Any]]:
-    """Choose by held-out texts and train on all; return what guesses labels, and what was chosen."""
+def train(kind: str, drawn: Dataset, chosen: Mapping[str, Any] | None = None) -> tuple[Guesser, dict[str, Any]]:
+    """Choose by held-out texts and train on all; return what guesses labels, and what was chosen.
+
+    Args:
+        kind: a key of `STRENGTHS`.
+        drawn: the texts.
+        chosen: what was chosen by an earlier training on these texts; None to choose.
+    """
+    facts = _choose(kind, drawn) if chosen is None else {name: chosen[name] for name in CHOSEN}
+    guess = fit(kind, drawn, facts["longest"], facts["copies"], facts["strength"])
+    return guess, {**facts, "bytes": buckets_for(len(drawn.classes)) * len(drawn.classes)}
+
+
+def _choose(kind: str, drawn: Dataset) -> dict[str, Any]:
     tuning = drawn if kind == BAYES else drawn.select(sampled(len(drawn), TUNING_TEXTS))
     training, held_out = split(tuning, HELD_OUT, 0)
     truth = np.array(held_out.labels)
@@ -58,12 +73,10 @@ def train(kind: str, drawn: Dataset) -> tuple[Guess, dict[str, Any]]:
         score = float(np.mean([(np.array(guess(texts)) == truth).mean() for texts in tests]))
         if score > best:
             best, chosen = score, candidate
-    longest, copies, strength = chosen
-    facts = {"longest": longest, "copies": copies, "strength": strength, "validation": best}
-    return fit(kind, drawn, *chosen), {**facts, "bytes": buckets_for(len(drawn.classes)) * len(drawn.classes)}
+    return dict(zip(CHOSEN, (*chosen, best), strict=True))
 
 
-def fit(kind: str, drawn: Dataset, longest: int, copies: int, strength: float, seed: int = 0) -> Guess:
+def fit(kind: str, drawn: Dataset, longest: int, copies: int, strength: float, seed: int = 0) -> Guesser:
     """Train on the texts and so many mistyped copies of them; return what guesses labels."""
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
     from sklearn.naive_bayes import MultinomialNB
@@ -83,5 +96,4 @@ def fit(kind: str, drawn: Dataset, longest: int, copies: int, strength: float, s
     )
     model = LinearSVC(C=strength, random_state=seed) if kind == LINEAR else MultinomialNB(alpha=strength)
     steps = [count, TfidfTransformer(sublinear_tf=True), model] if kind == LINEAR else [count, model]
-    fitted = make_pipeline(*steps).fit(texts, labels)
-    return lambda asked: fitted.predict(asked).tolist()
+    return from_scikit_learn(make_pipeline(*steps).fit(texts, labels))

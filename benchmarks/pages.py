@@ -2,13 +2,14 @@
 
 A page marks the place of a table with `<!-- table: NAME -->` and `<!-- end -->`; everything in between is replaced by
 `benchmarks/results/NAME.md`. `<!-- table: NAME/DATA SET -->` shows only the tables of one data set. The tables of products.py,
-side_by_side.py and summary.py are made first, from the results of other commands.
+side_by_side.py, summary.py and attack_summary.py are made first, from the results of other commands.
 """
 
 import re
 from pathlib import Path
 from typing import Final
 
+from attack_summary import attack_summary
 from common import RESULTS, ROOT, read_results
 from data_sets import FOLDERS
 from products import products_table
@@ -73,6 +74,7 @@ def main() -> None:
     atomic_write(RESULTS / "products.md", products_table(RESULTS).encode())
     atomic_write(RESULTS / "side_by_side.md", side_by_side(RESULTS).encode())
     atomic_write(RESULTS / "summary.md", summary_table(read_results(RESULTS / "comparison")).encode())
+    atomic_write(RESULTS / "attack_summary.md", attack_summary(read_results(RESULTS / "adversarial")).encode())
     for path in PAGES:
         page = path.read_text(encoding="utf-8")
         renewed = with_tables(page, RESULTS)

@@ -85,6 +85,6 @@ def trials(args: argparse.Namespace, *, per_language: int = 0) -> Iterator[tuple
             yield task, Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)
 
 
-def lines_of(systems: Sequence[str], heads: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (system, head) of a table's lines; a whole product has one line, its head is called `whole`."""
-    return [(system, head) for system in systems for head in ((NO_HEAD,) if system in WHOLE else dict.fromkeys(heads))]
+def lines_of(systems: Sequence[str], heads: Sequence[str], whole: Sequence[str] = WHOLE) -> list[tuple[str, str]]:
+    """Return (system, head) of a table's lines; a `whole` product has one line, its head is called `whole`."""
+    return [(system, head) for system in systems for head in ((NO_HEAD,) if system in whole else dict.fromkeys(heads))]

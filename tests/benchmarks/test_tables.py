@@ -83,7 +83,7 @@ def test_attacks_and_disguises_have_tables_of_their_own() -> None:
         attacked(OURS, "DeepWordBug", **outcome),
     ]
     markdown = adversarial.tables(rows)
-    assert "| DeepWordBug | ours | cnn | 0.950 | 0.600 | 0.368 | 41.2 | 0.10 |" in markdown
+    assert "| DeepWordBug | ours | cnn | 100 | 0.950 | 0.600 | 0.368 | 41.2 | 0.10 |" in markdown
     assert "| disguise | ours, cnn | RETVec v1, cnn |" in markdown
     assert "| LEET | 0.900 / 0.800 / 0.700 | 0.900 / 0.500 / 0.100 |" in markdown
 
