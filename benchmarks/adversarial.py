@@ -112,7 +112,7 @@ def tables(rows: list[Row]) -> str:
         queried = [row for row in found if row["attack"] in ATTACKS]
         disguised = [row for row in found if row["attack"] in NAMES]
         if queried:
-            parts.append(f"**{name}**, test texts, attacks with queries\n\n{_attack_table(queried)}{unlike(queried)}")
+            parts.append(f"**{name}**, attacks with queries\n\n{_attack_table(queried)}{unlike(queried)}")
         if disguised:
             what = "test texts" if name != "SMS spam" else "spam texts of the test split, share found"
             parts.append(

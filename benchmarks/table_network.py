@@ -37,7 +37,9 @@ from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.settings import FitSettings
 
 TABLE: Final = "embedding/table"
-_BATCH: Final = 256
+_SIZES: Final = (1, 8, 64, 256)
+"""Texts that are classified at a time: XLA compiles a graph for each number."""
+_BATCH: Final = _SIZES[-1]
 _MOST_SLOTS: Final = 256
 
 
@@ -88,8 +90,7 @@ class TableClassifier:
         found = np.zeros((len(texts), len(self.labels)), np.float32)
         for start in range(0, len(texts), _BATCH):
             chunk = texts[start : start + _BATCH]
-            # Only two shapes, one text or a full batch: XLA compiles a graph for each shape.
-            size = 1 if len(chunk) == 1 else _BATCH
+            size = next(size for size in _SIZES if len(chunk) <= size)
             embeddings, mask = self._embed(chunk, size)
             found[start : start + len(chunk)] = self._answer(embeddings, mask).numpy()[: len(chunk)]
         return found
