@@ -16,7 +16,8 @@ from attacks import ATTACKS
 from data_sets import Task, load_task
 from guesser import Guesser, from_scikit_learn
 from systems import FASTTEXT, OURS, V1, Plan, fingerprint
-from victims import CHARACTERS, DEFAULT, build, chosen_before, settings_of, training_file
+from trials import lines_of
+from victims import CHARACTERS, DEFAULT, WHOLE, build, chosen_before, settings_of, training_file
 
 TOPICS = {"food": ("bread", "cheese", "soup", "salad"), "play": ("guitar", "singer", "concert", "album")}
 THREE = {**TOPICS, "work": ("office", "meeting", "boss", "salary")}
@@ -153,6 +154,7 @@ def test_systems_of_the_tables_come_from_their_own_module(
     monkeypatch.setattr(victims.systems, "build", lambda *_: product)
     assert build(OURS, "cnn", task, plan) == product
     assert settings_of(OURS, "cnn", plan, task)["head"] == "cnn"
+    assert lines_of([DEFAULT, OURS], ["cnn", "pool"], WHOLE) == [(DEFAULT, "whole"), (OURS, "cnn"), (OURS, "pool")]
 
 
 def attacked(system: str, attack: str, rate: float, texts: int = 500, data: str = "Banking77") -> dict[str, Any]:
