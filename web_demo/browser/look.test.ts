@@ -126,6 +126,9 @@ describe("looks", () => {
       "LI",
       "one",
       "other",
+      "cloud",
+      "typos",
+      "circle",
       "measure",
     ]);
     await page.context().close();
