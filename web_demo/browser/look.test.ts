@@ -78,6 +78,18 @@ describe("looks", () => {
     await context.close();
   });
 
+  it("the labels stay beside the text and its typos, over nothing else", async () => {
+    const page = await openPlayground(browser());
+    const seen = await page.evaluate(() => {
+      scrollTo(0, document.body.scrollHeight);
+      const bottom = (selector: string): number =>
+        (document.querySelector(selector) as Element).getBoundingClientRect().bottom;
+      return { labels: bottom(".answers"), typos: bottom(".stress") };
+    });
+    expect(seen.labels).toBeLessThanOrEqual(seen.typos + 1);
+    await page.context().close();
+  });
+
   it("every control shows a focus ring", async () => {
     const page = await openPlayground(browser());
     const reached: string[] = [];
@@ -114,6 +126,9 @@ describe("looks", () => {
       "LI",
       "one",
       "other",
+      "cloud",
+      "typos",
+      "circle",
       "measure",
     ]);
     await page.context().close();

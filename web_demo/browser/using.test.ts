@@ -212,6 +212,103 @@ describe("two words", () => {
   });
 });
 
+describe("words as points", () => {
+  const dots = "#map-dots circle";
+  const draw = async (words: string, typos = 1): Promise<void> => {
+    await page.waitForSelector(dots, { state: "attached" });
+    await page.evaluate(() => document.getElementById("map-dots")?.replaceChildren());
+    await page.fill("#cloud", words);
+    await page.check(`input[name=typos][value="${typos}"]`, { force: true });
+    await page.dispatchEvent("#cloud", "input"); // a choice that is the same asks for no picture
+    await page.waitForSelector(dots, { state: "attached" });
+  };
+  const places = (): Promise<{ word: string; x: number; y: number; size: number }[]> =>
+    page.locator(dots).evaluateAll((all) =>
+      all.map((dot) => {
+        const [x, y, size] = ["cx", "cy", "r"].map((name) => Number.parseFloat(dot.getAttribute(name) as string));
+        return { word: (dot as SVGElement).style.getPropertyValue("--word"), x, y, size } as never;
+      }),
+    );
+  /** The share of forms whose nearest word is their own. */
+  const found = async (): Promise<number> => {
+    const all = await places();
+    const words = all.filter(({ size }) => size === 6);
+    const forms = all.filter(({ size }) => size !== 6);
+    const own = forms.filter(({ word, x, y }) => {
+      const far = words.map((other) => Math.hypot(other.x - x, other.y - y));
+      return words[far.indexOf(Math.min(...far))]?.word === word;
+    });
+    return own.length / forms.length;
+  };
+
+  it("draws the words of the field with about ten forms each, near their words and inside the picture", async () => {
+    await page.waitForSelector(dots, { state: "attached" });
+    expect(await page.locator("#map-names text:not(.tip)").allTextContents()).toEqual(
+      (await page.inputValue("#cloud")).split(" "),
+    );
+    const all = await places();
+    expect(all.length).toBeGreaterThan(6 * 8);
+    expect(all.length).toBeLessThanOrEqual(6 * 11);
+    for (const { x, y } of all) {
+      expect(Math.min(x, y)).toBeGreaterThanOrEqual(7.9);
+      expect(Math.max(x, y)).toBeLessThanOrEqual(92.1);
+    }
+    expect(await found()).toBeGreaterThan(0.9);
+    expect(await page.textContent("#map-note")).toMatch(/^These two dimensions show [1-9]\d % of the variance/);
+  });
+
+  it("draws the same picture every time, and another one for more typos", async () => {
+    await draw("umbrella parcel погода", 1);
+    const first = await places();
+    await draw("umbrella parcel погода", 3);
+    expect(await places()).not.toEqual(first);
+    await draw("umbrella parcel погода", 1);
+    expect(await places()).toEqual(first);
+  });
+
+  it("names the form that is hovered, focused or reached with the arrow keys", async () => {
+    await draw("umbrella погода");
+    const told = /^(\S+): umbrella mistyped, cosine 0\.\d\d$/;
+    await page.locator(dots).nth(4).hover({ force: true });
+    const [, form] = told.exec((await page.textContent("#map-told")) as string) ?? [];
+    expect(await page.textContent("#map-names .tip")).toBe(form);
+    await page.locator(dots).nth(4).focus();
+    await page.keyboard.press("ArrowRight");
+    expect(await page.textContent("#map-told")).toMatch(told);
+    expect(await page.textContent("#map-names .tip")).not.toBe(form);
+    expect(await page.locator(`${dots}[tabindex="0"]`).getAttribute("aria-selected")).toBe("true");
+    await page.keyboard.press("End");
+    expect(await page.textContent("#map-told")).toMatch(/^\S+: погода mistyped/);
+    await page.keyboard.press("ArrowRight"); // none after the last
+    expect(await page.textContent("#map-told")).toMatch(/^\S+: погода mistyped/);
+    await page.keyboard.press("Home");
+    expect(await page.textContent("#map-told")).toBe("umbrella");
+    expect(await page.textContent("#map-names .tip")).toBe("");
+  });
+
+  it("draws eight words at most, each once, and none of an empty field", async () => {
+    await draw("one one two three four five six seven eight nine ten");
+    expect(await page.locator("#map-names text:not(.tip)").allTextContents()).toEqual(
+      "one two three four five six seven eight".split(" "),
+    );
+    await page.fill("#cloud", " \u200b ");
+    await page.waitForFunction(() => document.getElementById("map-note")?.textContent === "No words");
+    expect(await page.locator(dots).count()).toBe(0);
+    expect(await page.locator("#map-names").textContent()).toBe("");
+  });
+
+  it("is hidden for a file without embeddings, and drawn anew for one with them", async () => {
+    await page.fill("#cloud", "umbrella погода");
+    await page.selectOption("#model", { label: "old.tflite" });
+    await page.waitForSelector("#no-embedding:not([hidden])");
+    expect(await page.isVisible(".points")).toBe(false);
+    await page.selectOption("#model", { label: "classifier-int8.tflite" });
+    await page.waitForSelector("#no-embedding", { state: "hidden" });
+    await page.waitForSelector(dots);
+    expect(await page.isVisible(".points")).toBe(true);
+  });
+});
+
 describe("this file", () => {
   it("shows the metadata and the latency", async () => {
     const facts = (await page.textContent("#facts")) as string;

@@ -16,6 +16,13 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Create an element of a drawing with attributes. */
+export function draw(tag: string, attributes: Readonly<Record<string, string>> = {}): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element as SVGElement;
+}
+
 /** Show an error message in `element`; undefined hides it. */
 export function showError(element: HTMLElement, message: string | undefined): void {
   element.hidden = message === undefined;

@@ -15,6 +15,7 @@ import { explain } from "./explain";
 import { bytes, showFacts } from "./facts";
 import { medianLatency } from "./latency";
 import { watchOpening } from "./opening";
+import { Points } from "./points";
 import { showReading } from "./reading";
 import { HIDDEN, mistype } from "./typos";
 import { showWhy } from "./why";
@@ -30,6 +31,7 @@ const seed = byId<HTMLInputElement>("seed");
 const bars = new Bars();
 const curve = new Curve();
 const words = new Words(16);
+const points = new Points();
 
 /** How long the page takes (milliseconds), and how often it updated; see the end of this file. */
 const timing = { firstLabel: Number.NaN, update: Number.NaN, updates: 0, curves: 0 };
@@ -38,6 +40,8 @@ let classifier: TextClassifier | undefined;
 /** Counts changes of text, controls and model; work for an older version stops. */
 let version = 0;
 let curveTimer = 0;
+/** Counts changes of the words that are drawn, and of the model. */
+let drawing = 0;
 
 /** Run jobs one at a time, so that no model is deleted while it runs. */
 let queue: Promise<unknown> = Promise.resolve();
@@ -126,27 +130,38 @@ async function explainWords(mine: number): Promise<void> {
   if (!classifier) return;
   const { labels } = classifier.artifact;
   const read = [...alter(typed, share, first, kind)].slice(0, classifier.maxChars).join("");
-  const found = await explain(unhurried(mine), read);
+  const found = await explain(probabilitiesOf(mine), read);
   if (found) showWhy(labels[found.label] as string, read, found.spans);
 }
 
-/** Return the model for long work: it gives way to the page every STEP, and answers undefined when anything has changed. */
-function unhurried(mine: number): (altered: string) => Promise<Float32Array | undefined> {
+/** Ask the model for long work: it gives way to the page every STEP, and answers undefined when the work is stale. */
+function unhurried<T>(
+  isStale: () => boolean,
+  ask: (model: TextClassifier, input: string) => Promise<T>,
+): (input: string) => Promise<T | undefined> {
   let resume = performance.now() + STEP;
-  return async (altered) => {
+  return async (input) => {
     if (performance.now() > resume) {
       await new Promise((next) => setTimeout(next));
       resume = performance.now() + STEP;
     }
-    return exclusive(async () => (mine === version ? classifier?.probabilities(altered) : undefined));
+    return exclusive(async () => (classifier && !isStale() ? ask(classifier, input) : undefined));
   };
+}
+
+/** Return the probabilities of altered texts until anything changes. */
+function probabilitiesOf(mine: number): (altered: string) => Promise<Float32Array | undefined> {
+  return unhurried(
+    () => mine !== version,
+    (model, altered) => model.probabilities(altered),
+  );
 }
 
 /** Measure the probability of the text's label at every typo rate, over several seeds. Stops when anything changes. */
 async function measureCurve(mine: number): Promise<void> {
   const { typed, first, kind } = settings();
   const samples: Sample[] = [];
-  const probabilities = unhurried(mine);
+  const probabilities = probabilitiesOf(mine);
   const clean = await probabilities(typed);
   if (!clean) return;
   const label = argmax(clean);
@@ -176,6 +191,16 @@ async function compare(): Promise<void> {
   byId("cosine-bar").style.transform = `scaleX(${Math.max(0, cosine ?? 0)})`;
 }
 
+/** Draw the words as points after a pause in typing. */
+async function drawPoints(): Promise<void> {
+  const mine = ++drawing;
+  await new Promise((next) => setTimeout(next, PAUSE));
+  const isStale = (): boolean => mine !== drawing;
+  await points.update(
+    unhurried(isStale, async (model, form) => (model.embeds ? (await model.embed(form)).text : undefined)),
+  );
+}
+
 async function measureLatency(): Promise<void> {
   const measured = classifier;
   const element = byId("latency");
@@ -198,6 +223,7 @@ async function open(offer: Offer): Promise<boolean> {
   }
   showError(problem, undefined);
   version += 1;
+  drawing += 1;
   await exclusive(async () => {
     classifier?.delete();
     classifier = fresh;
@@ -206,7 +232,7 @@ async function open(offer: Offer): Promise<boolean> {
   await update();
   if (Number.isNaN(timing.firstLabel)) timing.firstLabel = performance.now();
   void attempt(compare);
-  window.setTimeout(() => void attempt(measureLatency), PAUSE);
+  window.setTimeout(() => void attempt(measureLatency).then(() => attempt(drawPoints)), PAUSE);
   return true;
 }
 
@@ -235,6 +261,9 @@ async function start(): Promise<void> {
     void update();
   });
   for (const id of ["one", "other"]) byId(id).addEventListener("input", () => void attempt(compare));
+  for (const control of [byId("cloud"), ...document.querySelectorAll("input[name=typos]")]) {
+    control.addEventListener("input", () => void attempt(drawPoints));
+  }
   byId("measure").addEventListener("click", () => void attempt(measureLatency));
   try {
     const [found] = await Promise.all([offers(), compiledRuntime()]);

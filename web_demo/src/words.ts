@@ -1,7 +1,6 @@
-import { byId, hex, make, visible } from "./dom";
+import { byId, draw, hex, make, visible } from "./dom";
 import tables from "./tables.json";
 
-const SVG = "http://www.w3.org/2000/svg";
 const CELL = 10;
 
 /** The words as chips, and the bits of the word that is hovered, focused or selected. */
@@ -71,10 +70,11 @@ function picture(word: readonly number[], slot: number): Element[] {
   head.append(
     ...Array.from({ length: slot }, (_, at) => make("span", {}, at < word.length ? short(word[at] as number) : "")),
   );
-  const drawing = document.createElementNS(SVG, "svg");
-  drawing.setAttribute("viewBox", `0 0 ${slot * CELL} ${tables.bits * 6}`);
-  drawing.setAttribute("role", "img");
-  drawing.setAttribute("aria-label", word.length ? `Bits of the word: ${word.map(binary).join(", ")}` : "No bits");
+  const drawing = draw("svg", {
+    viewBox: `0 0 ${slot * CELL} ${tables.bits * 6}`,
+    role: "img",
+    "aria-label": word.length ? `Bits of the word: ${word.map(binary).join(", ")}` : "No bits",
+  });
   let on = "";
   let off = "";
   for (let column = 0; column < slot; column++) {
@@ -84,15 +84,7 @@ function picture(word: readonly number[], slot: number): Element[] {
       else off += cell;
     }
   }
-  for (const [name, path] of [
-    ["off", off],
-    ["on", on],
-  ] as const) {
-    const element = document.createElementNS(SVG, "path");
-    element.setAttribute("class", name);
-    element.setAttribute("d", path);
-    drawing.append(element);
-  }
+  drawing.append(draw("path", { class: "off", d: off }), draw("path", { class: "on", d: on }));
   const points = word.length ? word.map(hex).join(" ") : "\u00a0";
   return [head, drawing, make("figcaption", { className: "note" }, points)];
 }
