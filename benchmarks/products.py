@@ -2,7 +2,7 @@
 
 `pages.py` makes it from the results of `few_shot.py` (all texts), `languages.py`, `comparison.py` and, where it takes all training
 texts, `clean_training.py`, for which the table says *clean texts*. The best of the others is
-looked up at each share of mistyped words separately, which favours the others. Those below 1 MB and those of any size have
+looked up at each share of mistyped words separately, which favours the others. Those below 1 MB and those above have
 columns of their own. A figure is bold if it leads all other columns by more than two standard errors. `side_by_side.py` shows every
 system.
 """
@@ -48,7 +48,7 @@ def products_table(results: Path) -> str:
         "accuracy with 0 / 20 / 50 / 100 % of the words mistyped",
         "`retvec-lite train`, no options",
         "best of all others below 1 MB, at each rate",
-        "best of all others of any size",
+        "best of all others above 1 MB",
     ]
     return markdown_table(header, lines)
 

@@ -83,7 +83,8 @@ def _column(systems: Sequence[Sequence[Row]], rates: Sequence[float], texts_of: 
         others = [other for other in figures if other and other is not own]
         shown = [_shown(figure, [other[place] for other in others]) for place, figure in enumerate(own)]
         cells.append(" / ".join(shown) or NOT_RUN)
-    return cells
+    earlier = [bool(rows) and rows[0].get("head", "").endswith(EARLIER) for rows in systems]
+    return [f"{cell}{EARLIER}" if marked else cell for cell, marked in zip(cells, earlier, strict=True)]
 
 
 def _shown(figure: Figure, others: Sequence[Figure]) -> str:

@@ -13,7 +13,7 @@ SETTINGS = {"test_texts": 10_000}
 
 def row(system: str, clean: float, mistyped: float, seed: int = 0, **more: Any) -> dict[str, Any]:
     accuracy = {"0": clean, "0.2": 0.5, "0.5": mistyped, "1": 0.1}
-    return {"data": "AG News", "system": system, "seed": seed, "accuracy": accuracy, "settings": SETTINGS, **more}
+    return {"data": "AG News", "system": system, "seed": seed, "accuracy": accuracy, "settings": SETTINGS} | more
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def lines(tmp_path: Path) -> dict[str, str]:
         row("ours", 1.0, 1.0, head="cnn"),
         row("BPE, under 1 MB", 0.899, 0.5, head="cnn"),
         row("fastText", 0.8, 0.6, head="whole"),
+        row("Whitespace, under 1 MB", 0.7, 0.5, head="cnn", settings={**SETTINGS, "head_sizes": {"filters": 1}}),
         row("RETVec v1", 0.95, 0.95, head="rnn"),
     ]
     for name, rows in {"few_shot": few_shot, "languages": [], "comparison": compared}.items():
@@ -46,4 +47,5 @@ def test_seeds_are_averaged_and_leads_beyond_the_noise_are_bold(lines: dict[str,
 
 def test_what_was_not_measured_says_so_and_other_heads_do_not_count(lines: dict[str, str]) -> None:
     assert lines["BPE, under 1 MB"] == ".899 / .500" and lines["fastText, under 1 MB"] == ".800 / .600"
+    assert lines["Whitespace, under 1 MB"] == ".700 / .500, earlier"
     assert lines["RETVec v1"] == lines["bits alone"] == NOT_RUN
