@@ -147,12 +147,20 @@ def judge(
 
 def tables(rows: list[Row]) -> str:
     """Return a table for each choice of data sets that an embedding was judged on, with all that were judged on these."""
-    judged = {name: {row["set"] for row in rows if row["embedding"] == name} for name in names_of(rows)}
+    judged = {name: _judged(row for row in rows if row["embedding"] == name) for name in names_of(rows)}
     parts = []
-    for sets in sorted({tuple(name for name in SETS if name in found) for found in judged.values()}, key=len):
-        same = [row for row in rows if row["set"] in sets and judged[row["embedding"]] >= set(sets)]
+    for sets in sorted(set(judged.values()) - {()}, key=len):
+        same = [row for row in rows if row["set"] in sets and set(judged[row["embedding"]]) >= set(sets)]
         parts.append(f"On {'; '.join(sets)}:\n\n{table(same)}")
     return "\n".join(parts)
+
+
+def _judged(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return the data sets on which an embedding was judged with every head and training; others are unfinished."""
+    done = {(row["set"], row["head"], row["trained_on"]) for row in rows}
+    return tuple(
+        name for name in SETS if all((name, head, trained_on) in done for head in HEADS for trained_on in TRAININGS)
+    )
 
 
 def names_of(rows: list[Row]) -> list[str]:
