@@ -133,7 +133,7 @@ def _legend(figure: Any, styles: Mapping[str, Mapping[str, Any]], dashes: Mappin
     handles = [Line2D([], [], **style, markersize=4, label=name) for name, style in styles.items()]
     handles += [Line2D([], [], color="0.3", linestyle=dash, label=kind) for kind, dash in dashes.items()]
     figure.legend(
-        handles=handles, loc="outside lower center", ncols=min(len(handles), 9), fontsize="small", frameon=False
+        handles=handles, loc="outside lower center", ncols=min(len(handles), 5), fontsize="small", frameon=False
     )
 
 
@@ -214,7 +214,9 @@ def _figure(panels: int, columns: int = 0) -> tuple[Any, list[Any]]:
 
     columns = columns or panels
     rows = -(-panels // columns)
-    figure = Figure(figsize=(6.4 * columns, 4.6 * rows), layout="constrained")
+    # Three panels beside each other are shown small, so their letters must be large.
+    width, height = (4.4, 3.4) if columns > 2 else (6.4, 4.6)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
