@@ -127,10 +127,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     embeddings = {OURS: "default", RAW: "raw"} | ({V1: args.v1} if args.v1 else {})
     embeddings |= {Path(file).stem: file for file in args.embedding}
-    systems = args.systems or [name for name in dict.fromkeys((*SYSTEMS, *embeddings)) if name != V1 or args.v1]
-    unknown = sorted(set(systems) - {*SYSTEMS, *embeddings})
+    known = dict.fromkeys((*SYSTEMS, *embeddings))
+    systems = args.systems or [name for name in known if name != V1 or args.v1]
+    unknown = sorted(set(systems) - set(known))
     if unknown:
-        parser.error(f"unknown system {unknown[0]!r}: choose from {', '.join((*SYSTEMS, *embeddings))}")
+        parser.error(f"unknown system {unknown[0]!r}: choose from {'; '.join(known)}")
     if V1 in systems and not args.v1:
         parser.error(f"{V1} needs --v1 FILE (retvec-lite import-embedding writes it)")
     if args.quick:
