@@ -20,16 +20,18 @@ from common import Row, Rows, grouped, markdown_table, result_path, spread, unli
 from data_sets import FOLDERS, Task, sampled
 from guesser import Guesser
 from spam_attacks import NAMES, disguise
-from systems import FASTTEXT, OURS, TUNED, V1
+from systems import DEFAULT_FILE, FASTTEXT, OURS, TUNED, V1
 from trials import Scope, comparison_parser, lines_of, parse_comparison, trials
-from victims import DEFAULT, PRODUCTS, SYSTEMS, WHOLE, build, settings_of
+from victims import PRODUCTS, SYSTEMS, WHOLE, build, settings_of
 
 KEY: Final = ("data", "system", "head", "seed", "attack")
 RATES: Final = (0.0, 0.5, 1.0)
 """Shares of the words that are disguised."""
 SMALL_TABLES: Final = ("SentencePiece, under 1 MB", "BPE, under 1 MB", "Whitespace, under 1 MB")
 FULL: Final = Scope(
-    ("AG News", "SMS spam", "Banking77"), (DEFAULT, OURS, TUNED, V1, FASTTEXT, *SMALL_TABLES, *PRODUCTS[1:]), ("cnn",)
+    ("AG News", "SMS spam", "Banking77"),
+    (DEFAULT_FILE, OURS, TUNED, V1, FASTTEXT, *SMALL_TABLES, *PRODUCTS[1:]),
+    ("cnn",),
 )
 QUICK: Final = Scope(("SMS spam",), (OURS, FASTTEXT), ("pool",))
 QUICK_TEXTS: Final = 25

@@ -10,8 +10,7 @@ from typing import Final
 from adversarial import ordered
 from attacks import ATTACKS
 from common import Row, grouped, markdown_table, with_earlier_heads
-from systems import OURS, TUNED
-from victims import DEFAULT
+from systems import DEFAULT_FILE, OURS, TUNED
 
 MOST: Final = 0.5
 """A ratio up to this one is bold."""
@@ -23,10 +22,10 @@ def attack_summary(rows: Sequence[Row]) -> str:
     lines = []
     for (name,), found in grouped(queried, ["data"]).items():
         systems = grouped(found, ["system", "head"])
-        own = _rates(next((same for (system, _), same in systems.items() if system == DEFAULT), []))
+        own = _rates(next((same for (system, _), same in systems.items() if system == DEFAULT_FILE), []))
         for (system, head), same in systems.items():
             rates = _rates(same)
-            compared = {} if system in (DEFAULT, OURS, TUNED) else own
+            compared = {} if system in (DEFAULT_FILE, OURS, TUNED) else own
             cells = [_cell(rates[attack], compared.get(attack)) if attack in rates else "-" for attack in ATTACKS]
             lines.append([name, f"{system}, {head}" if head.endswith("earlier") else system, *cells, _texts(same)])
     return markdown_table(["data set", "system", *ATTACKS, "texts"], lines)

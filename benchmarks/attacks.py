@@ -9,12 +9,11 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-Probabilities = Callable[[Sequence[str]], npt.NDArray[np.floating[Any]]]
+from guesser import Probabilities
 
 _TOKEN: Final = re.compile(r"\S+")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"

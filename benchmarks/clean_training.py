@@ -21,9 +21,11 @@ from baselines import SMALL, VECTORIZERS
 from common import Row, Rows, command_parser, grouped, picture_path, require_data, result_path
 from data_sets import FOLDERS, LOCALES, Task, load_task, read_locales
 from few_shot_systems import LEARNING_RATES, accuracy, fit_fasttext, train_ours
+from guesser import Guess
+from leads import MOST_CLEAN_TESTS, clean_test_texts_of
 from plots import draw_curves
 from side_by_side import matrix
-from systems import digest, fingerprint
+from systems import BITS, DEFAULT_FILE, FROZEN, LARGE_FASTTEXT, V1, digest, fingerprint
 from table_network import train_table
 
 from retvec_lite.data.dataset import Dataset, split
@@ -38,27 +40,19 @@ from retvec_lite.training.settings import FitSettings
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
 SETS: Final = ("Banking77", "CLINC150", "SMS spam", "AG News", "MASSIVE")
-DEFAULT: Final = "default file"
-OURS: Final = "RETVec-lite"
-V1: Final = "RETVec v1"
-RAW: Final = "bits alone"
-FASTTEXT: Final = "fastText, any size"
 NGRAMS: Final = hashed_ngrams.LINEAR
-SYSTEMS: Final = (DEFAULT, OURS, V1, RAW, *VECTORIZERS, FASTTEXT, NGRAMS)
+SYSTEMS: Final = (DEFAULT_FILE, FROZEN, V1, BITS, *VECTORIZERS, LARGE_FASTTEXT, NGRAMS)
 SETTINGS: Final = FitSettings(epochs=20, patience=5, copies=1, typo_rate=0.0)
 CLEAN: Final = (0.0,)
 _NEWS_ROWS: Final = 8_000
 _LOCALE_ROWS: Final = 1_000
 _LOCALE_TESTS: Final = 300
-_TEST_ROWS: Final = 3_000
-_TEST_TEXTS: Final = {"SMS spam": 1_046}
-"""Where there are fewer."""
 
 
 def load(data: Path, name: str) -> Task:
     """Return a data set with at most 8,000 news texts, 1,000 texts of each locale and 3,000 test texts."""
     if name != "MASSIVE":
-        return load_task(data, name, rows=_NEWS_ROWS if name == "AG News" else 0, test_rows=_TEST_ROWS)
+        return load_task(data, name, rows=_NEWS_ROWS if name == "AG News" else 0, test_rows=MOST_CLEAN_TESTS)
     folder = data / FOLDERS[name]
     require_data(folder / "test.csv")
     training, validation = split(read_locales(folder / "train.csv", LOCALES, _LOCALE_ROWS), 0.1, 0)
@@ -67,20 +61,20 @@ def load(data: Path, name: str) -> Task:
     return Task(name, training, validation, tests.select([r for r, label in enumerate(tests.labels) if label in known]))
 
 
-def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> hashed_ngrams.Guess:
+def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> Guess:
     """Train a system on clean texts; return what guesses labels."""
-    if system == DEFAULT:
+    if system == DEFAULT_FILE:
         return train_ours({"typo_rate": 0.0, "seed": seed}, task.training).guess
     if system in VECTORIZERS:
         return _train_table(system, task, seed)
-    if system == FASTTEXT:
+    if system == LARGE_FASTTEXT:
         return fit_fasttext(task.training, LEARNING_RATES[0], seed)
     if system == NGRAMS:
         return hashed_ngrams.fit(hashed_ngrams.LINEAR, task.training, longest=4, copies=0, strength=1.0, seed=seed)
     return _train_frozen(embeddings[system], task, seed)
 
 
-def _train_frozen(embedding: str, task: Task, seed: int) -> hashed_ngrams.Guess:
+def _train_frozen(embedding: str, task: Task, seed: int) -> Guess:
     """Train the head; the test texts are encoded with the others, because the fitter knows words by number."""
     chosen = choose_embedding(embedding)
     length = 16 if chosen is None else chosen.word_length
@@ -104,7 +98,7 @@ def _train_frozen(embedding: str, task: Task, seed: int) -> hashed_ngrams.Guess:
     return guess
 
 
-def _train_table(kind: str, task: Task, seed: int) -> hashed_ngrams.Guess:
+def _train_table(kind: str, task: Task, seed: int) -> Guess:
     settings = dataclasses.replace(SETTINGS, seed=seed)
     vectorizer = VECTORIZERS[kind].learn(task.training.texts, SMALL)
     trained = train_table(task, kind, vectorizer, "cnn", SMALL.dimension, settings, silent, CLEAN)
@@ -125,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="default: 0 1 2")
     args = parser.parse_args(arguments)
-    embeddings = {OURS: "default", RAW: "raw"} | ({V1: args.v1} if args.v1 else {})
+    embeddings = {FROZEN: "default", BITS: "raw"} | ({V1: args.v1} if args.v1 else {})
     embeddings |= {Path(file).stem: file for file in args.embedding}
     known = dict.fromkeys((*SYSTEMS, *embeddings))
     systems = args.systems or [name for name in known if name != V1 or args.v1]
@@ -135,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if V1 in systems and not args.v1:
         parser.error(f"{V1} needs --v1 FILE (retvec-lite import-embedding writes it)")
     if args.quick:
-        args.sets, systems, args.seeds = ["SMS spam"], [RAW, NGRAMS], [0]
+        args.sets, systems, args.seeds = ["SMS spam"], [BITS, NGRAMS], [0]
     rows = Rows(result_path("clean_training", quick=args.quick), ("set", "system", "seed"), table)
     for name in args.sets or SETS:
         task = load(args.data, name)
@@ -171,14 +165,10 @@ def table(rows: list[Row]) -> str:
     cells = grouped(_ordered(rows), ["set", "system"])
     names = dict.fromkeys(SYSTEMS) | dict.fromkeys(system for _, system in cells)
     sets = [name for name in SETS if any(row["set"] == name for row in rows)]
-    seeds = [f"{name} {max(len(found) for (own, _), found in cells.items() if own == name)}" for name in sets]
+    seeds = sorted({len(found) for found in cells.values()})
     title = "trained on clean texts; 0 / 20 / 50 / 100 % mistyped"
-    shown = matrix(title, cells, {name: name for name in names}, sets, RATES, _test_texts_of)
-    return f"{shown}\nSeeds: {', '.join(seeds)}.\n"
-
-
-def _test_texts_of(row: Row) -> int:
-    return _TEST_TEXTS.get(row["set"], _TEST_ROWS)
+    shown = matrix(title, cells, {name: name for name in names}, sets, RATES, clean_test_texts_of)
+    return f"{shown}\nSeeds of a cell: {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))}.\n"
 
 
 def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float, float]]]]:

@@ -9,7 +9,7 @@ import importlib.util
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ import hashed_ngrams
 import numpy as np
 from baselines import require
 from fasttext_product import FastTextClassifier, write_training_file
-from guesser import Guesser, from_scikit_learn
+from guesser import Guess, Guesser, from_scikit_learn
 from hashed_ngrams import HELD_OUT, HELD_OUT_RATES
 from systems import RECIPE, export_files
 
@@ -124,7 +124,7 @@ def train(system: str, drawn: Dataset, seed: int = 0, chosen: Mapping[str, Any] 
     return _train_fasttext(drawn)
 
 
-def accuracy(guess: Callable[[Sequence[str]], Sequence[str]], texts: Dataset, rate: float) -> float:
+def accuracy(guess: Guess, texts: Dataset, rate: float) -> float:
     """Return the share of right guesses with a share of the words mistyped."""
     guesses = guess(mistype_many(texts.texts, rate, TYPO_SEED))
     return float((np.array(guesses) == np.array(texts.labels)).mean())

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Guess = Callable[[Sequence[str]], Sequence[str]]
+"""Texts -> the most likely label of each."""
 Probabilities = Callable[[Sequence[str]], npt.NDArray[np.floating[Any]]]
+"""Texts -> float `[texts, classes]`."""
 
 
 @dataclass(frozen=True)

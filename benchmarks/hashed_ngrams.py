@@ -7,7 +7,7 @@ chooses on 5,000 texts, because it is slow.
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -34,8 +34,6 @@ TUNING_TEXTS: Final = 5_000
 HELD_OUT_RATES: Final = (0.0, 0.5)
 CHOSEN: Final = ("longest", "copies", "strength", "validation")
 """What `train` chooses, and the held-out accuracy that it goes by."""
-
-Guess = Callable[[Sequence[str]], Sequence[str]]
 
 
 def settings(kind: str) -> dict[str, Any]:

@@ -9,6 +9,10 @@ from common import Row
 
 _TEST_TEXTS: Final = {"Tatoeba": 17_948, "MASSIVE": 154_648}
 """Of rows that do not say it."""
+MOST_CLEAN_TESTS: Final = 3_000
+"""Most test texts of `clean_training.py`."""
+_CLEAN_TEST_TEXTS: Final = {"SMS spam": 1_046}
+"""Of data sets that have fewer."""
 _FEWEST_SEEDS: Final = 3
 
 
@@ -44,9 +48,20 @@ def leads(figure: Figure, others: Sequence[Figure | None]) -> bool:
     )
 
 
+def shown(figure: Figure, others: Sequence[Figure | None]) -> str:
+    """Return the accuracy as `.912`, in bold if it leads the others."""
+    cell = f"{figure.accuracy:.3f}".removeprefix("0")
+    return f"**{cell}**" if leads(figure, others) else cell
+
+
 def test_texts_of(row: Row) -> int:
     """Return on how many texts a row was measured."""
     return int(row["settings"].get("test_texts") or _TEST_TEXTS[row["data"]])
+
+
+def clean_test_texts_of(row: Row) -> int:
+    """Return on how many texts a row of `clean_training.py` was measured."""
+    return _CLEAN_TEST_TEXTS.get(row["set"], MOST_CLEAN_TESTS)
 
 
 def short_name(row: Row) -> str:

@@ -30,8 +30,9 @@ from common import (
     with_earlier_heads,
 )
 from data_sets import Task, sampled
+from guesser import Probabilities
 from plots import Point, draw_pareto, pareto_front
-from systems import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, Probabilities, build, export_files, settings_of
+from systems import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, build, export_files, settings_of
 from trials import Scope, comparison_parser, parse_comparison, trials
 
 from retvec_lite import TextClassifier

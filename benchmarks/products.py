@@ -1,10 +1,9 @@
 """The table that decides: for each data set the file that `train` makes without options beside the best of everything else.
 
 `pages.py` makes it from the results of `few_shot.py` (all texts), `languages.py`, `comparison.py` and, where it takes all training
-texts, `clean_training.py`, for which the table says *clean texts*. The best of the others is
-looked up at each share of mistyped words separately, which favours the others. Those below 1 MB and those above have
-columns of their own. A figure is bold if it leads all other columns by more than two standard errors. `side_by_side.py` shows every
-system.
+texts, `clean_training.py`, for which the table says *clean texts*. The best of the others is looked up at each share of mistyped
+words separately, which favours the others. Those below 1 MB and those above have columns of their own. A figure is bold if it
+leads all other columns by more than two standard errors. `side_by_side.py` shows every system.
 """
 
 from collections.abc import Sequence
@@ -15,15 +14,14 @@ from common import SIZE_LIMIT, Row, grouped, kilobytes, markdown_table, read_res
 from comparison import RATES
 from data_sets import FOLDERS
 from few_shot import STARTER
-from leads import Figure, figure_of, leads, test_texts_of
+from leads import Figure, clean_test_texts_of, figure_of, shown, test_texts_of
 from summary import NAMES, named_by_rate
+from systems import DEFAULT_FILE, FROZEN, LARGE_FASTTEXT
 
 DEFAULT: Final = "ours"
 """The file of `train` without options. The names of our other systems begin like it."""
-_OURS_CLEAN: Final = ("default file", "RETVec-lite")
-_LARGE_CLEAN: Final = "fastText, any size"
-_CLEAN_TEST_TEXTS: Final = {"Banking77": 3_000, "CLINC150": 3_000, "SMS spam": 1_046}
-"""Data sets of `clean_training.py` with all their training texts -> the number of test texts."""
+_WHOLE_CLEAN: Final = ("Banking77", "CLINC150", "SMS spam")
+"""Data sets of which `clean_training.py` takes all training texts."""
 
 
 def products_table(results: Path) -> str:
@@ -57,10 +55,11 @@ def _trained_on_clean_texts(results: Path) -> list[Row]:
     """Return the others' rows of `clean_training.py`, in the form of those of `few_shot.py`."""
     return [
         row
-        | {"data": row["set"], "system": f"{row['system']}, clean texts", "settings": {"test_texts": test_texts}}
-        | ({} if row["system"] == _LARGE_CLEAN else {"bytes": 0})
+        | {"data": row["set"], "system": f"{row['system']}, clean texts"}
+        | {"settings": {"test_texts": clean_test_texts_of(row)}}
+        | ({} if row["system"] == LARGE_FASTTEXT else {"bytes": 0})
         for row in read_results(results / "clean_training")
-        if (test_texts := _CLEAN_TEST_TEXTS.get(row["set"])) and row["system"] not in _OURS_CLEAN
+        if row["set"] in _WHOLE_CLEAN and row["system"] not in (DEFAULT_FILE, FROZEN)
     ]
 
 
@@ -70,13 +69,13 @@ def _cells(columns: Sequence[Sequence[Row]], size: str) -> list[str]:
     cells = []
     for place, column in enumerate(figures):
         others = [other for number, other in enumerate(figures) if number != place]
-        shown = [
-            "-" if figure is None else _shown(figure, [other[rate] for other in others])
+        cell = [
+            "-" if figure is None else shown(figure, [other[rate] for other in others])
             for rate, figure in enumerate(column)
         ]
         best = [figure.system for figure in column if figure]
         named = size if place == 0 or not best else named_by_rate(best)
-        cells.append(f"{' / '.join(shown)} ({named})" if best else "-")
+        cells.append(f"{' / '.join(cell)} ({named})" if best else "-")
     return cells
 
 
@@ -88,8 +87,3 @@ def _best(rows: Sequence[Row], rate: float) -> Figure | None:
         if f"{rate:g}" in same[0]["accuracy"]
     ]
     return max(found, default=None)
-
-
-def _shown(figure: Figure, others: Sequence[Figure | None]) -> str:
-    cell = f"{figure.accuracy:.3f}".lstrip("0")
-    return f"**{cell}**" if leads(figure, others) else cell

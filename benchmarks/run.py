@@ -1,6 +1,8 @@
 """Run the benchmarks one after another, and renew the tables in the docs.
 
-python benchmarks/run.py [--quick] [--data DIR] [--v1 FILE]
+    python benchmarks/run.py [--quick] [--data DIR] [--v1 FILE]
+
+The first that fails ends the run. Rows that were measured are kept.
 """
 
 import argparse

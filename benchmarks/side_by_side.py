@@ -13,18 +13,18 @@ from common import EARLIER, Row, grouped, markdown_table, read_results, with_ear
 from data_sets import FOLDERS
 from few_shot import STARTER
 from few_shot_systems import SVMS
-from leads import Figure, figure_of, leads, test_texts_of
+from leads import Figure, figure_of, shown, test_texts_of
 from products import DEFAULT
 from summary import HEAD
-from systems import FASTTEXT, FASTTEXT_CLEAN, NO_HEAD, RAW, TABLES, V1
+from systems import BITS, DEFAULT_FILE, FASTTEXT, FASTTEXT_CLEAN, NO_HEAD, RAW, TABLES, V1
 
 RATES: Final = (0.0, 0.5)
 NOT_RUN: Final = "not run"
 _SMALL: Final = ", under 1 MB"
 NAMES: Final = {
-    DEFAULT: "default file",
+    DEFAULT: DEFAULT_FILE,
     V1: V1,
-    RAW: "bits alone",
+    RAW: BITS,
     **{system: system for system in TABLES if system.endswith(_SMALL)},
     FASTTEXT: FASTTEXT + _SMALL,
     FASTTEXT_CLEAN: FASTTEXT_CLEAN,
@@ -71,7 +71,7 @@ def matrix(
         texts_of: tells on how many test texts a row was measured.
     """
     columns = [_column([cells.get((name, system), []) for system in names], rates, texts_of) for name in sets]
-    lines = [[shown, *(column[place] for column in columns)] for place, shown in enumerate(names.values())]
+    lines = [[name, *(column[place] for column in columns)] for place, name in enumerate(names.values())]
     return markdown_table([title, *sets], lines)
 
 
@@ -81,13 +81,12 @@ def _column(systems: Sequence[Sequence[Row]], rates: Sequence[float], texts_of: 
     cells = []
     for own in figures:
         others = [other for other in figures if other and other is not own]
-        shown = [_shown(figure, [other[place] for other in others]) for place, figure in enumerate(own)]
-        cells.append(" / ".join(shown) or NOT_RUN)
+        by_rate = [_with_error(figure, [other[place] for other in others]) for place, figure in enumerate(own)]
+        cells.append(" / ".join(by_rate) or NOT_RUN)
     earlier = [bool(rows) and rows[0].get("head", "").endswith(EARLIER) for rows in systems]
     return [f"{cell}{EARLIER}" if marked else cell for cell, marked in zip(cells, earlier, strict=True)]
 
 
-def _shown(figure: Figure, others: Sequence[Figure]) -> str:
-    cell = f"{figure.accuracy:.3f}".lstrip("0")
-    cell = f"**{cell}**" if leads(figure, others) else cell
-    return cell + (f" ± {figure.of_seeds:.3f}".replace(" 0.", " .") if figure.of_seeds is not None else "")
+def _with_error(figure: Figure, others: Sequence[Figure]) -> str:
+    error = "" if figure.of_seeds is None else f" ± {figure.of_seeds:.3f}".replace(" 0.", " .")
+    return shown(figure, others) + error

@@ -4,14 +4,13 @@
 words separately, which favours the others.
 """
 
-import statistics
 from collections.abc import Sequence
 from typing import Final
 
 from common import EARLIER, SIZE_LIMIT, Row, differences, grouped, kilobytes, markdown_table, with_earlier_heads
 from comparison import RATES
 from data_sets import FOLDERS
-from leads import Figure, figure_of, leads, short_name, test_texts_of
+from leads import Figure, figure_of, short_name, shown, test_texts_of
 from systems import NO_HEAD, OURS, TUNED
 
 NAMES: Final = {
@@ -62,7 +61,7 @@ def _compared(rows: list[Row]) -> tuple[list[Line], list[Line]]:
 
 
 def _cells_of(name: str, ours: list[Line], others: list[Line]) -> list[str]:
-    best = [max(others, key=lambda line: _accuracy(line, rate)) for rate in RATES] if others else []
+    best = [max(others, key=lambda line: _figure(line, rate).accuracy) for rate in RATES] if others else []
     columns = [[line] * len(RATES) if line else [] for line in ours] + [best]
     notes = [_size(line) if line else "" for line in ours] + [
         named_by_rate([_name(line) for line in best]) if best else ""
@@ -74,18 +73,12 @@ def _cells_of(name: str, ours: list[Line], others: list[Line]) -> list[str]:
     return [NAMES.get(name, name), *cells]
 
 
-def _accuracy(line: Line, rate: float) -> float:
-    return statistics.fmean(row["accuracy"][f"{rate:g}"] for row in line)
-
-
 def _figures(lines: Sequence[Line], others: Sequence[Sequence[Line]]) -> str:
     """One figure for each rate, in bold where it leads the other side by more than two standard errors."""
-    cells = []
-    for place, (line, rate) in enumerate(zip(lines, RATES, strict=True)):
-        own = _figure(line, rate)
-        cell = f"{own.accuracy:.3f}".lstrip("0")
-        cells.append(f"**{cell}**" if leads(own, [_figure(other[place], rate) for other in others]) else cell)
-    return " / ".join(cells)
+    return " / ".join(
+        shown(_figure(line, rate), [_figure(other[place], rate) for other in others])
+        for place, (line, rate) in enumerate(zip(lines, RATES, strict=True))
+    )
 
 
 def _figure(line: Line, rate: float) -> Figure:

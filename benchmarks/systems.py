@@ -12,7 +12,7 @@ import importlib.util
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,13 +22,20 @@ import numpy.typing as npt
 from baselines import FREE, SMALL, VECTORIZERS, FastTextVectors, TableSize
 from data_sets import Task
 from fasttext_product import SUBWORDS, load_fasttext, train_fasttext
+from guesser import Probabilities
 
 from retvec_lite import TextClassifier
 from retvec_lite.files import atomic_write
 from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import load_default_embedding, load_embedding
 
-Probabilities = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+DEFAULT_FILE: Final = "default file"
+"""What `retvec-lite train` makes without options, n-grams included. Commands that compare nothing else of ours call it `ours`."""
+FROZEN: Final = "RETVec-lite"
+"""Our embedding, frozen under `cnn`, where all systems learn from clean texts."""
+LARGE_FASTTEXT: Final = "fastText, any size"
+BITS: Final = "bits alone"
+"""A plainer name of `RAW`."""
 
 OURS: Final = "ours"
 TUNED: Final = "ours, fine-tuned"

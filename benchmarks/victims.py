@@ -19,16 +19,15 @@ import systems
 from common import read_results, result_path
 from data_sets import Task
 from guesser import Guesser
-from systems import NO_HEAD, Plan, digest, fingerprint
+from systems import DEFAULT_FILE, NO_HEAD, Plan, digest, fingerprint
 
 import retvec_lite as rl
 from retvec_lite.data.dataset import Dataset, read_dataset
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, load_default_embedding
 
-DEFAULT: Final = "default file"
 CHARACTERS: Final = "SVM, characters"
-PRODUCTS: Final = (DEFAULT, CHARACTERS, hashed_ngrams.LINEAR, hashed_ngrams.BAYES)
-SYSTEMS: Final = (DEFAULT, *systems.SYSTEMS, *PRODUCTS[1:])
+PRODUCTS: Final = (DEFAULT_FILE, CHARACTERS, hashed_ngrams.LINEAR, hashed_ngrams.BAYES)
+SYSTEMS: Final = (DEFAULT_FILE, *systems.SYSTEMS, *PRODUCTS[1:])
 WHOLE: Final = (*systems.WHOLE, *PRODUCTS)
 """Systems without one of the compared heads."""
 _OURS: Final = "ours"
@@ -41,7 +40,7 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
         return systems.settings_of(system, head, plan, task)
     texts = fingerprint([*task.training.texts, *task.training.labels, *task.validation.texts])
     settings = {"system": system, "head": NO_HEAD, "texts": texts}
-    if system != DEFAULT:
+    if system != DEFAULT_FILE:
         return settings | few_shot_systems.settings_of(system)
     embedding = {"seed": plan.seed, "embedding": digest(load_default_embedding().weights)}
     return settings | few_shot_systems.settings_of(_OURS) | embedding
@@ -57,7 +56,7 @@ def build(system: str, head: str, task: Task, plan: Plan) -> Guesser:
         product = systems.build(system, head, task, plan)
         return Guesser(product.labels, product.probabilities)
     texts = training_file(task)
-    if system != DEFAULT:
+    if system != DEFAULT_FILE:
         return few_shot_systems.train(system, texts, chosen=chosen_before(system, task.name, texts)).guess
     settings = json.dumps(settings_of(system, head, plan, task), sort_keys=True)
     return _default_file(texts, plan.seed, plan.work / f"default-file-{plan.seed}-{fingerprint([settings])}")

@@ -15,9 +15,9 @@ from attack_summary import attack_summary
 from attacks import ATTACKS
 from data_sets import Task, load_task
 from guesser import Guesser, from_scikit_learn
-from systems import FASTTEXT, OURS, V1, Plan, fingerprint
+from systems import DEFAULT_FILE, FASTTEXT, OURS, V1, Plan, fingerprint
 from trials import lines_of
-from victims import CHARACTERS, DEFAULT, WHOLE, build, chosen_before, settings_of, training_file
+from victims import CHARACTERS, WHOLE, build, chosen_before, settings_of, training_file
 
 TOPICS = {"food": ("bread", "cheese", "soup", "salad"), "play": ("guitar", "singer", "concert", "album")}
 THREE = {**TOPICS, "work": ("office", "meeting", "boss", "salary")}
@@ -141,9 +141,9 @@ def test_the_default_file_is_trained_once_for_the_same_texts(
     monkeypatch.setattr(victims.systems, "export_files", lambda folder, recipes: {recipes[0]: folder / "file"})
     monkeypatch.setattr(victims.rl.TextClassifier, "load", lambda _: Fake())
     for _ in range(2):
-        assert build(DEFAULT, "whole", task, plan)(["ab", "a"]) == ["food", "play"]
+        assert build(DEFAULT_FILE, "whole", task, plan)(["ab", "a"]) == ["food", "play"]
     assert trainings == [(len(task.training) + len(task.validation), 0)]
-    build(DEFAULT, "whole", task, Plan(1, None, 300, "default", None, plan.work))
+    build(DEFAULT_FILE, "whole", task, Plan(1, None, 300, "default", None, plan.work))
     assert trainings[1:] == [(trainings[0][0], 1)]
 
 
@@ -154,7 +154,11 @@ def test_systems_of_the_tables_come_from_their_own_module(
     monkeypatch.setattr(victims.systems, "build", lambda *_: product)
     assert build(OURS, "cnn", task, plan) == product
     assert settings_of(OURS, "cnn", plan, task)["head"] == "cnn"
-    assert lines_of([DEFAULT, OURS], ["cnn", "pool"], WHOLE) == [(DEFAULT, "whole"), (OURS, "cnn"), (OURS, "pool")]
+    assert lines_of([DEFAULT_FILE, OURS], ["cnn", "pool"], WHOLE) == [
+        (DEFAULT_FILE, "whole"),
+        (OURS, "cnn"),
+        (OURS, "pool"),
+    ]
 
 
 def attacked(system: str, attack: str, rate: float, texts: int = 500, data: str = "Banking77") -> dict[str, Any]:
@@ -178,9 +182,9 @@ def test_the_summary_sets_ours_against_each_rival() -> None:
         attacked(FASTTEXT, "TextBugger", 0.41),
         attacked(FASTTEXT, "Pruthi", 0.0),
         attacked(OURS, "TextBugger", 0.3),
-        attacked(DEFAULT, "TextBugger", 0.2),
-        attacked(DEFAULT, "Pruthi", 0.254),
-        attacked(DEFAULT, "LEET", 0.9),
+        attacked(DEFAULT_FILE, "TextBugger", 0.2),
+        attacked(DEFAULT_FILE, "Pruthi", 0.254),
+        attacked(DEFAULT_FILE, "LEET", 0.9),
         attacked(FASTTEXT, "TextBugger", 0.41, data="SMS spam"),
     ]
     lines = attack_summary(rows).splitlines()
