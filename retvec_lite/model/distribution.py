@@ -1,0 +1,134 @@
+"""Training on several machines, through one of TensorFlow's strategies: who the workers are, and sums over all of them.
+
+Every worker runs the same program on rows of its own, with variables of its own, because Keras 3 does not work with
+`MultiWorkerMirroredStrategy` (https://github.com/keras-team/keras/issues/20585). The strategy connects the workers, watches over
+them and adds up their gradients. A single machine is the usual case: it is its own sum.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from retvec_lite.errors import RetvecLiteError
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+VARIABLE: Final = "TF_CONFIG"
+"""Environment variable that tells a worker who the others are, and which one it is."""
+
+
+class Workers:
+    """This worker and the others. Every worker must make the same calls, in the same order.
+
+    Attributes:
+        index: of this worker, from 0.
+        count: of all workers.
+        is_chief: whether this one writes files: the first.
+    """
+
+    def __init__(self, strategy: "tf.distribute.Strategy | None" = None) -> None:
+        self._strategy = strategy
+        self.index, self.count = 0, 1
+        if strategy is not None:
+            self.index = strategy.cluster_resolver.task_id or 0
+            self.count = strategy.num_replicas_in_sync
+            if (
+                strategy.cluster_resolver.task_type == "worker"
+                and "chief" in strategy.cluster_resolver.cluster_spec().jobs
+            ):
+                self.index += 1
+        self.is_chief = self.index == 0
+
+    def rows_of(self, rows: int) -> slice:
+        """Return which of so many rows are this worker's."""
+        first, end = (rows * (self.index + side) // self.count for side in (0, 1))
+        return slice(first, end)
+
+    def total(self, values: Sequence[Any]) -> list[Any]:
+        """Return the sums of float32 tensors over all workers, in one message. To be called inside a graph."""
+        if self._strategy is None:
+            return list(values)
+        import tensorflow as tf
+
+        def on_worker(given: Any) -> Any:
+            # A copy made here is on a device that the strategy knows; inside a graph, what is passed in has none.
+            return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tf.identity(given))
+
+        flat = tf.concat([tf.reshape(value, [-1]) for value in values], 0)
+        parts = tf.split(self._strategy.run(on_worker, args=(flat,)), [value.shape.num_elements() for value in values])
+        return [tf.reshape(part, value.shape) for part, value in zip(parts, values, strict=True)]
+
+    def mean(self, value: float) -> float:
+        """Return the mean of a number over all workers: what they decide by it, they decide alike."""
+        if self._strategy is None:
+            return value
+        import tensorflow as tf
+
+        with self.watched():
+            (total,) = tf.function(self.total, autograph=False)([tf.constant([value], tf.float32)])
+        return float(total[0]) / self.count
+
+    def agree(self, what: str, value: object) -> None:
+        """Refuse to go on unless all workers have the same value.
+
+        Raises:
+            RetvecLiteError: naming `what` differs.
+        """
+        import hashlib
+
+        # Two bytes: their sums, and the mean of equal ones, are exact in float32.
+        digest = int.from_bytes(hashlib.sha256(repr(value).encode()).digest()[:2], "little")
+        differs = float(self.mean(digest) != digest)
+        if self.mean(differs):  # a worker whose value is the mean by chance hears of it, too
+            raise RetvecLiteError(
+                f"The workers have different {what}. Start all of them with the same command and files, and with --out in a "
+                "folder that all of them see."
+            )
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Turn the death of another worker, which ends the block, into one sentence."""
+        if self._strategy is None:
+            yield
+            return
+        import tensorflow as tf
+
+        try:
+            yield
+        except tf.errors.OpError as error:
+            raise RetvecLiteError(
+                "Another worker is gone. Start all workers again with the same command: they go on from the last checkpoint."
+            ) from error
+
+
+def join_workers(strategy: "tf.distribute.Strategy | None" = None) -> Workers:
+    """Connect to the other workers, and wait until all are there. Call before the first TensorFlow operation of the process.
+
+    Args:
+        strategy: a `MultiWorkerMirroredStrategy` with one device a process; None makes one where `TF_CONFIG` is set.
+
+    Raises:
+        RetvecLiteError: for another strategy, a `TF_CONFIG` that TensorFlow cannot use, or a worker that cannot be reached.
+    """
+    if strategy is None and not os.environ.get(VARIABLE, "").strip():
+        return Workers()
+    from retvec_lite.runtime.interpreters import silent_standard_error
+
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        with silent_standard_error():
+            import tensorflow as tf
+
+            strategy = strategy or tf.distribute.MultiWorkerMirroredStrategy()
+            machines = sum(map(len, strategy.cluster_resolver.cluster_spec().as_dict().values())) or 1
+    except (AttributeError, RuntimeError, ValueError, TypeError, KeyError, tf.errors.OpError) as error:
+        reason = " ".join(str(error).split())[:200].rstrip(".")
+        raise RetvecLiteError(
+            f"The workers cannot be connected: {reason}. {VARIABLE} must look like "
+            '{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}.'
+        ) from error
+    if strategy.num_replicas_in_sync != machines:
+        raise RetvecLiteError("Pass a MultiWorkerMirroredStrategy with one device a process.")
+    return Workers(strategy if machines > 1 else None)
