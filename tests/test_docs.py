@@ -90,6 +90,15 @@ def test_make_targets_exist(page: Path) -> None:
     assert {target for found in shown for target in found.split()} <= targets
 
 
+@pytest.mark.skipif(not (ROOT / "benchmarks/__init__.py").exists(), reason="no benchmarks here")
+@each_page
+def test_benchmarks_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    shown = re.findall(r"-m ((?:benchmarks|tools)[\w.]+)", text) + re.findall(r"`(benchmarks\.(?!md)[\w.]+)", text)
+    for module in shown:
+        assert (ROOT / f"{module.replace('.', '/')}.py").exists(), module
+
+
 def test_the_reference_has_every_public_name() -> None:
     reference = (ROOT / "docs/api.md").read_text(encoding="utf-8")
     shown = re.findall(r"^::: retvec_lite\.(\w+)", reference, re.MULTILINE)
