@@ -4,16 +4,13 @@ The classifiers have untrained weights, since time does not depend on their valu
 
 - `HEAD-SLOTS-RECIPE.tflite`: as `export` writes it, with all signatures and metadata
 - `network-...`: its graph of `classify` without the encoder
-- `short16-...`: its graph of `classify_16` alone
-- `slots-8-16-32-RECIPE.tflite`: 64 slots with other short graphs than `export` writes
 - `peak-RECIPE.tflite`: one large matrix product
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
-from unittest.mock import patch
 
 import numpy as np
 from latency_measure import PEAK
@@ -22,11 +19,10 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.export import convert, package
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.graph import operator_name, shape_of
-from retvec_lite.converters.tflite.model import find_signature, find_tensor, pack, read_model, schema
+from retvec_lite.converters.tflite.model import find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
-from retvec_lite.runtime import artifact as artifacts
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.interpreters import silent_standard_error
 
@@ -36,9 +32,6 @@ HEADS: Final[dict[str, HeadSpec]] = {"pool": PoolHead(), "cnn": CnnHead(), "rnn"
 SLOTS: Final = {"pool": (64, 128), "cnn": (64,), "rnn": (64,), "bert": (64,)}
 TIMED_RECIPES: Final = {"pool": ("float32", "int8", "int8-dynamic", "int4")}
 """The other heads have the default recipe and the fastest."""
-LADDERS: Final = ((8, 16, 32), (16, 32, 48), (8, 16, 24, 32, 48), tuple(range(8, 64, 8)))
-"""Slots of other short graphs that `export` could write, to measure what they cost and save."""
-LADDER_RECIPES: Final = ("float32", "int8-dynamic")
 
 
 def build(folder: Path, quick: bool) -> None:
@@ -51,16 +44,10 @@ def build(folder: Path, quick: bool) -> None:
             files = {recipe: folder / f"{name}-{slots}-{recipe}.tflite" for recipe in recipes}
             write_missing(files, head, slots)
             for file in files.values():
-                artifact = read_artifact(file)
-                cuts = {f"network-{file.name}": without_encoder(artifact.model)}
-                for short in artifact.signatures[:-1]:
-                    cuts[f"short{short.max_words}-{file.name}"] = short_graph(artifact.model, short.name)
-                for cut, model in cuts.items():
-                    # Never overwrite: another run may have mapped the file.
-                    if not file.with_name(cut).exists():
-                        file.with_name(cut).write_bytes(model)
-    for slots in LADDERS[: 1 if quick else None]:
-        build_ladder(folder, slots)
+                network = file.with_name(f"network-{file.name}")
+                # Never overwrite: another run may have mapped the file.
+                if not network.exists():
+                    network.write_bytes(without_encoder(read_artifact(file).model))
     if not all((folder / f"peak-{recipe}.tflite").exists() for recipe in ("float32", "int8-dynamic")):
         build_peak(folder)
 
@@ -74,18 +61,6 @@ def write_missing(files: Mapping[str, Path], head: HeadSpec, slots: int) -> None
     for recipe, file in files.items():
         oldest = dict([RECIPES[recipe].oldest_runtime])
         file.write_bytes(package(quantize(float32, recipe), classifier, RECIPES[recipe], oldest))
-
-
-def build_ladder(folder: Path, slots: Sequence[int]) -> None:
-    """Write the `pool` classifier of 64 slots with short graphs of these slots, eight code points each, at most 384."""
-    # The product has one fixed set of short graphs and no option for others.
-    with patch.object(artifacts, "SHORT", tuple((count, count * CHARS_PER_SLOT) for count in slots)):
-        write_missing({recipe: ladder_file(folder, slots, recipe) for recipe in LADDER_RECIPES}, PoolHead(), 64)
-
-
-def ladder_file(folder: Path, slots: Sequence[int], recipe: str) -> Path:
-    """Return the path of a file of `build_ladder`."""
-    return folder / f"{'-'.join(map(str, ('slots', *slots)))}-{recipe}.tflite"
 
 
 def untrained(head: HeadSpec, slots: int) -> TrainedModel:
@@ -119,14 +94,6 @@ def without_encoder(model: bytes) -> bytes:
         entry.name, entry.tensorIndex = name, index
         entries.append(entry)
     edited.signatureDefs[0].inputs = entries
-    return pack(edited)
-
-
-def short_graph(model: bytes, signature: str) -> bytes:
-    """Return the graph of one signature alone, without signatures."""
-    edited = read_model(model)
-    graph = find_signature(edited, signature).subgraphIndex
-    edited.subgraphs, edited.signatureDefs = [edited.subgraphs[graph]], []
     return pack(edited)
 
 

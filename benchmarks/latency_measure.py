@@ -5,8 +5,7 @@
     PYTHON latency_measure.py command FILE            wall time and peak memory of `retvec-lite classify`
     PYTHON latency_measure.py peak FOLDER RUNTIME     multiply-accumulates a second of a large matrix product, by recipe
 
-Needs only NumPy and the runtime, so that it also runs in the environment of `latency_archived.py`. The runtime there is
-`tensorflow-text`: TensorFlow's own build of LiteRT with the custom operators.
+Each prints one line of JSON.
 """
 
 import functools
@@ -26,6 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
+from retvec_lite.runtime.interpreters import import_runtime, load_interpreter
+from retvec_lite.runtime.text_classifier import TextClassifier
 
 SENTENCE: Final = "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now "
 PEAK: Final = (256, 512, 256)
@@ -44,27 +45,9 @@ def text_of(words: int) -> str:
     return " ".join((SENTENCE * 10).split()[:words])
 
 
-def make_interpreter(runtime: str, file: str, threads: int) -> Any:
-    """Return an allocated interpreter."""
-    if runtime != "tensorflow-text":
-        from retvec_lite.runtime.interpreters import load_interpreter
-
-        return load_interpreter(runtime, file, threads)
-    from tensorflow.lite.python.interpreter import InterpreterWithCustomOps
-    from tensorflow_text.core.pybinds.tflite_registrar import SELECT_TFTEXT_OPS
-
-    interpreter = InterpreterWithCustomOps(
-        model_path=file, num_threads=threads, custom_op_registerers=list(SELECT_TFTEXT_OPS)
-    )
-    interpreter.allocate_tensors()
-    return interpreter
-
-
 @functools.cache
 def load_text_classifier(file: str, threads: int, runtime: str) -> Any:
     """Load a `TextClassifier` with one worker, once for texts of every length."""
-    from retvec_lite.runtime.text_classifier import TextClassifier
-
     return TextClassifier.load(file, threads, runtime, workers=1)
 
 
@@ -72,31 +55,17 @@ def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int
     """Return the call to time.
 
     Args:
-        contestant: `file` and `kind`: `plain` and `short` (a graph, only `invoke`), `signature` (through its runner),
-            `network` (fed with words and bits), `strings` (the archived project's), `classifier` (`TextClassifier`, from
-            text to probabilities) or `fasttext` (from text to labels).
+        contestant: `file` and `kind`: `plain` (a graph, only `invoke`), `network` (fed with words and bits) or `classifier`
+            (`TextClassifier`, from text to probabilities).
         runtime: the runtime of this process.
         words: number of words of the text.
         threads: threads of the runtime.
     """
     file, kind, text = contestant["file"], contestant["kind"], text_of(words)
-    if kind == "fasttext":
-        import fasttext
-
-        model = fasttext.load_model(file)
-        return lambda: model.predict(text)
     if kind == "classifier":
         classifier = load_text_classifier(file, threads, runtime)
         return lambda: classifier.probabilities(text)
-    interpreter = make_interpreter(runtime, file, threads)
-    if kind == "signature":
-        runner = interpreter.get_signature_runner(contestant["signature"])
-        chars = int(runner.get_input_details()["codepoints"]["shape"][1])
-        codes = contract.codepoints(text, chars)[None]
-        return lambda: runner(codepoints=codes)
-    if kind == "strings":
-        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], np.array([text.encode()], object))
-        return interpreter.invoke
+    interpreter = load_interpreter(runtime, file, threads)
     config = EncoderConfig(max_chars=contestant["max_chars"], max_words=contestant["max_words"])
     codes = contract.codepoints(text, config.max_chars)
     slots = contract.words(codes, config)
@@ -149,9 +118,6 @@ def measure_start(file: str, runtime: str) -> dict[str, float]:
 
     Processor time: what a user waits for on an idle machine with the file in its cache.
     """
-    from retvec_lite.runtime.interpreters import import_runtime
-    from retvec_lite.runtime.text_classifier import TextClassifier
-
     began = time.process_time()
     import_runtime(runtime)
     imported = time.process_time()
@@ -191,7 +157,7 @@ def measure_peak(folder: str, runtime: str, seconds: float = 1.0) -> dict[str, f
     found = {}
     rng = np.random.default_rng(0)
     for file in sorted(Path(folder).glob("peak-*.tflite")):
-        interpreter = make_interpreter(runtime, str(file), 1)
+        interpreter = load_interpreter(runtime, str(file), 1)
         detail = interpreter.get_input_details()[0]
         interpreter.set_tensor(detail["index"], rng.normal(size=detail["shape"]).astype(np.float32))
         best, end = float("inf"), time.perf_counter() + seconds

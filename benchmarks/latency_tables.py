@@ -18,11 +18,8 @@ def tables(found: Mapping[str, Sequence[Row]]) -> str:
     """Return all tables as Markdown."""
     ours = [*found["ai-edge-litert"], *found["tflite-runtime"]]
     parts = [
-        _ratio_table(found["archived"]) if found["archived"] else "The archived project and fastText: skipped.\n",
         _share_table(ours) if ours else "",
-        *_time_tables(found["archived"]),
         *_time_tables(ours),
-        *(_web_tables(found["web"]) if found["web"] else ["LiteRT.js: skipped.\n"]),
         _start_table(found["start"]) if found["start"] else "",
         _peak_table(found["peak"], found["ai-edge-litert"]) if found["peak"] else "",
         _line_table(found["curve"]) if found["curve"] else "",
@@ -42,23 +39,6 @@ def _time_tables(rows: Sequence[Row]) -> Iterable[str]:
             ["microseconds", *(f"{count} words" for count in words)],
             [[name, *(_microseconds(times.get((name, count))) for count in words)] for name in names],
         )
-
-
-def _ratio_table(rows: Sequence[Row]) -> str:
-    """Return the archived project's time over ours: the short graph if the text fits, else the plain one."""
-    times = _by_name([row for row in rows if row["threads"] == 1])
-    lines = []
-    for recipe in ("float32", "int8-dynamic"):
-        line = [recipe]
-        for words in dict.fromkeys(row["words"] for row in rows):
-            ours = times.get((f"pool {recipe}, short", words), times.get((f"pool {recipe}, plain", words)))
-            theirs = times.get((f"archived {recipe}", words))
-            line.append(f"{theirs / ours:.2f}" if ours and theirs else "-")
-        lines.append(line)
-    words = dict.fromkeys(row["words"] for row in rows)
-    return "**archived / ours, one thread**\n\n" + markdown_table(
-        ["recipe", *(f"{count} words" for count in words)], lines
-    )
 
 
 def _share_table(rows: Sequence[Row]) -> str:
@@ -130,25 +110,6 @@ def _peak_table(rows: Sequence[Row], times: Sequence[Row]) -> str:
     )
 
 
-def _web_tables(rows: Sequence[Row]) -> Iterable[str]:
-    """Yield the times in the browser, and the start of a page up to its first answer."""
-    yield from _time_tables([row for row in rows if "microseconds" in row])
-    lines = [
-        [
-            row["name"],
-            kilobytes(row["bytes"]),
-            *(f"{row[name]:.0f} ms" for name in ("runtime_ms", "load_ms", "first_ms")),
-            *(f"{row[name] / 1e6:.1f} MB" for name in ("empty_bytes", "wasm_bytes")),
-        ]
-        for row in rows
-        if "load_ms" in row
-    ]
-    yield "**start (processor time) and WebAssembly memory of a fresh page**\n\n" + markdown_table(
-        ["file", "size", "start of LiteRT.js", "load", "first answer", "memory without the file", "after 100 texts"],
-        lines,
-    )
-
-
 class Line(NamedTuple):
     """The least-squares line through cost against words.
 
@@ -175,18 +136,15 @@ def fitted_line(points: Sequence[tuple[int, float]]) -> Line:
 
 
 def _line_table(rows: Sequence[Row]) -> str:
-    """Return how close `TextClassifier`'s cost is to a line, with `export`'s short graphs and with others."""
+    """Return how close `TextClassifier`'s cost is to a line."""
     lines = []
-    for row in rows:
-        if "bytes" not in row:
-            continue
-        file, slots = row["name"].split(", ", 1)
+    for row in (row for row in rows if "bytes" in row):
         points = _points(rows, row["name"])
         if len(points) > 2:
             line = fitted_line(points)
             lines.append(
                 [
-                    f"{file}, {'as exported' if slots == 'classifier' else slots}",
+                    row["name"].removesuffix(", classifier"),
                     f"{row['bytes']:,}",
                     f"{line.at_none:.0f} + {line.a_word:.2f} a word",
                     f"{line.determination:.3f}",
@@ -194,8 +152,8 @@ def _line_table(rows: Sequence[Row]) -> str:
                     f"{np.mean([time for _, time in points]):.0f}",
                 ]
             )
-    return "**cost against words by the slots of the short graphs, 4 to 64 words**\n\n" + markdown_table(
-        ["file, short graphs", "bytes", "line (µs)", "R²", "farthest from it (µs)", "mean of all lengths (µs)"], lines
+    return "**cost against words, 4 to 64 words**\n\n" + markdown_table(
+        ["file", "bytes", "line (µs)", "R²", "farthest from it (µs)", "mean of all lengths (µs)"], lines
     )
 
 

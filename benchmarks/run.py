@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 FOLDER: Final = Path(__file__).resolve().parent
-SHIPPED: Final = FOLDER.parent / "retvec_lite" / "weights" / "default_embedding.safetensors"
 
 
 class Script(NamedTuple):
@@ -28,13 +27,9 @@ SCRIPTS: Final = (
     Script("latency.py", data=False),
     Script("ngram_latency.py", data=False),
     Script("explain_latency.py", data=False),
-    Script("augmentation.py", data=False),
     Script("speed.py", v1=True),
-    Script("unspaced.py"),
     Script("comparison.py", v1=True),
     Script("few_shot.py", ("--shots", "5", "10", "20", "50", "0")),
-    Script("unlabelled.py"),
-    Script("codebooks.py"),
     Script("languages.py"),
     Script("rejection.py"),
     Script("multi_label.py"),
@@ -43,12 +38,8 @@ SCRIPTS: Final = (
     Script("pareto.py", v1=True),
     Script("embedding_choice.py", ("default",)),
     Script("embedding_ablation.py"),
-    Script("embedding_forms.py", ("default",), data=False),
-    Script("embedding_picture.py", data=False),
     Script("clean_training.py", v1=True),
     Script("pretraining_worth.py", v1=True),
-    # Its tables are about float weights before 4-bit training; here the shipped weights show that it works.
-    Script("embedding_quantization.py", (str(SHIPPED),), data=False),
 )
 
 
