@@ -4,13 +4,13 @@ import argparse
 import contextlib
 import csv
 import dataclasses
+import fcntl
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,6 @@ from typing import Any, Final
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.files import atomic_write
 from retvec_lite.model.heads import HEADS
-from retvec_lite.places import open_locked
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT.parent / "shared" / "data"
@@ -71,7 +70,7 @@ def require_data(path: Path) -> None:
     """
     if not path.is_file():
         raise SystemExit(
-            f"No data set at {path}. Build it with benchmarks/prepare.py, or name its folder with --data DIR."
+            f"No data set at {path}. Build it with `python -m benchmarks.data.prepare`, or name its folder with --data DIR."
         )
 
 
@@ -89,9 +88,16 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def run_module(name: str, *arguments: object) -> str:
+    """Run a module of this project in a process of its own and return what it printed."""
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", name, *map(str, arguments)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+
+
 def measure_built(
     doc: str | None,
-    script: Path,
+    script: str,
     build: Callable[[Path], None],
     measure: Callable[[Path, bool], list[Row]],
     table: Callable[[Sequence[Row]], str],
@@ -103,7 +109,7 @@ def measure_built(
 
     Args:
         doc: the docstring of the command.
-        script: its file, whose name is also that of the results.
+        script: its module, whose last name is also that of the results.
         build: writes the files to a folder.
         measure: returns the rows from that folder; True for few rounds.
         table: returns the rows as Markdown.
@@ -116,9 +122,9 @@ def measure_built(
         build(args.build)
         return
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, str(script), "--build", folder], check=True)
+        run_module(script, "--build", folder)
         rows = measure(Path(folder), args.quick)
-    write_results(result_path(script.stem, quick=args.quick), rows, table(rows))
+    write_results(result_path(script.rpartition(".")[2], quick=args.quick), rows, table(rows))
 
 
 def write_results(path: Path, rows: Sequence[Any], table: str, *, show: bool = True) -> None:
@@ -207,16 +213,9 @@ class Rows:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file, made if missing; wait while another process has it."""
-    while True:
-        try:
-            descriptor = open_locked(path)
-            break
-        except BlockingIOError:
-            time.sleep(0.05)
-    try:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _without_seed(settings: Row) -> Row:

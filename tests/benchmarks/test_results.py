@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from common import Row, Rows, grouped, kilobytes, spread, unlike, with_earlier_heads
-from data_sets import load_task, sampled, sampled_of_each, script_of
-from plots import Point, curve_styles, draw_curves, draw_pareto, pareto_front
-from run import SCRIPTS
 
+from benchmarks.common import Row, Rows, grouped, kilobytes, spread, unlike, with_earlier_heads
+from benchmarks.data.sets import load_task, sampled, sampled_of_each, script_of
+from benchmarks.run import SCRIPTS
+from benchmarks.tables.plots import Point, curve_styles, draw_curves, draw_pareto, pareto_front
 from retvec_lite.model.heads import CnnHead
 
 
@@ -197,7 +197,7 @@ def test_a_dev_split_is_used_where_there_is_one(tmp_path: Path) -> None:
 
 def test_missing_data_are_named(tmp_path: Path) -> None:
     with pytest.raises(
-        SystemExit, match=r"No data set at .*banking77.*train\.csv\. Build it with .*prepare\.py, or name its folder"
+        SystemExit, match=r"No data set at .*banking77.*train\.csv\. Build it with .*data\.prepare`, or name its folder"
     ):
         load_task(tmp_path, "Banking77")
 
@@ -234,7 +234,7 @@ def test_run_gives_scripts_only_options_that_they_have(capsys: pytest.CaptureFix
     assert len({script.name for script in SCRIPTS}) == len(SCRIPTS)
     for script in SCRIPTS:
         with pytest.raises(SystemExit):
-            importlib.import_module(script.name.removesuffix(".py")).main(["--help"])
+            importlib.import_module(f"benchmarks.{script.name}").main(["--help"])
         printed = capsys.readouterr().out
         for option, given in (("--quick", True), ("--data", script.data), ("--v1", script.v1)):
             assert not given or f" {option}" in printed, (script.name, option)

@@ -1,0 +1,190 @@
+"""Trained on clean texts only, tested on mistyped ones: what each system makes of typos that it was never shown.
+
+    python -m benchmarks.experiments.clean_training --v1 V1.safetensors [--set NAME] [--only SYSTEM] [--embedding FILE] [--seeds 0 1 2] [--quick]
+
+The RETVec paper's claim (arXiv:2302.09207) is that its vectorizer survives typos without training on them. Embeddings are
+frozen under the head `cnn`; tables of pieces are trained with it and keep below 1 MB. These networks stop early on clean validation
+texts. fastText and the linear model on n-grams have fixed settings. `default file` is what `retvec-lite train --typo-rate 0` makes,
+exported as int8, n-grams included: it learns from clean texts, but decides when to stop, and how much its parts count, on validation
+texts with typos. Test splits; 0 / 20 / 50 / 100 % of the words mistyped. Baselines need
+the environment described in benchmarks/README.md.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from benchmarks.common import Row, Rows, command_parser, grouped, picture_path, require_data, result_path
+from benchmarks.data.sets import FOLDERS, LOCALES, Task, load_task, read_locales
+from benchmarks.systems import hashed_ngrams
+from benchmarks.systems.few_shot_systems import LEARNING_RATES, accuracy, fit_fasttext, train_ours
+from benchmarks.systems.guesser import Guess
+from benchmarks.systems.networks import BITS, DEFAULT_FILE, FROZEN, LARGE_FASTTEXT, V1, digest, fingerprint
+from benchmarks.systems.table_network import train_table
+from benchmarks.systems.vectorizers import SMALL, VECTORIZERS
+from benchmarks.tables.leads import MOST_CLEAN_TESTS, clean_test_texts_of
+from benchmarks.tables.plots import draw_curves
+from benchmarks.tables.side_by_side import matrix
+from retvec_lite.data.dataset import Dataset, split
+from retvec_lite.data.scores import TYPO_SEED
+from retvec_lite.data.typos import mistype_many
+from retvec_lite.model.heads import CnnHead
+from retvec_lite.model.weight_files import choose_embedding
+from retvec_lite.terminal import silent
+from retvec_lite.training.examples import HeldOut, prepare
+from retvec_lite.training.fitting import NetworkFitter
+from retvec_lite.training.settings import FitSettings
+
+RATES: Final = (0.0, 0.2, 0.5, 1.0)
+SETS: Final = ("Banking77", "CLINC150", "SMS spam", "AG News", "MASSIVE")
+NGRAMS: Final = hashed_ngrams.LINEAR
+SYSTEMS: Final = (DEFAULT_FILE, FROZEN, V1, BITS, *VECTORIZERS, LARGE_FASTTEXT, NGRAMS)
+SETTINGS: Final = FitSettings(epochs=20, patience=5, copies=1, typo_rate=0.0)
+CLEAN: Final = (0.0,)
+_NEWS_ROWS: Final = 8_000
+_LOCALE_ROWS: Final = 1_000
+_LOCALE_TESTS: Final = 300
+
+
+def load(data: Path, name: str) -> Task:
+    """Return a data set with at most 8,000 news texts, 1,000 texts of each locale and 3,000 test texts."""
+    if name != "MASSIVE":
+        return load_task(data, name, rows=_NEWS_ROWS if name == "AG News" else 0, test_rows=MOST_CLEAN_TESTS)
+    folder = data / FOLDERS[name]
+    require_data(folder / "test.csv")
+    training, validation = split(read_locales(folder / "train.csv", LOCALES, _LOCALE_ROWS), 0.1, 0)
+    tests = read_locales(folder / "test.csv", LOCALES, _LOCALE_TESTS)
+    known = set(training.labels)
+    return Task(name, training, validation, tests.select([r for r, label in enumerate(tests.labels) if label in known]))
+
+
+def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> Guess:
+    """Train a system on clean texts; return what guesses labels."""
+    if system == DEFAULT_FILE:
+        return train_ours({"typo_rate": 0.0, "seed": seed}, task.training).guess
+    if system in VECTORIZERS:
+        return _train_table(system, task, seed)
+    if system == LARGE_FASTTEXT:
+        return fit_fasttext(task.training, LEARNING_RATES[0], seed)
+    if system == NGRAMS:
+        return hashed_ngrams.fit(hashed_ngrams.LINEAR, task.training, longest=4, copies=0, strength=1.0, seed=seed)
+    return _train_frozen(embeddings[system], task, seed)
+
+
+def _train_frozen(embedding: str, task: Task, seed: int) -> Guess:
+    """Train the head; the test texts are encoded with the others, because the fitter knows words by number."""
+    chosen = choose_embedding(embedding)
+    length = 16 if chosen is None else chosen.word_length
+    settings = dataclasses.replace(SETTINGS, seed=seed)
+    tests = [mistype_many(task.test.texts, rate, TYPO_SEED) for rate in RATES]
+    texts = [*task.validation.texts, *(text for group in tests for text in group)]
+    every = Dataset(tuple(texts), (*task.validation.labels, *task.test.labels * len(RATES)), task.validation.path)
+    data = prepare(task.training, every, word_length=length, **settings.typos)
+    ids, truth = data.held_out.ids[0.0], data.held_out.truth
+    known = len(task.validation)
+    weights = {} if chosen is None else chosen.weights
+    fitter = NetworkFitter(data, CnnHead(), weights, fine_tune=False, settings=settings)
+    fitter.fit(held_out=HeldOut({0.0: ids[:known]}, truth[:known]))
+    number = dict(zip(texts, ids, strict=True))
+    labels = np.array(data.labels)
+
+    def guess(asked: Sequence[str]) -> Sequence[str]:
+        found: list[str] = labels[fitter.logits(np.stack([number[text] for text in asked])).argmax(axis=1)].tolist()
+        return found
+
+    return guess
+
+
+def _train_table(kind: str, task: Task, seed: int) -> Guess:
+    settings = dataclasses.replace(SETTINGS, seed=seed)
+    vectorizer = VECTORIZERS[kind].learn(task.training.texts, SMALL)
+    trained = train_table(task, kind, vectorizer, "cnn", SMALL.dimension, settings, silent, CLEAN)
+    labels = np.array(trained.labels)
+    return lambda texts: labels[trained.probabilities(texts).argmax(axis=1)].tolist()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for and missing; write the table and the plot of everything."""
+    parser = command_parser(__doc__, quick="SMS spam, bits alone and n-grams, one seed", data=True)
+    parser.add_argument("--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable")
+    parser.add_argument(
+        "--only", dest="systems", action="append", help="a system, or the name of an --embedding; repeatable"
+    )
+    parser.add_argument("--v1", metavar="FILE", help="the released weights of RETVec, imported")
+    parser.add_argument(
+        "--embedding", action="append", default=[], metavar="FILE", help="another embedding; repeatable"
+    )
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="default: 0 1 2")
+    args = parser.parse_args(arguments)
+    embeddings = {FROZEN: "default", BITS: "raw"} | ({V1: args.v1} if args.v1 else {})
+    embeddings |= {Path(file).stem: file for file in args.embedding}
+    known = dict.fromkeys((*SYSTEMS, *embeddings))
+    systems = args.systems or [name for name in known if name != V1 or args.v1]
+    unknown = sorted(set(systems) - set(known))
+    if unknown:
+        parser.error(f"unknown system {unknown[0]!r}: choose from {'; '.join(known)}")
+    if V1 in systems and not args.v1:
+        parser.error(f"{V1} needs --v1 FILE (retvec-lite import-embedding writes it)")
+    if args.quick:
+        args.sets, systems, args.seeds = ["SMS spam"], [BITS, NGRAMS], [0]
+    rows = Rows(result_path("clean_training", quick=args.quick), ("set", "system", "seed"), table)
+    for name in args.sets or SETS:
+        task = load(args.data, name)
+        for system in systems:
+            for seed in args.seeds:
+                row: Row = {
+                    "set": name,
+                    "system": system,
+                    "seed": seed,
+                    "settings": settings_of(task, embeddings.get(system)),
+                }
+                if rows.has(row):
+                    continue
+                guess = train(system, task, embeddings, seed)
+                row["accuracy"] = {f"{rate:g}": accuracy(guess, task.test, rate) for rate in RATES}
+                rows.add(row)
+                print(f"{name}, {system}, seed {seed}: {row['accuracy']}", flush=True)
+    draw_curves(curves(list(rows)), picture_path("clean-training", quick=args.quick), "words mistyped (%)")
+    rows.show()
+
+
+def settings_of(task: Task, embedding: str | None) -> Row:
+    """Return what decides a row, JSON-ready: the texts, and which embedding is frozen, where one is."""
+    settings: Row = {"epochs": SETTINGS.epochs, "texts": fingerprint([*task.training.texts, *task.test.texts])}
+    if embedding is not None:
+        chosen = choose_embedding(embedding)
+        settings["weights"] = digest({} if chosen is None else chosen.weights)
+    return settings
+
+
+def table(rows: list[Row]) -> str:
+    """Return a line for each system and a column for each data set: mean accuracy over seeds at each rate."""
+    cells = grouped(_ordered(rows), ["set", "system"])
+    names = dict.fromkeys(SYSTEMS) | dict.fromkeys(system for _, system in cells)
+    sets = [name for name in SETS if any(row["set"] == name for row in rows)]
+    seeds = sorted({len(found) for found in cells.values()})
+    title = "trained on clean texts; 0 / 20 / 50 / 100 % mistyped"
+    shown = matrix(title, cells, {name: name for name in names}, sets, RATES, clean_test_texts_of)
+    return f"{shown}\nSeeds of a cell: {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))}.\n"
+
+
+def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float, float]]]]:
+    """Return the points of each data set's and system's curve: share mistyped, mean, standard deviation."""
+    panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+    for (name, system), same in grouped(_ordered(rows), ["set", "system"]).items():
+        values = np.array([[row["accuracy"][f"{rate:g}"] for rate in RATES] for row in same])
+        points = zip(RATES, values.mean(axis=0).tolist(), values.std(axis=0).tolist(), strict=True)
+        panels.setdefault(name, {})[system] = list(points)
+    return panels
+
+
+def _ordered(rows: list[Row]) -> list[Row]:
+    order = {name: place for place, name in enumerate(SYSTEMS)}
+    return sorted(rows, key=lambda row: (SETS.index(row["set"]), order.get(row["system"], len(order)), row["seed"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""What accuracy costs on a device: every head and recipe of ours against bytes and latency, beside fastText and v1.
+
+    python -m benchmarks.experiments.pareto [--v1 V1.safetensors] [--set NAME] [--only SYSTEM] [--head HEAD] [--recipe RECIPE]
+        [--embeddings FILE ...] [--seeds 0 1 2] [--quick]
+
+Bytes are those of the whole file. Latency is one text through `TextClassifier.probabilities` (fastText: `predict` with its
+text preparation), one thread, the lowest of three medians over 200 test texts. `--embeddings` names more embeddings of
+ours to compare, such as one of 128 dimensions.
+"""
+
+import dataclasses
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from benchmarks.common import (
+    Row,
+    Rows,
+    grouped,
+    kilobytes,
+    markdown_table,
+    picture_path,
+    result_path,
+    spread,
+    unlike,
+    with_earlier_heads,
+)
+from benchmarks.data.sets import Task, sampled
+from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
+from benchmarks.systems.guesser import Probabilities
+from benchmarks.systems.networks import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, build, export_files, settings_of
+from benchmarks.tables.plots import Point, draw_pareto, pareto_front
+from retvec_lite import TextClassifier
+from retvec_lite.data.scores import TYPO_SEED
+from retvec_lite.data.typos import mistype_many
+
+RATES: Final = (0.0, 0.5)
+RECIPES: Final = ("float32", "float16", "int8", "int4")
+KEY: Final = ("data", "system", "embedding", "head", "recipe", "seed")
+FULL: Final = Scope(("Banking77",), (OURS, TUNED, V1, FASTTEXT), ("pool", "cnn", "rnn", "bert"))
+QUICK: Final = Scope(("Banking77",), (OURS, TUNED, V1, FASTTEXT), ("pool",))
+FTZ: Final = "quantized"
+"""The recipe of fastText's file."""
+COSTS: Final = {"bytes": "bytes", "microseconds": "time"}
+"""Field of a row -> what the table calls this cost."""
+_LATENCY_TEXTS: Final = 200
+_ROUNDS: Final = 3
+
+
+def measure(probabilities: Probabilities, labels: Sequence[str], task: Task) -> dict[str, Any]:
+    """Return the accuracy at each rate, and the microseconds of one text."""
+    truth, names = np.array(task.test.labels), np.array(labels)
+    accuracy = {}
+    for rate in RATES:
+        guesses = names[probabilities(mistype_many(task.test.texts, rate, TYPO_SEED)).argmax(axis=1)]
+        accuracy[f"{rate:g}"] = float((guesses == truth).mean())
+    return {"accuracy": accuracy, "microseconds": latency(probabilities, task.test.texts)}
+
+
+def latency(probabilities: Probabilities, texts: Sequence[str]) -> float:
+    """Return the lowest of three medians in microseconds: other work on the machine can only add time."""
+    chosen = [texts[row] for row in sampled(len(texts), _LATENCY_TEXTS)]
+    medians = []
+    for _ in range(_ROUNDS):
+        times = []
+        for text in chosen:
+            start = time.perf_counter_ns()
+            probabilities([text])
+            times.append((time.perf_counter_ns() - start) / 1000)
+        medians.append(statistics.median(times))
+    return min(medians)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for and missing; write the table and the plots of everything."""
+    parser = comparison_parser(__doc__, "Banking77 (1,500 texts), pool, int8 and int4, and fastText", FULL.systems)
+    parser.add_argument("--recipe", dest="recipes", choices=RECIPES, action="append", help="a recipe; repeatable")
+    parser.add_argument("--embeddings", nargs="+", default=[], metavar="FILE", help="more embeddings of ours")
+    args = parse_comparison(parser, arguments, FULL, QUICK)
+    recipes = args.recipes or (("int8", "int4") if args.quick else RECIPES)
+    rows = Rows(result_path("pareto", quick=args.quick), KEY, table)
+    for task, plan in trials(args):
+        if FASTTEXT in args.systems:
+            _measure_fasttext(rows, task, plan)
+        embeddings = {OURS: (args.embedding, *args.embeddings), TUNED: (args.embedding,), V1: (str(args.v1),)}
+        for system in (system for system in embeddings if system in args.systems):
+            for embedding in embeddings[system]:
+                for head in args.heads:
+                    _measure_files(rows, task, system, embedding, head, recipes, plan)
+    rows.show()
+    for rate, suffix in zip(RATES, ("clean", "typos"), strict=True):
+        draw_pareto(panels(list(rows), rate), picture_path(f"pareto-{suffix}", quick=args.quick))
+
+
+def _measure_fasttext(rows: Rows, task: Task, plan: Plan) -> None:
+    settings = settings_of(FASTTEXT, NO_HEAD, plan, task) | {"test_texts": len(task.test)}
+    row = _row(task, FASTTEXT, "-", NO_HEAD, FTZ, plan.seed, settings)
+    if not rows.has(row):
+        product = build(FASTTEXT, NO_HEAD, task, plan)
+        rows.add(row | {"bytes": product.bytes} | measure(product.probabilities, product.labels, task))
+
+
+def _measure_files(
+    rows: Rows, task: Task, system: str, embedding: str, head: str, recipes: Sequence[str], plan: Plan
+) -> None:
+    """Measure the files of one trained head under each recipe."""
+    plan = dataclasses.replace(plan, embedding=embedding)
+    settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
+    wanted = {recipe: _row(task, system, Path(embedding).stem, head, recipe, plan.seed, settings) for recipe in recipes}
+    missing = [recipe for recipe in recipes if not rows.has(wanted[recipe])]
+    if not missing:
+        return
+    product = build(system, head, task, plan)
+    for recipe, file in export_files(product.folder, missing).items():
+        print(f"{task.name}, {system}, {head}, {recipe}, seed {plan.seed}", file=sys.stderr, flush=True)
+        classifier = TextClassifier.load(file)
+        found = measure(classifier.probabilities, classifier.labels, task)
+        rows.add(wanted[recipe] | {"bytes": file.stat().st_size} | found)
+
+
+def _row(task: Task, system: str, embedding: str, head: str, recipe: str, seed: int, settings: Row) -> Row:
+    return {
+        "data": task.name,
+        "system": system,
+        "embedding": embedding,
+        "head": head,
+        "recipe": recipe,
+        "seed": seed,
+        "settings": settings,
+    }
+
+
+def panels(rows: Sequence[Row], rate: float) -> dict[str, list[Point]]:
+    """Return the points of the plot: a panel for each cost and data set, means over the seeds."""
+    found: dict[str, list[Point]] = {}
+    for (data, *line), members in grouped(with_earlier_heads(rows), KEY[:-1]).items():
+        system, embedding, head, recipe = line
+        family = f"{system}, {embedding}" if system == OURS else system
+        accuracy = statistics.fmean(row["accuracy"][f"{rate:g}"] for row in members)
+        typos = "clean" if not rate else f"{rate:.0%} mistyped"
+        for field, label, unit in (("bytes", "kB of the file", 1000), ("microseconds", "µs a text, one thread", 1)):
+            cost = statistics.fmean(row[field] for row in members) / unit
+            point = Point("" if system == FASTTEXT else head, family, recipe, cost, accuracy)
+            found.setdefault(f"{data}, {typos}: {label}", []).append(point)
+    return dict(sorted(found.items()))
+
+
+def table(rows: list[Row]) -> str:
+    """Return one line for each file, marked where no other file is as accurate at fewer bytes, or in less time."""
+    header = ["system", "embedding", "head", "recipe", "bytes", "µs a text", "clean", "50 % mistyped", "front, clean"]
+    parts = []
+    for (data,), found in grouped(with_earlier_heads(rows), ["data"]).items():
+        lines = grouped(found, KEY[1:-1])
+        fronts = {cost: _front(lines, cost) for cost in COSTS}
+        cells = [
+            [
+                *line,
+                kilobytes(max(row["bytes"] for row in members)),
+                spread([row["microseconds"] for row in members], 0),
+                *(spread([row["accuracy"][f"{rate:g}"] for row in members]) for rate in RATES),
+                ", ".join(name for cost, name in COSTS.items() if "|".join(line) in fronts[cost]) or "-",
+            ]
+            for line, members in lines.items()
+        ]
+        parts.append(f"**{data}**\n\n{markdown_table(header, cells)}{unlike(found)}")
+    return "\n".join(parts)
+
+
+def _front(lines: dict[tuple[Any, ...], list[Row]], cost: str) -> set[str]:
+    """Return the names of the lines on the Pareto front of clean accuracy and a cost, means over the seeds."""
+    points = [
+        Point(
+            "|".join(line),
+            "",
+            "",
+            statistics.fmean(row[cost] for row in members),
+            statistics.fmean(row["accuracy"]["0"] for row in members),
+        )
+        for line, members in lines.items()
+    ]
+    return {point.line for point in pareto_front(points)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What makes files that ship with the package."""
