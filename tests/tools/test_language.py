@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.data.converters import TATOEBA_CODES
 from tools.language_detector import draw, peers
+from tools.language_detector import labels as detector_labels
 from tools.language_detector import sources as detector_sources
 from tools.language_detector.labels import (
     COMMON,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_baselines import TinyFastText
+from test_systems import TinyFastText
 
 from benchmarks.data.sets import Task
 from benchmarks.systems.vectorizers import FastTextVectors, TableSize, Whitespace
