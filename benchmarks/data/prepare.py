@@ -22,9 +22,10 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Final
 
-from benchmarks.common import RESULTS, ROOT, command_parser, markdown_table
+from benchmarks.common import RESULTS, ROOT, command_parser
 from benchmarks.data.converters import AG_NEWS_ROWS, HASH_BYTES, Row, sha1
 from benchmarks.data.sources import SOURCES, Source
+from benchmarks.tables.cells import markdown_table
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
 

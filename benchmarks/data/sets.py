@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.common import require_data
-from retvec_lite.data.dataset import Dataset, read_dataset, split
+from retvec_lite.data.dataset import Dataset, load_starter, read_dataset, split
 
 FOLDERS: Final[Mapping[str, str]] = {
     "AG News": "ag_news",
@@ -22,6 +22,7 @@ FOLDERS: Final[Mapping[str, str]] = {
 }
 """Name -> folder. Sets in `MULTILINGUAL` have a column `lang`; the others may have a `dev.csv`."""
 
+STARTER: Final = "starter data"
 MULTILINGUAL: Final = ("MASSIVE", "Tatoeba")
 VALIDATION_SHARE: Final = 0.1
 _FEWEST_OF_LABEL: Final = 10
@@ -46,6 +47,28 @@ class Task:
     validation: Dataset
     test: Dataset
     languages: tuple[str, ...] = ()
+
+
+def read_part(data: Path, name: str, part: str, rows: int = 0, **columns: Any) -> Dataset:
+    """Read a file of a data set; the starter data come with the package.
+
+    Args:
+        data: the folder of all data sets.
+        name: a key of `FOLDERS`, or `STARTER`.
+        part: train, test or dev.
+        rows: draw so many; 0 for all.
+        **columns: of `read_dataset`.
+
+    Raises:
+        SystemExit: the file is missing.
+    """
+    if name == STARTER:
+        found = load_starter(part)
+    else:
+        path = data / FOLDERS.get(name, name) / f"{part}.csv"
+        require_data(path)
+        found = read_dataset(path, **columns)
+    return found.select(sampled(len(found), rows))
 
 
 def load_task(data: Path, name: str, *, per_language: int = 0, rows: int = 0, test_rows: int = 0) -> Task:

@@ -7,6 +7,7 @@ as soon as another label is the most probable. The same seed gives the same atta
 
 import random
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -14,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.systems.guesser import Probabilities
+from benchmarks.systems.trained import Probabilities
 
 _TOKEN: Final = re.compile(r"\S+")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -319,7 +320,6 @@ def attack_many(
     texts: Sequence[str],
     labels: Sequence[int],
     seed: int,
-    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Outcome:
     """Attack every correctly classified text. The others only lower the original accuracy.
 
@@ -329,7 +329,6 @@ def attack_many(
         texts: one or more texts.
         labels: the column of each text's true label.
         seed: gives each text its own random numbers, independent of the other texts.
-        report: receives (done, total).
     """
     right = np.asarray(probabilities(texts)).argmax(axis=1) == np.asarray(labels)
     queries, changed = [], []
@@ -342,7 +341,8 @@ def attack_many(
             if found.success:
                 successes += 1
                 changed.append(found.changed / max(1, len(text.split())))
-        report(number + 1, len(texts))
+        if (number + 1) % max(1, len(texts) // 10) == 0:
+            print(f"  {attack.name}: {number + 1:,} of {len(texts):,} texts", file=sys.stderr, flush=True)
     attacked = int(right.sum())
     return Outcome(
         len(texts),

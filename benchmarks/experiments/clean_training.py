@@ -17,17 +17,17 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.common import Row, Rows, command_parser, grouped, picture_path, require_data, result_path
+from benchmarks.common import Row, Rows, command_parser, picture_path, result_path
 from benchmarks.data.sets import FOLDERS, LOCALES, Task, load_task, read_locales
-from benchmarks.systems import hashed_ngrams
-from benchmarks.systems.few_shot_systems import LEARNING_RATES, accuracy, fit_fasttext, train_ours
-from benchmarks.systems.guesser import Guess
-from benchmarks.systems.networks import BITS, DEFAULT_FILE, FROZEN, LARGE_FASTTEXT, V1, digest, fingerprint
+from benchmarks.systems import linear
+from benchmarks.systems.fasttext import LARGE_SETTINGS, fit_large
+from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT_LARGE, LINEAR, NETWORK, RAW, V1
+from benchmarks.systems.ours import train_file
 from benchmarks.systems.table_network import train_table
-from benchmarks.systems.vectorizers import SMALL, VECTORIZERS
-from benchmarks.tables.leads import MOST_CLEAN_TESTS, clean_test_texts_of
+from benchmarks.systems.trained import Guess, accuracies, digest, fingerprint
+from benchmarks.systems.vectorizers import TINY, VECTORIZERS
+from benchmarks.tables.cells import MOST_CLEAN_TESTS, clean_test_texts_of, grouped, matrix, ordered, values_of
 from benchmarks.tables.plots import draw_curves
-from benchmarks.tables.side_by_side import matrix
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import TYPO_SEED
 from retvec_lite.data.typos import mistype_many
@@ -40,8 +40,7 @@ from retvec_lite.training.settings import FitSettings
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
 SETS: Final = ("Banking77", "CLINC150", "SMS spam", "AG News", "MASSIVE")
-NGRAMS: Final = hashed_ngrams.LINEAR
-SYSTEMS: Final = (DEFAULT_FILE, FROZEN, V1, BITS, *VECTORIZERS, LARGE_FASTTEXT, NGRAMS)
+SYSTEMS: Final = (DEFAULT_FILE, NETWORK, V1, RAW, *VECTORIZERS, FASTTEXT_LARGE, LINEAR)
 SETTINGS: Final = FitSettings(epochs=20, patience=5, copies=1, typo_rate=0.0)
 CLEAN: Final = (0.0,)
 _NEWS_ROWS: Final = 8_000
@@ -54,7 +53,6 @@ def load(data: Path, name: str) -> Task:
     if name != "MASSIVE":
         return load_task(data, name, rows=_NEWS_ROWS if name == "AG News" else 0, test_rows=MOST_CLEAN_TESTS)
     folder = data / FOLDERS[name]
-    require_data(folder / "test.csv")
     training, validation = split(read_locales(folder / "train.csv", LOCALES, _LOCALE_ROWS), 0.1, 0)
     tests = read_locales(folder / "test.csv", LOCALES, _LOCALE_TESTS)
     known = set(training.labels)
@@ -64,13 +62,17 @@ def load(data: Path, name: str) -> Task:
 def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> Guess:
     """Train a system on clean texts; return what guesses labels."""
     if system == DEFAULT_FILE:
-        return train_ours({"typo_rate": 0.0, "seed": seed}, task.training).guess
+        return train_file(task.training, typo_rate=0.0, seed=seed)
     if system in VECTORIZERS:
-        return _train_table(system, task, seed)
-    if system == LARGE_FASTTEXT:
-        return fit_fasttext(task.training, LEARNING_RATES[0], seed)
-    if system == NGRAMS:
-        return hashed_ngrams.fit(hashed_ngrams.LINEAR, task.training, longest=4, copies=0, strength=1.0, seed=seed)
+        vectorizer, settings = (
+            VECTORIZERS[system].learn(task.training.texts, TINY),
+            dataclasses.replace(SETTINGS, seed=seed),
+        )
+        return train_table(task, system, vectorizer, "cnn", TINY.dimension, settings, silent, CLEAN).trained()
+    if system == FASTTEXT_LARGE:
+        return fit_large(task.training, LARGE_SETTINGS["lr"][0], seed)
+    if system == LINEAR:
+        return linear.fit_hashed(LINEAR, task.training, longest=4, copies=0, strength=1.0, seed=seed)
     return _train_frozen(embeddings[system], task, seed)
 
 
@@ -98,12 +100,9 @@ def _train_frozen(embedding: str, task: Task, seed: int) -> Guess:
     return guess
 
 
-def _train_table(kind: str, task: Task, seed: int) -> Guess:
-    settings = dataclasses.replace(SETTINGS, seed=seed)
-    vectorizer = VECTORIZERS[kind].learn(task.training.texts, SMALL)
-    trained = train_table(task, kind, vectorizer, "cnn", SMALL.dimension, settings, silent, CLEAN)
-    labels = np.array(trained.labels)
-    return lambda texts: labels[trained.probabilities(texts).argmax(axis=1)].tolist()
+def measure(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> Row:
+    """Train, and return the accuracy at each rate."""
+    return {"accuracy": accuracies(train(system, task, embeddings, seed), task.test, RATES)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -119,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="default: 0 1 2")
     args = parser.parse_args(arguments)
-    embeddings = {FROZEN: "default", BITS: "raw"} | ({V1: args.v1} if args.v1 else {})
+    embeddings = {NETWORK: "default", RAW: "raw"} | ({V1: args.v1} if args.v1 else {})
     embeddings |= {Path(file).stem: file for file in args.embedding}
     known = dict.fromkeys((*SYSTEMS, *embeddings))
     systems = args.systems or [name for name in known if name != V1 or args.v1]
@@ -129,24 +128,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if V1 in systems and not args.v1:
         parser.error(f"{V1} needs --v1 FILE (retvec-lite import-embedding writes it)")
     if args.quick:
-        args.sets, systems, args.seeds = ["SMS spam"], [BITS, NGRAMS], [0]
+        args.sets, systems, args.seeds = ["SMS spam"], [RAW, LINEAR], [0]
     rows = Rows(result_path("clean_training", quick=args.quick), ("set", "system", "seed"), table)
     for name in args.sets or SETS:
         task = load(args.data, name)
         for system in systems:
             for seed in args.seeds:
-                row: Row = {
-                    "set": name,
-                    "system": system,
-                    "seed": seed,
-                    "settings": settings_of(task, embeddings.get(system)),
-                }
-                if rows.has(row):
-                    continue
-                guess = train(system, task, embeddings, seed)
-                row["accuracy"] = {f"{rate:g}": accuracy(guess, task.test, rate) for rate in RATES}
-                rows.add(row)
-                print(f"{name}, {system}, seed {seed}: {row['accuracy']}", flush=True)
+                row: Row = {"set": name, "system": system, "seed": seed}
+                row["settings"] = settings_of(task, embeddings.get(system))
+                rows.fill(row, measure, system, task, embeddings, seed)
     draw_curves(curves(list(rows)), picture_path("clean-training", quick=args.quick), "words mistyped (%)")
     rows.show()
 
@@ -175,15 +165,15 @@ def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float, floa
     """Return the points of each data set's and system's curve: share mistyped, mean, standard deviation."""
     panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
     for (name, system), same in grouped(_ordered(rows), ["set", "system"]).items():
-        values = np.array([[row["accuracy"][f"{rate:g}"] for rate in RATES] for row in same])
+        values = np.transpose([values_of(same, rate) for rate in RATES])
         points = zip(RATES, values.mean(axis=0).tolist(), values.std(axis=0).tolist(), strict=True)
         panels.setdefault(name, {})[system] = list(points)
     return panels
 
 
 def _ordered(rows: list[Row]) -> list[Row]:
-    order = {name: place for place, name in enumerate(SYSTEMS)}
-    return sorted(rows, key=lambda row: (SETS.index(row["set"]), order.get(row["system"], len(order)), row["seed"]))
+    systems = [*SYSTEMS, *dict.fromkeys(row["system"] for row in rows)]
+    return ordered(rows, ("set", "system", "seed"), {"set": SETS, "system": systems})
 
 
 if __name__ == "__main__":

@@ -7,56 +7,48 @@ Parameters and bytes count everything a device needs, vocabulary included. Rows 
 measured with other settings are measured again. Baselines need the environment described in benchmarks/README.md.
 """
 
-import sys
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from benchmarks.common import (
-    SIZE_LIMIT,
-    Row,
-    Rows,
-    grouped,
-    kilobytes,
-    markdown_table,
-    result_path,
-    spread,
-    unlike,
-    with_earlier_heads,
-)
+from benchmarks.common import SIZE_LIMIT, Row, Rows, result_path
 from benchmarks.data.sets import FOLDERS, MULTILINGUAL, Task, script_of
-from benchmarks.experiments.trials import HEADS, Scope, comparison_parser, lines_of, parse_comparison, trials
-from benchmarks.systems.networks import OURS, SYSTEMS, V1, Product, build, settings_of
+from benchmarks.experiments.trials import HEADS, Scope, comparison_parser, parse_comparison, trials
+from benchmarks.systems.names import COMPARED, FASTTEXT, NETWORK, SMALL, V1, WHITESPACE, lines_of
+from benchmarks.systems.networks import Plan, build, settings_of
+from benchmarks.tables.cells import grouped, kilobytes, markdown_table, spread, unlike, values_of, with_earlier_heads
 from retvec_lite.data.scores import TYPO_SEED, score
 from retvec_lite.data.typos import mistype_many
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
 KEY: Final = ("data", "system", "head", "seed")
-FULL: Final = Scope(tuple(FOLDERS), SYSTEMS, HEADS)
-QUICK: Final = Scope(("Banking77",), ("Whitespace, under 1 MB", OURS, "fastText"), ("cnn", "pool"))
+FULL: Final = Scope(tuple(FOLDERS), COMPARED, HEADS)
+QUICK: Final = Scope(("Banking77",), (WHITESPACE + SMALL, NETWORK, FASTTEXT), ("cnn", "pool"))
 
 
 def pairs(systems: Sequence[str], heads: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (system, head) of the table's lines. Only ours and v1 have the product's own head `pool`."""
-    return [(system, head) for system, head in lines_of(systems, heads) if head != "pool" or system in (OURS, V1)]
+    """Return (system, head) of the table's lines. Only the network alone and v1 have the product's own head `pool`."""
+    return [(system, head) for system, head in lines_of(systems, heads) if head != "pool" or system in (NETWORK, V1)]
 
 
-def measure(product: Product, task: Task) -> dict[str, Any]:
-    """Return accuracy and macro F1 at each rate, and accuracy by language where texts have one."""
-    accuracy, macro_f1 = {}, {}
-    by_language: dict[str, dict[str, float]] = {}
-    truth = np.array(task.test.labels)
-    languages = np.array(task.languages)
+def measure(system: str, head: str, task: Task, plan: Plan) -> Row:
+    """Return accuracy and macro F1 at each rate, accuracy by language where texts have one, and what the system costs."""
+    trained = build(system, head, task, plan)
+    began = time.perf_counter()
+    row: Row = {"accuracy": {}, "macro_f1": {}, "by_language": {}}
+    truth, languages = np.array(task.test.labels), np.array(task.languages)
     for rate in RATES:
-        found = product.probabilities(mistype_many(task.test.texts, rate, TYPO_SEED))
-        result = score(task.test.labels, found, product.labels)
-        accuracy[f"{rate:g}"], macro_f1[f"{rate:g}"] = result.accuracy, result.macro_f1
-        right = np.array(product.labels)[found.argmax(axis=1)] == truth
+        found = trained.probabilities(mistype_many(task.test.texts, rate, TYPO_SEED))
+        result = score(task.test.labels, found, trained.labels)
+        row["accuracy"][f"{rate:g}"], row["macro_f1"][f"{rate:g}"] = result.accuracy, result.macro_f1
+        right = np.array(trained.labels)[found.argmax(axis=1)] == truth
         for language in sorted(set(task.languages)):
-            by_language.setdefault(language, {})[f"{rate:g}"] = float(right[languages == language].mean())
-    return {"accuracy": accuracy, "macro_f1": macro_f1, "by_language": by_language}
+            row["by_language"].setdefault(language, {})[f"{rate:g}"] = float(right[languages == language].mean())
+    row |= {name: trained.facts[name] for name in ("bytes", "parameters")}
+    row |= {"training_seconds": trained.facts["seconds"], "test_seconds": time.perf_counter() - began}
+    return row | ({"scripts": scripts_of(task)} if task.languages else {})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -75,19 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for system, head in pairs(args.systems, args.heads):
             row: Row = {"data": task.name, "system": system, "head": head, "seed": plan.seed}
             row["settings"] = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
-            done = rows.has(row)
-            state = "already measured" if done else "..."
-            print(f"{task.name}, {system}, {head}, seed {plan.seed}: {state}", file=sys.stderr, flush=True)
-            if done:
-                continue
-            product = build(system, head, task, plan)
-            began = time.perf_counter()
-            row |= measure(product, task)
-            row |= {"bytes": product.bytes, "parameters": product.parameters}
-            row |= {"training_seconds": product.facts["seconds"], "test_seconds": time.perf_counter() - began}
-            if task.languages:
-                row["scripts"] = scripts_of(task)
-            rows.add(row)
+            rows.fill(row, measure, system, head, task, plan)
     rows.show()
 
 
@@ -103,7 +83,7 @@ def tables(rows: list[Row]) -> str:
     """Return a table for each data set; for multilingual ones also tables by script and by language."""
     parts = []
     order = {name: place for place, name in enumerate(FOLDERS)}
-    lines = {line: place for place, line in enumerate(pairs(SYSTEMS, HEADS))}
+    lines = {line: place for place, line in enumerate(pairs(COMPARED, HEADS))}
     rows = sorted(rows, key=lambda row: (order[row["data"]], lines[row["system"], row["head"]], row["seed"]))
     for (name,), found in grouped(with_earlier_heads(rows), ["data"]).items():
         texts = found[0]["settings"]["test_texts"]
@@ -117,18 +97,13 @@ def tables(rows: list[Row]) -> str:
 def _accuracy_table(rows: list[Row]) -> str:
     header = ["system", "head", "parameters", "bytes on a device", *(f"{rate:.0%} mistyped" for rate in RATES), "seeds"]
     table = []
-    for (system, head), found in grouped(rows, ["system", "head"]).items():
+    for line, found in grouped(rows, ["system", "head"]).items():
         parameters, size = found[0]["parameters"], max(row["bytes"] for row in found)
-        table.append(
-            [
-                system,
-                head,
-                "-" if parameters is None else f"{parameters:,}",
-                kilobytes(size) + ("" if size < SIZE_LIMIT else " (over 1 MB)"),
-                *(spread([row["accuracy"][f"{rate:g}"] for row in found]) for rate in RATES),
-                f"{len(found)}",
-            ]
-        )
+        costs = [
+            "-" if parameters is None else f"{parameters:,}",
+            kilobytes(size) + " (over 1 MB)" * (size >= SIZE_LIMIT),
+        ]
+        table.append([*line, *costs, *(spread(values_of(found, rate)) for rate in RATES), f"{len(found)}"])
     return markdown_table(header, table)
 
 
@@ -150,20 +125,8 @@ def _table_by(rows: list[Row], *, by_script: bool) -> str:
 
 
 def _mean_of(rows: list[Row], languages: list[str]) -> str:
-    clean, typos = (
-        float(
-            np.mean(
-                [
-                    row["by_language"][language][rate]
-                    for row in rows
-                    for language in languages
-                    if language in row["by_language"]
-                ]
-            )
-        )
-        for rate in ("0", "0.5")
-    )
-    return f"{clean:.3f} / {typos:.3f}"
+    found = [row["by_language"][language] for row in rows for language in languages if language in row["by_language"]]
+    return " / ".join(f"{np.mean([accuracy[rate] for accuracy in found]):.3f}" for rate in ("0", "0.5"))
 
 
 if __name__ == "__main__":

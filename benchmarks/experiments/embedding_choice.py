@@ -10,17 +10,20 @@ of epochs: after few, the figures tell how fast a head learns from an embedding.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from benchmarks.common import Row, Rows, command_parser, markdown_table, require_data, result_path
-from benchmarks.data.sets import FOLDERS, LOCALES, read_locales, sampled, sampled_of_each
-from benchmarks.systems.networks import digest
+from benchmarks.common import Row, Rows, command_parser, result_path
+from benchmarks.data.sets import FOLDERS, LOCALES, read_locales, read_part, sampled, sampled_of_each
+from benchmarks.systems.trained import digest
+from benchmarks.tables.cells import grouped, markdown_table, values_of
 from retvec_lite.contract import Floats
-from retvec_lite.data.dataset import Dataset, read_dataset
+from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.model.heads import CnnHead, HeadSpec, PoolHead
 from retvec_lite.model.weight_files import choose_embedding
@@ -46,12 +49,13 @@ _FEW_EPOCHS: Final = 100
 
 def load_set(data: Path, name: str) -> tuple[Dataset, Dataset]:
     """Return the rows to learn from and the rows set aside, all from the training file."""
-    path = data / FOLDERS[name.partition(",")[0]] / "train.csv"
-    require_data(path)
+    base = name.partition(",")[0]
     if name == "MASSIVE":
-        rows = read_locales(path, LOCALES, (_TRAINING_ROWS + _HELD_OUT_ROWS) // len(LOCALES))
+        rows = read_locales(
+            data / FOLDERS[name] / "train.csv", LOCALES, (_TRAINING_ROWS + _HELD_OUT_ROWS) // len(LOCALES)
+        )
     else:
-        rows = read_dataset(path)
+        rows = read_part(data, base, "train")
     aside = sampled(len(rows), min(_HELD_OUT_ROWS, len(rows) // 4))
     rest = rows.select(sorted(set(range(len(rows))) - set(aside)))
     few = sampled_of_each(rest.labels, _FEW) if "a label" in name else sampled(len(rest), _TRAINING_ROWS)
@@ -82,20 +86,12 @@ class AtOneScale(NetworkFitter):
             self._vectors = (np.asarray(self._vectors, np.float32) * (_SIZE / size)).astype(self._vectors.dtype)
 
 
-def accuracies(
-    data: TrainingData, head: HeadSpec, weights: Mapping[str, Floats], settings: FitSettings
-) -> dict[str, float]:
-    """Train a head on frozen weights (none for bits alone); return the accuracy at each rate."""
-    return fitted_accuracies(AtOneScale(data, head, weights, settings), data)
-
-
-def fitted_accuracies(fitter: NetworkFitter, data: TrainingData) -> dict[str, float]:
+def fitted_accuracies(fitter: NetworkFitter, data: TrainingData) -> Row:
     """Train; return the accuracy on the held-out rows at each rate."""
     fitter.fit()
     right = fitter.logits(data.held_out.ids[0.0]).argmax(axis=1) == data.held_out.truth
-    return {
-        f"{rate:g}": round(float(part.mean()), 5) for rate, part in zip(RATES, np.split(right, len(RATES)), strict=True)
-    }
+    parts = zip(RATES, np.split(right, len(RATES)), strict=True)
+    return {"accuracy": {f"{rate:g}": round(float(part.mean()), 5) for rate, part in parts}}
 
 
 def judge(
@@ -117,32 +113,28 @@ def judge(
         facts: of some embeddings, to be kept in their rows.
     """
     embeddings = {name: choose_embedding(file) for name, file in files.items()}
-    for name in sets:
-        training, held_out = load_set(data, name)
-        for trained_on, chosen in TRAININGS.items():
-            settings = dataclasses.replace(chosen, epochs=_FEW_EPOCHS) if "a label" in name else chosen
-            prepared: dict[int, TrainingData] = {}
-            for stem, embedding in embeddings.items():
-                weights = {} if embedding is None else dict(embedding.weights)
-                length = 16 if embedding is None else embedding.word_length
-                for head in HEADS:
-                    for seed in range(seeds):
-                        row: Row = {
-                            "set": name,
-                            "trained_on": trained_on,
-                            "embedding": stem,
-                            "head": head,
-                            "seed": seed,
-                        }
-                        row["settings"] = {**dataclasses.asdict(settings), "weights": digest(weights)}
-                        if rows.has(row):
-                            continue
-                        if length not in prepared:
-                            prepared[length] = prepare_set(training, held_out, settings, length)
-                        used = dataclasses.replace(settings, seed=seed)
-                        row |= (facts or {}).get(stem, {})
-                        rows.add(row | {"accuracy": accuracies(prepared[length], HEADS[head], weights, used)})
-                print(f"{name}, trained on {trained_on} texts: {stem}", flush=True)
+    for name, (trained_on, chosen) in itertools.product(sets, TRAININGS.items()):
+        settings = dataclasses.replace(chosen, epochs=_FEW_EPOCHS) if "a label" in name else chosen
+        prepared = functools.cache(functools.partial(prepare_set, *load_set(data, name), settings))
+        for (stem, embedding), head, seed in itertools.product(embeddings.items(), HEADS, range(seeds)):
+            weights = {} if embedding is None else dict(embedding.weights)
+            length = 16 if embedding is None else embedding.word_length
+            row: Row = {"set": name, "trained_on": trained_on, "embedding": stem, "head": head, "seed": seed}
+            row["settings"] = {**dataclasses.asdict(settings), "weights": digest(weights)}
+            row |= (facts or {}).get(stem, {})
+            rows.fill(row, _measure, prepared, length, head, weights, dataclasses.replace(settings, seed=seed))
+
+
+def _measure(
+    prepared: Callable[[int], TrainingData],
+    length: int,
+    head: str,
+    weights: Mapping[str, Floats],
+    settings: FitSettings,
+) -> Row:
+    """Train a head on frozen weights (none for bits alone)."""
+    data = prepared(length)
+    return fitted_accuracies(AtOneScale(data, HEADS[head], weights, settings), data)
 
 
 def tables(rows: list[Row]) -> str:
@@ -180,7 +172,7 @@ def table(rows: list[Row]) -> str:
             mean_by_rate(row for row in rows if (row["embedding"], row["head"], row["trained_on"]) == (embedding, *way))
             for way in ways
         ]
-        cells = [" / ".join(f"{value:.3f}".removeprefix("0") for value in column) for column in columns]
+        cells = [shown_by_rate(column) for column in columns]
         known = [f"{found[embedding]:.3f}"] if found else []
         lines.append([embedding, *known, *cells, f"{np.mean(columns):.4f}".removeprefix("0")])
     return markdown_table(header, lines)
@@ -188,11 +180,13 @@ def table(rows: list[Row]) -> str:
 
 def mean_by_rate(rows: Iterable[Row]) -> list[float]:
     """Return the accuracy at each rate, every set counted alike."""
-    by_set: dict[str, list[list[float]]] = {}
-    for row in rows:
-        by_set.setdefault(row["set"], []).append([row["accuracy"][f"{rate:g}"] for rate in RATES])
-    means = [np.mean(found, axis=0) for found in by_set.values()]
-    return [float(value) for value in np.mean(means, axis=0)] if means else [float("nan")] * len(RATES)
+    sets = grouped(list(rows), ["set"]).values()
+    return [float(np.mean([np.mean(values_of(found, rate)) for found in sets])) for rate in RATES]
+
+
+def shown_by_rate(means: Sequence[float]) -> str:
+    """Return the accuracy at each rate as a cell."""
+    return " / ".join(f"{mean:.3f}".removeprefix("0") for mean in means)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -205,13 +199,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="trainings of each kind (default: 3)")
     args = parser.parse_args(arguments)
     rows = Rows(result_path("embedding_choice", quick=args.quick), KEY, tables)
-    judge(
-        rows,
-        {Path(file).stem: file for file in args.files},
-        args.data,
-        SETS[-1:] if args.quick else args.sets or SETS,
-        1 if args.quick else args.seeds,
-    )
+    sets, seeds = (SETS[-1:], 1) if args.quick else (args.sets or SETS, args.seeds)
+    judge(rows, {Path(file).stem: file for file in args.files}, args.data, sets, seeds)
     rows.show()
 
 

@@ -1,4 +1,4 @@
-"""Accuracy with few texts a label: ours, linear SVMs and fastText, on clean texts and with half of the words mistyped.
+"""Accuracy with few texts a label: the default file, linear SVMs and fastText, on clean texts and with half of the words mistyped.
 
     python -m benchmarks.experiments.few_shot [--set NAME] [--only SYSTEM] [--shots 5 10 20 50] [--draws 0 1 2] [--again] [--quick]
 
@@ -6,37 +6,27 @@ Training texts are drawn from the training file, so many of each label, or all o
 seen. `--shots 0` takes all texts, and measures 0 / 20 / 50 / 100 % mistyped words; `--draws` are then seeds of our training, and
 the others, which have fixed seeds, train once. Few texts are tested on at most 3,000 texts of the test split, the same for all; all
 texts on the whole split. Rows already in the JSON are kept.
-After a change of our training, `--only ours --again` measures ours anew. fastText needs the environment described in
+After a change of our training, `--only "default file" --again` measures ours anew. fastText needs the environment described in
 benchmarks/README.md.
 """
 
 import math
 import statistics
-import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-from benchmarks.common import (
-    SIZE_LIMIT,
-    Row,
-    Rows,
-    command_parser,
-    grouped,
-    markdown_table,
-    picture_path,
-    require_data,
-    result_path,
-)
-from benchmarks.data.sets import FOLDERS, sampled, sampled_of_each
-from benchmarks.systems import hashed_ngrams
-from benchmarks.systems.few_shot_systems import FASTTEXT, OURS, SVMS, SYSTEMS, accuracy, available, settings_of, train
-from benchmarks.systems.networks import fingerprint
+from benchmarks.common import SIZE_LIMIT, Row, Rows, command_parser, picture_path, result_path
+from benchmarks.data.sets import STARTER, read_part, sampled, sampled_of_each
+from benchmarks.systems.linear import SVMS
+from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT_LARGE, LINEAR, SVM
+from benchmarks.systems.networks import available
+from benchmarks.systems.trained import accuracies, fingerprint
+from benchmarks.systems.whole import OURS, SYSTEMS, settings_of, train
+from benchmarks.tables.cells import grouped, markdown_table, ordered, values_of
 from benchmarks.tables.plots import draw_learning_curves
-from retvec_lite.data.dataset import Dataset, load_starter, read_dataset
+from retvec_lite.data.dataset import Dataset
 
-STARTER: Final = "starter data"
 SETS: Final = ("Banking77", "CLINC150", "AG News", "SMS spam", STARTER)
 SHOTS: Final = (5, 10, 20, 50)
 ALL: Final = 0
@@ -46,8 +36,8 @@ RATES: Final = (0.0, 0.5)
 RATES_OF_ALL: Final = (0.0, 0.2, 0.5, 1.0)
 TEST_TEXTS: Final = 3000
 QUICK_TEST_TEXTS: Final = 500
-QUICK: Final = ("ours", "SVM, characters")
-PICTURED: Final = ("ours", *SVMS, hashed_ngrams.LINEAR, FASTTEXT)
+QUICK: Final = (DEFAULT_FILE, SVM)
+PICTURED: Final = (DEFAULT_FILE, *SVMS, LINEAR, FASTTEXT_LARGE)
 """The systems of the plot: more would hide each other."""
 KEY: Final = ("data", "system", "shots", "seed")
 
@@ -55,45 +45,20 @@ Line = list[Row]
 """The rows of one system, one for each draw, which is the field `seed`."""
 
 
-class Corpus(NamedTuple):
-    """The whole training file and the test split of a data set."""
-
-    name: str
-    training: Dataset
-    test: Dataset
-
-
-def load_corpus(data: Path, name: str) -> Corpus:
-    """Read a data set; the starter data come with the package.
-
-    Args:
-        data: the folder of all data sets.
-        name: one of `SETS`.
-
-    Raises:
-        SystemExit: a file is missing.
-    """
-    if name == STARTER:
-        return Corpus(name, load_starter("train"), load_starter("test"))
-    files = [data / FOLDERS[name] / f"{part}.csv" for part in ("train", "test")]
-    for file in files:
-        require_data(file)
-    return Corpus(name, *map(read_dataset, files))
-
-
 def draw_texts(training: Dataset, shots: int, seed: int) -> Dataset:
     """Draw so many texts of each label; all of a label that has fewer; all texts for `ALL`."""
     return training.select(sampled_of_each(training.labels, shots, seed))
 
 
-def measure(system: str, corpus: Corpus, test: Dataset, shots: int, seed: int) -> dict[str, Any]:
+def measure(system: str, training: Dataset, test: Dataset, shots: int, seed: int) -> Row:
     """Train on one draw; return the accuracy at each rate and notes on the training."""
-    drawn = draw_texts(corpus.training, shots, seed)
+    drawn = draw_texts(training, shots, seed)
     began = time.perf_counter()
     trained = train(system, drawn, seed if shots == ALL else 0)
     seconds = round(time.perf_counter() - began, 1)
-    found = {f"{rate:g}": accuracy(trained.guess, test, rate) for rate in _rates(shots)}
-    return {"accuracy": found, "texts": len(drawn), "training_seconds": seconds, **trained.facts}
+    found = accuracies(trained, test, RATES_OF_ALL if shots == ALL else RATES)
+    notes = {"labels": len(training.classes), "texts": len(drawn), "training_seconds": seconds}
+    return {"accuracy": found, **notes, **trained.facts}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -101,14 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser(__doc__, quick="Banking77, 5 texts a label, one draw, two systems", data=True)
     parser.add_argument("--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable")
     parser.add_argument("--only", dest="systems", choices=SYSTEMS, action="append", help="a system; repeatable")
-    parser.add_argument(
-        "--shots",
-        type=int,
-        nargs="+",
-        default=SHOTS,
-        metavar="N",
-        help="texts a label (default: 5 10 20 50); 0 for all",
-    )
+    few = "texts a label (default: 5 10 20 50); 0 for all"
+    parser.add_argument("--shots", type=int, nargs="+", default=SHOTS, metavar="N", help=few)
     parser.add_argument(
         "--draws", type=int, nargs="+", default=DRAWS, metavar="N", help="seeds of the draws (default: 0 1 2)"
     )
@@ -116,43 +75,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     if args.quick:
         args.sets, args.shots, args.draws = SETS[:1], SHOTS[:1], DRAWS[:1]
-    systems = available(args.systems or (QUICK if args.quick else SYSTEMS), asked_for=bool(args.systems))
+    systems = available(args.systems or (QUICK if args.quick else SYSTEMS), None, asked_for=bool(args.systems))
     rows = Rows(result_path("few_shot", quick=args.quick), KEY, tables)
     for name in args.sets or SETS:
-        corpus = load_corpus(args.data, name)
-        everything = fingerprint([*corpus.training.texts, *corpus.training.labels])
+        training, every = read_part(args.data, name, "train"), read_part(args.data, name, "test")
         for shots in args.shots:
-            test = corpus.test.select(sampled(len(corpus.test), _test_texts(shots, quick=args.quick)))
-            common = {"training": everything, "test": fingerprint([*test.texts, *test.labels]), "test_texts": len(test)}
-            for system in systems:
-                if shots == ALL and system == FASTTEXT:
-                    print("fastText with all texts: see comparison.py", file=sys.stderr)
-                    continue
+            most = QUICK_TEST_TEXTS if args.quick else TEST_TEXTS * (shots != ALL)
+            test = every.select(sampled(len(every), most))
+            common = {"training": fingerprint([*training.texts, *training.labels])}
+            common |= {"test": fingerprint([*test.texts, *test.labels]), "test_texts": len(test)}
+            # fastText learns from all texts in comparison.py.
+            for system in (system for system in systems if (shots, system) != (ALL, FASTTEXT_LARGE)):
                 for seed in DRAWS[:1] if shots == ALL and system not in OURS else args.draws:
                     row: Row = {"data": name, "system": system, "shots": shots, "seed": seed}
                     row["settings"] = settings_of(system) | common
-                    done = rows.has(row) and not args.again
-                    state = "already measured" if done else "..."
-                    print(
-                        f"{name}, {shots or 'all'} texts, {system}, draw {seed}: {state}", file=sys.stderr, flush=True
-                    )
-                    if not done:
-                        rows.add(
-                            row | {"labels": len(corpus.training.classes)} | measure(system, corpus, test, shots, seed)
-                        )
+                    rows.fill(row, measure, system, training, test, shots, seed, again=args.again)
     rows.show()
     if panels := curves(list(rows)):
         draw_learning_curves(panels, picture_path("few-shot", quick=args.quick))
-
-
-def _rates(shots: int) -> tuple[float, ...]:
-    return RATES_OF_ALL if shots == ALL else RATES
-
-
-def _test_texts(shots: int, *, quick: bool) -> int:
-    if quick:
-        return QUICK_TEST_TEXTS
-    return 0 if shots == ALL else TEST_TEXTS
 
 
 def tables(rows: list[Row]) -> str:
@@ -232,7 +172,7 @@ def _column(rows: list[Row], rate: float) -> dict[str, str]:
 
 def mean_and_error(line: Line, rate: float) -> tuple[float, float]:
     """Return the mean accuracy and its standard error: over the draws, or over the test texts if there is one draw."""
-    values = _accuracies(line, rate)
+    values = values_of(line, rate)
     if len(values) < 2:
         return values[0], _error_of_texts(line, rate)
     return statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
@@ -240,12 +180,8 @@ def mean_and_error(line: Line, rate: float) -> tuple[float, float]:
 
 def _error_of_texts(line: Line, rate: float) -> float:
     """Return the standard error of an accuracy that comes from having so many test texts and no more."""
-    mean = statistics.fmean(_accuracies(line, rate))
+    mean = statistics.fmean(values_of(line, rate))
     return math.sqrt(mean * (1 - mean) / line[0]["settings"]["test_texts"])
-
-
-def _accuracies(line: Line, rate: float) -> list[float]:
-    return [row["accuracy"][f"{rate:g}"] for row in line]
 
 
 def curves(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, list[tuple[float, float, float]]]]]:
@@ -261,9 +197,7 @@ def curves(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, list[tuple[floa
 
 
 def _ordered(rows: Sequence[Row]) -> list[Row]:
-    return sorted(
-        rows, key=lambda row: (SETS.index(row["data"]), SYSTEMS.index(row["system"]), row["shots"], row["seed"])
-    )
+    return ordered(rows, KEY, {"data": SETS, "system": SYSTEMS})
 
 
 if __name__ == "__main__":

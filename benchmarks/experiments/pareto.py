@@ -9,41 +9,28 @@ ours to compare, such as one of 128 dimensions.
 """
 
 import dataclasses
+import functools
 import statistics
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
-from benchmarks.common import (
-    Row,
-    Rows,
-    grouped,
-    kilobytes,
-    markdown_table,
-    picture_path,
-    result_path,
-    spread,
-    unlike,
-    with_earlier_heads,
-)
+from benchmarks.common import Row, Rows, picture_path, result_path
 from benchmarks.data.sets import Task, sampled
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
-from benchmarks.systems.guesser import Probabilities
-from benchmarks.systems.networks import FASTTEXT, NO_HEAD, OURS, TUNED, V1, Plan, build, export_files, settings_of
+from benchmarks.systems.names import FASTTEXT, NETWORK, NO_HEAD, TUNED, V1
+from benchmarks.systems.networks import Plan, build, settings_of
+from benchmarks.systems.ours import load_file
+from benchmarks.systems.trained import Probabilities, Trained, accuracies
+from benchmarks.tables.cells import grouped, kilobytes, markdown_table, spread, unlike, values_of, with_earlier_heads
 from benchmarks.tables.plots import Point, draw_pareto, pareto_front
-from retvec_lite import TextClassifier
-from retvec_lite.data.scores import TYPO_SEED
-from retvec_lite.data.typos import mistype_many
 
 RATES: Final = (0.0, 0.5)
 RECIPES: Final = ("float32", "float16", "int8", "int4")
 KEY: Final = ("data", "system", "embedding", "head", "recipe", "seed")
-FULL: Final = Scope(("Banking77",), (OURS, TUNED, V1, FASTTEXT), ("pool", "cnn", "rnn", "bert"))
-QUICK: Final = Scope(("Banking77",), (OURS, TUNED, V1, FASTTEXT), ("pool",))
+FULL: Final = Scope(("Banking77",), (NETWORK, TUNED, V1, FASTTEXT), ("pool", "cnn", "rnn", "bert"))
+QUICK: Final = Scope(("Banking77",), (NETWORK, TUNED, V1, FASTTEXT), ("pool",))
 FTZ: Final = "quantized"
 """The recipe of fastText's file."""
 COSTS: Final = {"bytes": "bytes", "microseconds": "time"}
@@ -52,14 +39,11 @@ _LATENCY_TEXTS: Final = 200
 _ROUNDS: Final = 3
 
 
-def measure(probabilities: Probabilities, labels: Sequence[str], task: Task) -> dict[str, Any]:
-    """Return the accuracy at each rate, and the microseconds of one text."""
-    truth, names = np.array(task.test.labels), np.array(labels)
-    accuracy = {}
-    for rate in RATES:
-        guesses = names[probabilities(mistype_many(task.test.texts, rate, TYPO_SEED)).argmax(axis=1)]
-        accuracy[f"{rate:g}"] = float((guesses == truth).mean())
-    return {"accuracy": accuracy, "microseconds": latency(probabilities, task.test.texts)}
+def measure(load: Callable[[], Trained], task: Task) -> Row:
+    """Return the accuracy at each rate, the bytes of the file, and the microseconds of one text."""
+    trained = load()
+    found = {"bytes": trained.facts["bytes"], "accuracy": accuracies(trained, task.test, RATES)}
+    return found | {"microseconds": latency(trained.probabilities, task.test.texts)}
 
 
 def latency(probabilities: Probabilities, texts: Sequence[str]) -> float:
@@ -85,54 +69,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
     recipes = args.recipes or (("int8", "int4") if args.quick else RECIPES)
     rows = Rows(result_path("pareto", quick=args.quick), KEY, table)
     for task, plan in trials(args):
-        if FASTTEXT in args.systems:
-            _measure_fasttext(rows, task, plan)
-        embeddings = {OURS: (args.embedding, *args.embeddings), TUNED: (args.embedding,), V1: (str(args.v1),)}
-        for system in (system for system in embeddings if system in args.systems):
-            for embedding in embeddings[system]:
-                for head in args.heads:
-                    _measure_files(rows, task, system, embedding, head, recipes, plan)
+        embeddings = {NETWORK: (args.embedding, *args.embeddings), TUNED: (args.embedding,), V1: (str(args.v1),)}
+        for system in args.systems:
+            for embedding in embeddings.get(system, ("-",)):
+                for head in args.heads if system in embeddings else (NO_HEAD,):
+                    used = dataclasses.replace(plan, embedding=embedding)
+                    for row, load in files_of(system, head, task, used, recipes):
+                        rows.fill(row, measure, load, task)
     rows.show()
     for rate, suffix in zip(RATES, ("clean", "typos"), strict=True):
         draw_pareto(panels(list(rows), rate), picture_path(f"pareto-{suffix}", quick=args.quick))
 
 
-def _measure_fasttext(rows: Rows, task: Task, plan: Plan) -> None:
-    settings = settings_of(FASTTEXT, NO_HEAD, plan, task) | {"test_texts": len(task.test)}
-    row = _row(task, FASTTEXT, "-", NO_HEAD, FTZ, plan.seed, settings)
-    if not rows.has(row):
-        product = build(FASTTEXT, NO_HEAD, task, plan)
-        rows.add(row | {"bytes": product.bytes} | measure(product.probabilities, product.labels, task))
-
-
-def _measure_files(
-    rows: Rows, task: Task, system: str, embedding: str, head: str, recipes: Sequence[str], plan: Plan
-) -> None:
-    """Measure the files of one trained head under each recipe."""
-    plan = dataclasses.replace(plan, embedding=embedding)
+def files_of(
+    system: str, head: str, task: Task, plan: Plan, recipes: Sequence[str]
+) -> Iterator[tuple[Row, Callable[[], Trained]]]:
+    """Yield the files of one trained system: the beginning of a row, and what loads the file."""
     settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
-    wanted = {recipe: _row(task, system, Path(embedding).stem, head, recipe, plan.seed, settings) for recipe in recipes}
-    missing = [recipe for recipe in recipes if not rows.has(wanted[recipe])]
-    if not missing:
+    once = functools.cache(functools.partial(build, system, head, task, plan))
+    row = {"data": task.name, "system": system, "embedding": Path(plan.embedding).stem, "head": head}
+    row |= {"seed": plan.seed, "settings": settings}
+    if system == FASTTEXT:
+        yield row | {"recipe": FTZ}, once
         return
-    product = build(system, head, task, plan)
-    for recipe, file in export_files(product.folder, missing).items():
-        print(f"{task.name}, {system}, {head}, {recipe}, seed {plan.seed}", file=sys.stderr, flush=True)
-        classifier = TextClassifier.load(file)
-        found = measure(classifier.probabilities, classifier.labels, task)
-        rows.add(wanted[recipe] | {"bytes": file.stat().st_size} | found)
+    for recipe in recipes:
+        yield row | {"recipe": recipe}, functools.partial(_load, once, recipe)
 
 
-def _row(task: Task, system: str, embedding: str, head: str, recipe: str, seed: int, settings: Row) -> Row:
-    return {
-        "data": task.name,
-        "system": system,
-        "embedding": embedding,
-        "head": head,
-        "recipe": recipe,
-        "seed": seed,
-        "settings": settings,
-    }
+def _load(build_once: Callable[[], Trained], recipe: str) -> Trained:
+    folder = build_once().folder
+    assert folder is not None
+    return load_file(folder, recipe)
 
 
 def panels(rows: Sequence[Row], rate: float) -> dict[str, list[Point]]:
@@ -140,8 +107,8 @@ def panels(rows: Sequence[Row], rate: float) -> dict[str, list[Point]]:
     found: dict[str, list[Point]] = {}
     for (data, *line), members in grouped(with_earlier_heads(rows), KEY[:-1]).items():
         system, embedding, head, recipe = line
-        family = f"{system}, {embedding}" if system == OURS else system
-        accuracy = statistics.fmean(row["accuracy"][f"{rate:g}"] for row in members)
+        family = f"{system}, {embedding}" if system == NETWORK else system
+        accuracy = statistics.fmean(values_of(members, rate))
         typos = "clean" if not rate else f"{rate:.0%} mistyped"
         for field, label, unit in (("bytes", "kB of the file", 1000), ("microseconds", "µs a text, one thread", 1)):
             cost = statistics.fmean(row[field] for row in members) / unit
@@ -162,7 +129,7 @@ def table(rows: list[Row]) -> str:
                 *line,
                 kilobytes(max(row["bytes"] for row in members)),
                 spread([row["microseconds"] for row in members], 0),
-                *(spread([row["accuracy"][f"{rate:g}"] for row in members]) for rate in RATES),
+                *(spread(values_of(members, rate)) for rate in RATES),
                 ", ".join(name for cost, name in COSTS.items() if "|".join(line) in fronts[cost]) or "-",
             ]
             for line, members in lines.items()
@@ -179,7 +146,7 @@ def _front(lines: dict[tuple[Any, ...], list[Row]], cost: str) -> set[str]:
             "",
             "",
             statistics.fmean(row[cost] for row in members),
-            statistics.fmean(row["accuracy"]["0"] for row in members),
+            statistics.fmean(values_of(members, 0)),
         )
         for line, members in lines.items()
     ]

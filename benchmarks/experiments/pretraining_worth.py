@@ -14,9 +14,17 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.common import Row, Rows, command_parser, grouped, markdown_table, result_path
-from benchmarks.experiments.embedding_choice import RATES, AtOneScale, fitted_accuracies, load_set, prepare_set
-from benchmarks.systems.networks import digest
+from benchmarks.common import Row, Rows, command_parser, result_path
+from benchmarks.experiments.embedding_choice import (
+    AtOneScale,
+    fitted_accuracies,
+    load_set,
+    mean_by_rate,
+    prepare_set,
+    shown_by_rate,
+)
+from benchmarks.systems.trained import digest
+from benchmarks.tables.cells import grouped, markdown_table
 from retvec_lite.contract import Floats
 from retvec_lite.model.heads import CnnHead, initial
 from retvec_lite.model.weight_files import choose_embedding
@@ -34,13 +42,13 @@ _TUNED: Final = recommended(3_000, fine_tune=True)
 STARTS: Final[dict[str, tuple[str, str]]] = {
     "random, frozen": (_RANDOM, "frozen"),
     "RETVec v1, frozen": ("v1", "frozen"),
-    "ours, frozen": ("default", "frozen"),
+    "our embedding, frozen": ("default", "frozen"),
     "random, fine-tuned": (_RANDOM, "fine-tuned"),
     "RETVec v1, fine-tuned": ("v1", "fine-tuned"),
-    "ours, fine-tuned": ("default", "fine-tuned"),
+    "our embedding, fine-tuned": ("default", "fine-tuned"),
     "filters": (_RAW, "filters"),
     "random, fine-tuned with filters": (_RANDOM, "filters"),
-    "ours, fine-tuned with filters": ("default", "filters"),
+    "our embedding, fine-tuned with filters": ("default", "filters"),
 }
 """Name -> which embedding to start from, and what learns beside the head."""
 
@@ -64,12 +72,11 @@ def settings_of(learns: str, trained_on: str, seed: int) -> FitSettings:
     return dataclasses.replace(settings, epochs=_EPOCHS, character_filters=filters, seed=seed, **TRAININGS[trained_on])
 
 
-def measure(data: TrainingData, weights: Mapping[str, Floats], learns: str, settings: FitSettings) -> dict[str, float]:
+def measure(data: TrainingData, weights: Mapping[str, Floats], learns: str, settings: FitSettings) -> Row:
     """Train, and return the accuracy at each rate."""
-    head = CnnHead()
     if learns == "frozen":
-        return fitted_accuracies(AtOneScale(data, head, weights, settings), data)
-    return fitted_accuracies(NetworkFitter(data, head, weights, fine_tune=True, settings=settings), data)
+        return fitted_accuracies(AtOneScale(data, CnnHead(), weights, settings), data)
+    return fitted_accuracies(NetworkFitter(data, CnnHead(), weights, fine_tune=True, settings=settings), data)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -83,7 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     starts = args.starts or [name for name, (start, _) in STARTS.items() if start != "v1" or args.v1]
     trainings = list(TRAININGS)
     if args.quick:
-        args.sets, starts, trainings, args.seeds = ["Banking77"], ["random, frozen", "ours, frozen"], ["clean"], 1
+        args.sets, starts, trainings, args.seeds = (
+            ["Banking77"],
+            ["random, frozen", "our embedding, frozen"],
+            ["clean"],
+            1,
+        )
     if not args.v1 and any(STARTS[name][0] == "v1" for name in starts):
         parser.error("RETVec v1 needs --v1 FILE (retvec-lite import-embedding writes it)")
     rows = Rows(result_path("pretraining_worth", quick=args.quick), ("set", "trained_on", "start", "seed"), table)
@@ -97,31 +109,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     weights = starting_weights(start, args.v1, seed)
                     settings = settings_of(learns, trained_on, seed)
                     row: Row = {"set": name, "trained_on": trained_on, "start": chosen, "seed": seed}
-                    row["settings"] = {
-                        **dataclasses.asdict(settings),
-                        "weights": _RANDOM if start == _RANDOM else digest(weights),
-                    }
-                    if rows.has(row):
-                        continue
-                    row["accuracy"] = measure(data, weights, learns, settings)
-                    rows.add(row)
-                    print(
-                        f"{name}, trained on {trained_on} texts, {chosen}, seed {seed}: {row['accuracy']}", flush=True
-                    )
+                    told = _RANDOM if start == _RANDOM else digest(weights)
+                    row["settings"] = {**dataclasses.asdict(settings), "weights": told}
+                    rows.fill(row, measure, data, weights, learns, settings)
     rows.show()
 
 
 def table(rows: list[Row]) -> str:
     """Return a line for each start: mean over seeds by set, training and rate."""
     ways = sorted({(row["set"], row["trained_on"]) for row in rows}, key=lambda way: (SETS.index(way[0]), way[1]))
-    lines = []
-    for (start,), same in grouped(sorted(rows, key=lambda row: list(STARTS).index(row["start"])), ["start"]).items():
-        cells = []
-        for way in ways:
-            found = [row["accuracy"] for row in same if (row["set"], row["trained_on"]) == way]
-            means = [np.mean([accuracy[f"{rate:g}"] for accuracy in found]) for rate in RATES] if found else []
-            cells.append(" / ".join(f"{mean:.3f}".removeprefix("0") for mean in means) or "not run")
-        lines.append([start, *cells])
+    cells, lines = grouped(rows, ["start", "set", "trained_on"]), []
+    for start in (start for start in STARTS if any(start == known for known, *_ in cells)):
+        same = [cells.get((start, *way), []) for way in ways]
+        lines.append([start, *(shown_by_rate(mean_by_rate(found)) if found else "not run" for found in same)])
     return markdown_table(["start", *(f"{name}, {trained_on}" for name, trained_on in ways)], lines)
 
 

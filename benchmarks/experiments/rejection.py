@@ -16,17 +16,18 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 import retvec_lite as rl
-from benchmarks.common import Row, Rows, command_parser, markdown_table, require_data, result_path
-from benchmarks.data.sets import FOLDERS, sampled
+from benchmarks.common import Row, Rows, command_parser, result_path
+from benchmarks.data.sets import STARTER, read_part
+from benchmarks.systems.linear import CHARACTERS, tfidf
+from benchmarks.tables.cells import markdown_table
 from retvec_lite import contract
 from retvec_lite.contract import Floats
 from retvec_lite.data.confidence import auroc
-from retvec_lite.data.dataset import Dataset, load_starter, read_dataset
+from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.reference_network import embed, head_logits, word_vectors
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import ngram_logits
 
-STARTER: Final = "starter data"
 UNKNOWN: Final = {"CLINC150": "oos"}
 """Data sets with texts that belong to no label, and what these are labelled."""
 SETS: Final = ("CLINC150", "Banking77", "AG News", STARTER)
@@ -42,17 +43,6 @@ ENERGY: Final = "energy: log of the sum of exp(logits)"
 NEAREST: Final = "cosine to the nearest training text (TF-IDF of characters)"
 
 
-def load_texts(data: Path, name: str, split: str, texts: int) -> Dataset:
-    """Read a split of a data set, all texts of it for 0."""
-    if name == STARTER:
-        found = load_starter(split)
-    else:
-        path = data / FOLDERS[name] / f"{split}.csv"
-        require_data(path)
-        found = read_dataset(path)
-    return found.select(sampled(len(found), texts))
-
-
 def train(data: Path, name: str, trained: Path | None, *, quick: bool) -> rl.Classifier:
     """Train, or load what an earlier run has saved in the folder `trained`."""
     saved = trained / name.replace(" ", "_") if trained else None
@@ -62,13 +52,13 @@ def train(data: Path, name: str, trained: Path | None, *, quick: bool) -> rl.Cla
         return found
     most = AG_NEWS_TEXTS if name == "AG News" else 0
     options: dict[str, Any] = {"head": "linear"} if quick else {}
-    training = load_texts(data, name, "train", most)
+    training = read_part(data, name, "train", most)
     unknown = UNKNOWN.get(name)
     if quick:
         labels = {*training.classes[:QUICK_LABELS], unknown}
         training = training.select([row for row, label in enumerate(training.labels) if label in labels])
     elif unknown:
-        options |= {"validation": load_texts(data, name, "dev", 0)}
+        options |= {"validation": read_part(data, name, "dev")}
     if unknown in training.labels:
         options |= {"unknown_label": unknown}
     return rl.train(training, out=saved, **options)
@@ -83,6 +73,16 @@ def measure(classifier: rl.Classifier, test: Dataset, unknown: str | None) -> Ro
     rejection = found.rejection.to_dict()
     del rejection["coverage"]
     return {"typos": [point._asdict() for point in found.typos], "rejection": rejection}
+
+
+def measure_set(data: Path, name: str, trained: Path | None, quick: bool) -> Row:
+    """Train, score on the test texts and, where texts have no label, compare scores on the dev split."""
+    classifier, unknown = train(data, name, trained, quick=quick), UNKNOWN.get(name)
+    row = measure(classifier, read_part(data, name, "test"), unknown)
+    if unknown and not quick:
+        training, dev = (read_part(data, name, split) for split in ("train", "dev"))
+        row |= {"scores": compare(classifier, training, dev, unknown)}
+    return row
 
 
 def compare(classifier: rl.Classifier, training: Dataset, dev: Dataset, unknown: str) -> list[Row]:
@@ -123,9 +123,7 @@ def logits_of(model: TrainedModel, text: str) -> Floats:
 
 def nearest(known: Sequence[str], texts: Sequence[str]) -> Floats:
     """Return the cosine of each text to the most similar known one."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4), sublinear_tf=True)
+    vectorizer = tfidf([CHARACTERS])
     seen = vectorizer.fit_transform(known)
     found: Floats = (vectorizer.transform(texts) @ seen.T).max(axis=1).toarray().ravel()
     return found
@@ -169,14 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = Rows(result_path("rejection", quick=args.quick), ("data",), table)
     for name in args.sets:
         row: Row = {"data": name, "settings": {"kept": KEPT, "rates": RATES}}
-        if rows.has(row):
-            continue
-        classifier = train(args.data, name, args.trained, quick=args.quick)
-        unknown = UNKNOWN.get(name)
-        if unknown and not args.quick:
-            training, dev = (load_texts(args.data, name, split, 0) for split in ("train", "dev"))
-            row["scores"] = compare(classifier, training, dev, unknown)
-        rows.add(row | measure(classifier, load_texts(args.data, name, "test", 0), unknown))
+        rows.fill(row, measure_set, args.data, name, args.trained, args.quick)
     rows.show()
 
 

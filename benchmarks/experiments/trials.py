@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from benchmarks.common import WORK, command_parser
 from benchmarks.data.sets import FOLDERS, Task, load_task
-from benchmarks.systems.networks import NO_HEAD, SYSTEMS, WHOLE, Plan, available
+from benchmarks.systems.names import COMPARED
+from benchmarks.systems.networks import Plan, available
 
 HEADS: Final = ("rnn", "cnn", "bert", "pool")
 
@@ -26,7 +27,7 @@ class Scope(NamedTuple):
     heads: Sequence[str]
 
 
-def comparison_parser(doc: str | None, quick: str, systems: Sequence[str] = SYSTEMS) -> argparse.ArgumentParser:
+def comparison_parser(doc: str | None, quick: str, systems: Sequence[str] = COMPARED) -> argparse.ArgumentParser:
     """Return a parser with the options that all these commands have.
 
     Args:
@@ -41,7 +42,7 @@ def comparison_parser(doc: str | None, quick: str, systems: Sequence[str] = SYST
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="seeds of training (default: 0)")
     parser.add_argument("--epochs", type=int, metavar="N", help="most passes over the data, the same for every system")
     parser.add_argument(
-        "--embedding", default="default", metavar="FILE", help="embedding of `ours` (default: the one in the package)"
+        "--embedding", default="default", metavar="FILE", help="of our networks (default: the one in the package)"
     )
     parser.add_argument("--v1", type=Path, metavar="FILE", help="RETVec v1, as `retvec-lite import-embedding` wrote it")
     parser.add_argument(
@@ -83,8 +84,3 @@ def trials(args: argparse.Namespace, *, per_language: int = 0) -> Iterator[tuple
             task = load_task(args.data, name, per_language=per_language)
         for seed in args.seeds:
             yield task, Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)
-
-
-def lines_of(systems: Sequence[str], heads: Sequence[str], whole: Sequence[str] = WHOLE) -> list[tuple[str, str]]:
-    """Return (system, head) of a table's lines; a `whole` product has one line, its head is called `whole`."""
-    return [(system, head) for system in systems for head in ((NO_HEAD,) if system in whole else dict.fromkeys(heads))]

@@ -9,32 +9,35 @@ work folder if another command trained them with the same options, and trained o
 """
 
 import csv
+import functools
 import random
 import re
 import statistics
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
-from benchmarks.common import (
-    EARLIER,
-    Row,
-    Rows,
-    grouped,
-    markdown_table,
-    picture_path,
-    require_data,
-    result_path,
-    spread,
-    unlike,
-    with_earlier_heads,
-)
+from benchmarks.common import Row, Rows, picture_path, require_data, result_path
 from benchmarks.data.sets import FOLDERS, Task
-from benchmarks.experiments.trials import Scope, comparison_parser, lines_of, parse_comparison, trials
-from benchmarks.systems.networks import NO_HEAD, OURS, RAW, SYSTEMS, TUNED, V1, Product, build, settings_of
+from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
+from benchmarks.systems.names import (
+    BPE,
+    COMPARED,
+    FASTTEXT,
+    NETWORK,
+    NO_HEAD,
+    PIECES,
+    RAW,
+    SMALL,
+    TUNED,
+    V1,
+    VECTORS,
+    WHITESPACE,
+    lines_of,
+)
+from benchmarks.systems.networks import build, settings_of
+from benchmarks.systems.trained import Trained, share_right
+from benchmarks.tables.cells import EARLIER, grouped, markdown_table, ordered, spread, unlike, with_earlier_heads
 from benchmarks.tables.plots import draw_curves
 from retvec_lite.data.scores import TYPO_SEED
 from retvec_lite.data.typos import TYPO_KINDS, mistype_many
@@ -48,10 +51,10 @@ CATEGORIES: Final = (ALL_KINDS, *TYPO_KINDS, PEOPLE)
 KEY: Final = ("data", "system", "head", "seed", "category")
 FULL: Final = Scope(
     ("AG News", "Banking77"),
-    (OURS, TUNED, V1, RAW, "SentencePiece", "BPE", "Whitespace", "fastText vectors", "fastText"),
+    (NETWORK, TUNED, V1, RAW, PIECES, BPE, WHITESPACE, VECTORS, FASTTEXT),
     ("cnn",),
 )
-QUICK: Final = Scope(("Banking77",), (OURS, "Whitespace, under 1 MB", "fastText"), ("cnn",))
+QUICK: Final = Scope(("Banking77",), (NETWORK, WHITESPACE + SMALL, FASTTEXT), ("cnn",))
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
@@ -115,15 +118,13 @@ def mistyped(
 
 
 def measure(
-    product: Product, task: Task, category: str, misspellings: Mapping[str, Sequence[str]]
-) -> dict[str, dict[str, float]]:
+    build_once: Callable[[], Trained], task: Task, category: str, misspellings: Mapping[str, Sequence[str]]
+) -> Row:
     """Return accuracy and share of changed words by rate."""
-    truth, labels = np.array(task.test.labels), np.array(product.labels)
     accuracy, changed = {}, {}
     for rate in PEOPLE_RATES if category == PEOPLE else RATES:
-        texts, share = mistyped(task.test.texts, category, rate, misspellings)
-        guesses = labels[product.probabilities(texts).argmax(axis=1)]
-        accuracy[f"{rate:g}"], changed[f"{rate:g}"] = float((guesses == truth).mean()), share
+        texts, changed[f"{rate:g}"] = mistyped(task.test.texts, category, rate, misspellings)
+        accuracy[f"{rate:g}"] = share_right(build_once(), texts, task.test.labels)
     return {"accuracy": accuracy, "changed": changed}
 
 
@@ -141,13 +142,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for system, head in lines_of(args.systems, args.heads):
             settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
             base: Row = {"data": task.name, "system": system, "head": head, "seed": plan.seed, "settings": settings}
-            missing = [category for category in categories if not rows.has(base | {"category": category})]
-            if not missing:
-                continue
-            product = build(system, head, task, plan)
-            for category in missing:
-                print(f"{task.name}, {system}, {head}, seed {plan.seed}: {category}", file=sys.stderr, flush=True)
-                rows.add(base | {"category": category} | measure(product, task, category, misspellings))
+            once = functools.cache(functools.partial(build, system, head, task, plan))
+            for category in categories:
+                rows.fill(base | {"category": category}, measure, once, task, category, misspellings)
     rows.show()
     for category, name, label in (
         (ALL_KINDS, "typo_resilience", "mistyped words (%)"),
@@ -213,17 +210,8 @@ def _kind_table(rows: list[Row]) -> str:
 
 
 def _ordered(rows: Iterable[Row]) -> list[Row]:
-    sets, systems, categories = list(FOLDERS), list(SYSTEMS), list(CATEGORIES)
-    return sorted(
-        rows,
-        key=lambda row: (
-            sets.index(row["data"]),
-            systems.index(row["system"]),
-            row["head"],
-            row["seed"],
-            categories.index(row["category"]),
-        ),
-    )
+    lists = {"data": list(FOLDERS), "system": list(COMPARED), "category": list(CATEGORIES)}
+    return ordered(rows, KEY, lists)
 
 
 def _named(system: str, head: str) -> str:

@@ -32,7 +32,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.common import ROOT, markdown_table, result_path
+from benchmarks.common import ROOT, result_path
+from benchmarks.tables.cells import markdown_table
 from retvec_lite.contract import Floats
 from retvec_lite.converters.tflite.model import schema
 from retvec_lite.errors import RetvecLiteError

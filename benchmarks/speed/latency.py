@@ -21,16 +21,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.common import command_parser, picture_path, read_results, result_path, run_module, write_results
-from benchmarks.speed.latency_tables import curve_plot, tables
-
-Row = dict[str, Any]
+from benchmarks.common import Row, command_parser, picture_path, read_results, result_path, run_module, write_results
+from benchmarks.tables.latency import curve_plot, tables
 
 STEPS: Final = ("ai-edge-litert", "tflite-runtime", "start", "peak", "curve")
 """The first two steps measure all our files on one runtime."""
 SLOTS: Final = (64, 128)
 WORDS: Final = {64: (10, 30, 60), 128: (120,)}
-LABELS: Final = 77
 CHARS_PER_SLOT: Final = 8
 RUNTIMES: Final = ("ai-edge-litert", "tflite-runtime")
 RECIPES: Final = ("float32", "int8", "int8-dynamic", "int4")
@@ -50,7 +47,7 @@ class Bench:
 
     def build(self) -> None:
         """Build our files."""
-        run_module("benchmarks.speed.latency_build", self.folder, *(["--quick"] if self.quick else []))
+        run_module("benchmarks.speed.files", "latency", self.folder, *(["--quick"] if self.quick else []))
 
     def ours(self, kinds: Sequence[str], recipes: Sequence[str], heads: Sequence[str] = ("pool",)) -> list[Row]:
         """Return our contestants whose file exists."""
@@ -100,7 +97,8 @@ class Bench:
 
     def peak(self) -> list[Row]:
         """Measure the machine's best rate of multiply-accumulates, and count those of our files."""
-        from benchmarks.speed.latency_build import HEADS, multiply_accumulates
+        from benchmarks.speed.files import SLOTS as HEADS
+        from benchmarks.speed.files import multiply_accumulates
 
         found = _measure("peak", self.folder, RUNTIMES[0])
         rows = [{"recipe": recipe, "per_microsecond": value} for recipe, value in found.items()]

@@ -11,38 +11,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.common import command_parser, markdown_table, result_path, write_results
+from benchmarks.common import command_parser, result_path, write_results
+from benchmarks.tables.cells import markdown_table
 from retvec_lite.runtime.text_classifier import TextClassifier
 
-WORDS: Final = [
-    "please",
-    "wake",
-    "me",
-    "tomorrow",
-    "at",
-    "seven",
-    "thirty",
-    "and",
-    "play",
-    "some",
-    "quiet",
-    "music",
-    "on",
-    "the",
-    "kitchen",
-    "speaker",
-    "now",
-    "where",
-    "is",
-    "my",
-    "parcel",
-]
+_WORDS: Final = (
+    "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now where is my parcel"
+)
 
 
 def sample_texts(count: int) -> list[str]:
     """Return texts of ten words each."""
     rng = random.Random(0)
-    return [" ".join(rng.choices(WORDS, k=10)) for _ in range(count)]
+    return [" ".join(rng.choices(_WORDS.split(), k=10)) for _ in range(count)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -60,13 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         middle = time.perf_counter()
         classifier.probabilities(texts)
         ended = time.perf_counter()
-        rows.append(
-            {
-                "workers": workers,
-                "predict_many": round(answered / (middle - began)),
-                "probabilities": round(len(texts) / (ended - middle)),
-            }
-        )
+        rates = {"predict_many": answered / (middle - began), "probabilities": len(texts) / (ended - middle)}
+        rows.append({"workers": workers} | {name: round(rate) for name, rate in rates.items()})
     table = [[str(row["workers"]), f"{row['predict_many']:,}", f"{row['probabilities']:,}"] for row in rows]
     path = result_path("throughput", quick=args.quick)
     write_results(path, rows, markdown_table(["workers", "predict_many, texts/s", "probabilities, texts/s"], table))

@@ -20,13 +20,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.common import Row, Rows, command_parser, markdown_table, require_data, result_path, run_module
+from benchmarks.common import Row, Rows, command_parser, require_data, result_path, run_module
+from benchmarks.systems.names import BPE, NETWORK, PIECES, V1, VECTORS, WHITESPACE
 from benchmarks.systems.networks import available
+from benchmarks.systems.ours import RECIPE
+from benchmarks.tables.cells import markdown_table
 
-TENSORFLOW: Final = "ours, TensorFlow"
-V1_TENSORFLOW: Final = "RETVec v1, TensorFlow"
-FILE: Final = "ours, int8 file with pool"
-SYSTEMS: Final = ("Whitespace", "SentencePiece", "BPE", "fastText vectors", V1_TENSORFLOW, TENSORFLOW, FILE)
+TENSORFLOW: Final = "our embedding, TensorFlow"
+V1_TENSORFLOW: Final = f"{V1}, TensorFlow"
+FILE: Final = f"{NETWORK}, int8 file with pool"
+SYSTEMS: Final = (WHITESPACE, PIECES, BPE, VECTORS, V1_TENSORFLOW, TENSORFLOW, FILE)
 SLOTS: Final = 32
 CHARS: Final = 256
 _CHUNK: Final = 1024
@@ -44,7 +47,7 @@ def prepare(system: str, texts: Sequence[str], embedding: str, file: Path) -> Ve
         return _tensorflow(embedding)
     from benchmarks.systems.vectorizers import FREE, VECTORIZERS, FastTextVectors, words_of
 
-    if system == "fastText vectors":
+    if system == VECTORS:
         vectors = FastTextVectors.learn(texts, FREE, epochs=1)
         return lambda chunk: [np.stack([vectors.vector(word) for word in words_of(text)] or [0]) for text in chunk]
     return VECTORIZERS[system].learn(texts, FREE).tokens
@@ -77,24 +80,12 @@ def _tensorflow(embedding: str) -> Vectorize:
 
 def build_file(path: Path, embedding: str) -> None:
     """Export a file with an untrained `pool` head: time does not depend on the weights."""
-    from retvec_lite.contract import EncoderConfig
-    from retvec_lite.converters.export import convert, package
-    from retvec_lite.converters.recipes import find_recipe
-    from retvec_lite.converters.tflite.quantize import quantize
+    from benchmarks.speed.files import untrained
+    from benchmarks.systems.ours import file_contents
     from retvec_lite.model.heads import PoolHead
-    from retvec_lite.model.weight_files import TrainedModel, choose_embedding
 
-    chosen = choose_embedding(embedding)
-    assert chosen is not None
-    labels = tuple(f"intent {number}" for number in range(60))
-    head, config = PoolHead(), EncoderConfig(max_chars=CHARS, max_words=SLOTS, word_length=chosen.word_length)
-    weights = head.initial_weights(np.random.default_rng(0), chosen.dimension, len(labels), SLOTS)
-    classifier = TrainedModel(
-        config, head, labels, {**chosen.weights, **weights}, {"name": chosen.name, "card": {}}, {}
-    )
-    recipe = find_recipe("int8")
-    model = quantize(convert(classifier), recipe.name)
-    path.write_bytes(package(model, classifier, recipe, dict([recipe.oldest_runtime])))
+    model = untrained(PoolHead(), SLOTS, labels=60, embedding=embedding)
+    path.write_bytes(file_contents(model, [RECIPE])[RECIPE])
 
 
 def measure(system: str, texts: Sequence[str], embedding: str, file: Path) -> dict[str, float]:
@@ -126,6 +117,14 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
+def _measure(system: str, options: Sequence[object]) -> Row:
+    """Measure a system in a process of its own."""
+    if system == FILE:
+        run_module("benchmarks.speed.vectorizing", "--build", *options)
+    found: Row = json.loads(run_module("benchmarks.speed.vectorizing", "--worker", system, *options).splitlines()[-1])
+    return found
+
+
 def read_texts(data: Path, count: int) -> list[str]:
     """Return texts of MASSIVE's training file, spread evenly; all for `count` 0."""
     path = data / "massive" / "train.csv"
@@ -153,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(measure(args.worker, read_texts(args.data, args.texts), args.embedding, args.file)))
         return
     count = 5200 if args.quick else args.texts
-    systems = args.only or [system for system in SYSTEMS if not (args.quick and system == "fastText vectors")]
+    systems = args.only or [system for system in SYSTEMS if not (args.quick and system == VECTORS)]
     chosen = available(systems, args.v1, asked_for=bool(args.only))
     if args.v1 is None and V1_TENSORFLOW in chosen:
         parser.error(f"{V1_TENSORFLOW} needs --v1 FILE.")
@@ -163,52 +162,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for system in chosen:
             embedding = args.v1 if system == V1_TENSORFLOW else args.embedding
             row: Row = {"system": system, "settings": {"texts": count, "embedding": Path(embedding).name}}
-            if rows.has(row):
-                continue
-            print(f"{system} ...", file=sys.stderr, flush=True)
-            shared = ["--embedding", embedding, "--file", str(file)]
-            if system == FILE:
-                run_module("benchmarks.speed.vectorizing", "--build", *shared)
-            found = run_module(
-                "benchmarks.speed.vectorizing",
-                "--worker",
-                system,
-                "--texts",
-                str(count),
-                "--data",
-                str(args.data),
-                *shared,
-            )
-            rows.add(row | json.loads(found.splitlines()[-1]))
+            shared = ("--embedding", embedding, "--file", file, "--texts", count, "--data", args.data)
+            rows.fill(row, _measure, system, shared)
     rows.show()
 
 
 def table(rows: list[Row]) -> str:
     """Return a table with one line for each system."""
-    header = [
-        "system",
-        "preparation",
-        "... core-seconds",
-        "vectorizing",
-        "... core-seconds",
-        "peak resident memory",
-        "... of it texts and Python",
+    header = ["system", "preparation", "... core-seconds", "vectorizing", "... core-seconds"]
+    seconds = ("prepare_seconds", "prepare_core_seconds", "seconds", "core_seconds")
+    lines = [
+        [row["system"], *(f"{row[field]:.1f} s" for field in seconds)]
+        + [f"{row[field]:.0f} MB" for field in ("peak_megabytes", "megabytes_before")]
+        for row in sorted(rows, key=lambda row: SYSTEMS.index(row["system"]))
     ]
-    return markdown_table(
-        header,
-        [
-            [
-                row["system"],
-                f"{row['prepare_seconds']:.1f} s",
-                f"{row['prepare_core_seconds']:.1f} s",
-                f"{row['seconds']:.1f} s",
-                f"{row['core_seconds']:.1f} s",
-                f"{row['peak_megabytes']:.0f} MB",
-                f"{row['megabytes_before']:.0f} MB",
-            ]
-            for row in sorted(rows, key=lambda row: SYSTEMS.index(row["system"]))
-        ],
-    )
+    return markdown_table([*header, "peak resident memory", "... of it texts and Python"], lines)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from benchmarks.data.sets import Task
+from benchmarks.systems.trained import Trained
 from benchmarks.systems.vectorizers import (
     VECTORIZERS,
     FastTextVectors,
@@ -114,6 +115,10 @@ class TableClassifier:
         ids = np.zeros((size, self.max_words), np.int32)
         ids[: len(texts)] = padded(self.vectorizer.tokens(texts), self.max_words)
         return self.weights[TABLE][ids], (ids != 0).astype(np.float32)
+
+    def trained(self) -> Trained:
+        """Return what classifies texts."""
+        return Trained(self.labels, self.probabilities)
 
     @property
     def parameters(self) -> int:

@@ -18,6 +18,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.systems.names import BPE, PIECES, SMALL, WHITESPACE
+
 Ids = list[int]
 Table = npt.NDArray[np.float32]
 
@@ -41,8 +43,13 @@ class TableSize:
 
 FREE: Final = TableSize(20_000, 256, lean=False)
 """A table of the usual size."""
-SMALL: Final = TableSize(3_000, 128, lean=True)
+TINY: Final = TableSize(3_000, 128, lean=True)
 """The largest table with which a head's int8 file stays below 1 MB."""
+
+
+def size_of(system: str) -> TableSize:
+    """Return the size of the table of a system with this name."""
+    return TINY if system.endswith(SMALL) else FREE
 
 
 class Vectorizer(Protocol):
@@ -260,9 +267,9 @@ class FastTextVectors:
 
 
 VECTORIZERS: Final[Mapping[str, type[Whitespace] | type[SentencePiece] | type[Bpe]]] = {
-    "Whitespace": Whitespace,
-    "SentencePiece": SentencePiece,
-    "BPE": Bpe,
+    WHITESPACE: Whitespace,
+    PIECES: SentencePiece,
+    BPE: Bpe,
 }
 
 

@@ -1,20 +1,17 @@
 """Renew the measured tables in README.md and docs: `python -m benchmarks.tables.pages`.
 
 A page marks the place of a table with `<!-- table: NAME -->` and `<!-- end -->`; everything in between is replaced by
-`benchmarks/results/NAME.md`. `<!-- table: NAME/DATA SET -->` shows only the tables of one data set. The tables of products.py,
-side_by_side.py, summary.py and attack_summary.py are made first, from the results of other commands.
+`benchmarks/results/NAME.md`. `<!-- table: NAME/DATA SET -->` shows only the tables of one data set. The tables of
+summaries.py are made first, from the results of other commands.
 """
 
 import re
 from pathlib import Path
 from typing import Final
 
-from benchmarks.common import RESULTS, ROOT, read_results
+from benchmarks.common import RESULTS, ROOT
 from benchmarks.data.sets import FOLDERS
-from benchmarks.tables.attack_summary import attack_summary
-from benchmarks.tables.products import products_table
-from benchmarks.tables.side_by_side import side_by_side
-from benchmarks.tables.summary import summary_table
+from benchmarks.tables.summaries import SUMMARIES
 from retvec_lite.files import atomic_write
 
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -72,10 +69,8 @@ def with_tables(page: str, results: Path) -> str:
 
 def main() -> None:
     """Write the summaries, then renew all pages."""
-    atomic_write(RESULTS / "products.md", products_table(RESULTS).encode())
-    atomic_write(RESULTS / "side_by_side.md", side_by_side(RESULTS).encode())
-    atomic_write(RESULTS / "summary.md", summary_table(read_results(RESULTS / "comparison")).encode())
-    atomic_write(RESULTS / "attack_summary.md", attack_summary(read_results(RESULTS / "adversarial")).encode())
+    for name, make in SUMMARIES.items():
+        atomic_write(RESULTS / f"{name}.md", make(RESULTS).encode())
     for path in PAGES:
         page = path.read_text(encoding="utf-8")
         renewed = with_tables(page, RESULTS)

@@ -24,24 +24,6 @@ class Point(NamedTuple):
     accuracy: float
 
 
-def draw_lines(panels: Mapping[str, tuple[str, str, Mapping[str, Sequence[tuple[float, float]]]]], path: Path) -> None:
-    """Draw lines on logarithmic axes, a panel beside the other, as PNG.
-
-    Args:
-        panels: title -> (label of the x axis, label of the y axis, name -> points).
-        path: the .png file.
-    """
-    figure, axes = _figure(len(panels))
-    for axis, (title, (across, up, lines)) in zip(axes, panels.items(), strict=True):
-        for name, points in lines.items():
-            axis.plot(*zip(*points, strict=True), "o" if "measured" in name else "-", label=name, markersize=5)
-        axis.set(xscale="log", yscale="log", xlabel=across, ylabel=up, title=title)
-        _plain_logarithmic(axis)
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize="small")
-    _save(figure, path)
-
-
 def pareto_front(points: Sequence[Point]) -> list[Point]:
     """Return the Pareto front: points that no other matches in accuracy at the same cost or less, cheapest first."""
     front: list[Point] = []
@@ -68,7 +50,7 @@ def draw_curves(
         path: the .png file.
         xlabel: label of the horizontal axes.
     """
-    figure, axes = _figure(len(panels), columns=min(3, len(panels)))
+    figure, axes = new_figure(len(panels), columns=min(3, len(panels)))
     styles = curve_styles(panels)
     for axis, (title, curves) in zip(axes, panels.items(), strict=False):
         for name, points in curves.items():
@@ -88,7 +70,7 @@ def draw_curves(
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
     _legend(figure, styles, {})
-    _save(figure, path)
+    save(figure, path)
 
 
 def draw_learning_curves(
@@ -101,7 +83,7 @@ def draw_learning_curves(
             standard error).
         path: the .png file.
     """
-    figure, axes = _figure(len(panels), columns=min(3, len(panels)))
+    figure, axes = new_figure(len(panels), columns=min(3, len(panels)))
     styles = curve_styles(panels)
     kinds = dict.fromkeys(kind for curves in panels.values() for lines in curves.values() for kind in lines)
     dashes = dict(zip(kinds, _DASHES, strict=False))
@@ -123,7 +105,7 @@ def draw_learning_curves(
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
     _legend(figure, styles, dashes)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _legend(figure: Any, styles: Mapping[str, Mapping[str, Any]], dashes: Mapping[str, str]) -> None:
@@ -144,7 +126,7 @@ def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
         panels: label of the cost -> points.
         path: the .png file.
     """
-    figure, axes = _figure(len(panels))
+    figure, axes = new_figure(len(panels))
     everything = [point for points in panels.values() for point in points]
     colors = {family: f"C{place}" for place, family in enumerate(dict.fromkeys(point.family for point in everything))}
     markers = dict(zip(dict.fromkeys(point.variant for point in everything), _MARKERS * 9, strict=False))
@@ -183,7 +165,7 @@ def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
         axis.margins(x=0.2, y=0.15)
         axis.grid(alpha=0.3)
     _pareto_legend(figure, colors, markers)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _plain_logarithmic(axis: Any) -> None:
@@ -207,7 +189,7 @@ def _pareto_legend(figure: Any, colors: Mapping[str, str], markers: Mapping[str,
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize="small", frameon=False)
 
 
-def _figure(panels: int, columns: int = 0) -> tuple[Any, list[Any]]:
+def new_figure(panels: int, columns: int = 0) -> tuple[Any, list[Any]]:
     """Return a figure and its axes, row by row, at least so many as panels; `columns` 0 puts all in one row."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -221,7 +203,8 @@ def _figure(panels: int, columns: int = 0) -> tuple[Any, list[Any]]:
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
-def _save(figure: Any, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
+    """Write a figure as PNG."""
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=150, metadata={"Software": None})
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.common import Row, Rows, grouped, kilobytes, spread, unlike, with_earlier_heads
+from benchmarks.common import Row, Rows
 from benchmarks.data.sets import load_task, sampled, sampled_of_each, script_of
 from benchmarks.run import SCRIPTS
+from benchmarks.tables.cells import grouped, kilobytes, spread, unlike, with_earlier_heads
 from benchmarks.tables.plots import Point, curve_styles, draw_curves, draw_pareto, pareto_front
 from retvec_lite.model.heads import CnnHead
 

@@ -18,16 +18,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.common import (
-    ROOT,
-    WORK,
-    Row,
-    command_parser,
-    markdown_table,
-    picture_path,
-    read_results,
-    write_results,
-)
+from benchmarks.common import ROOT, WORK, Row, command_parser, picture_path, read_results, write_results
+from benchmarks.tables.cells import markdown_table
 from retvec_lite.data.typos import mistype_many
 from tools.language_detector.draw import UNSPACED
 from tools.language_detector.labels import COMMON, LABELS, UNKNOWN

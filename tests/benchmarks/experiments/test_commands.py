@@ -10,10 +10,12 @@ import pytest
 from benchmarks import common
 from benchmarks.data.sets import Task
 from benchmarks.experiments import adversarial, comparison, pareto, trials, typo_resilience
-from benchmarks.systems.networks import OURS, Plan, Product
+from benchmarks.systems.names import NETWORK
+from benchmarks.systems.networks import Plan
+from benchmarks.systems.trained import Trained
 
 LABELS = ("ham", "spam")
-Build = Callable[[str, str, Task, Plan], Product]
+Build = Callable[[str, str, Task, Plan], Trained]
 
 
 def keyword(texts: Sequence[str]) -> np.ndarray:
@@ -41,31 +43,32 @@ def built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, st
     """What was built, in order; results go to tmp_path."""
     calls: list[tuple[str, str, int]] = []
 
-    def build(system: str, head: str, task: Task, plan: Plan) -> Product:
+    def build(system: str, head: str, task: Task, plan: Plan) -> Trained:
         calls.append((system, head, plan.seed))
-        return Product(LABELS, keyword, 1234, 99, tmp_path, {"seconds": 1.0})
+        return Trained(LABELS, keyword, {"bytes": 1234, "parameters": 99, "seconds": 1.0}, tmp_path)
 
-    for module in (comparison, typo_resilience, adversarial, pareto):
+    for module in (comparison, typo_resilience, pareto):
         monkeypatch.setattr(module, "build", build)
+    monkeypatch.setattr(adversarial, "build_victim", build)
     monkeypatch.setattr(common, "RESULTS", tmp_path)
     monkeypatch.setattr(common, "PICTURES", tmp_path)
     return calls
 
 
 def arguments(data: Path, *more: str) -> list[str]:
-    return ["--data", str(data), "--set", "SMS spam", "--only", OURS, *more]
+    return ["--data", str(data), "--set", "SMS spam", "--only", NETWORK, *more]
 
 
 def test_a_comparison_goes_on_where_it_was(data: Path, built: list[tuple[str, str, int]], tmp_path: Path) -> None:
     comparison.main(arguments(data, "--head", "cnn"))
     comparison.main(arguments(data, "--head", "cnn"))
-    assert built == [(OURS, "cnn", 0)]
+    assert built == [(NETWORK, "cnn", 0)]
     comparison.main(arguments(data, "--head", "cnn", "--seeds", "0", "1"))
-    assert built == [(OURS, "cnn", 0), (OURS, "cnn", 1)]
+    assert built == [(NETWORK, "cnn", 0), (NETWORK, "cnn", 1)]
     markdown = (tmp_path / "comparison.md").read_text()
-    assert "| ours | cnn | 99 | 1 kB | 1.000 ± 0.000 |" in markdown
+    assert "| network alone | cnn | 99 | 1 kB | 1.000 ± 0.000 |" in markdown
     comparison.main(arguments(data, "--head", "cnn", "--epochs", "3"))
-    assert built[2:] == [(OURS, "cnn", 0)]
+    assert built[2:] == [(NETWORK, "cnn", 0)]
     rows = json.loads((tmp_path / "comparison.json").read_text())
     assert [(row["seed"], row["settings"]["epochs"]) for row in rows] == [(0, 3)]
     assert rows[0]["accuracy"]["0"] == 1.0
@@ -113,7 +116,6 @@ def test_latency_and_bytes_of_fasttext_stand_on_the_front(
     data: Path, built: list[tuple[str, str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials, "available", lambda *_, **__: ["fastText"])
-    monkeypatch.setattr(pareto, "_measure_files", lambda *_: None)
     pareto.main(["--data", str(data), "--set", "SMS spam"])
     (row,) = json.loads((tmp_path / "pareto.json").read_text())
     assert (row["system"], row["recipe"], row["bytes"], row["accuracy"]["0"]) == ("fastText", "quantized", 1234, 1.0)

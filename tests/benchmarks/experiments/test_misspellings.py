@@ -78,18 +78,18 @@ def test_tables_and_curves_show_means_and_what_was_really_changed() -> None:
     rates = {"0": 0.0, "1": 1.0}
     rows = [
         row("fastText", ALL_KINDS, 0, {"0": 0.9, "1": 0.5}, rates),
-        row("ours", ALL_KINDS, 0, {"0": 0.9, "1": 0.7}, rates),
-        row("ours", ALL_KINDS, 1, {"0": 0.9, "1": 0.8}, rates),
-        row("ours", "swap", 0, {"0": 0.9, "1": 0.85}, rates),
-        row("ours", PEOPLE, 0, {"0": 0.9, "0.5": 0.8}, {"0": 0.0, "0.5": 0.31}),
+        row("network alone", ALL_KINDS, 0, {"0": 0.9, "1": 0.7}, rates),
+        row("network alone", ALL_KINDS, 1, {"0": 0.9, "1": 0.8}, rates),
+        row("network alone", "swap", 0, {"0": 0.9, "1": 0.85}, rates),
+        row("network alone", PEOPLE, 0, {"0": 0.9, "0.5": 0.8}, {"0": 0.0, "0.5": 0.31}),
     ]
     panels = curves(rows, ALL_KINDS)
-    assert list(panels["Banking77"]) == ["ours, cnn", "fastText"]
-    assert panels["Banking77"]["ours, cnn"][1] == pytest.approx((1.0, 0.75, 0.0707), abs=1e-3)
+    assert list(panels["Banking77"]) == ["network alone, cnn", "fastText"]
+    assert panels["Banking77"]["network alone, cnn"][1] == pytest.approx((1.0, 0.75, 0.0707), abs=1e-3)
     assert panels["Banking77"]["fastText"][1] == (1.0, 0.5, 0.0)
-    assert curves(rows, PEOPLE)["Banking77"]["ours, cnn"][1][0] == 0.31
+    assert curves(rows, PEOPLE)["Banking77"]["network alone, cnn"][1][0] == 0.31
     markdown = tables(rows)
-    assert "| ours | cnn | 0.900 ± 0.000 | 0.750 ± 0.071 |" in markdown
+    assert "| network alone | cnn | 0.900 ± 0.000 | 0.750 ± 0.071 |" in markdown
     assert "50% (31%)" in markdown
     assert "| system | head | swap |" in markdown
 
@@ -98,7 +98,7 @@ def test_a_plot_shows_lines_of_an_earlier_head_only_where_there_are_no_others() 
     rates = {"0": 0.0, "1": 1.0}
     earlier = row("BPE", ALL_KINDS, 0, {"0": 0.9, "1": 0.5}, rates)
     earlier["settings"]["head_sizes"] = {"filters": 256}
-    today, whole = (row(system, ALL_KINDS, 0, {"0": 0.9, "1": 0.7}, rates) for system in ("ours", "fastText"))
+    today, whole = (row(system, ALL_KINDS, 0, {"0": 0.9, "1": 0.7}, rates) for system in ("network alone", "fastText"))
     assert list(curves([earlier, whole], ALL_KINDS)["Banking77"]) == ["BPE, cnn, earlier", "fastText"]
-    assert list(curves([earlier, today, whole], ALL_KINDS)["Banking77"]) == ["ours, cnn", "fastText"]
+    assert list(curves([earlier, today, whole], ALL_KINDS)["Banking77"]) == ["network alone, cnn", "fastText"]
     assert "| BPE | cnn, earlier |" in tables([earlier, today, whole])

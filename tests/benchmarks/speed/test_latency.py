@@ -10,7 +10,7 @@ from benchmarks.common import read_results, write_results
 from benchmarks.speed import latency
 from benchmarks.speed import stopwatch as latency_measure
 from benchmarks.speed.latency import Bench
-from benchmarks.speed.latency_tables import Line, curve_plot, fitted_line, tables
+from benchmarks.tables.latency import Line, curve_plot, fitted_line, tables
 
 Row = dict[str, Any]
 NOTHING: dict[str, list[Row]] = {step: [] for step in latency.STEPS}

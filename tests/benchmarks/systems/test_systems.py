@@ -9,20 +9,11 @@ import pytest
 from benchmarks.systems import fasttext as fasttext_product
 from benchmarks.systems import networks as systems
 from benchmarks.systems import vectorizers as baselines
-from benchmarks.systems.fasttext import SUBWORDS, FastTextClassifier, prepared
-from benchmarks.systems.networks import (
-    FASTTEXT,
-    FASTTEXT_CLEAN,
-    OURS,
-    RAW,
-    TUNED,
-    V1,
-    Plan,
-    available,
-    fingerprint,
-    settings_of,
-)
-from benchmarks.systems.vectorizers import SMALL, FastTextVectors, TableSize, Whitespace, eight_bit_rows, words_of
+from benchmarks.systems.fasttext import SUBWORDS, prepared, probabilities_of
+from benchmarks.systems.names import FASTTEXT, FASTTEXT_CLEAN, NETWORK, RAW, TUNED, V1
+from benchmarks.systems.networks import Plan, available, settings_of
+from benchmarks.systems.trained import fingerprint
+from benchmarks.systems.vectorizers import TINY, FastTextVectors, TableSize, Whitespace, eight_bit_rows, words_of
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.training.settings import recommended
 
@@ -56,7 +47,7 @@ def test_coverage_is_the_share_of_the_most_frequent_characters() -> None:
 
 
 def test_a_vocabulary_counts_every_byte() -> None:
-    vectorizer = Whitespace.learn(["naïve 天気 ok"], SMALL)
+    vectorizer = Whitespace.learn(["naïve 天気 ok"], TINY)
     assert len(vectorizer.vocabulary()) == len("naïve".encode()) + len("天気".encode()) + len("ok") + 3
 
 
@@ -110,9 +101,9 @@ def test_fasttext_answers_are_put_into_the_columns_of_the_labels() -> None:
             assert (list(texts), k) == (["one , two"], -1)
             return [["__label__2", "__label__0"]], [[0.75, 0.25]]
 
-    classifier = FastTextClassifier(("a", "b", "c"), Model(), 1)
-    assert classifier.probabilities(["One, TWO"]).tolist() == [[0.25, 0.0, 0.75]]
-    assert classifier.probabilities([]).shape == (0, 3)
+    probabilities = probabilities_of(Model(), ("a", "b", "c"))
+    assert probabilities(["One, TWO"]).tolist() == [[0.25, 0.0, 0.75]]
+    assert probabilities([]).shape == (0, 3)
 
 
 def test_fasttext_is_asked_for_less_until_its_file_is_small_enough(
@@ -174,11 +165,11 @@ def task(*texts: str) -> Any:
 
 
 def test_settings_tell_trainings_apart_that_differ(tmp_path: Path) -> None:
-    base = settings_of(OURS, "cnn", plan(tmp_path), task("a"))
-    assert settings_of(OURS, "cnn", plan(tmp_path, work=tmp_path / "x", autotune=5), task("a")) == base
-    assert settings_of(OURS, "cnn", plan(tmp_path, epochs=5), task("a")) != base
-    assert settings_of(OURS, "cnn", plan(tmp_path), task("b")) != base
-    assert settings_of(OURS, "cnn", plan(tmp_path, seed=1), task("a")) != base
+    base = settings_of(NETWORK, "cnn", plan(tmp_path), task("a"))
+    assert settings_of(NETWORK, "cnn", plan(tmp_path, work=tmp_path / "x", autotune=5), task("a")) == base
+    assert settings_of(NETWORK, "cnn", plan(tmp_path, epochs=5), task("a")) != base
+    assert settings_of(NETWORK, "cnn", plan(tmp_path), task("b")) != base
+    assert settings_of(NETWORK, "cnn", plan(tmp_path, seed=1), task("a")) != base
     assert settings_of(RAW, "cnn", plan(tmp_path), task("a"))["embedding"] == "raw" != base["embedding"]
     tuned = settings_of(FASTTEXT, "whole", plan(tmp_path), task("a"))
     assert settings_of(FASTTEXT, "whole", plan(tmp_path, epochs=9), task("a")) == tuned
@@ -202,8 +193,8 @@ def test_what_cannot_be_built_is_left_out_by_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(systems.importlib.util, "find_spec", lambda name: None if name == "fasttext" else object())
-    chosen = available(["BPE", "fastText", "fastText vectors, under 1 MB", V1, OURS], None, asked_for=False)
-    assert chosen == ["BPE", OURS]
+    chosen = available(["BPE", "fastText", "fastText vectors, under 1 MB", V1, NETWORK], None, asked_for=False)
+    assert chosen == ["BPE", NETWORK]
     told = capsys.readouterr().err
     assert "fastText is left out: install fasttext" in told
     assert "RETVec v1 is left out: it needs --v1 FILE." in told

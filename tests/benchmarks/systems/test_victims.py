@@ -11,16 +11,16 @@ from benchmarks import common
 from benchmarks.data.sets import Task, load_task
 from benchmarks.experiments.adversarial import measure_attack
 from benchmarks.experiments.attacks import ATTACKS
-from benchmarks.experiments.trials import lines_of
-from benchmarks.systems import few_shot_systems, hashed_ngrams, victims
-from benchmarks.systems.guesser import Guesser, from_scikit_learn
-from benchmarks.systems.networks import DEFAULT_FILE, FASTTEXT, OURS, V1, Plan, fingerprint
-from benchmarks.systems.victims import CHARACTERS, WHOLE, build, chosen_before, settings_of, training_file
-from benchmarks.tables.attack_summary import attack_summary
+from benchmarks.systems import linear, ours, whole
+from benchmarks.systems.names import BAYES, DEFAULT_FILE, FASTTEXT, LINEAR, NETWORK, SVM, V1, lines_of
+from benchmarks.systems.networks import Plan
+from benchmarks.systems.trained import Trained, fingerprint, from_scikit_learn
+from benchmarks.systems.whole import WITHOUT_HEAD, build_victim, chosen_before, training_file, victim_settings
+from benchmarks.tables.summaries import attack_summary
 
 TOPICS = {"food": ("bread", "cheese", "soup", "salad"), "play": ("guitar", "singer", "concert", "album")}
 THREE = {**TOPICS, "work": ("office", "meeting", "boss", "salary")}
-RIVALS = (CHARACTERS, hashed_ngrams.LINEAR, hashed_ngrams.BAYES)
+RIVALS = (SVM, LINEAR, BAYES)
 
 
 @pytest.fixture(autouse=True)
@@ -47,16 +47,16 @@ def plan(tmp_path: Path) -> Plan:
 
 @pytest.mark.parametrize("system", RIVALS)
 def test_a_rival_has_probabilities_and_can_be_attacked(system: str, task: Task, plan: Plan) -> None:
-    victim = build(system, "whole", task, plan)
+    victim = build_victim(system, "whole", task, plan)
     found = victim.probabilities(task.test.texts)
     assert found.shape == (len(task.test), len(task.training.classes))
     assert found.min() >= 0
     assert found.sum(axis=1) == pytest.approx(1)
     assert victim(task.test.texts) == list(task.test.labels)
-    outcome = measure_attack(victim, ATTACKS["DeepWordBug"], task.test.texts[:4], task.test.labels[:4], 0)
+    outcome = measure_attack(victim, ATTACKS["DeepWordBug"], task.test.select(range(4)), 0)
     assert (outcome["texts"], outcome["original_accuracy"]) == (4, 1.0)
     assert outcome["mean_queries"] > 1
-    settings = settings_of(system, "whole", plan, task)
+    settings = victim_settings(system, "whole", plan, task)
     assert json.loads(json.dumps(settings)).keys() == settings.keys()
 
 
@@ -68,7 +68,7 @@ def test_decisions_become_probabilities_in_the_same_order(labels: tuple[str, ...
 
     letters = FunctionTransformer(lambda texts: np.array([[text.count(label) for label in labels] for text in texts]))
     fitted = make_pipeline(letters, LinearSVC(random_state=0)).fit([label * 3 for label in labels], labels)
-    guess = from_scikit_learn(fitted)
+    guess = from_scikit_learn(fitted, {})
     texts = ["a", "aab", "abb", "bbb", "abbb"]
     assert guess.labels == labels
     assert guess(texts) == fitted.predict(texts).tolist()
@@ -93,9 +93,9 @@ def test_what_was_chosen_on_these_texts_is_not_chosen_again(
     system: str, task: Task, plan: Plan, results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = training_file(task)
-    trained = few_shot_systems.train(system, texts)
+    trained = whole.train(system, texts)
     everything = fingerprint([*texts.texts, *texts.labels])
-    settings = {**few_shot_systems.settings_of(system), "training": everything, "test": "x", "test_texts": 9}
+    settings = {**whole.settings_of(system), "training": everything, "test": "x", "test_texts": 9}
     row = {"data": task.name, "system": system, "shots": 0, "settings": settings, **trained.facts}
     (results / "few_shot.json").write_text(json.dumps([row | {"shots": 5}, row]))
     before = chosen_before(system, task.name, texts)
@@ -107,11 +107,11 @@ def test_what_was_chosen_on_these_texts_is_not_chosen_again(
     def refuse(*_: object) -> None:
         raise AssertionError("chosen again")
 
-    monkeypatch.setattr(hashed_ngrams, "_choose", refuse)
-    monkeypatch.setattr(few_shot_systems, "_choose_penalty", refuse)
+    monkeypatch.setattr(linear, "choose_settings", refuse)
+    monkeypatch.setattr(linear, "choose_penalty", refuse)
     asked = [*task.test.texts, "something else", ""]
-    assert build(system, "whole", task, plan).probabilities(asked) == pytest.approx(trained.guess.probabilities(asked))
-    again = few_shot_systems.train(system, texts, chosen=before).facts
+    assert build_victim(system, "whole", task, plan).probabilities(asked) == pytest.approx(trained.probabilities(asked))
+    again = whole.train(system, texts, chosen=before).facts
     assert json.loads(json.dumps(again)) == json.loads(json.dumps(trained.facts))
 
 
@@ -125,43 +125,43 @@ def test_the_default_file_is_trained_once_for_the_same_texts(
 
         labels = task.training.classes
 
-        def save(self, folder: Path) -> None:
+        def save(self, folder: Path, *, force: bool) -> None:
             folder.mkdir(parents=True)
-            (folder / victims.CLASSIFIER_FILE).write_text("")
+            for name in (ours.CLASSIFIER_FILE, "classifier-int8.tflite"):
+                (folder / name).write_text("")
 
         def probabilities(self, texts: Any) -> np.ndarray:
             return np.eye(len(self.labels), dtype=np.float32)[[len(text) % 2 for text in texts]]
 
-    def train(texts: Any, *, seed: int, progress: bool) -> Fake:
+    def train(texts: Any, *, seed: int) -> Fake:
         trainings.append((len(texts), seed))
         return Fake()
 
-    monkeypatch.setattr(victims.rl, "train", train)
-    monkeypatch.setattr(victims.systems, "export_files", lambda folder, recipes: {recipes[0]: folder / "file"})
-    monkeypatch.setattr(victims.rl.TextClassifier, "load", lambda _: Fake())
+    monkeypatch.setattr(ours.rl, "train", train)
+    monkeypatch.setattr(ours.rl.TextClassifier, "load", lambda _: Fake())
     for _ in range(2):
-        assert build(DEFAULT_FILE, "whole", task, plan)(["ab", "a"]) == ["food", "play"]
+        assert build_victim(DEFAULT_FILE, "whole", task, plan)(["ab", "a"]) == ["food", "play"]
     assert trainings == [(len(task.training) + len(task.validation), 0)]
-    build(DEFAULT_FILE, "whole", task, Plan(1, None, 300, "default", None, plan.work))
+    build_victim(DEFAULT_FILE, "whole", task, Plan(1, None, 300, "default", None, plan.work))
     assert trainings[1:] == [(trainings[0][0], 1)]
 
 
 def test_systems_of_the_tables_come_from_their_own_module(
     task: Task, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    product = Guesser(("a",), lambda texts: np.ones((len(texts), 1)))
-    monkeypatch.setattr(victims.systems, "build", lambda *_: product)
-    assert build(OURS, "cnn", task, plan) == product
-    assert settings_of(OURS, "cnn", plan, task)["head"] == "cnn"
-    assert lines_of([DEFAULT_FILE, OURS], ["cnn", "pool"], WHOLE) == [
+    product = Trained(("a",), lambda texts: np.ones((len(texts), 1)))
+    monkeypatch.setattr(whole.networks, "build", lambda *_: product)
+    assert build_victim(NETWORK, "cnn", task, plan) == product
+    assert victim_settings(NETWORK, "cnn", plan, task)["head"] == "cnn"
+    assert lines_of([DEFAULT_FILE, NETWORK], ["cnn", "pool"], WITHOUT_HEAD) == [
         (DEFAULT_FILE, "whole"),
-        (OURS, "cnn"),
-        (OURS, "pool"),
+        (NETWORK, "cnn"),
+        (NETWORK, "pool"),
     ]
 
 
 def attacked(system: str, attack: str, rate: float, texts: int = 500, data: str = "Banking77") -> dict[str, Any]:
-    head = "cnn" if system in (OURS, V1) else "whole"
+    head = "cnn" if system in (NETWORK, V1) else "whole"
     return {
         "data": data,
         "system": system,
@@ -174,24 +174,25 @@ def attacked(system: str, attack: str, rate: float, texts: int = 500, data: str 
     }
 
 
-def test_the_summary_sets_ours_against_each_rival() -> None:
+def test_the_summary_sets_the_default_file_against_each_rival(results: Path) -> None:
     rows = [
-        attacked(CHARACTERS, "TextBugger", 0.8),
-        attacked(CHARACTERS, "Pruthi", 0.5, texts=200),
+        attacked(SVM, "TextBugger", 0.8),
+        attacked(SVM, "Pruthi", 0.5, texts=200),
         attacked(FASTTEXT, "TextBugger", 0.41),
         attacked(FASTTEXT, "Pruthi", 0.0),
-        attacked(OURS, "TextBugger", 0.3),
+        attacked(NETWORK, "TextBugger", 0.3),
         attacked(DEFAULT_FILE, "TextBugger", 0.2),
         attacked(DEFAULT_FILE, "Pruthi", 0.254),
         attacked(DEFAULT_FILE, "LEET", 0.9),
         attacked(FASTTEXT, "TextBugger", 0.41, data="SMS spam"),
     ]
-    lines = attack_summary(rows).splitlines()
+    (results / "adversarial.json").write_text(json.dumps(rows))
+    lines = attack_summary(results).splitlines()
     assert lines[0] == "| data set | system | TextBugger | DeepWordBug | Pruthi | texts |"
     assert lines[2:] == [
         "| SMS spam | fastText | 41.0 % | - | - | 500 |",
         "| Banking77 | default file | 20.0 % | - | 25.4 % | 500 |",
-        "| Banking77 | ours | 30.0 % | - | - | 500 |",
+        "| Banking77 | network alone | 30.0 % | - | - | 500 |",
         "| Banking77 | fastText | 41.0 % (**0.49**) | - | 0.0 % | 500 |",
         "| Banking77 | SVM, characters | 80.0 % (**0.25**) | - | 50.0 % (0.51) | 500 / - / 200 |",
     ]

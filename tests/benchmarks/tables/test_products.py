@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.tables import pages
-from benchmarks.tables.products import products_table
+from benchmarks.tables.summaries import products
 
 ALL = ("0", "0.2", "0.5", "1")
 
@@ -27,18 +27,21 @@ def results(tmp_path: Path) -> Path:
 def cells(results: Path, **rows: list[dict[str, Any]]) -> list[str]:
     for name, found in rows.items():
         (results / f"{name}.json").write_text(json.dumps(found))
-    return [cell.strip() for cell in products_table(results).splitlines()[2].split("|")[1:-1]]
+    return [cell.strip() for cell in products(results).splitlines()[2].split("|")[1:-1]]
 
 
 def test_it_shows_what_was_measured() -> None:
     written = (pages.RESULTS / "products.md").read_text(encoding="utf-8")
-    assert written == products_table(pages.RESULTS), "run python -m benchmarks.tables.pages"
+    assert written == products(pages.RESULTS), "run python -m benchmarks.tables.pages"
 
 
 def test_others_stand_by_size(results: Path) -> None:
-    ours, svm = row("ours", 0.9, bytes=900_000), row("SVM, characters", 0.8)
-    few = row("ours", 0.1) | {"shots": 5}
-    others = [row("BPE, under 1 MB", 0.7, bytes=9, head="cnn"), row("ours, fine-tuned", 1.0, bytes=9, head="cnn")]
+    ours, svm = row("default file", 0.9, bytes=900_000), row("SVM, characters", 0.8)
+    few = row("default file", 0.1) | {"shots": 5}
+    others = [
+        row("BPE, under 1 MB", 0.7, bytes=9, head="cnn"),
+        row("network alone, fine-tuned", 1.0, bytes=9, head="cnn"),
+    ]
     found = cells(results, few_shot=[few, ours, svm], comparison=others)
     four = " / ".join(["**.900**"] * 4)
     assert found == [
@@ -51,12 +54,12 @@ def test_others_stand_by_size(results: Path) -> None:
 
 @pytest.mark.parametrize(("texts", "bold"), [(1000, False), (100_000, True)])
 def test_a_lead_inside_the_noise_is_not_bold(results: Path, texts: int, bold: bool) -> None:
-    ours, other = row("ours", 0.91, bytes=1, texts=texts), row("fastText", 0.90, bytes=1, texts=texts)
+    ours, other = row("default file", 0.91, bytes=1, texts=texts), row("fastText", 0.90, bytes=1, texts=texts)
     found = cells(results, few_shot=[ours], comparison=[other | {"head": "whole"}])
     assert ("**.910**" in found[1]) == bold and "**" not in found[2]
 
 
 def test_a_set_without_others_has_dashes_and_seeds_are_averaged(results: Path) -> None:
-    assert cells(results, few_shot=[row("ours", 0.5, bytes=1)])[2:] == ["-", "-"]
+    assert cells(results, few_shot=[row("default file", 0.5, bytes=1)])[2:] == ["-", "-"]
     seeds = [row("BPE", value, bytes=1, head="cnn") | {"seed": seed} for seed, value in enumerate((0.4, 0.6))]
-    assert cells(results, few_shot=[row("ours", 0.3, bytes=1)], comparison=seeds)[2].startswith("**.500**")
+    assert cells(results, few_shot=[row("default file", 0.3, bytes=1)], comparison=seeds)[2].startswith("**.500**")

@@ -5,14 +5,14 @@ import pytest
 from benchmarks.experiments import adversarial, comparison, pareto
 from benchmarks.experiments.comparison import pairs
 from benchmarks.speed import vectorizing as speed
-from benchmarks.systems.networks import FASTTEXT, OURS, V1
+from benchmarks.systems.names import FASTTEXT, NETWORK, V1
 
 
 def test_pool_is_for_our_own_vectors_and_fasttext_has_no_head() -> None:
-    assert pairs(["BPE", OURS, FASTTEXT], ["cnn", "pool"]) == [
+    assert pairs(["BPE", NETWORK, FASTTEXT], ["cnn", "pool"]) == [
         ("BPE", "cnn"),
-        (OURS, "cnn"),
-        (OURS, "pool"),
+        (NETWORK, "cnn"),
+        (NETWORK, "pool"),
         (FASTTEXT, "whole"),
     ]
 
@@ -38,11 +38,13 @@ def compared(system: str, head: str, seed: int, clean: float, size: int, **more:
 def test_comparison_shows_spread_size_class_scripts_and_languages() -> None:
     rows = [
         compared(FASTTEXT, "whole", 0, 0.8, 1_000_000),
-        compared(OURS, "cnn", 1, 0.9, 500_000),
-        compared(OURS, "cnn", 0, 0.8, 500_400),
+        compared(NETWORK, "cnn", 1, 0.9, 500_000),
+        compared(NETWORK, "cnn", 0, 0.8, 500_400),
     ]
     markdown = comparison.tables(rows)
-    line = "| ours | cnn | 1,000 | 500 kB | 0.850 ± 0.071 | 0.750 ± 0.071 | 0.650 ± 0.071 | 0.550 ± 0.071 | 2 |"
+    line = (
+        "| network alone | cnn | 1,000 | 500 kB | 0.850 ± 0.071 | 0.750 ± 0.071 | 0.650 ± 0.071 | 0.550 ± 0.071 | 2 |"
+    )
     assert line in markdown
     assert "| fastText | whole | - | 1,000 kB (over 1 MB) | 0.800 | 0.700 | 0.600 | 0.500 | 1 |" in markdown
     assert markdown.index(line) < markdown.index("| fastText | whole")
@@ -77,20 +79,20 @@ def test_attacks_and_disguises_have_tables_of_their_own() -> None:
         "mean_changed": 0.104,
     }
     rows = [
-        attacked(OURS, "LEET", texts=40, accuracy={"0": 0.9, "0.5": 0.8, "1": 0.7}),
+        attacked(NETWORK, "LEET", texts=40, accuracy={"0": 0.9, "0.5": 0.8, "1": 0.7}),
         attacked(V1, "LEET", texts=40, accuracy={"0": 0.9, "0.5": 0.5, "1": 0.1}),
-        attacked(OURS, "DeepWordBug", **outcome),
+        attacked(NETWORK, "DeepWordBug", **outcome),
     ]
     markdown = adversarial.tables(rows)
-    assert "| DeepWordBug | ours | cnn | 100 | 0.950 | 0.600 | 0.368 | 41.2 | 0.10 |" in markdown
-    assert "| disguise | ours, cnn | RETVec v1, cnn |" in markdown
+    assert "| DeepWordBug | network alone | cnn | 100 | 0.950 | 0.600 | 0.368 | 41.2 | 0.10 |" in markdown
+    assert "| disguise | network alone, cnn | RETVec v1, cnn |" in markdown
     assert "| LEET | 0.900 / 0.800 / 0.700 | 0.900 / 0.500 / 0.100 |" in markdown
 
 
 def filed(head: str, recipe: str, size: int, time: float, clean: float, seed: int = 0) -> dict:
     return {
         "data": "Banking77",
-        "system": OURS,
+        "system": NETWORK,
         "embedding": "default",
         "head": head,
         "recipe": recipe,
@@ -110,8 +112,8 @@ def test_pareto_marks_the_front_and_plots_means_over_seeds() -> None:
         filed("cnn", "int8", 500_000, 320, 0.88, seed=1),
     ]
     markdown = pareto.table(rows)
-    assert "| ours | default | pool | int8 | 300 kB | 100 | 0.800 | 0.700 | bytes |" in markdown
-    assert "| ours | default | pool | float32 | 1,200 kB | 90 | 0.800 | 0.700 | time |" in markdown
+    assert "| network alone | default | pool | int8 | 300 kB | 100 | 0.800 | 0.700 | bytes |" in markdown
+    assert "| network alone | default | pool | float32 | 1,200 kB | 90 | 0.800 | 0.700 | time |" in markdown
     assert "| cnn | int8 | 500 kB | 310 ± 14 | 0.890 ± 0.014 | 0.790 ± 0.014 | bytes, time |" in markdown
     panels = pareto.panels(rows, 0.5)
     assert list(panels) == [

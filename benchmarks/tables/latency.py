@@ -1,16 +1,15 @@
 """The tables and the plot of `latency.py`."""
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.common import kilobytes, markdown_table
-from retvec_lite.files import atomic_write
+from benchmarks.common import Row
+from benchmarks.tables.cells import kilobytes, markdown_table
+from benchmarks.tables.plots import new_figure, save
 
-Row = dict[str, Any]
 _COLOURS: Final = {"float32": "#2a6fbb", "int8-dynamic": "#d98032"}
 
 
@@ -57,28 +56,22 @@ def _share_table(rows: Sequence[Row]) -> str:
 
 
 def _start_table(rows: Sequence[Row]) -> str:
-    table = markdown_table(
-        ["runtime", "file", "size", "import of the runtime", "load", "first answer", "second", "resident"],
-        [
-            [
-                row["runtime"],
-                row["name"],
-                kilobytes(row["bytes"]),
-                *(f"{row[name]:.1f} ms" for name in ("import_ms", "load_ms", "first_ms")),
-                f"{row['second_ms'] * 1000:.0f} µs",
-                f"{row['resident_mb']:.0f} MB",
-            ]
-            for row in rows
-            if "load_ms" in row
-        ],
-    )
+    lines = [
+        [row["runtime"], row["name"], kilobytes(row["bytes"])]
+        + [f"{row[name]:.1f} ms" for name in ("import_ms", "load_ms", "first_ms")]
+        + [f"{row['second_ms'] * 1000:.0f} µs", f"{row['resident_mb']:.0f} MB"]
+        for row in rows
+        if "load_ms" in row
+    ]
+    header = ["runtime", "file", "size", "import of the runtime", "load", "first answer", "second", "resident"]
     command = "".join(
         f"\n`retvec-lite classify`, one text, the whole process: {row['wall_ms'] / 1000:.2f} s, "
         f"{row['peak_mb']:.0f} MB at most.\n"
         for row in rows
         if "wall_ms" in row
     )
-    return f"**start (processor time) and memory of a process that only classifies**\n\n{table}{command}"
+    title = "**start (processor time) and memory of a process that only classifies**"
+    return f"{title}\n\n{markdown_table(header, lines)}{command}"
 
 
 def _peak_table(rows: Sequence[Row], times: Sequence[Row]) -> str:
@@ -95,16 +88,9 @@ def _peak_table(rows: Sequence[Row], times: Sequence[Row]) -> str:
         for recipe, peak in peaks.items():
             time = measured.get((f"{head} {recipe}, plain", 60))
             floor = count / peak
-            lines.append(
-                [
-                    f"{head} {recipe}",
-                    f"{count / 1e6:.1f} M",
-                    f"{peak / 1000:.0f} G/s",
-                    f"{floor:.0f} µs",
-                    _microseconds(time),
-                    f"{floor / time:.0%}" if time else "-",
-                ]
-            )
+            rates = [f"{count / 1e6:.1f} M", f"{peak / 1000:.0f} G/s", f"{floor:.0f} µs"]
+            share = f"{floor / time:.0%}" if time else "-"
+            lines.append([f"{head} {recipe}", *rates, _microseconds(time), share])
     return "**the arithmetic's floor, 64 slots, one thread**\n\n" + markdown_table(
         ["file", "multiply-accumulates", "peak", "floor", "measured (µs)", "floor / measured"], lines
     )
@@ -171,12 +157,7 @@ def _microseconds(value: float | None) -> str:
 
 def curve_plot(rows: Sequence[Row], file: Path) -> None:
     """Plot cost against words as PNG: `TextClassifier` with its fitted line, and the full graph alone."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.4), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
+    figure, (axes, *_) = new_figure(1)
     for recipe, colour in _COLOURS.items():
         if points := _points(rows, f"pool {recipe}, classifier"):
             axes.plot(*zip(*points, strict=True), "o", color=colour, label=f"{recipe}, TextClassifier")
@@ -190,6 +171,4 @@ def curve_plot(rows: Sequence[Row], file: Path) -> None:
     axes.set_xticks(range(0, 65, 8))
     axes.grid(alpha=0.3)
     figure.legend(frameon=False, loc="outside lower center", ncols=2, fontsize="small")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
-    atomic_write(file, buffer.getvalue())
+    save(figure, file)
