@@ -96,7 +96,7 @@ bench: $(STAMP)  ## the quick form of every benchmark
 	$(BIN)/python -m benchmarks.run --quick
 
 attack: $(STAMP)  ## 20,000 mutated files against the reader of exported files: at most half an hour
-	$(BIN)/python -m benchmarks.speed.fuzz
+	$(BIN)/python -m tools.fuzz
 
 lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock

@@ -41,7 +41,6 @@ SCRIPTS: Final = (
 
 
 def main() -> None:
-    """Run all, then renew the pages; stop at the first that fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="quick forms, a few minutes each")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the data sets")

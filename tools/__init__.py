@@ -1,1 +1,1 @@
-"""What makes files that ship with the package."""
+"""What makes and attacks the files of the product."""

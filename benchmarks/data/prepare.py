@@ -16,7 +16,6 @@ import tarfile
 import urllib.request
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Sequence
 from http.client import HTTPException
 from pathlib import Path
@@ -160,25 +159,8 @@ def record(folder: Path) -> None:
     atomic_write(MEASURED, "".join(f"{','.join(line)}\n" for line in lines).encode())
 
 
-def differing(rows: Sequence[Row], path: Path) -> str:
-    """Say how many rows differ from those of another file."""
-    ours, others = Counter(rows), Counter(read_rows(path))
-    missing, added = (others - ours).total(), (ours - others).total()
-    return (
-        f"{missing:,} rows of {path} missing, {added:,} added"
-        if missing or added
-        else f"the rows of {path} in another order"
-    )
-
-
-def report(name: str, tables: dict[str, list[Row]], expected: dict[str, Measured], other: Path | None) -> bool:
+def report(name: str, tables: dict[str, list[Row]], expected: dict[str, Measured]) -> bool:
     """Print for each file whether it is the one that was measured, and which texts are in training too.
-
-    Args:
-        name: the data set.
-        tables: the rows of each file.
-        expected: what was measured.
-        other: a folder of data sets to count differing rows with.
 
     Returns:
         Whether all files are identical.
@@ -187,21 +169,16 @@ def report(name: str, tables: dict[str, list[Row]], expected: dict[str, Measured
     print(f"{name} ({source.licence}; split: {source.split})")
     built = measure(source.columns, tables)
     for file, own in built.items():
-        if file in expected and own.sha256 == expected[file].sha256:
-            verdict = "identical"
-        elif file in expected:
-            verdict = f"DIFFERS from the file that was measured, which has {expected[file].rows:,} rows"
-            path = other / name / file if other else None
-            if path and path.is_file():
-                verdict += f": {differing(tables[file], path)}"
-        else:
-            verdict = "was not measured"
+        verdict = "was not measured"
+        if file in expected:
+            differs = f"DIFFERS from the file that was measured, which has {expected[file].rows:,} rows"
+            verdict = "identical" if own == expected[file] else differs
         print(f"  {file}: {own.rows:,} rows, {verdict}")
         if "train.csv" in tables and file != "train.csv":
             print(f"  {file}: {own.repeated:,} texts ({own.different:,} different ones) are also in train.csv")
     if source.difference:
         print(f"  known difference: {source.difference}")
-    return {file: own.sha256 for file, own in built.items()} == {file: own.sha256 for file, own in expected.items()}
+    return built == expected
 
 
 def table(measured: dict[str, dict[str, Measured]]) -> str:
@@ -223,18 +200,10 @@ def table(measured: dict[str, dict[str, Measured]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Build the data sets that were named, or all.
-
-    Raises:
-        SystemExit: a data set cannot be built, or a file differs from the measured one without a known reason.
-    """
     parser = command_parser(__doc__)
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"data sets: {', '.join(SOURCES)} (default: all)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write: what other commands take as --data")
     parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="folder of the owners' files")
-    parser.add_argument(
-        "--compare", type=Path, metavar="DIR", help="count differing rows with the data sets in this folder"
-    )
     parser.add_argument("--table", action="store_true", help="only write the table of sources for the documentation")
     parser.add_argument(
         "--record", type=Path, metavar="DIR", help="only note that figures are measured on this folder's files"
@@ -262,7 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(error, file=sys.stderr)
             failed.append(name)
             continue
-        if not report(name, tables, measured.get(name, {}), args.compare) and not SOURCES[name].difference:
+        if not report(name, tables, measured.get(name, {})) and not SOURCES[name].difference:
             different.append(name)
     if failed:
         raise SystemExit(f"Not built: {', '.join(failed)}.")

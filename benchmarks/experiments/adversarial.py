@@ -6,7 +6,6 @@ Follows the RETVec paper's adversarial table (arXiv:2302.09207): black box, agai
 attacks.py and spam_attacks.py define the attacks. Texts are drawn from the test split. Systems are taken from the work folder if another command trained them with the same options.
 """
 
-import dataclasses
 import functools
 import random
 import time
@@ -15,7 +14,7 @@ from typing import Final
 
 from benchmarks.common import Row, Rows, result_path
 from benchmarks.data.sets import FOLDERS, sampled
-from benchmarks.experiments.attacks import ATTACKS, Attack, attack_many
+from benchmarks.experiments.attacks import ATTACKS, attack_many
 from benchmarks.experiments.spam_attacks import NAMES, disguise
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
 from benchmarks.systems.names import (
@@ -53,16 +52,16 @@ SPAM: Final = "spam"
 def measure(build_once: Callable[[], Trained], name: str, texts: Dataset, seed: int) -> Row:
     """Attack the texts with queries, or disguise them."""
     if name in ATTACKS:
-        return measure_attack(build_once(), ATTACKS[name], texts, seed)
+        return measure_attack(build_once(), name, texts, seed)
     return measure_disguise(build_once(), name, texts, seed)
 
 
-def measure_attack(victim: Trained, attack: Attack, texts: Dataset, seed: int) -> Row:
-    """Attack the texts and return the fields of `attacks.Outcome`."""
+def measure_attack(victim: Trained, name: str, texts: Dataset, seed: int) -> Row:
+    """Attack the texts and return what came of it."""
     began = time.perf_counter()
     columns = [victim.labels.index(label) for label in texts.labels]
-    outcome = attack_many(attack, victim.probabilities, texts.texts, columns, seed)
-    return dataclasses.asdict(outcome) | {"seconds": time.perf_counter() - began}
+    outcome = attack_many(name, victim.probabilities, texts.texts, columns, seed)
+    return outcome | {"seconds": time.perf_counter() - began}
 
 
 def measure_disguise(victim: Trained, name: str, texts: Dataset, seed: int) -> Row:
@@ -77,7 +76,6 @@ def measure_disguise(victim: Trained, name: str, texts: Dataset, seed: int) -> R
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for and missing; write the tables of everything."""
     parser = comparison_parser(
         __doc__, "SMS spam (1,500 texts), the network alone with pool and fastText, 25 texts", ATTACKED
     )

@@ -8,31 +8,20 @@ as soon as another label is the most probable. The same seed gives the same atta
 import random
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.common import Row
 from benchmarks.systems.trained import Probabilities
 
 _TOKEN: Final = re.compile(r"\S+")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
-LOOKALIKES: Final = {
-    "a": "@",
-    "b": "6",
-    "e": "3",
-    "g": "9",
-    "i": "1",
-    "l": "1",
-    "o": "0",
-    "s": "5",
-    "t": "7",
-    "z": "2",
-}
+LOOKALIKES: Final = dict(zip("abegilostz", "@639110572", strict=True))
 """Letter -> a similar-looking ASCII character, for TextBugger's Sub-C ("o" -> "0", "l" -> "1", "a" -> "@")."""
 
 _STOPWORDS_TEXT: Final = (
@@ -95,15 +84,6 @@ class Words:
             if only is None or place + 1 < places.stop:
                 pieces.append(self._gaps[place + 1])
         return "".join(pieces)
-
-
-@dataclass(frozen=True)
-class Attack:
-    """A named attack: `run(victim, text, label, draw)`, with the column of the true label and random numbers."""
-
-    name: str
-    paper: str
-    run: Callable[[Victim, str, int, random.Random], Found]
 
 
 def deep_word_bug(victim: Victim, text: str, label: int, draw: random.Random, most_edits: int = 30) -> Found:
@@ -283,52 +263,23 @@ def neighbour_keys(letter: str) -> str:
     return ""
 
 
-ATTACKS: Final = {
-    attack.name: attack
-    for attack in (
-        Attack("TextBugger", "arXiv:1812.05271", text_bugger),
-        Attack("DeepWordBug", "arXiv:1801.04354", deep_word_bug),
-        Attack("Pruthi", "arXiv:1905.11268", pruthi),
-    )
-}
+ATTACKS: Final = {"TextBugger": text_bugger, "DeepWordBug": deep_word_bug, "Pruthi": pruthi}
+"""Name -> the attack: `(victim, text, column of the true label, random numbers)` -> `Found`."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The result of an attack on many texts.
-
-    Attributes:
-        texts: number of texts.
-        original_accuracy: share that was classified correctly before.
-        accuracy_under_attack: share that still is afterwards.
-        success_rate: share of the correctly classified texts whose label changed.
-        mean_queries: mean number of queries for an attacked text.
-        mean_changed: mean share of changed words in successful attacks; 0 without any.
-    """
-
-    texts: int
-    original_accuracy: float
-    accuracy_under_attack: float
-    success_rate: float
-    mean_queries: float
-    mean_changed: float
-
-
-def attack_many(
-    attack: Attack,
-    probabilities: Probabilities,
-    texts: Sequence[str],
-    labels: Sequence[int],
-    seed: int,
-) -> Outcome:
+def attack_many(name: str, probabilities: Probabilities, texts: Sequence[str], labels: Sequence[int], seed: int) -> Row:
     """Attack every correctly classified text. The others only lower the original accuracy.
 
     Args:
-        attack: one of `ATTACKS`.
+        name: a key of `ATTACKS`.
         probabilities: the classifier.
         texts: one or more texts.
         labels: the column of each text's true label.
         seed: gives each text its own random numbers, independent of the other texts.
+
+    Returns:
+        The number of texts; the share that was classified correctly before, and that still is afterwards; of those that were, the
+        share whose label changed and the mean number of queries; the mean share of changed words in successful attacks.
     """
     right = np.asarray(probabilities(texts)).argmax(axis=1) == np.asarray(labels)
     queries, changed = [], []
@@ -336,19 +287,19 @@ def attack_many(
     for number, (text, label) in enumerate(zip(texts, labels, strict=True)):
         if right[number]:
             victim = Victim(probabilities)
-            found = attack.run(victim, text, label, random.Random(seed * 1_000_003 + number))
+            found = ATTACKS[name](victim, text, label, random.Random(seed * 1_000_003 + number))
             queries.append(found.queries)
             if found.success:
                 successes += 1
                 changed.append(found.changed / max(1, len(text.split())))
         if (number + 1) % max(1, len(texts) // 10) == 0:
-            print(f"  {attack.name}: {number + 1:,} of {len(texts):,} texts", file=sys.stderr, flush=True)
+            print(f"  {name}: {number + 1:,} of {len(texts):,} texts", file=sys.stderr, flush=True)
     attacked = int(right.sum())
-    return Outcome(
-        len(texts),
-        attacked / len(texts),
-        (attacked - successes) / len(texts),
-        successes / attacked if attacked else 0.0,
-        float(np.mean(queries)) if queries else 0.0,
-        float(np.mean(changed)) if changed else 0.0,
-    )
+    return {
+        "texts": len(texts),
+        "original_accuracy": attacked / len(texts),
+        "accuracy_under_attack": (attacked - successes) / len(texts),
+        "success_rate": successes / attacked if attacked else 0.0,
+        "mean_queries": float(np.mean(queries)) if queries else 0.0,
+        "mean_changed": float(np.mean(changed)) if changed else 0.0,
+    }

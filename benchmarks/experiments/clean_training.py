@@ -27,7 +27,7 @@ from benchmarks.systems.table_network import train_table
 from benchmarks.systems.trained import Guess, accuracies, digest, fingerprint
 from benchmarks.systems.vectorizers import TINY, VECTORIZERS
 from benchmarks.tables.cells import MOST_CLEAN_TESTS, clean_test_texts_of, grouped, matrix, ordered, values_of
-from benchmarks.tables.plots import draw_curves
+from benchmarks.tables.plots import Points, draw_curves
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import TYPO_SEED
 from retvec_lite.data.typos import mistype_many
@@ -68,7 +68,7 @@ def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> 
             VECTORIZERS[system].learn(task.training.texts, TINY),
             dataclasses.replace(SETTINGS, seed=seed),
         )
-        return train_table(task, system, vectorizer, "cnn", TINY.dimension, settings, silent, CLEAN).trained()
+        return train_table(task, vectorizer, "cnn", TINY.dimension, settings, silent, CLEAN).trained()
     if system == FASTTEXT_LARGE:
         return fit_large(task.training, LARGE_SETTINGS["lr"][0], seed)
     if system == LINEAR:
@@ -106,7 +106,6 @@ def measure(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for and missing; write the table and the plot of everything."""
     parser = command_parser(__doc__, quick="SMS spam, bits alone and n-grams, one seed", data=True)
     parser.add_argument("--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable")
     parser.add_argument(
@@ -161,13 +160,13 @@ def table(rows: list[Row]) -> str:
     return f"{shown}\nSeeds of a cell: {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))}.\n"
 
 
-def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float, float]]]]:
+def curves(rows: list[Row]) -> dict[str, dict[str, dict[str, Points]]]:
     """Return the points of each data set's and system's curve: share mistyped, mean, standard deviation."""
-    panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+    panels: dict[str, dict[str, dict[str, Points]]] = {}
     for (name, system), same in grouped(_ordered(rows), ["set", "system"]).items():
         values = np.transpose([values_of(same, rate) for rate in RATES])
         points = zip(RATES, values.mean(axis=0).tolist(), values.std(axis=0).tolist(), strict=True)
-        panels.setdefault(name, {})[system] = list(points)
+        panels.setdefault(name, {})[system] = {"": list(points)}
     return panels
 
 

@@ -52,7 +52,6 @@ def measure(system: str, head: str, task: Task, plan: Plan) -> Row:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for and missing; write the tables of everything."""
     parser = comparison_parser(__doc__, "Banking77 (1,500 texts), three systems, cnn and pool")
     parser.add_argument(
         "--per-language",

@@ -100,7 +100,6 @@ def words_found(file: Path) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Pre-train and judge the chosen variants; write the table of everything judged so far."""
     parser = command_parser(
         __doc__, quick="100 steps, Banking77 with ten texts a label, two variants, one seed", data=True
     )

@@ -34,10 +34,7 @@ from retvec_lite.training.settings import FitSettings
 RATES: Final = (0.0, 0.5, 1.0)
 SETS: Final = ("Banking77", "CLINC150", "SMS spam", "MASSIVE", "Banking77, 10 a label")
 HEADS: Final[dict[str, HeadSpec]] = {"pool": PoolHead(), "cnn": CnnHead()}
-TRAININGS: Final = {
-    "clean": FitSettings(copies=1, typo_rate=0.0),
-    "mistyped": FitSettings(),
-}
+TRAININGS: Final = {"clean": FitSettings(copies=1, typo_rate=0.0), "mistyped": FitSettings()}
 KEY: Final = ("set", "trained_on", "embedding", "head", "seed")
 _SIZE: Final = 0.65
 """Root mean square of the vectors' numbers, as in the embedding that ships with 0.1."""
@@ -190,7 +187,6 @@ def shown_by_rate(means: Sequence[float]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Judge the chosen embeddings; write the table of everything judged so far."""
     parser = command_parser(__doc__, quick="Banking77 with ten texts a label, one seed", data=True)
     parser.add_argument("files", nargs="+", metavar="FILE", help="an embedding, `default`, or `raw` for bits alone")
     parser.add_argument(

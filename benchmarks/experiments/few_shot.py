@@ -10,8 +10,6 @@ After a change of our training, `--only "default file" --again` measures ours an
 benchmarks/README.md.
 """
 
-import math
-import statistics
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -23,8 +21,8 @@ from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT_LARGE, LINEAR, SVM
 from benchmarks.systems.networks import available
 from benchmarks.systems.trained import accuracies, fingerprint
 from benchmarks.systems.whole import OURS, SYSTEMS, settings_of, train
-from benchmarks.tables.cells import grouped, markdown_table, ordered, values_of
-from benchmarks.tables.plots import draw_learning_curves
+from benchmarks.tables.cells import figure_of, grouped, leads, markdown_table, ordered, test_texts_of
+from benchmarks.tables.plots import Points, draw_curves
 from retvec_lite.data.dataset import Dataset
 
 SETS: Final = ("Banking77", "CLINC150", "AG News", "SMS spam", STARTER)
@@ -62,7 +60,6 @@ def measure(system: str, training: Dataset, test: Dataset, shots: int, seed: int
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for and missing; write the tables and the plot of everything."""
     parser = command_parser(__doc__, quick="Banking77, 5 texts a label, one draw, two systems", data=True)
     parser.add_argument("--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable")
     parser.add_argument("--only", dest="systems", choices=SYSTEMS, action="append", help="a system; repeatable")
@@ -92,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     rows.fill(row, measure, system, training, test, shots, seed, again=args.again)
     rows.show()
     if panels := curves(list(rows)):
-        draw_learning_curves(panels, picture_path("few-shot", quick=args.quick))
+        draw_curves(panels, picture_path("few-shot", quick=args.quick), "training texts a label", logarithmic=True)
 
 
 def tables(rows: list[Row]) -> str:
@@ -152,48 +149,37 @@ def _column(rows: list[Row], rate: float) -> dict[str, str]:
     The best is bold if it leads the best of the other side (ours, or all others) by more than two standard errors, of the
     draws and of the test texts: three draws that agree by chance do not make the test texts more.
     """
-    lines = {system: line for (system,), line in grouped(rows, ["system"]).items()}
-    found = {system: mean_and_error(line, rate) for system, line in lines.items()}
-    cells = {
-        system: f"{mean:.3f}" + (f" ± {error:.3f}" if len(lines[system]) > 1 else "")
-        for system, (mean, error) in found.items()
+    figures = {
+        system: figure_of(line, rate, test_texts_of(line[0])) for (system,), line in grouped(rows, ["system"]).items()
     }
-    best = max(found, key=lambda system: found[system][0])
-    others = [system for system in found if (system in OURS) != (best in OURS)]
-    if others:
-        second = max(others, key=lambda system: found[system][0])
-        lead = found[best][0] - found[second][0]
-        errors = [max(found[system][1], _error_of_texts(lines[system], rate)) for system in (best, second)]
-        if lead > 2 * math.hypot(*errors):
-            mean, *error = cells[best].split(" ", 1)
-            cells[best] = " ".join([f"**{mean}**", *error])
+    best = max(figures, key=lambda system: figures[system].accuracy)
+    others = [figure for system, figure in figures.items() if (system in OURS) != (best in OURS)]
+    cells = {}
+    for system, figure in figures.items():
+        mean = f"{figure.accuracy:.3f}"
+        bold = system == best and others and leads(figure, others)
+        cells[system] = (f"**{mean}**" if bold else mean) + (
+            "" if figure.of_seeds is None else f" ± {figure.of_seeds:.3f}"
+        )
     return cells
 
 
-def mean_and_error(line: Line, rate: float) -> tuple[float, float]:
-    """Return the mean accuracy and its standard error: over the draws, or over the test texts if there is one draw."""
-    values = values_of(line, rate)
-    if len(values) < 2:
-        return values[0], _error_of_texts(line, rate)
-    return statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
-
-
-def _error_of_texts(line: Line, rate: float) -> float:
-    """Return the standard error of an accuracy that comes from having so many test texts and no more."""
-    mean = statistics.fmean(values_of(line, rate))
-    return math.sqrt(mean * (1 - mean) / line[0]["settings"]["test_texts"])
-
-
-def curves(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, list[tuple[float, float, float]]]]]:
+def curves(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, Points]]]:
     """Return data set -> system -> clean or mistyped -> (texts a label, mean accuracy, standard error)."""
-    panels: dict[str, dict[str, dict[str, list[tuple[float, float, float]]]]] = {}
+    panels: dict[str, dict[str, dict[str, Points]]] = {}
     few = [row for row in _ordered(rows) if row["shots"] != ALL and row["system"] in PICTURED]
     for (name, system), line in grouped(few, ["data", "system"]).items():
         panels.setdefault(name, {})[system] = {
-            title: [(shots, *mean_and_error(found, rate)) for (shots,), found in grouped(line, ["shots"]).items()]
+            title: [(shots, *_mean_and_error(found, rate)) for (shots,), found in grouped(line, ["shots"]).items()]
             for title, rate in (("clean", 0.0), ("half of the words mistyped", 0.5))
         }
     return panels
+
+
+def _mean_and_error(line: Sequence[Row], rate: float) -> tuple[float, float]:
+    """Return the mean accuracy and its standard error: over the draws, or over the test texts if there are few draws."""
+    figure = figure_of(line, rate, test_texts_of(line[0]))
+    return figure.accuracy, figure.error if figure.of_seeds is None else figure.of_seeds
 
 
 def _ordered(rows: Sequence[Row]) -> list[Row]:

@@ -62,7 +62,6 @@ def _ngrams(row: Row) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for and missing; write the table of everything."""
     parser = command_parser(__doc__, quick="few texts of Tatoeba", data=True)
     parser.add_argument("--set", dest="sets", choices=MULTILINGUAL, action="append", help="a data set; repeatable")
     systems = "a system; repeatable (default: the default file and naive Bayes)"

@@ -121,7 +121,6 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is missing, and write the table."""
     parser = command_parser(__doc__, quick="400 texts, the head linear", data=True)
     parser.add_argument("--system", dest="systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
     args = parser.parse_args(arguments)

@@ -61,7 +61,6 @@ def latency(probabilities: Probabilities, texts: Sequence[str]) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for and missing; write the table and the plots of everything."""
     parser = comparison_parser(__doc__, "Banking77 (1,500 texts), pool, int8 and int4, and fastText", FULL.systems)
     parser.add_argument("--recipe", dest="recipes", choices=RECIPES, action="append", help="a recipe; repeatable")
     parser.add_argument("--embeddings", nargs="+", default=[], metavar="FILE", help="more embeddings of ours")

@@ -80,7 +80,6 @@ def measure(data: TrainingData, weights: Mapping[str, Floats], learns: str, sett
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for and missing; write the table of everything."""
     parser = command_parser(__doc__, quick="Banking77, clean, random and ours, one seed", data=True)
     parser.add_argument("--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable")
     parser.add_argument("--only", dest="starts", choices=tuple(STARTS), action="append", help="a start; repeatable")

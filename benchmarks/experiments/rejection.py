@@ -159,7 +159,6 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is missing, and write the tables."""
     parser = command_parser(__doc__, quick="ten labels, the head linear", data=True)
     parser.add_argument("--set", dest="sets", nargs="+", choices=SETS, default=SETS, help="data sets")
     parser.add_argument("--trained", type=Path, metavar="DIR", help="folder that keeps the classifiers")

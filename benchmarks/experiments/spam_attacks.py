@@ -11,63 +11,14 @@ from typing import Final
 
 _WORD: Final = re.compile(r"\w+")
 
-_HOMOGLYPHS: Final = {
-    "a": "аɑａ",
-    "b": "Ьｂ",
-    "c": "сϲｃ",
-    "d": "ԁｄ",
-    "e": "еｅ",
-    "g": "ɡｇ",
-    "h": "һｈ",
-    "i": "іｉ",
-    "j": "јｊ",
-    "k": "ｋ",
-    "l": "ӏｌ",
-    "m": "ｍ",
-    "n": "ոｎ",
-    "o": "оοօｏ",
-    "p": "рρｐ",
-    "q": "ԛｑ",
-    "r": "гｒ",
-    "s": "ѕｓ",
-    "t": "ｔ",
-    "u": "սυｕ",
-    "v": "ѵνｖ",
-    "w": "ԝｗ",
-    "x": "хｘ",
-    "y": "уγｙ",
-    "z": "ｚ",
-    "A": "АΑＡ",
-    "B": "ВΒＢ",
-    "C": "СＣ",
-    "E": "ЕΕＥ",
-    "H": "НΗＨ",
-    "I": "ІΙＩ",
-    "J": "ЈＪ",
-    "K": "КΚＫ",
-    "M": "МΜＭ",
-    "N": "ΝＮ",
-    "O": "ОΟＯ",
-    "P": "РΡＰ",
-    "S": "ЅＳ",
-    "T": "ТΤＴ",
-    "X": "ХΧＸ",
-    "Y": "ΥＹ",
-    "Z": "ΖＺ",
-}
+_HOMOGLYPH_LISTS: Final = (
+    "aаɑａ bЬｂ cсϲｃ dԁｄ eеｅ gɡｇ hһｈ iіｉ jјｊ kｋ lӏｌ mｍ nոｎ oоοօｏ pрρｐ qԛｑ rгｒ sѕｓ tｔ uսυｕ vѵνｖ wԝｗ xхｘ yуγｙ zｚ "
+    "AАΑＡ BВΒＢ CСＣ EЕΕＥ HНΗＨ IІΙＩ JЈＪ KКΚＫ MМΜＭ NΝＮ OОΟＯ PРΡＰ SЅＳ TТΤＴ XХΧＸ YΥＹ ZΖＺ"
+)
+_HOMOGLYPHS: Final = {letters[0]: letters[1:] for letters in _HOMOGLYPH_LISTS.split()}
 """Latin letter -> lookalikes: Cyrillic, Greek and Armenian letters that UTS 39 calls confusable, and full-width ones."""
-
 _LEET: Final = {
-    "a": "4@",
-    "b": "8",
-    "e": "3",
-    "g": "9",
-    "i": "1!",
-    "l": "1|",
-    "o": "0",
-    "s": "5$",
-    "t": "7+",
-    "z": "2",
+    letters[0]: letters[1:] for letters in ["a4@", "b8", "e3", "g9", "i1!", "l1|", "o0", "s5$", "t7+", "z2"]
 }
 _ZERO_WIDTH: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 _BIDI_MARKS: Final = "\u200e\u200f\u061c"

@@ -12,10 +12,11 @@ import csv
 import functools
 import random
 import re
-import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+
+import numpy as np
 
 from benchmarks.common import Row, Rows, picture_path, require_data, result_path
 from benchmarks.data.sets import FOLDERS, Task
@@ -38,7 +39,7 @@ from benchmarks.systems.names import (
 from benchmarks.systems.networks import build, settings_of
 from benchmarks.systems.trained import Trained, share_right
 from benchmarks.tables.cells import EARLIER, grouped, markdown_table, ordered, spread, unlike, with_earlier_heads
-from benchmarks.tables.plots import draw_curves
+from benchmarks.tables.plots import Points, draw_curves
 from retvec_lite.data.scores import TYPO_SEED
 from retvec_lite.data.typos import TYPO_KINDS, mistype_many
 
@@ -50,9 +51,7 @@ PEOPLE_RATES: Final = RATES[:6]
 CATEGORIES: Final = (ALL_KINDS, *TYPO_KINDS, PEOPLE)
 KEY: Final = ("data", "system", "head", "seed", "category")
 FULL: Final = Scope(
-    ("AG News", "Banking77"),
-    (NETWORK, TUNED, V1, RAW, PIECES, BPE, WHITESPACE, VECTORS, FASTTEXT),
-    ("cnn",),
+    ("AG News", "Banking77"), (NETWORK, TUNED, V1, RAW, PIECES, BPE, WHITESPACE, VECTORS, FASTTEXT), ("cnn",)
 )
 QUICK: Final = Scope(("Banking77",), (NETWORK, WHITESPACE + SMALL, FASTTEXT), ("cnn",))
 
@@ -129,7 +128,6 @@ def measure(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for and missing; write tables and plots of everything."""
     parser = comparison_parser(
         __doc__, "Banking77 (1,500 texts), three systems, two kinds of typos and human misspellings"
     )
@@ -154,18 +152,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
             draw_curves(panels, picture_path(name, quick=args.quick), label)
 
 
-def curves(rows: Sequence[Row], category: str) -> dict[str, dict[str, list[tuple[float, float, float]]]]:
-    """Return data set -> system -> (share of words really changed, mean accuracy, standard deviation over seeds)."""
-    panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+def curves(rows: Sequence[Row], category: str) -> dict[str, dict[str, dict[str, Points]]]:
+    """Return data set -> system -> (share of words really changed, mean accuracy, standard deviation over seeds), all of one kind."""
+    panels: dict[str, dict[str, dict[str, Points]]] = {}
     chosen = [row for row in with_earlier_heads(_ordered(rows)) if row["category"] == category]
     # Plots show earlier heads only where there are no others; tables show all.
     renewed = {row["data"] for row in chosen if row["head"] != NO_HEAD and not row["head"].endswith(EARLIER)}
     chosen = [row for row in chosen if row["data"] not in renewed or not row["head"].endswith(EARLIER)]
     for (data, system, head), found in grouped(chosen, ["data", "system", "head"]).items():
-        panels.setdefault(data, {})[_named(system, head)] = [
-            (found[0]["changed"][rate], *_mean_and_deviation([row["accuracy"][rate] for row in found]))
-            for rate in found[0]["accuracy"]
-        ]
+        values = [np.array([row["accuracy"][rate] for row in found]) for rate in found[0]["accuracy"]]
+        points = [(float(same.mean()), float(same.std(ddof=min(1, len(same) - 1)))) for same in values]
+        shares = found[0]["changed"].values()
+        named = system if head == NO_HEAD else f"{system}, {head}"
+        panels.setdefault(data, {})[named] = {
+            "": [(share, *point) for share, point in zip(shares, points, strict=True)]
+        }
     return panels
 
 
@@ -212,14 +213,6 @@ def _kind_table(rows: list[Row]) -> str:
 def _ordered(rows: Iterable[Row]) -> list[Row]:
     lists = {"data": list(FOLDERS), "system": list(COMPARED), "category": list(CATEGORIES)}
     return ordered(rows, KEY, lists)
-
-
-def _named(system: str, head: str) -> str:
-    return system if head == NO_HEAD else f"{system}, {head}"
-
-
-def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 if __name__ == "__main__":

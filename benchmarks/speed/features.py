@@ -111,7 +111,6 @@ def explain_table(rows: Sequence[Row]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Build the files, measure them, and write both tables."""
     args = command_parser(__doc__, quick="few rounds").parse_args(arguments)
     rounds = 3 if args.quick else ROUNDS
     with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,6 @@ For latency.py:
 
 - `HEAD-SLOTS-RECIPE.tflite`: as `export` writes it, with all signatures and metadata
 - `network-...`: its graph of `classify` without the encoder
-- `peak-RECIPE.tflite`: one large matrix product
 
 For features.py: `HEAD-NGRAMS-RECIPE.tflite`, as `export` writes it.
 """
@@ -17,17 +16,14 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.speed.stopwatch import PEAK
 from benchmarks.systems.ours import file_contents
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.converters.tflite.graph import operator_name, shape_of
 from retvec_lite.converters.tflite.model import find_tensor, pack, read_model, schema
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.model.heads import HEADS, HeadSpec
 from retvec_lite.model.weight_files import TrainedModel, choose_embedding
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.interpreters import silent_standard_error
 
 LABELS: Final = 77
 CHARS_PER_SLOT: Final = 8
@@ -51,8 +47,6 @@ def build_latency(folder: Path, quick: bool) -> None:
                 files[recipe].write_bytes(content)
                 network = without_encoder(read_artifact(files[recipe]).model)
                 files[recipe].with_name(f"network-{files[recipe].name}").write_bytes(network)
-    if not (folder / "peak-int8-dynamic.tflite").exists():
-        build_peak(folder)
 
 
 def build_features(folder: Path) -> None:
@@ -113,40 +107,6 @@ def without_encoder(model: bytes) -> bytes:
         entries.append(entry)
     edited.signatureDefs[0].inputs = entries
     return pack(edited)
-
-
-def build_peak(folder: Path) -> None:
-    """Write the matrix product that measures the machine's peak, in float32 and with 8-bit integers."""
-    import tensorflow as tf
-
-    rows, inputs, outputs = PEAK
-    kernel = np.random.default_rng(0).normal(size=(inputs, outputs)).astype(np.float32)
-    function = tf.function(lambda x: tf.matmul(x, kernel), input_signature=[tf.TensorSpec([rows, inputs])])
-    for recipe, optimizations in (("float32", []), ("int8-dynamic", [tf.lite.Optimize.DEFAULT])):
-        with silent_standard_error():
-            converter = tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()])
-            converter.optimizations = optimizations
-            (folder / f"peak-{recipe}.tflite").write_bytes(converter.convert())
-
-
-def multiply_accumulates(file: Path) -> int:
-    """Count the multiply-accumulates of a call of `classify`, from the shapes of its products and convolutions."""
-    model = read_model(file.read_bytes())
-    graph = model.subgraphs[0]
-    total = 0
-    for operator in graph.operators:
-        name = operator_name(model, operator)
-        shapes = [shape_of(graph.tensors[index]) for index in operator.inputs]
-        made = int(np.prod(shape_of(graph.tensors[operator.outputs[0]])))
-        if name == "FULLY_CONNECTED":
-            total += made * shapes[1][1]
-        elif name == "CONV_2D":
-            total += made * int(np.prod(shapes[1][1:]))
-        elif name == "BATCH_MATMUL":
-            total += made * shapes[0][-1]
-        elif name == "UNIDIRECTIONAL_SEQUENCE_LSTM":
-            total += shapes[0][1] * sum(int(np.prod(shapes[place])) for place in range(1, 9))
-    return total
 
 
 if __name__ == "__main__":

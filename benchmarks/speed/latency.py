@@ -1,4 +1,4 @@
-"""What a text costs: our files on both runtimes, and the floor of the arithmetic, in one run.
+"""What a text costs: our files on both runtimes, in one run.
 
     python -m benchmarks.speed.latency [--quick] [--only STEP,...] [--files FOLDER]
 
@@ -24,7 +24,7 @@ from typing import Any, Final
 from benchmarks.common import Row, command_parser, picture_path, read_results, result_path, run_module, write_results
 from benchmarks.tables.latency import curve_plot, tables
 
-STEPS: Final = ("ai-edge-litert", "tflite-runtime", "start", "peak", "curve")
+STEPS: Final = ("ai-edge-litert", "tflite-runtime", "start", "curve")
 """The first two steps measure all our files on one runtime."""
 SLOTS: Final = (64, 128)
 WORDS: Final = {64: (10, 30, 60), 128: (120,)}
@@ -95,19 +95,6 @@ class Bench:
                 rows.append(row | {name: median(run[name] for run in runs) for name in runs[0]})
         return [*rows, _measure("command", self.folder / "pool-64-int8.tflite")]
 
-    def peak(self) -> list[Row]:
-        """Measure the machine's best rate of multiply-accumulates, and count those of our files."""
-        from benchmarks.speed.files import SLOTS as HEADS
-        from benchmarks.speed.files import multiply_accumulates
-
-        found = _measure("peak", self.folder, RUNTIMES[0])
-        rows = [{"recipe": recipe, "per_microsecond": value} for recipe, value in found.items()]
-        return rows + [
-            {"name": file.stem, "multiply_accumulates": multiply_accumulates(file)}
-            for file in sorted(self.folder.glob("*-64-int8-dynamic.tflite"))
-            if file.stem.startswith(tuple(f"{head}-" for head in HEADS))
-        ]
-
     def curve(self) -> list[Row]:
         """Measure texts of 4 to 64 words: the full graph alone, and through `TextClassifier` with its short graphs."""
         every = [row | {"words": CURVE} for row in self.ours(("plain", "classifier"), CURVE_RECIPES)]
@@ -128,7 +115,6 @@ def _measure(*arguments: object) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Build the files, measure, and write the tables."""
     parser = command_parser(__doc__, quick="one head, one thread, two lengths: a few minutes")
     parser.add_argument("--only", default=",".join(STEPS), metavar="STEP,...", help=f"some of {', '.join(STEPS)}")
     parser.add_argument("--files", type=Path, metavar="FOLDER", help="folder that keeps the built files")
@@ -146,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("building the files ...", file=sys.stderr, flush=True)
         bench.build()
         measures: dict[str, Callable[[], list[Row]]] = {name: partial(bench.times, name) for name in RUNTIMES}
-        measures |= {"start": bench.start, "peak": bench.peak, "curve": bench.curve}
+        measures |= {"start": bench.start, "curve": bench.curve}
         for step in filter(chosen.__contains__, STEPS):
             print(f"{step} ...", file=sys.stderr, flush=True)
             found[step] = measures[step]()

@@ -1,9 +1,8 @@
 """The stopwatch of `latency.py`: contestants take turns in one process, on one runtime.
 
-    PYTHON latency_measure.py times ORDER.json        median time of every contestant, the first one twice
-    PYTHON latency_measure.py start FILE RUNTIME      loading, first answer and memory of a process that only classifies
-    PYTHON latency_measure.py command FILE            wall time and peak memory of `retvec-lite classify`
-    PYTHON latency_measure.py peak FOLDER RUNTIME     multiply-accumulates a second of a large matrix product, by recipe
+    python -m benchmarks.speed.stopwatch times ORDER.json        median time of every contestant, the first one twice
+    python -m benchmarks.speed.stopwatch start FILE RUNTIME      loading, first answer and memory of a process that only classifies
+    python -m benchmarks.speed.stopwatch command FILE            wall time and peak memory of `retvec-lite classify`
 
 Each prints one line of JSON.
 """
@@ -27,9 +26,6 @@ from retvec_lite.runtime.interpreters import import_runtime, load_interpreter
 from retvec_lite.runtime.text_classifier import TextClassifier
 
 SENTENCE: Final = "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now "
-PEAK: Final = (256, 512, 256)
-"""Rows, inputs and outputs of the product that measures the machine's peak: so large that only arithmetic counts, so small
-that it ends before another process gets its turn."""
 TURNS_BEFORE: Final = 20
 """Turns for warming up, which do not count."""
 
@@ -150,25 +146,7 @@ def measure_command(file: str) -> dict[str, float]:
     return {"wall_ms": statistics.median(walls[1:]) * 1e3, "peak_mb": peak / 1024}
 
 
-def measure_peak(folder: str, runtime: str, seconds: float = 1.0) -> dict[str, float]:
-    """Return multiply-accumulates a microsecond, one thread: the best of many runs of `peak-RECIPE.tflite`."""
-    found = {}
-    rng = np.random.default_rng(0)
-    for file in sorted(Path(folder).glob("peak-*.tflite")):
-        interpreter = load_interpreter(runtime, str(file), 1)
-        detail = interpreter.get_input_details()[0]
-        interpreter.set_tensor(detail["index"], rng.normal(size=detail["shape"]).astype(np.float32))
-        best, end = float("inf"), time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            start = time.perf_counter()
-            interpreter.invoke()
-            best = min(best, time.perf_counter() - start)
-        found[file.stem.removeprefix("peak-")] = float(np.prod(PEAK)) / best / 1e6
-    return found
-
-
 def main() -> None:
-    """Print the measurements as one line of JSON."""
     match sys.argv[1:]:
         case ["times", order]:
             found: object = measure_times(json.loads(Path(order).read_text(encoding="utf-8")))
@@ -176,8 +154,6 @@ def main() -> None:
             found = measure_start(file, runtime)
         case ["command", file]:
             found = measure_command(file)
-        case ["peak", folder, runtime]:
-            found = measure_peak(folder, runtime)
         case _:
             raise SystemExit(__doc__)
     print(json.dumps(found))

@@ -27,7 +27,6 @@ def sample_texts(count: int) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and write the table."""
     parser = command_parser(__doc__, quick="5,000 texts instead of 100,000")
     parser.add_argument("file", type=Path, help="an exported .tflite")
     args = parser.parse_args(arguments)

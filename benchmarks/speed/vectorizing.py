@@ -135,7 +135,6 @@ def read_texts(data: Path, count: int) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure each missing system in a process of its own; write the table of everything."""
     parser = command_parser(__doc__, quick="5,200 texts, without fastText vectors", data=True)
     parser.add_argument("--only", choices=SYSTEMS, action="append", help="a system; repeatable (default: all)")
     parser.add_argument("--texts", type=int, default=0, metavar="N", help="number of texts (default: all 598,728)")

@@ -55,14 +55,7 @@ def probabilities_of(model: Any, labels: Sequence[str]) -> Probabilities:
 
 
 def train_fasttext(
-    copies: Sequence[Sequence[str]],
-    training_labels: Sequence[str],
-    validation: Sequence[str],
-    validation_labels: Sequence[str],
-    *,
-    seconds: int,
-    seed: int,
-    path: Path,
+    copies: Sequence[Sequence[str]], labels: Sequence[str], validation: Dataset, seconds: int, seed: int, path: Path
 ) -> Trained:
     """Tune, train, quantize and write `path`.
 
@@ -71,9 +64,8 @@ def train_fasttext(
 
     Args:
         copies: the mistyped copies of the training texts; one copy: the clean texts.
-        training_labels: labels of the texts of one copy.
+        labels: labels of the texts of one copy.
         validation: texts to tune on, with several copies mistyped at `VALIDATION_RATES`, as for our early stopping.
-        validation_labels: their labels.
         seconds: time for tuning.
         seed: seed of typos and training.
         path: the .ftz file to write.
@@ -82,33 +74,25 @@ def train_fasttext(
         SystemExit: fastText fails; the message has its last line.
     """
     require("fasttext")
-    labels = tuple(sorted(set(training_labels)))
-    number = {label: place for place, label in enumerate(labels)}
-    rates = VALIDATION_RATES if len(copies) > 1 else (0.0,)
+    classes = tuple(sorted(set(labels)))
+    several = len(copies) > 1
     with tempfile.TemporaryDirectory() as folder:
-        training_file, validation_file = Path(folder) / "train.txt", Path(folder) / "validation.txt"
-        write_training_file(training_file, copies, [number[label] for label in training_labels])
-        held_out = [mistype_many(validation, rate, seed + 1) for rate in rates]
-        write_training_file(validation_file, held_out, [number[label] for label in validation_labels])
+        files = [Path(folder) / name for name in ("train.txt", "validation.txt")]
+        held_out = [
+            mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES[: None if several else 1]
+        ]
+        for file, texts, found in zip(files, (copies, held_out), (labels, validation.labels), strict=True):
+            write_training_file(file, texts, [classes.index(label) for label in found])
         path.parent.mkdir(parents=True, exist_ok=True)
         print(f"fastText tunes itself for {seconds} s", file=sys.stderr, flush=True)
         # In a separate process: an error in fastText's tuning thread (too few rows to quantize, say) kills the process.
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.systems.fasttext",
-            str(training_file),
-            str(validation_file),
-            str(seconds),
-            str(seed),
-            str(path),
-            *(map(str, SUBWORDS) if len(copies) > 1 else ()),
-        ]
+        options = [*files, seconds, seed, path.resolve(), *(SUBWORDS if several else ())]
+        command = [sys.executable, "-m", "benchmarks.systems.fasttext", *map(str, options)]
         done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
             raise SystemExit(f"fastText failed to train on {len(copies[0])} texts: {last[0]}")
-    return load_fasttext(path, labels)
+    return load_fasttext(path, classes)
 
 
 def _tune(training: str, validation: str, seconds: int, seed: int, path: str, *subwords: int) -> None:
@@ -116,15 +100,8 @@ def _tune(training: str, validation: str, seconds: int, seed: int, path: str, *s
     size = SIZE_LIMIT
     fixed = dict(zip(("minn", "maxn"), subwords, strict=False))
     for _ in range(_TRIES):
-        model = require("fasttext").train_supervised(
-            input=training,
-            autotuneValidationFile=validation,
-            autotuneDuration=seconds,
-            autotuneModelSize=str(size),
-            thread=1,
-            seed=seed,
-            **fixed,
-        )
+        tuning = {"autotuneValidationFile": validation, "autotuneDuration": seconds, "autotuneModelSize": str(size)}
+        model = require("fasttext").train_supervised(input=training, thread=1, seed=seed, **tuning, **fixed)
         model.save_model(path)
         used = Path(path).stat().st_size
         if used < SIZE_LIMIT:
@@ -155,10 +132,9 @@ def train_large(texts: Dataset) -> Trained:
 
 def fit_large(texts: Dataset, learning_rate: float, seed: int = 0) -> Trained:
     """Train fastText of any size."""
-    number = {label: place for place, label in enumerate(texts.classes)}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "train.txt"
-        write_training_file(file, [texts.texts], [number[label] for label in texts.labels])
+        write_training_file(file, [texts.texts], [texts.classes.index(label) for label in texts.labels])
         model = require("fasttext").train_supervised(
             str(file), lr=learning_rate, thread=1, seed=seed, verbose=0, **LARGE_OPTIONS
         )

@@ -35,12 +35,7 @@ CHOSEN: Final = ("longest", "copies", "strength", "validation")
 """What is chosen of hashed n-grams, and the held-out accuracy that it goes by."""
 
 CHARACTERS: Final = {"analyzer": "char_wb", "ngram_range": (1, 4), "sublinear_tf": True}
-WORD_PAIRS: Final = {
-    "analyzer": "word",
-    "ngram_range": (1, 2),
-    "sublinear_tf": True,
-    "token_pattern": r"(?u)\b\w+\b",
-}
+WORD_PAIRS: Final = {"analyzer": "word", "ngram_range": (1, 2), "sublinear_tf": True, "token_pattern": r"(?u)\b\w+\b"}
 SVMS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {SVM: (CHARACTERS,), SVM_WORDS: (CHARACTERS, WORD_PAIRS)}
 """SVM -> the options of its TF-IDF vectorizers."""
 PENALTIES: Final = (1.0, 10.0, 0.1)

@@ -2,8 +2,7 @@
 
 A system is a vectorizer under one of the product's heads, or fastText as a whole product. All learn from the same texts
 and the same mistyped copies, and stop early on the same validation texts. All train for the same number of epochs, except
-our fine-tuned system, for which the product chooses more. Ours are trained by `retvec_lite.training`, converted by the
-functions behind `retvec-lite export` (without its check on every runtime), and measured as the int8 file for a phone.
+our fine-tuned one, for which the product chooses more. Ours are measured as the int8 file for a phone.
 """
 
 import dataclasses
@@ -91,11 +90,8 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
     if system == TUNED:
         # The product trains it longer than a head alone; a note under the tables says so.
         chosen = _settings(task, plan, fine_tune=True)
-        settings |= {
-            "epochs_of_fine_tuning": chosen.epochs,
-            "character_filters": chosen.character_filters,
-            "embedding_rate": chosen.embedding_rate,
-        }
+        settings |= {"epochs_of_fine_tuning": chosen.epochs, "character_filters": chosen.character_filters}
+        settings["embedding_rate"] = chosen.embedding_rate
     if system in TABLES:
         settings["table"] = dataclasses.asdict(size_of(system))
     if system in WHOLE:
@@ -132,11 +128,8 @@ def _train(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict
     from retvec_lite.model import load_tensorflow
 
     load_tensorflow()
-    return (
-        _train_ours(system, head, task, plan, folder)
-        if system in NETWORKS
-        else _train_table(system, head, task, plan, folder)
-    )
+    train = _train_ours if system in NETWORKS else _train_table
+    return train(system, head, task, plan, folder)
 
 
 def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
@@ -145,16 +138,9 @@ def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[s
         from retvec_lite.training.examples import augmented_copies
 
         copies = augmented_copies(task.training.texts, **_settings(task, plan).typos)
-    trained = train_fasttext(
-        copies,
-        task.training.labels,
-        task.validation.texts,
-        task.validation.labels,
-        seconds=plan.autotune,
-        seed=plan.seed,
-        path=folder / "model.ftz",
-    )
-    return {"labels": trained.labels, "bytes": trained.bytes, "parameters": None}
+    path = folder / "model.ftz"
+    trained = train_fasttext(copies, task.training.labels, task.validation, plan.autotune, plan.seed, path)
+    return {"labels": trained.labels, **trained.facts}
 
 
 def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
@@ -193,7 +179,7 @@ def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -
     else:
         vectorizer = VECTORIZERS[kind].learn(task.training.texts, size)
     with watched(True) as progress:
-        classifier = train_table(task, kind, vectorizer, head, size.dimension, settings, progress)
+        classifier = train_table(task, vectorizer, head, size.dimension, settings, progress)
     used = classifier.save(folder, kind)
     agreement = same_label_in_file(classifier, folder, task.validation.texts[:100])
     if agreement < 0.99:

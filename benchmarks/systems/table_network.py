@@ -160,12 +160,7 @@ class TableClassifier:
         """Write the files of a device and those of `load_table_classifier`; return the bytes of the former."""
         model = self.to_tflite()
         folder.mkdir(parents=True, exist_ok=True)
-        about = {
-            "kind": kind,
-            "labels": self.labels,
-            "head": self.head.to_dict(),
-            "max_words": self.max_words,
-        }
+        about = {"kind": kind, "labels": self.labels, "head": self.head.to_dict(), "max_words": self.max_words}
         if isinstance(self.vectorizer, FastTextVectors):
             self.vectorizer.save(folder / "vectors.bin")
         else:
@@ -208,7 +203,6 @@ def same_label_in_file(classifier: TableClassifier, folder: Path, texts: Sequenc
 
 def train_table(
     task: Task,
-    kind: str,
     vectorizer: Vectorizer | FastTextVectors,
     head: str,
     dimension: int,
@@ -218,18 +212,16 @@ def train_table(
 ) -> TableClassifier:
     """Train a head, and the vectorizer's table; fastText vectors stay frozen. `rates`: of typos in the validation texts."""
     labels = task.training.classes
-    index = {label: place for place, label in enumerate(labels)}
-    copies = augmented_copies(
-        task.training.texts, copies=settings.copies, typo_rate=settings.typo_rate, seed=settings.seed
+    truth, validation = (
+        np.array([labels.index(label) for label in data.labels], np.int32) for data in (task.training, task.validation)
     )
+    copies = augmented_copies(task.training.texts, **settings.typos)
     held_out = [mistype_many(task.validation.texts, rate, settings.seed + 1) for rate in rates]
     groups = [*copies, *held_out]
     frozen: npt.NDArray[np.float16] | None = None
     if isinstance(vectorizer, FastTextVectors):
         words = sorted({word for group in groups for text in group for word in words_of(text)})
-        frozen = np.zeros((len(words) + 1, dimension), np.float16)
-        for place, word in enumerate(words, start=1):
-            frozen[place] = vectorizer.vector(word)
+        frozen = np.stack([np.zeros(dimension), *map(vectorizer.vector, words)]).astype(np.float16)
         number = {word: place for place, word in enumerate(words, start=1)}
         tokens = [[[number[word] for word in words_of(text)] for text in group] for group in groups]
     else:
@@ -237,23 +229,14 @@ def train_table(
     max_words = slots_for(tokens[0])
     ids = [padded(group, max_words) for group in tokens]
 
-    examples = Examples(
-        ids[: len(copies)], np.array([index[label] for label in task.training.labels], np.int32), len(labels)
-    )
-    truth = np.array([index[label] for label in task.validation.labels], np.int32)
-
+    examples = Examples(ids[: len(copies)], truth, len(labels))
     rng = np.random.default_rng(settings.seed)
     spec = HEADS[head]()
     weights = spec.initial_weights(rng, dimension, len(labels), max_words)
     schedule = schedule_for(len(task.training), settings)
-    options: dict[str, Any] = {
-        "label_smoothing": settings.label_smoothing,
-        "dropout": settings.dropout,
-        "embedding_rate": 1.0,
-        "weight_decay": settings.weight_decay,
-        "seed": settings.seed,
-        "levels": EIGHT_BITS,
-    }
+    names = ("label_smoothing", "dropout", "weight_decay", "seed")
+    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    options |= {"embedding_rate": 1.0, "levels": EIGHT_BITS}
     importance = class_weights(settings.class_weights, examples.targets, labels)
     if frozen is not None:
         empty = np.zeros((len(frozen), 1), np.int32)
@@ -261,7 +244,7 @@ def train_table(
     else:
         table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
         network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, **options)
-    held = HeldOut(dict(zip(rates, ids[len(copies) :], strict=True)), truth)
+    held = HeldOut(dict(zip(rates, ids[len(copies) :], strict=True)), validation)
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     if TABLE in best:
         best[TABLE] = eight_bit_rows(best[TABLE])[0]

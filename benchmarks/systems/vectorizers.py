@@ -90,16 +90,13 @@ class Whitespace:
 
     @classmethod
     def read(cls, data: bytes) -> "Whitespace":
-        """Read what `vocabulary` returned."""
         return cls(data.decode().splitlines())
 
     @property
     def rows(self) -> int:
-        """See `Vectorizer`."""
         return len(self._words) + 2
 
     def tokens(self, texts: Sequence[str]) -> list[Ids]:
-        """See `Vectorizer`."""
         return [[self._row.get(word, 1) for word in words_of(text)] for text in texts]
 
     def vocabulary(self) -> bytes:
@@ -144,16 +141,13 @@ class SentencePiece:
 
     @classmethod
     def read(cls, data: bytes) -> "SentencePiece":
-        """Read what `vocabulary` returned."""
         return cls(data)
 
     @property
     def rows(self) -> int:
-        """See `Vectorizer`."""
         return int(self._processor.get_piece_size()) + 1
 
     def tokens(self, texts: Sequence[str]) -> list[Ids]:
-        """See `Vectorizer`."""
         return [[piece + 1 for piece in pieces] for pieces in self._processor.encode(list(texts))]
 
     def vocabulary(self) -> bytes:
@@ -175,25 +169,20 @@ class Bpe:
         tokenizer = package.Tokenizer(package.models.BPE())
         tokenizer.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=True)
         trainer = package.trainers.BpeTrainer(
-            vocab_size=size.rows - 1,
-            initial_alphabet=package.pre_tokenizers.ByteLevel.alphabet(),
-            show_progress=False,
+            vocab_size=size.rows - 1, initial_alphabet=package.pre_tokenizers.ByteLevel.alphabet(), show_progress=False
         )
         tokenizer.train_from_iterator(texts, trainer)
         return cls(tokenizer.to_str(pretty=False))
 
     @classmethod
     def read(cls, data: bytes) -> "Bpe":
-        """Read what `vocabulary` returned."""
         return cls(data.decode())
 
     @property
     def rows(self) -> int:
-        """See `Vectorizer`."""
         return int(self._tokenizer.get_vocab_size()) + 1
 
     def tokens(self, texts: Sequence[str]) -> list[Ids]:
-        """See `Vectorizer`."""
         return [[token + 1 for token in found.ids] for found in self._tokenizer.encode_batch(list(texts))]
 
     def vocabulary(self) -> bytes:

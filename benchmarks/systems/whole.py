@@ -8,17 +8,7 @@ from typing import Any, Final
 from benchmarks.common import read_results, result_path
 from benchmarks.data.sets import Task
 from benchmarks.systems import fasttext, linear, networks
-from benchmarks.systems.names import (
-    BAYES,
-    COMPARED,
-    DEFAULT_FILE,
-    FASTTEXT_LARGE,
-    LINEAR,
-    NGRAMS,
-    NO_HEAD,
-    SVM,
-    WHOLE,
-)
+from benchmarks.systems.names import BAYES, COMPARED, DEFAULT_FILE, FASTTEXT_LARGE, LINEAR, NGRAMS, NO_HEAD, SVM, WHOLE
 from benchmarks.systems.networks import Plan
 from benchmarks.systems.ours import train_file
 from benchmarks.systems.trained import Trained, digest, fingerprint
@@ -43,11 +33,7 @@ def settings_of(system: str) -> dict[str, Any]:
 
 
 def train(
-    system: str,
-    texts: Dataset,
-    seed: int = 0,
-    chosen: Mapping[str, Any] | None = None,
-    folder: Path | None = None,
+    system: str, texts: Dataset, seed: int = 0, chosen: Mapping[str, Any] | None = None, folder: Path | None = None
 ) -> Trained:
     """Train a system on these texts and nothing else.
 

@@ -20,7 +20,6 @@ def tables(found: Mapping[str, Sequence[Row]]) -> str:
         _share_table(ours) if ours else "",
         *_time_tables(ours),
         _start_table(found["start"]) if found["start"] else "",
-        _peak_table(found["peak"], found["ai-edge-litert"]) if found["peak"] else "",
         _line_table(found["curve"]) if found["curve"] else "",
     ]
     return "\n".join(part for part in parts if part)
@@ -72,28 +71,6 @@ def _start_table(rows: Sequence[Row]) -> str:
     )
     title = "**start (processor time) and memory of a process that only classifies**"
     return f"{title}\n\n{markdown_table(header, lines)}{command}"
-
-
-def _peak_table(rows: Sequence[Row], times: Sequence[Row]) -> str:
-    """Return the least time for the arithmetic at the machine's measured peak, beside the measured time."""
-    peaks = {row["recipe"]: row["per_microsecond"] for row in rows if "recipe" in row}
-    measured = _by_name(
-        [row for row in times if row["threads"] == 1 and row["runtime"] == "ai-edge-litert" and row["words"] == 60]
-    )
-    lines = []
-    for row in rows:
-        if "multiply_accumulates" not in row:
-            continue
-        head, count = row["name"].split("-")[0], row["multiply_accumulates"]
-        for recipe, peak in peaks.items():
-            time = measured.get((f"{head} {recipe}, plain", 60))
-            floor = count / peak
-            rates = [f"{count / 1e6:.1f} M", f"{peak / 1000:.0f} G/s", f"{floor:.0f} µs"]
-            share = f"{floor / time:.0%}" if time else "-"
-            lines.append([f"{head} {recipe}", *rates, _microseconds(time), share])
-    return "**the arithmetic's floor, 64 slots, one thread**\n\n" + markdown_table(
-        ["file", "multiply-accumulates", "peak", "floor", "measured (µs)", "floor / measured"], lines
-    )
 
 
 class Line(NamedTuple):

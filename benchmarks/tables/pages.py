@@ -68,7 +68,6 @@ def with_tables(page: str, results: Path) -> str:
 
 
 def main() -> None:
-    """Write the summaries, then renew all pages."""
     for name, make in SUMMARIES.items():
         atomic_write(RESULTS / f"{name}.md", make(RESULTS).encode())
     for path in PAGES:

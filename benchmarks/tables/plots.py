@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from retvec_lite.files import atomic_write
 
 _MARKERS: Final = "osD^vP*X<>hp"
@@ -40,83 +42,58 @@ def curve_styles(panels: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str,
     return {name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(names)}
 
 
+Points = Sequence[tuple[float, float, float]]
+"""Points of a curve: share 0..1 or number of texts, mean accuracy, half the width of the band around it."""
+
+
 def draw_curves(
-    panels: Mapping[str, Mapping[str, Sequence[tuple[float, float, float]]]], path: Path, xlabel: str
+    panels: Mapping[str, Mapping[str, Mapping[str, Points]]], path: Path, xlabel: str, *, logarithmic: bool = False
 ) -> None:
-    """Draw curves with a band of one standard deviation, one panel for each title, three a row, as PNG.
+    """Draw curves with a band around them, three panels a row, as PNG.
 
     Args:
-        panels: title -> system -> (share 0..1, mean accuracy, standard deviation).
+        panels: title -> system -> kind of test texts, drawn solid, dashed, dotted -> points.
         path: the .png file.
         xlabel: label of the horizontal axes.
-    """
-    figure, axes = new_figure(len(panels), columns=min(3, len(panels)))
-    styles = curve_styles(panels)
-    for axis, (title, curves) in zip(axes, panels.items(), strict=False):
-        for name, points in curves.items():
-            shares = [100 * share for share, _, _ in points]
-            line = axis.plot(
-                shares,
-                [mean for _, mean, _ in points],
-                **styles[name],
-                markersize=4,
-                label=name,
-            )[0]
-            if any(deviation for *_, deviation in points):
-                low, high = zip(*((mean - deviation, mean + deviation) for _, mean, deviation in points), strict=True)
-                axis.fill_between(shares, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
-        axis.set(xlabel=xlabel, ylabel="accuracy", title=title)
-        axis.grid(alpha=0.3)
-    for axis in axes[len(panels) :]:
-        axis.set_axis_off()
-    _legend(figure, styles, {})
-    save(figure, path)
-
-
-def draw_learning_curves(
-    panels: Mapping[str, Mapping[str, Mapping[str, Sequence[tuple[float, float, float]]]]], path: Path
-) -> None:
-    """Draw accuracy over the number of texts a label with a band of one standard error, three panels a row, as PNG.
-
-    Args:
-        panels: title -> system -> kind of test texts, drawn solid, dashed, dotted -> (texts a label, mean accuracy,
-            standard error).
-        path: the .png file.
+        logarithmic: numbers on a logarithmic axis instead of shares in percent.
     """
     figure, axes = new_figure(len(panels), columns=min(3, len(panels)))
     styles = curve_styles(panels)
     kinds = dict.fromkeys(kind for curves in panels.values() for lines in curves.values() for kind in lines)
     dashes = dict(zip(kinds, _DASHES, strict=False))
     for axis, (title, curves) in zip(axes, panels.items(), strict=False):
+        places: set[float] = set()
         for name, lines in curves.items():
             for kind, points in lines.items():
-                numbers, means, errors = zip(*points, strict=True)
-                axis.plot(numbers, means, **styles[name], linestyle=dashes[kind], markersize=4)
-                low, high = zip(
-                    *((mean - error, mean + error) for mean, error in zip(means, errors, strict=True)), strict=True
+                across, means, widths = (np.array(values) for values in zip(*points, strict=True))
+                across = across if logarithmic else 100 * across
+                places |= set(across.tolist())
+                axis.plot(across, means, **styles[name], linestyle=dashes[kind], markersize=4)
+                axis.fill_between(
+                    across, means - widths, means + widths, color=styles[name]["color"], alpha=0.15, linewidth=0
                 )
-                axis.fill_between(numbers, low, high, color=styles[name]["color"], alpha=0.15, linewidth=0)
-        axis.set(xscale="log", xlabel="training texts a label", ylabel="accuracy", title=title)
-        _plain_logarithmic(axis)
-        axis.set_xticks(
-            sorted({number for lines in curves.values() for found in lines.values() for number, *_ in found})
-        )
+        axis.set(xlabel=xlabel, ylabel="accuracy", title=title)
+        if logarithmic:
+            axis.set(xscale="log")
+            _plain_logarithmic(axis)
+            axis.set_xticks(sorted(places))
         axis.grid(alpha=0.3)
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
-    _legend(figure, styles, dashes)
+    marks = [{**style, "markersize": 4, "label": name} for name, style in styles.items()]
+    if len(dashes) > 1:
+        marks += [{"color": "0.3", "linestyle": dash, "label": kind} for kind, dash in dashes.items()]
+    _legend(figure, marks, 5)
     save(figure, path)
 
 
-def _legend(figure: Any, styles: Mapping[str, Mapping[str, Any]], dashes: Mapping[str, str]) -> None:
-    """Add a legend below the panels: systems by color and marker, test texts by line."""
+def _legend(figure: Any, marks: Sequence[Mapping[str, Any]], columns: int) -> None:
+    """Add a legend below the panels."""
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], **style, markersize=4, label=name) for name, style in styles.items()]
-    handles += [Line2D([], [], color="0.3", linestyle=dash, label=kind) for kind, dash in dashes.items()]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=min(len(handles), 5), fontsize="small", frameon=False
-    )
+    handles = [Line2D([], [], **mark) for mark in marks]
+    columns = min(len(handles), columns)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
 
 
 def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
@@ -133,38 +110,30 @@ def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
     for axis, (label, points) in zip(axes, panels.items(), strict=True):
         front = pareto_front(points)
         dearest = max(point.cost for point in points)
-        axis.step(
-            [*(point.cost for point in front), dearest],
-            [*(point.accuracy for point in front), front[-1].accuracy],
-            where="post",
-            color="0.6",
-            linestyle=":",
-            zorder=1,
-        )
+        costs, heights = [point.cost for point in front], [point.accuracy for point in front]
+        axis.step([*costs, dearest], [*heights, heights[-1]], where="post", color="0.6", linestyle=":", zorder=1)
         for family, color in colors.items():
             for line in dict.fromkeys(point.line for point in points if point.family == family):
-                members = sorted(point for point in points if (point.family, point.line) == (family, line))
+                members = [point for point in points if (point.family, point.line) == (family, line)]
                 members.sort(key=lambda point: point.cost)
-                axis.plot(
-                    [p.cost for p in members], [p.accuracy for p in members], color=color, linewidth=0.8, zorder=2
-                )
-                for point in members:
-                    axis.plot(point.cost, point.accuracy, color=color, marker=markers[point.variant], zorder=3)
-                axis.annotate(
-                    line,
-                    (members[0].cost, members[0].accuracy),
-                    xytext=(-7, 0),
-                    textcoords="offset points",
-                    ha="right",
-                    va="center",
-                    fontsize=7,
-                    color=color,
-                )
+                places = [(point.cost, point.accuracy) for point in members]
+                axis.plot(*zip(*places, strict=True), color=color, linewidth=0.8, zorder=2)
+                for point, place in zip(members, places, strict=True):
+                    axis.plot(*place, color=color, marker=markers[point.variant], zorder=3)
+                beside: dict[str, Any] = {
+                    "xytext": (-7, 0),
+                    "textcoords": "offset points",
+                    "ha": "right",
+                    "va": "center",
+                }
+                axis.annotate(line, places[0], **beside, fontsize=7, color=color)
         axis.set(xscale="log", xlabel=label, ylabel="accuracy")
         _plain_logarithmic(axis)
         axis.margins(x=0.2, y=0.15)
         axis.grid(alpha=0.3)
-    _pareto_legend(figure, colors, markers)
+    marks: list[dict[str, Any]] = [{"color": color, "linewidth": 3, "label": name} for name, color in colors.items()]
+    marks += [{"color": "0.3", "linestyle": "", "marker": mark, "label": name} for name, mark in markers.items()]
+    _legend(figure, [*marks, {"color": "0.6", "linestyle": ":", "label": "Pareto front"}], len(marks) + 1)
     save(figure, path)
 
 
@@ -175,18 +144,6 @@ def _plain_logarithmic(axis: Any) -> None:
     axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axis.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _pareto_legend(figure: Any, colors: Mapping[str, str], markers: Mapping[str, str]) -> None:
-    """Add a legend below the panels: systems by color, recipes by marker, the front."""
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], color=color, linewidth=3, label=family) for family, color in colors.items()]
-    handles += [
-        Line2D([], [], color="0.3", linestyle="", marker=marker, label=variant) for variant, marker in markers.items()
-    ]
-    handles.append(Line2D([], [], color="0.6", linestyle=":", label="Pareto front"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize="small", frameon=False)
 
 
 def new_figure(panels: int, columns: int = 0) -> tuple[Any, list[Any]]:

@@ -222,7 +222,9 @@ def test_a_system_looks_the_same_in_all_panels() -> None:
 
 
 def test_plots_are_png_files(tmp_path: Path) -> None:
-    curves = {"News": {"ours": [(0.0, 0.9, 0.01), (1.0, 0.8, 0.02)], "other": [(0.0, 0.8, 0.0), (1.0, 0.3, 0.0)]}}
+    curves = {
+        "News": {"ours": {"": [(0.0, 0.9, 0.01), (1.0, 0.8, 0.02)]}, "other": {"": [(0.0, 0.8, 0.0), (1.0, 0.3, 0.0)]}}
+    }
     draw_curves(curves, tmp_path / "curves.png", "mistyped words (%)")
     draw_pareto(
         {"bytes": [Point("a", "ours", "int8", 1e5, 0.9), Point("b", "v1", "int8", 1e6, 0.8)]}, tmp_path / "pareto.png"

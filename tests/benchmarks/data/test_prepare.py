@@ -136,10 +136,7 @@ def test_lists_of_words_are_cut_by_frequency(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "de.txt").write_text("ich 9\nsie 8\ndas 7\n")
     (tmp_path / "af.txt").write_text("die 3\n")
     (tmp_path / "bi.txt").write_text("Form\tFrequency\n\n# Corpus-Size: 9\n\na\t5\nB\t7\n# c\t5\nd\t5\n")
-    assert data_converters.freqwords(tmp_path) == {
-        "de.csv": [("ich", "9"), ("sie", "8")],
-        "af.csv": [("die", "3")],
-    }
+    assert data_converters.freqwords(tmp_path) == {"de.csv": [("ich", "9"), ("sie", "8")], "af.csv": [("die", "3")]}
     assert data_converters.unilex(tmp_path) == {"bi.csv": [("B", "7"), ("a", "5"), ("# c", "5")]}
 
 
@@ -218,15 +215,13 @@ def test_another_file_than_the_measured_one_is_told(
     run: Prepare, origin: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run()
-    shutil.copytree(tmp_path / "out", tmp_path / "measured")
     shutil.rmtree(tmp_path / "cache")
     (origin / "test.csv").write_text("text,category\nstolen,lost\nnew,lost\nnewer,lost\n")
     with pytest.raises(SystemExit, match=r"^Not the files that figures were measured on: banking77\.$"):
-        run("--compare", str(tmp_path / "measured"))
+        run()
     output = capsys.readouterr().out
     assert "train.csv: 2 rows, identical" in output
-    assert "test.csv: 3 rows, DIFFERS from the file that was measured, which has 2 rows: 1 rows of" in output
-    assert "test.csv missing, 2 added" in output
+    assert "test.csv: 3 rows, DIFFERS from the file that was measured, which has 2 rows" in output
 
 
 def test_a_missing_source_is_named_and_nothing_is_written(

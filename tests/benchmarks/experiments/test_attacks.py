@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.experiments.attacks import ATTACKS, STOPWORDS, Attack, Found, Victim, Words, attack_many, neighbour_keys
+from benchmarks.experiments.attacks import ATTACKS, STOPWORDS, Found, Victim, Words, attack_many, neighbour_keys
 
 Classifier = Callable[[Sequence[str]], np.ndarray]
 
@@ -46,7 +46,7 @@ def edit_distance(one: str, other: str) -> int:
 
 
 TEXT = "Congratulations friend, you won a wonderful prize today. Please answer quickly."
-EVERY = pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+EVERY = pytest.mark.parametrize("attack", ATTACKS)
 
 
 @given(st.text())
@@ -63,8 +63,8 @@ def test_part_of_a_text_keeps_its_gaps() -> None:
 
 
 @EVERY
-def test_one_decisive_word_is_found_and_changed_alone(attack: Attack) -> None:
-    found = attack.run(Victim(finds("wonderful")), TEXT, 1, random.Random(0))
+def test_one_decisive_word_is_found_and_changed_alone(attack: str) -> None:
+    found = ATTACKS[attack](Victim(finds("wonderful")), TEXT, 1, random.Random(0))
     assert found.success
     assert found.changed == 1
     assert "wonderful" not in found.text
@@ -75,26 +75,26 @@ def test_one_decisive_word_is_found_and_changed_alone(attack: Attack) -> None:
 
 
 @EVERY
-def test_every_text_that_is_asked_about_counts(attack: Attack) -> None:
+def test_every_text_that_is_asked_about_counts(attack: str) -> None:
     probabilities, asked = counted(stubborn)
-    found = attack.run(Victim(probabilities), TEXT, 1, random.Random(0))
+    found = ATTACKS[attack](Victim(probabilities), TEXT, 1, random.Random(0))
     assert not found.success
     assert found.queries == len(asked) > 0
 
 
 @EVERY
-def test_the_same_seed_gives_the_same_attack(attack: Attack) -> None:
+def test_the_same_seed_gives_the_same_attack(attack: str) -> None:
     def run(seed: int) -> Found:
-        return attack.run(Victim(stubborn), TEXT, 1, random.Random(seed))
+        return ATTACKS[attack](Victim(stubborn), TEXT, 1, random.Random(seed))
 
     assert run(1) == run(1)
-    assert run(1).text != run(2).text or attack.name == "Pruthi"  # which tries all there is
+    assert run(1).text != run(2).text or attack == "Pruthi"  # which tries all there is
 
 
 @EVERY
 @pytest.mark.parametrize("text", ["", " ", "a", "?!", "no it is"])
-def test_texts_with_nothing_to_change_are_no_error(attack: Attack, text: str) -> None:
-    found = attack.run(Victim(stubborn), text, 1, random.Random(0))
+def test_texts_with_nothing_to_change_are_no_error(attack: str, text: str) -> None:
+    found = ATTACKS[attack](Victim(stubborn), text, 1, random.Random(0))
     assert not found.success
     if not text.strip():
         assert found.text == text
@@ -103,7 +103,7 @@ def test_texts_with_nothing_to_change_are_no_error(attack: Attack, text: str) ->
 def test_deep_word_bug_stays_within_its_edits_and_asks_for_every_score() -> None:
     text = " ".join(["character"] * 60)
     probabilities, asked = counted(stubborn)
-    found = ATTACKS["DeepWordBug"].run(Victim(probabilities), text, 1, random.Random(0))
+    found = ATTACKS["DeepWordBug"](Victim(probabilities), text, 1, random.Random(0))
     assert 25 <= edit_distance(text, found.text) <= 30
     # 61 beginnings, 60 ends, four candidates for each of the words that were changed while edits were left
     assert 121 < len(asked) <= 121 + 4 * 31
@@ -114,7 +114,7 @@ def test_deep_word_bug_ranks_by_head_and_tail_scores() -> None:
     def both(texts: Sequence[str]) -> np.ndarray:
         return np.array([[0.4, 0.6] if {"buy", "pills"} & set(text.split()) else [0.9, 0.1] for text in texts])
 
-    found = ATTACKS["DeepWordBug"].run(Victim(both), "please do buy these pills now", 1, random.Random(0))
+    found = ATTACKS["DeepWordBug"](Victim(both), "please do buy these pills now", 1, random.Random(0))
     assert found.success
     assert found.changed == 2
     assert {"please", "do", "these", "now"} <= set(found.text.split())
@@ -122,7 +122,7 @@ def test_deep_word_bug_ranks_by_head_and_tail_scores() -> None:
 
 def test_text_bugger_edits_at_most_a_fifth_and_no_stopwords() -> None:
     text = "the message about your delivery and the invoice was never answered"
-    found = ATTACKS["TextBugger"].run(Victim(stubborn), text, 1, random.Random(0))
+    found = ATTACKS["TextBugger"](Victim(stubborn), text, 1, random.Random(0))
     assert 1 <= edit_distance(text, found.text) <= 0.2 * len(text)
     assert [word for word in text.split() if word in STOPWORDS] == [
         word for word in found.text.split() if word in STOPWORDS
@@ -135,7 +135,7 @@ def test_text_bugger_keeps_to_the_sentences_that_have_the_label() -> None:
     def claims(texts: Sequence[str]) -> np.ndarray:
         return np.array([[0.1, 0.9] if "laim" in text else [0.9, 0.1] for text in texts])
 
-    found = ATTACKS["TextBugger"].run(Victim(claims), text, 1, random.Random(3))
+    found = ATTACKS["TextBugger"](Victim(claims), text, 1, random.Random(3))
     assert found.text.startswith("Meet friends tomorrow. ")
     assert found.text.endswith(" Bring umbrellas along.")
 
@@ -143,7 +143,7 @@ def test_text_bugger_keeps_to_the_sentences_that_have_the_label() -> None:
 def test_pruthi_changes_the_inside_of_one_long_word() -> None:
     text = "this offer ends with our next letter"
     probabilities, asked = counted(stubborn)
-    found = ATTACKS["Pruthi"].run(Victim(probabilities), text, 1, random.Random(0))
+    found = ATTACKS["Pruthi"](Victim(probabilities), text, 1, random.Random(0))
     assert found.changed == 1
     for tried in asked:
         words = list(zip(text.split(), tried.split(), strict=True))
@@ -164,17 +164,17 @@ def test_neighbour_keys_are_those_around_and_keep_the_case() -> None:
 def test_an_outcome_counts_what_happened() -> None:
     texts = ["free holiday voucher", "nothing special here", "voucher voucher", "another message"]
     labels = [1, 0, 1, 1]  # the last one is misclassified from the beginning, the second cannot be moved
-    outcome = attack_many(ATTACKS["Pruthi"], finds("voucher", "vouchre"), texts, labels, seed=0)
-    assert outcome.texts == 4
-    assert outcome.original_accuracy == 0.75
-    assert outcome.accuracy_under_attack == 0.5  # of "voucher voucher" one is left; "nothing special here" stays
-    assert outcome.success_rate == pytest.approx(1 / 3)
-    assert outcome.mean_changed == pytest.approx(1 / 3)
-    assert outcome.mean_queries > 0
+    outcome = attack_many("Pruthi", finds("voucher", "vouchre"), texts, labels, seed=0)
+    assert outcome["texts"] == 4
+    assert outcome["original_accuracy"] == 0.75
+    assert outcome["accuracy_under_attack"] == 0.5  # of "voucher voucher" one is left; "nothing special here" stays
+    assert outcome["success_rate"] == pytest.approx(1 / 3)
+    assert outcome["mean_changed"] == pytest.approx(1 / 3)
+    assert outcome["mean_queries"] > 0
 
 
 def test_an_outcome_without_a_right_answer_attacks_nothing() -> None:
     probabilities, asked = counted(stubborn)
-    outcome = attack_many(ATTACKS["DeepWordBug"], probabilities, ["one", "two"], [0, 0], seed=0)
+    outcome = attack_many("DeepWordBug", probabilities, ["one", "two"], [0, 0], seed=0)
     assert asked == ["one", "two"]
-    assert (outcome.original_accuracy, outcome.success_rate, outcome.mean_queries) == (0.0, 0.0, 0.0)
+    assert (outcome["original_accuracy"], outcome["success_rate"], outcome["mean_queries"]) == (0.0, 0.0, 0.0)

@@ -12,13 +12,13 @@ import pytest
 from benchmarks import common
 from benchmarks.data.sets import STARTER
 from benchmarks.experiments import few_shot
-from benchmarks.experiments.few_shot import ALL, curves, draw_texts, mean_and_error, tables
+from benchmarks.experiments.few_shot import ALL, curves, draw_texts, tables
 from benchmarks.systems import whole
 from benchmarks.systems.linear import SVMS
 from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT_LARGE
 from benchmarks.systems.trained import Trained, accuracy
 from benchmarks.systems.whole import SYSTEMS, settings_of
-from benchmarks.tables.plots import draw_learning_curves
+from benchmarks.tables.plots import draw_curves
 from retvec_lite.data.dataset import Dataset
 
 SVM, BOTH = SVMS
@@ -110,7 +110,7 @@ def test_the_command_goes_on_where_it_was(data: Path, trained: list[tuple[str, i
     markdown = (tmp_path / "few_shot.md").read_text()
     assert "**SMS spam**, 2 labels, 10 / 20 training texts, 12 test texts" in markdown
     assert "**SMS spam**, all 24 training texts, 12 test texts" in markdown
-    assert "| default file (over 1 MB) | 0% | 1.000 ± 0.000 | 1.000 ± 0.000 |" in markdown
+    assert "| default file (over 1 MB) | 0% | 1.000 | 1.000 ± 0.000 |" in markdown
     assert (tmp_path / "few-shot.png").stat().st_size > 10_000
 
 
@@ -147,7 +147,8 @@ def test_a_lead_is_bold_only_beyond_two_standard_errors() -> None:
 
 
 def test_a_single_draw_has_the_error_of_the_test_texts() -> None:
-    assert mean_and_error([measured(SVM, ALL, 0, 0.9)], 0.0) == pytest.approx((0.9, (0.09 / 1000) ** 0.5))
+    (point,) = curves([measured(SVM, 5, 0, 0.9)])["Banking77"][SVM]["clean"]
+    assert point == pytest.approx((5, 0.9, (0.09 / 1000) ** 0.5))
     markdown = tables([measured(SVM, ALL, 0, 0.88), measured(DEFAULT_FILE, ALL, 0, 0.92)])
     assert "| default file | **0.920** | **0.900** | **0.870** | **0.820** |" in markdown
     assert "| SVM, characters | 0.880 | 0.860 | 0.830 | 0.780 |" in markdown
@@ -164,5 +165,5 @@ def test_missing_rows_leave_a_dash_in_the_table_and_a_shorter_curve(tmp_path: Pa
     assert list(panels) == ["Banking77", STARTER]
     assert [point[0] for point in panels["Banking77"][SVM]["clean"]] == [5, 10]
     assert [point[:2] for point in panels["Banking77"][DEFAULT_FILE]["half of the words mistyped"]] == [(10, 0.75)]
-    draw_learning_curves(panels, tmp_path / "curves.png")
+    draw_curves(panels, tmp_path / "curves.png", "texts", logarithmic=True)
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")

@@ -85,9 +85,9 @@ def test_tables_and_curves_show_means_and_what_was_really_changed() -> None:
     ]
     panels = curves(rows, ALL_KINDS)
     assert list(panels["Banking77"]) == ["network alone, cnn", "fastText"]
-    assert panels["Banking77"]["network alone, cnn"][1] == pytest.approx((1.0, 0.75, 0.0707), abs=1e-3)
-    assert panels["Banking77"]["fastText"][1] == (1.0, 0.5, 0.0)
-    assert curves(rows, PEOPLE)["Banking77"]["network alone, cnn"][1][0] == 0.31
+    assert panels["Banking77"]["network alone, cnn"][""][1] == pytest.approx((1.0, 0.75, 0.0707), abs=1e-3)
+    assert panels["Banking77"]["fastText"][""][1] == (1.0, 0.5, 0.0)
+    assert curves(rows, PEOPLE)["Banking77"]["network alone, cnn"][""][1][0] == 0.31
     markdown = tables(rows)
     assert "| network alone | cnn | 0.900 ± 0.000 | 0.750 ± 0.071 |" in markdown
     assert "50% (31%)" in markdown

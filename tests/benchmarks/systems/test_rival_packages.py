@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.systems.fasttext import load_fasttext, train_fasttext
 from benchmarks.systems.vectorizers import Bpe, FastTextVectors, SentencePiece, TableSize
+from retvec_lite.data.dataset import Dataset
 
 WORDS = (
     "bread",
@@ -79,7 +80,7 @@ def test_fasttext_is_tuned_quantized_and_loaded_again(tmp_path: Path) -> None:
     labels = ["food" if number % 12 < 6 else "play" for number in range(600)]
     texts = [f"{WORDS[number % 12]} {number}, please" for number in range(600)]
     trained = train_fasttext(
-        [texts, texts], labels, texts[:24], labels[:24], seconds=8, seed=0, path=tmp_path / "model.ftz"
+        [texts, texts], labels, Dataset(tuple(texts[:24]), tuple(labels[:24])), 8, 0, tmp_path / "model.ftz"
     )
     found = trained.probabilities(texts[:24])
     assert [trained.labels[row.argmax()] for row in found] == labels[:24]
@@ -93,5 +94,5 @@ def test_what_fasttext_cannot_train_on_is_one_sentence(tmp_path: Path) -> None:
     pytest.importorskip("fasttext")
     texts, labels = ["too few words"] * 8, ["a", "b"] * 4  # to quantize: fastText wants 256 rows
     with pytest.raises(SystemExit, match="fastText failed to train on 8 texts: "):
-        train_fasttext([texts], labels, texts, labels, seconds=5, seed=0, path=tmp_path / "model.ftz")
+        train_fasttext([texts], labels, Dataset(tuple(texts), tuple(labels)), 5, 0, tmp_path / "model.ftz")
     assert not (tmp_path / "model.ftz").exists()

@@ -150,7 +150,7 @@ def test_fasttext_looks_inside_words_where_typos_are_trained_on(
 
     monkeypatch.setattr(fasttext_product, "require", lambda _: Package())
     monkeypatch.setattr(fasttext_product.subprocess, "run", carried_out)
-    fasttext_product.train_fasttext([["a b"]] * copies, ["x"], ["a"], ["x"], seconds=1, seed=0, path=tmp_path / "model")
+    fasttext_product.train_fasttext([["a b"]] * copies, ["x"], Dataset(("a",), ("x",)), 1, 0, tmp_path / "model")
     assert {name: value for name, value in asked.items() if name in ("minn", "maxn")} == subwords
 
 

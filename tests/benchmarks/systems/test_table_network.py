@@ -36,7 +36,7 @@ def test_a_table_learns_and_its_file_computes_what_was_trained(tmp_path: Path, h
 
     task = tiny_task()
     vectorizer = Whitespace.learn(task.training.texts, SIZE)
-    trained = train_table(task, "Whitespace", vectorizer, head, SIZE.dimension, SETTINGS, lambda *_: None)
+    trained = train_table(task, vectorizer, head, SIZE.dimension, SETTINGS, lambda *_: None)
     found = trained.probabilities(task.test.texts)
     assert found.shape == (16, 2)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
@@ -71,7 +71,7 @@ def test_frozen_vectors_count_their_own_table() -> None:
             return np.random.default_rng(sum(map(ord, word))).normal(size=4).astype(np.float32)
 
     task = tiny_task()
-    trained = train_table(task, "fastText vectors", Vectors(TinyFastText()), "cnn", 4, SETTINGS, lambda *_: None)
+    trained = train_table(task, Vectors(TinyFastText()), "cnn", 4, SETTINGS, lambda *_: None)
     found = trained.probabilities(task.test.texts)
     accuracy = np.mean(
         [trained.labels[row.argmax()] == label for row, label in zip(found, task.test.labels, strict=True)]

@@ -10,7 +10,6 @@ import pytest
 from benchmarks import common
 from benchmarks.data.sets import Task, load_task
 from benchmarks.experiments.adversarial import measure_attack
-from benchmarks.experiments.attacks import ATTACKS
 from benchmarks.systems import linear, ours, whole
 from benchmarks.systems.names import BAYES, DEFAULT_FILE, FASTTEXT, LINEAR, NETWORK, SVM, V1, lines_of
 from benchmarks.systems.networks import Plan
@@ -53,7 +52,7 @@ def test_a_rival_has_probabilities_and_can_be_attacked(system: str, task: Task, 
     assert found.min() >= 0
     assert found.sum(axis=1) == pytest.approx(1)
     assert victim(task.test.texts) == list(task.test.labels)
-    outcome = measure_attack(victim, ATTACKS["DeepWordBug"], task.test.select(range(4)), 0)
+    outcome = measure_attack(victim, "DeepWordBug", task.test.select(range(4)), 0)
     assert (outcome["texts"], outcome["original_accuracy"]) == (4, 1.0)
     assert outcome["mean_queries"] > 1
     settings = victim_settings(system, "whole", plan, task)

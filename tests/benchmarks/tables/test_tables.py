@@ -116,10 +116,7 @@ def test_pareto_marks_the_front_and_plots_means_over_seeds() -> None:
     assert "| network alone | default | pool | float32 | 1,200 kB | 90 | 0.800 | 0.700 | time |" in markdown
     assert "| cnn | int8 | 500 kB | 310 ± 14 | 0.890 ± 0.014 | 0.790 ± 0.014 | bytes, time |" in markdown
     panels = pareto.panels(rows, 0.5)
-    assert list(panels) == [
-        "Banking77, 50% mistyped: kB of the file",
-        "Banking77, 50% mistyped: µs a text, one thread",
-    ]
+    assert list(panels) == ["Banking77, 50% mistyped: kB of the file", "Banking77, 50% mistyped: µs a text, one thread"]
     (point,) = [
         point
         for point in panels["Banking77, 50% mistyped: kB of the file"]

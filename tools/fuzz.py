@@ -1,6 +1,6 @@
 """Attack the reader of exported files with mutated ones, isolated: 20,000 files in about twenty minutes.
 
-    python -m benchmarks.speed.fuzz [--files 20000] [--seed 0] [--quick]
+    python -m tools.fuzz [--files 20000] [--seed 0] [--quick]
 
 Four kinds of mutations, of the shipped demo model and of a miniature whose graph is most of the file:
 
@@ -13,7 +13,6 @@ Counted are files that were refused, that answered as before, otherwise, or not 
 than RetvecLiteError, a dead process, another answer under a checksum that was not mended. The peak of memory is this process's.
 """
 
-import argparse
 import copy
 import hashlib
 import io
@@ -32,7 +31,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.common import ROOT, result_path
+from benchmarks.common import ROOT, command_parser, result_path
 from benchmarks.tables.cells import markdown_table
 from retvec_lite.contract import Floats
 from retvec_lite.converters.tflite.model import schema
@@ -103,11 +102,9 @@ class Mutation(NamedTuple):
 
 
 def main() -> None:
-    """Mutate, count, and write benchmarks/results/fuzz.md; exit with 1 if anything happened that must not."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser(__doc__, quick="300 files")
     parser.add_argument("--files", type=int, default=20_000, metavar="N", help="mutated files (default: 20,000)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the mutations (default: 0)")
-    parser.add_argument("--quick", action="store_true", help="300 files")
     args = parser.parse_args()
     started = time.perf_counter()
     isolated.TIMEOUT = PATIENCE
@@ -263,23 +260,8 @@ def _mutate_metadata(victim: Victim, draw: random.Random) -> bytes:
         if not isinstance(place[key], (dict, list)) or not place[key] or draw.random() < 0.2:
             break
         place = place[key]
-    strange = (
-        None,
-        True,
-        0,
-        -1,
-        1.5,
-        2**31,
-        10**400,
-        "",
-        "\x1b[2J\n",
-        [],
-        {},
-        [[]],
-        "x" * 10_000,
-        list(victim.artifact.labels),
-    )
-    place[key] = draw.choice(strange)
+    strange = (None, True, 0, -1, 1.5, 2**31, 10**400, "", "\x1b[2J\n", [], {}, [[]], "x" * 10_000)
+    place[key] = draw.choice((*strange, list(victim.artifact.labels)))
     return victim.artifact.model + _tail(metadata)
 
 

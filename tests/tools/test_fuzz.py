@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from benchmarks.speed import fuzz
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.interpreters import installed_runtimes
+from tools import fuzz
 
 
 @pytest.fixture(scope="module")
