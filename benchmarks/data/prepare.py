@@ -135,7 +135,6 @@ def read_measured(path: Path) -> dict[str, dict[str, Measured]]:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Read a CSV file without its header."""
     with path.open(encoding="utf-8", newline="") as file:
         return [tuple(row) for row in csv.reader(file)][1:]
 
@@ -182,7 +181,6 @@ def report(name: str, tables: dict[str, list[Row]], expected: dict[str, Measured
 
 
 def table(measured: dict[str, dict[str, Measured]]) -> str:
-    """Return all sources as Markdown."""
     lines = []
     for name, source in SOURCES.items():
         files = measured[name]

@@ -31,7 +31,7 @@ LOCALES: Final = ("en-US", "de-DE", "fr-FR", "fi-FI", "tr-TR", "ru-RU", "ar-SA",
 
 
 @dataclass(frozen=True)
-class Task:
+class Corpus:
     """A data set, the same for every system.
 
     Attributes:
@@ -71,7 +71,7 @@ def read_part(data: Path, name: str, part: str, rows: int = 0, **columns: Any) -
     return found.select(sampled(len(found), rows))
 
 
-def load_task(data: Path, name: str, *, per_language: int = 0, rows: int = 0, test_rows: int = 0) -> Task:
+def load_corpus(data: Path, name: str, *, per_language: int = 0, rows: int = 0, test_rows: int = 0) -> Corpus:
     """Read a data set.
 
     Args:
@@ -103,7 +103,7 @@ def load_task(data: Path, name: str, *, per_language: int = 0, rows: int = 0, te
     if validation is None:
         # One split for all seeds and systems: seeds measure the spread of training alone.
         training, validation = split(training, VALIDATION_SHARE, 0)
-    return Task(
+    return Corpus(
         name, training, validation, test.select(chosen), tuple(test_languages[row] for row in chosen if test_languages)
     )
 

@@ -86,16 +86,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parse_comparison(parser, arguments, FULL, QUICK)
     names = args.attack or (*ATTACKS, *NAMES)
     rows = Rows(result_path("adversarial", quick=args.quick), KEY, tables)
-    for task, plan in trials(args):
-        attacked = task.test.select(sampled(len(task.test), QUICK_TEXTS if args.quick else args.texts))
+    for corpus, plan in trials(args):
+        attacked = corpus.test.select(sampled(len(corpus.test), QUICK_TEXTS if args.quick else args.texts))
         for system, head in lines_of(args.systems, args.heads, WITHOUT_HEAD):
-            base: Row = {"data": task.name, "system": system, "head": head, "seed": plan.seed}
-            settings = victim_settings(system, head, plan, task)
-            once = functools.cache(functools.partial(build_victim, system, head, task, plan))
+            base: Row = {"data": corpus.name, "system": system, "head": head, "seed": plan.seed}
+            settings = victim_settings(system, head, plan, corpus)
+            once = functools.cache(functools.partial(build_victim, system, head, corpus, plan))
             for name in names:
-                tried = {"attacked_texts": len(attacked)} if name in ATTACKS else {"test_texts": len(task.test)}
+                tried = {"attacked_texts": len(attacked)} if name in ATTACKS else {"test_texts": len(corpus.test)}
                 row = base | {"attack": name, "settings": settings | tried}
-                rows.fill(row, measure, once, name, attacked if name in ATTACKS else task.test, plan.seed)
+                rows.fill(row, measure, once, name, attacked if name in ATTACKS else corpus.test, plan.seed)
     rows.show()
 
 

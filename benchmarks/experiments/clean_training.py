@@ -1,6 +1,6 @@
 """Trained on clean texts only, tested on mistyped ones: what each system makes of typos that it was never shown.
 
-    python -m benchmarks.experiments.clean_training --v1 V1.safetensors [--set NAME] [--only SYSTEM] [--embedding FILE] [--seeds 0 1 2] [--quick]
+    python -m benchmarks.experiments.clean_training --v1 V1.safetensors [--set NAME] [--only SYSTEM] [--seeds 0 1 2] [--quick]
 
 The RETVec paper's claim (arXiv:2302.09207) is that its vectorizer survives typos without training on them. Embeddings are
 frozen under the head `cnn`; tables of pieces are trained with it and keep below 1 MB. These networks stop early on clean validation
@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.common import Row, Rows, command_parser, picture_path, result_path
-from benchmarks.data.sets import FOLDERS, LOCALES, Task, load_task, read_locales
+from benchmarks.data.sets import FOLDERS, LOCALES, Corpus, load_corpus, read_locales
 from benchmarks.systems import linear
 from benchmarks.systems.fasttext import LARGE_SETTINGS, fit_large
 from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT_LARGE, LINEAR, NETWORK, RAW, V1
@@ -48,45 +48,47 @@ _LOCALE_ROWS: Final = 1_000
 _LOCALE_TESTS: Final = 300
 
 
-def load(data: Path, name: str) -> Task:
+def load(data: Path, name: str) -> Corpus:
     """Return a data set with at most 8,000 news texts, 1,000 texts of each locale and 3,000 test texts."""
     if name != "MASSIVE":
-        return load_task(data, name, rows=_NEWS_ROWS if name == "AG News" else 0, test_rows=MOST_CLEAN_TESTS)
+        return load_corpus(data, name, rows=_NEWS_ROWS if name == "AG News" else 0, test_rows=MOST_CLEAN_TESTS)
     folder = data / FOLDERS[name]
     training, validation = split(read_locales(folder / "train.csv", LOCALES, _LOCALE_ROWS), 0.1, 0)
     tests = read_locales(folder / "test.csv", LOCALES, _LOCALE_TESTS)
     known = set(training.labels)
-    return Task(name, training, validation, tests.select([r for r, label in enumerate(tests.labels) if label in known]))
+    return Corpus(
+        name, training, validation, tests.select([r for r, label in enumerate(tests.labels) if label in known])
+    )
 
 
-def train(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> Guess:
+def train(system: str, corpus: Corpus, embeddings: Mapping[str, str], seed: int) -> Guess:
     """Train a system on clean texts; return what guesses labels."""
     if system == DEFAULT_FILE:
-        return train_file(task.training, typo_rate=0.0, seed=seed)
+        return train_file(corpus.training, typo_rate=0.0, seed=seed)
     if system in VECTORIZERS:
         vectorizer, settings = (
-            VECTORIZERS[system].learn(task.training.texts, TINY),
+            VECTORIZERS[system].learn(corpus.training.texts, TINY),
             dataclasses.replace(SETTINGS, seed=seed),
         )
-        return train_table(task, vectorizer, "cnn", TINY.dimension, settings, silent, CLEAN).trained()
+        return train_table(corpus, vectorizer, "cnn", TINY.dimension, settings, silent, CLEAN).trained()
     if system == FASTTEXT_LARGE:
-        return fit_large(task.training, LARGE_SETTINGS["lr"][0], seed)
+        return fit_large(corpus.training, LARGE_SETTINGS["lr"][0], seed)
     if system == LINEAR:
-        return linear.fit_hashed(LINEAR, task.training, longest=4, copies=0, strength=1.0, seed=seed)
-    return _train_frozen(embeddings[system], task, seed)
+        return linear.fit_hashed(LINEAR, corpus.training, longest=4, copies=0, strength=1.0, seed=seed)
+    return _train_frozen(embeddings[system], corpus, seed)
 
 
-def _train_frozen(embedding: str, task: Task, seed: int) -> Guess:
+def _train_frozen(embedding: str, corpus: Corpus, seed: int) -> Guess:
     """Train the head; the test texts are encoded with the others, because the fitter knows words by number."""
     chosen = choose_embedding(embedding)
     length = 16 if chosen is None else chosen.word_length
     settings = dataclasses.replace(SETTINGS, seed=seed)
-    tests = [mistype_many(task.test.texts, rate, TYPO_SEED) for rate in RATES]
-    texts = [*task.validation.texts, *(text for group in tests for text in group)]
-    every = Dataset(tuple(texts), (*task.validation.labels, *task.test.labels * len(RATES)), task.validation.path)
-    data = prepare(task.training, every, word_length=length, **settings.typos)
+    tests = [mistype_many(corpus.test.texts, rate, TYPO_SEED) for rate in RATES]
+    texts = [*corpus.validation.texts, *(text for group in tests for text in group)]
+    every = Dataset(tuple(texts), (*corpus.validation.labels, *corpus.test.labels * len(RATES)), corpus.validation.path)
+    data = prepare(corpus.training, every, word_length=length, **settings.typos)
     ids, truth = data.held_out.ids[0.0], data.held_out.truth
-    known = len(task.validation)
+    known = len(corpus.validation)
     weights = {} if chosen is None else chosen.weights
     fitter = NetworkFitter(data, CnnHead(), weights, fine_tune=False, settings=settings)
     fitter.fit(held_out=HeldOut({0.0: ids[:known]}, truth[:known]))
@@ -100,49 +102,38 @@ def _train_frozen(embedding: str, task: Task, seed: int) -> Guess:
     return guess
 
 
-def measure(system: str, task: Task, embeddings: Mapping[str, str], seed: int) -> Row:
-    """Train, and return the accuracy at each rate."""
-    return {"accuracy": accuracies(train(system, task, embeddings, seed), task.test, RATES)}
+def measure(system: str, corpus: Corpus, embeddings: Mapping[str, str], seed: int) -> Row:
+    return {"accuracy": accuracies(train(system, corpus, embeddings, seed), corpus.test, RATES)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser(__doc__, quick="SMS spam, bits alone and n-grams, one seed", data=True)
     parser.add_argument("--set", dest="sets", choices=SETS, action="append", help="a data set; repeatable")
-    parser.add_argument(
-        "--only", dest="systems", action="append", help="a system, or the name of an --embedding; repeatable"
-    )
+    parser.add_argument("--only", dest="systems", choices=SYSTEMS, action="append", help="a system; repeatable")
     parser.add_argument("--v1", metavar="FILE", help="the released weights of RETVec, imported")
-    parser.add_argument(
-        "--embedding", action="append", default=[], metavar="FILE", help="another embedding; repeatable"
-    )
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="default: 0 1 2")
     args = parser.parse_args(arguments)
     embeddings = {NETWORK: "default", RAW: "raw"} | ({V1: args.v1} if args.v1 else {})
-    embeddings |= {Path(file).stem: file for file in args.embedding}
-    known = dict.fromkeys((*SYSTEMS, *embeddings))
-    systems = args.systems or [name for name in known if name != V1 or args.v1]
-    unknown = sorted(set(systems) - set(known))
-    if unknown:
-        parser.error(f"unknown system {unknown[0]!r}: choose from {'; '.join(known)}")
+    systems = args.systems or [name for name in SYSTEMS if name != V1 or args.v1]
     if V1 in systems and not args.v1:
         parser.error(f"{V1} needs --v1 FILE (retvec-lite import-embedding writes it)")
     if args.quick:
         args.sets, systems, args.seeds = ["SMS spam"], [RAW, LINEAR], [0]
     rows = Rows(result_path("clean_training", quick=args.quick), ("set", "system", "seed"), table)
     for name in args.sets or SETS:
-        task = load(args.data, name)
+        corpus = load(args.data, name)
         for system in systems:
             for seed in args.seeds:
                 row: Row = {"set": name, "system": system, "seed": seed}
-                row["settings"] = settings_of(task, embeddings.get(system))
-                rows.fill(row, measure, system, task, embeddings, seed)
+                row["settings"] = settings_of(corpus, embeddings.get(system))
+                rows.fill(row, measure, system, corpus, embeddings, seed)
     draw_curves(curves(list(rows)), picture_path("clean-training", quick=args.quick), "words mistyped (%)")
     rows.show()
 
 
-def settings_of(task: Task, embedding: str | None) -> Row:
+def settings_of(corpus: Corpus, embedding: str | None) -> Row:
     """Return what decides a row, JSON-ready: the texts, and which embedding is frozen, where one is."""
-    settings: Row = {"epochs": SETTINGS.epochs, "texts": fingerprint([*task.training.texts, *task.test.texts])}
+    settings: Row = {"epochs": SETTINGS.epochs, "texts": fingerprint([*corpus.training.texts, *corpus.test.texts])}
     if embedding is not None:
         chosen = choose_embedding(embedding)
         settings["weights"] = digest({} if chosen is None else chosen.weights)
@@ -152,11 +143,10 @@ def settings_of(task: Task, embedding: str | None) -> Row:
 def table(rows: list[Row]) -> str:
     """Return a line for each system and a column for each data set: mean accuracy over seeds at each rate."""
     cells = grouped(_ordered(rows), ["set", "system"])
-    names = dict.fromkeys(SYSTEMS) | dict.fromkeys(system for _, system in cells)
     sets = [name for name in SETS if any(row["set"] == name for row in rows)]
     seeds = sorted({len(found) for found in cells.values()})
     title = "trained on clean texts; 0 / 20 / 50 / 100 % mistyped"
-    shown = matrix(title, cells, {name: name for name in names}, sets, RATES, clean_test_texts_of)
+    shown = matrix(title, cells, {name: name for name in SYSTEMS}, sets, RATES, clean_test_texts_of)
     return f"{shown}\nSeeds of a cell: {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))}.\n"
 
 
@@ -171,8 +161,7 @@ def curves(rows: list[Row]) -> dict[str, dict[str, dict[str, Points]]]:
 
 
 def _ordered(rows: list[Row]) -> list[Row]:
-    systems = [*SYSTEMS, *dict.fromkeys(row["system"] for row in rows)]
-    return ordered(rows, ("set", "system", "seed"), {"set": SETS, "system": systems})
+    return ordered(rows, ("set", "system", "seed"), {"set": SETS, "system": SYSTEMS})
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.common import SIZE_LIMIT, Row, Rows, result_path
-from benchmarks.data.sets import FOLDERS, MULTILINGUAL, Task, script_of
+from benchmarks.data.sets import FOLDERS, MULTILINGUAL, Corpus, script_of
 from benchmarks.experiments.trials import HEADS, Scope, comparison_parser, parse_comparison, trials
 from benchmarks.systems.names import COMPARED, FASTTEXT, NETWORK, SMALL, V1, WHITESPACE, lines_of
 from benchmarks.systems.networks import Plan, build, settings_of
@@ -33,22 +33,22 @@ def pairs(systems: Sequence[str], heads: Sequence[str]) -> list[tuple[str, str]]
     return [(system, head) for system, head in lines_of(systems, heads) if head != "pool" or system in (NETWORK, V1)]
 
 
-def measure(system: str, head: str, task: Task, plan: Plan) -> Row:
+def measure(system: str, head: str, corpus: Corpus, plan: Plan) -> Row:
     """Return accuracy and macro F1 at each rate, accuracy by language where texts have one, and what the system costs."""
-    trained = build(system, head, task, plan)
+    trained = build(system, head, corpus, plan)
     began = time.perf_counter()
     row: Row = {"accuracy": {}, "macro_f1": {}, "by_language": {}}
-    truth, languages = np.array(task.test.labels), np.array(task.languages)
+    truth, languages = np.array(corpus.test.labels), np.array(corpus.languages)
     for rate in RATES:
-        found = trained.probabilities(mistype_many(task.test.texts, rate, TYPO_SEED))
-        result = score(task.test.labels, found, trained.labels)
+        found = trained.probabilities(mistype_many(corpus.test.texts, rate, TYPO_SEED))
+        result = score(corpus.test.labels, found, trained.labels)
         row["accuracy"][f"{rate:g}"], row["macro_f1"][f"{rate:g}"] = result.accuracy, result.macro_f1
         right = np.array(trained.labels)[found.argmax(axis=1)] == truth
-        for language in sorted(set(task.languages)):
+        for language in sorted(set(corpus.languages)):
             row["by_language"].setdefault(language, {})[f"{rate:g}"] = float(right[languages == language].mean())
     row |= {name: trained.facts[name] for name in ("bytes", "parameters")}
     row |= {"training_seconds": trained.facts["seconds"], "test_seconds": time.perf_counter() - began}
-    return row | ({"scripts": scripts_of(task)} if task.languages else {})
+    return row | ({"scripts": scripts_of(corpus)} if corpus.languages else {})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -62,18 +62,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     args = parse_comparison(parser, arguments, FULL, QUICK)
     rows = Rows(result_path("comparison", quick=args.quick), KEY, tables)
-    for task, plan in trials(args, per_language=args.per_language):
+    for corpus, plan in trials(args, per_language=args.per_language):
         for system, head in pairs(args.systems, args.heads):
-            row: Row = {"data": task.name, "system": system, "head": head, "seed": plan.seed}
-            row["settings"] = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
-            rows.fill(row, measure, system, head, task, plan)
+            row: Row = {"data": corpus.name, "system": system, "head": head, "seed": plan.seed}
+            row["settings"] = settings_of(system, head, plan, corpus) | {"test_texts": len(corpus.test)}
+            rows.fill(row, measure, system, head, corpus, plan)
     rows.show()
 
 
-def scripts_of(task: Task) -> dict[str, str]:
+def scripts_of(corpus: Corpus) -> dict[str, str]:
     """Return language -> the script of most letters in its test texts."""
     texts: dict[str, list[str]] = {}
-    for text, language in zip(task.test.texts, task.languages, strict=True):
+    for text, language in zip(corpus.test.texts, corpus.languages, strict=True):
         texts.setdefault(language, []).append(text)
     return {language: script_of(found) for language, found in sorted(texts.items())}
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import retvec_lite as rl
 from benchmarks.common import WORK, Row, Rows, command_parser, result_path
-from benchmarks.data.sets import MULTILINGUAL, Task, load_task
+from benchmarks.data.sets import MULTILINGUAL, Corpus, load_corpus
 from benchmarks.systems import linear
 from benchmarks.systems.names import BAYES, DEFAULT_FILE, LINEAR
 from benchmarks.systems.trained import accuracies
@@ -27,12 +27,12 @@ QUICK_TEST_TEXTS: Final = 500
 SYSTEMS: Final = (DEFAULT_FILE, BAYES, LINEAR)
 
 
-def measure(system: str, task: Task, folder: Path) -> Row:
+def measure(system: str, corpus: Corpus, folder: Path) -> Row:
     """Train on the training and validation texts, and classify the test texts."""
-    texts = (*task.training.texts, *task.validation.texts)
-    every = Dataset(texts, (*task.training.labels, *task.validation.labels), task.training.path)
+    texts = (*corpus.training.texts, *corpus.validation.texts)
+    every = Dataset(texts, (*corpus.training.labels, *corpus.validation.labels), corpus.training.path)
     trained = train(system, every, folder=folder)
-    row = {"accuracy": accuracies(trained, task.test, RATES), "texts": len(every), "labels": len(every.classes)}
+    row = {"accuracy": accuracies(trained, corpus.test, RATES), "texts": len(every), "labels": len(every.classes)}
     if system == DEFAULT_FILE:
         classifier = rl.load(folder)
         assert isinstance(classifier, rl.Classifier)
@@ -42,7 +42,6 @@ def measure(system: str, task: Task, folder: Path) -> Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the rows as Markdown."""
     header = ["data", "system", "labels", "training texts", "head", "n-grams"]
     header += [*(f"{rate:.0%} mistyped" for rate in RATES), "int8"]
     body = []
@@ -71,11 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = Rows(result_path("languages", quick=args.quick), ("data", "system"), table)
     for name in MULTILINGUAL[1:] if args.quick else args.sets or MULTILINGUAL:
         per_language = QUICK_PER_LANGUAGE if args.quick else PER_LANGUAGE.get(name, 0)
-        task = load_task(args.data, name, per_language=per_language, test_rows=QUICK_TEST_TEXTS * args.quick)
+        corpus = load_corpus(args.data, name, per_language=per_language, test_rows=QUICK_TEST_TEXTS * args.quick)
         for system in args.systems or SYSTEMS[:2]:
             row: Row = {"data": name, "system": system, "settings": {"per_language": per_language}}
             row["settings"] |= {} if system == DEFAULT_FILE else linear.settings_of(system)
-            rows.fill(row, measure, system, task, args.work / f"languages-{name}{'-quick' * args.quick}")
+            rows.fill(row, measure, system, corpus, args.work / f"languages-{name}{'-quick' * args.quick}")
     rows.show()
 
 

@@ -1,11 +1,11 @@
 """What accuracy costs on a device: every head and recipe of ours against bytes and latency, beside fastText and v1.
 
     python -m benchmarks.experiments.pareto [--v1 V1.safetensors] [--set NAME] [--only SYSTEM] [--head HEAD] [--recipe RECIPE]
-        [--embeddings FILE ...] [--seeds 0 1 2] [--quick]
+        [--embedding FILE] [--seeds 0 1 2] [--quick]
 
 Bytes are those of the whole file. Latency is one text through `TextClassifier.probabilities` (fastText: `predict` with its
-text preparation), one thread, the lowest of three medians over 200 test texts. `--embeddings` names more embeddings of
-ours to compare, such as one of 128 dimensions.
+text preparation), one thread, the lowest of three medians over 200 test texts. `--embedding` names another embedding
+of ours.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.common import Row, Rows, picture_path, result_path
-from benchmarks.data.sets import Task, sampled
+from benchmarks.data.sets import Corpus, sampled
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
 from benchmarks.systems.names import FASTTEXT, NETWORK, NO_HEAD, TUNED, V1
 from benchmarks.systems.networks import Plan, build, settings_of
@@ -39,11 +39,11 @@ _LATENCY_TEXTS: Final = 200
 _ROUNDS: Final = 3
 
 
-def measure(load: Callable[[], Trained], task: Task) -> Row:
+def measure(load: Callable[[], Trained], corpus: Corpus) -> Row:
     """Return the accuracy at each rate, the bytes of the file, and the microseconds of one text."""
     trained = load()
-    found = {"bytes": trained.facts["bytes"], "accuracy": accuracies(trained, task.test, RATES)}
-    return found | {"microseconds": latency(trained.probabilities, task.test.texts)}
+    found = {"bytes": trained.facts["bytes"], "accuracy": accuracies(trained, corpus.test, RATES)}
+    return found | {"microseconds": latency(trained.probabilities, corpus.test.texts)}
 
 
 def latency(probabilities: Probabilities, texts: Sequence[str]) -> float:
@@ -63,30 +63,28 @@ def latency(probabilities: Probabilities, texts: Sequence[str]) -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = comparison_parser(__doc__, "Banking77 (1,500 texts), pool, int8 and int4, and fastText", FULL.systems)
     parser.add_argument("--recipe", dest="recipes", choices=RECIPES, action="append", help="a recipe; repeatable")
-    parser.add_argument("--embeddings", nargs="+", default=[], metavar="FILE", help="more embeddings of ours")
     args = parse_comparison(parser, arguments, FULL, QUICK)
     recipes = args.recipes or (("int8", "int4") if args.quick else RECIPES)
     rows = Rows(result_path("pareto", quick=args.quick), KEY, table)
-    for task, plan in trials(args):
-        embeddings = {NETWORK: (args.embedding, *args.embeddings), TUNED: (args.embedding,), V1: (str(args.v1),)}
+    for corpus, plan in trials(args):
+        embeddings = {NETWORK: args.embedding, TUNED: args.embedding, V1: str(args.v1)}
         for system in args.systems:
-            for embedding in embeddings.get(system, ("-",)):
-                for head in args.heads if system in embeddings else (NO_HEAD,):
-                    used = dataclasses.replace(plan, embedding=embedding)
-                    for row, load in files_of(system, head, task, used, recipes):
-                        rows.fill(row, measure, load, task)
+            used = dataclasses.replace(plan, embedding=embeddings.get(system, "-"))
+            for head in args.heads if system in embeddings else (NO_HEAD,):
+                for row, load in files_of(system, head, corpus, used, recipes):
+                    rows.fill(row, measure, load, corpus)
     rows.show()
     for rate, suffix in zip(RATES, ("clean", "typos"), strict=True):
         draw_pareto(panels(list(rows), rate), picture_path(f"pareto-{suffix}", quick=args.quick))
 
 
 def files_of(
-    system: str, head: str, task: Task, plan: Plan, recipes: Sequence[str]
+    system: str, head: str, corpus: Corpus, plan: Plan, recipes: Sequence[str]
 ) -> Iterator[tuple[Row, Callable[[], Trained]]]:
     """Yield the files of one trained system: the beginning of a row, and what loads the file."""
-    settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
-    once = functools.cache(functools.partial(build, system, head, task, plan))
-    row = {"data": task.name, "system": system, "embedding": Path(plan.embedding).stem, "head": head}
+    settings = settings_of(system, head, plan, corpus) | {"test_texts": len(corpus.test)}
+    once = functools.cache(functools.partial(build, system, head, corpus, plan))
+    row = {"data": corpus.name, "system": system, "embedding": Path(plan.embedding).stem, "head": head}
     row |= {"seed": plan.seed, "settings": settings}
     if system == FASTTEXT:
         yield row | {"recipe": FTZ}, once

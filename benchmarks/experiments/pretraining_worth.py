@@ -73,7 +73,6 @@ def settings_of(learns: str, trained_on: str, seed: int) -> FitSettings:
 
 
 def measure(data: TrainingData, weights: Mapping[str, Floats], learns: str, settings: FitSettings) -> Row:
-    """Train, and return the accuracy at each rate."""
     if learns == "frozen":
         return fitted_accuracies(AtOneScale(data, CnnHead(), weights, settings), data)
     return fitted_accuracies(NetworkFitter(data, CnnHead(), weights, fine_tune=True, settings=settings), data)

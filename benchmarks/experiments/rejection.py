@@ -130,7 +130,6 @@ def nearest(known: Sequence[str], texts: Sequence[str]) -> Floats:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return both tables as Markdown."""
     rates = [f"{rate:.0%}" for rate in RATES]
     header = ["calibration error with this share of words mistyped", *rates, *(f"unknown, {rate}" for rate in rates)]
     body = []
@@ -142,14 +141,8 @@ def table(rows: Sequence[Row]) -> str:
         found = row["rejection"]
         if found["auroc"] is None:
             continue
-        header = [
-            row["data"],
-            "all texts right",
-            "with a label: right",
-            "without: recognized",
-            "AUROC",
-            "too improbable",
-        ]
+        header = [row["data"], "all texts right", "with a label: right", "without: recognized", "AUROC"]
+        header.append("too improbable")
         keys = ("accuracy", "in_scope_accuracy", "unknown_recognized", "auroc")
         parts.append(markdown_table(header, [["test", *(f"{found[key]:.3f}" for key in keys), f"`{found['rule']}`"]]))
         if row.get("scores"):

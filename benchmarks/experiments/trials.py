@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.common import WORK, command_parser
-from benchmarks.data.sets import FOLDERS, Task, load_task
+from benchmarks.data.sets import FOLDERS, Corpus, load_corpus
 from benchmarks.systems.names import COMPARED
 from benchmarks.systems.networks import Plan, available
 
@@ -70,7 +70,7 @@ def parse_comparison(
     return args
 
 
-def trials(args: argparse.Namespace, *, per_language: int = 0) -> Iterator[tuple[Task, Plan]]:
+def trials(args: argparse.Namespace, *, per_language: int = 0) -> Iterator[tuple[Corpus, Plan]]:
     """Yield each data set with each seed: the texts, and how to train on them.
 
     Args:
@@ -79,8 +79,8 @@ def trials(args: argparse.Namespace, *, per_language: int = 0) -> Iterator[tuple
     """
     for name in args.sets:
         if args.quick:
-            task = load_task(args.data, name, rows=QUICK_ROWS, test_rows=QUICK_TEST_ROWS)
+            corpus = load_corpus(args.data, name, rows=QUICK_ROWS, test_rows=QUICK_TEST_ROWS)
         else:
-            task = load_task(args.data, name, per_language=per_language)
+            corpus = load_corpus(args.data, name, per_language=per_language)
         for seed in args.seeds:
-            yield task, Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)
+            yield corpus, Plan(seed, args.epochs, args.autotune, args.embedding, args.v1, args.work)

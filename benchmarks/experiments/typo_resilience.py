@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.common import Row, Rows, picture_path, require_data, result_path
-from benchmarks.data.sets import FOLDERS, Task
+from benchmarks.data.sets import FOLDERS, Corpus
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
 from benchmarks.systems.names import (
     BPE,
@@ -117,13 +117,13 @@ def mistyped(
 
 
 def measure(
-    build_once: Callable[[], Trained], task: Task, category: str, misspellings: Mapping[str, Sequence[str]]
+    build_once: Callable[[], Trained], corpus: Corpus, category: str, misspellings: Mapping[str, Sequence[str]]
 ) -> Row:
     """Return accuracy and share of changed words by rate."""
     accuracy, changed = {}, {}
     for rate in PEOPLE_RATES if category == PEOPLE else RATES:
-        texts, changed[f"{rate:g}"] = mistyped(task.test.texts, category, rate, misspellings)
-        accuracy[f"{rate:g}"] = share_right(build_once(), texts, task.test.labels)
+        texts, changed[f"{rate:g}"] = mistyped(corpus.test.texts, category, rate, misspellings)
+        accuracy[f"{rate:g}"] = share_right(build_once(), texts, corpus.test.labels)
     return {"accuracy": accuracy, "changed": changed}
 
 
@@ -136,13 +136,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     categories = args.category or ((ALL_KINDS, "swap", PEOPLE) if args.quick else CATEGORIES)
     misspellings = read_misspellings(args.data / "misspellings" / "train.csv") if PEOPLE in categories else {}
     rows = Rows(result_path("typo_resilience", quick=args.quick), KEY, tables)
-    for task, plan in trials(args):
+    for corpus, plan in trials(args):
         for system, head in lines_of(args.systems, args.heads):
-            settings = settings_of(system, head, plan, task) | {"test_texts": len(task.test)}
-            base: Row = {"data": task.name, "system": system, "head": head, "seed": plan.seed, "settings": settings}
-            once = functools.cache(functools.partial(build, system, head, task, plan))
+            settings = settings_of(system, head, plan, corpus) | {"test_texts": len(corpus.test)}
+            base: Row = {"data": corpus.name, "system": system, "head": head, "seed": plan.seed, "settings": settings}
+            once = functools.cache(functools.partial(build, system, head, corpus, plan))
             for category in categories:
-                rows.fill(base | {"category": category}, measure, once, task, category, misspellings)
+                rows.fill(base | {"category": category}, measure, once, corpus, category, misspellings)
     rows.show()
     for category, name, label in (
         (ALL_KINDS, "typo_resilience", "mistyped words (%)"),

@@ -63,16 +63,16 @@ class Bench:
     def order(self, runtime: str, contestants: list[Row], **more: Any) -> list[Row]:
         """Measure contestants in a process of their own."""
         words = (10, 60) if self.quick else tuple(word for group in WORDS.values() for word in group)
+        threads = (1,) if self.quick else (1, 2)
         order = {
             "runtime": runtime,
             "contestants": contestants,
             "words": words,
-            "threads": (1,) if self.quick else (1, 2),
+            "threads": threads,
             "rounds": self.rounds,
-            **more,
         }
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-            json.dump(order, file)
+            json.dump(order | more, file)
             file.flush()
             found: list[Row] = _measure("times", file.name)
         return found

@@ -10,8 +10,6 @@ texts are the training file of MASSIVE, spread evenly over its 52 locales.
 import argparse
 import csv
 import json
-import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -109,12 +107,9 @@ def measure(system: str, texts: Sequence[str], embedding: str, file: Path) -> di
 
 def peak_megabytes() -> float:
     """Return this process's peak resident memory so far."""
-    status = Path("/proc/self/status")
-    if status.is_file():
-        # Not getrusage: there, a process inherits the peak of the one that started it.
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    # Not getrusage: there, a process inherits the peak of the one that started it.
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
 
 
 def _measure(system: str, options: Sequence[object]) -> Row:
@@ -167,7 +162,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def table(rows: list[Row]) -> str:
-    """Return a table with one line for each system."""
     header = ["system", "preparation", "... core-seconds", "vectorizing", "... core-seconds"]
     seconds = ("prepare_seconds", "prepare_core_seconds", "seconds", "core_seconds")
     lines = [

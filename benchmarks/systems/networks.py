@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import retvec_lite as rl
-from benchmarks.data.sets import Task
+from benchmarks.data.sets import Corpus
 from benchmarks.systems.fasttext import SUBWORDS, load_fasttext, train_fasttext
 from benchmarks.systems.names import FASTTEXT, NETWORKS, PACKAGES, RAW, SMALL, TABLES, TUNED, V1, VECTORS, WHOLE
 from benchmarks.systems.ours import load_file
@@ -74,14 +74,14 @@ def available(systems: Sequence[str], v1: Path | str | None, *, asked_for: bool)
     return found
 
 
-def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any]:
+def settings_of(system: str, head: str, plan: Plan, corpus: Corpus) -> dict[str, Any]:
     """Return everything that decides how a system is trained, JSON-ready: equal settings give the same training."""
     settings: dict[str, Any] = {
         "system": system,
         "head": head,
         "seed": plan.seed,
         "epochs": plan.epochs,
-        "texts": fingerprint([*task.training.texts, *task.training.labels, *task.validation.texts]),
+        "texts": fingerprint([*corpus.training.texts, *corpus.training.labels, *corpus.validation.texts]),
     }
     if head in HEADS:
         settings["head_sizes"] = dataclasses.asdict(HEADS[head]())
@@ -89,7 +89,7 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
         settings["embedding"] = _embedding_digest(system, plan)
     if system == TUNED:
         # The product trains it longer than a head alone; a note under the tables says so.
-        chosen = _settings(task, plan, fine_tune=True)
+        chosen = _settings(corpus, plan, fine_tune=True)
         settings |= {"epochs_of_fine_tuning": chosen.epochs, "character_filters": chosen.character_filters}
         settings["embedding_rate"] = chosen.embedding_rate
     if system in TABLES:
@@ -102,51 +102,51 @@ def settings_of(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any
     return settings
 
 
-def build(system: str, head: str, task: Task, plan: Plan) -> Trained:
+def build(system: str, head: str, corpus: Corpus, plan: Plan) -> Trained:
     """Load the system from the work folder, or train it and save it there.
 
     Raises:
         SystemExit: a baseline's package or the file of RETVec v1 is missing.
     """
-    settings = settings_of(system, head, plan, task)
+    settings = settings_of(system, head, plan, corpus)
     told_apart = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
-    folder = plan.work / f"{_slug(task.name)}-{_slug(system)}-{_slug(head)}-{plan.seed}-{told_apart}"
+    folder = plan.work / f"{_slug(corpus.name)}-{_slug(system)}-{_slug(head)}-{plan.seed}-{told_apart}"
     if not (folder / FACTS).is_file():
         folder.mkdir(parents=True, exist_ok=True)
         began = time.perf_counter()
-        facts = _train(system, head, task, plan, folder)
+        facts = _train(system, head, corpus, plan, folder)
         facts |= {"seconds": round(time.perf_counter() - began, 1), "settings": settings}
         # Written last: a folder without it was interrupted and is trained again.
         atomic_write(folder / FACTS, json.dumps(facts, indent=1, ensure_ascii=False).encode())
     return _load(system, folder)
 
 
-def _train(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
+def _train(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
     if system in WHOLE:
-        return _train_fasttext(system, task, plan, folder)
+        return _train_fasttext(system, corpus, plan, folder)
     # After fastText, which can be measured without waiting for TensorFlow.
     from retvec_lite.model import load_tensorflow
 
     load_tensorflow()
     train = _train_ours if system in NETWORKS else _train_table
-    return train(system, head, task, plan, folder)
+    return train(system, head, corpus, plan, folder)
 
 
-def _train_fasttext(system: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
-    copies: Sequence[Sequence[str]] = [task.training.texts]
+def _train_fasttext(system: str, corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
+    copies: Sequence[Sequence[str]] = [corpus.training.texts]
     if system == FASTTEXT:
         from retvec_lite.training.examples import augmented_copies
 
-        copies = augmented_copies(task.training.texts, **_settings(task, plan).typos)
+        copies = augmented_copies(corpus.training.texts, **_settings(corpus, plan).typos)
     path = folder / "model.ftz"
-    trained = train_fasttext(copies, task.training.labels, task.validation, plan.autotune, plan.seed, path)
+    trained = train_fasttext(copies, corpus.training.labels, corpus.validation, plan.autotune, plan.seed, path)
     return {"labels": trained.labels, **trained.facts}
 
 
-def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
+def _train_ours(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
     classifier = rl.train(
-        task.training,
-        validation=task.validation,
+        corpus.training,
+        validation=corpus.validation,
         head=head,
         embedding=_embedding_name(system, plan),
         fine_tune_embedding=system == TUNED,
@@ -165,23 +165,23 @@ def _train_ours(system: str, head: str, task: Task, plan: Plan, folder: Path) ->
     }
 
 
-def _train_table(system: str, head: str, task: Task, plan: Plan, folder: Path) -> dict[str, Any]:
+def _train_table(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
     from benchmarks.systems.table_network import same_label_in_file, train_table
     from retvec_lite.terminal import watched
     from retvec_lite.training.examples import augmented_copies
 
     kind, size = system.removesuffix(SMALL), size_of(system)
-    settings = _settings(task, plan)
+    settings = _settings(corpus, plan)
     if kind == VECTORS:
         # The same texts that the head sees, typos included.
-        texts = [text for copy in augmented_copies(task.training.texts, **settings.typos) for text in copy]
+        texts = [text for copy in augmented_copies(corpus.training.texts, **settings.typos) for text in copy]
         vectorizer: Any = FastTextVectors.learn(texts, size)
     else:
-        vectorizer = VECTORIZERS[kind].learn(task.training.texts, size)
+        vectorizer = VECTORIZERS[kind].learn(corpus.training.texts, size)
     with watched(True) as progress:
-        classifier = train_table(task, vectorizer, head, size.dimension, settings, progress)
+        classifier = train_table(corpus, vectorizer, head, size.dimension, settings, progress)
     used = classifier.save(folder, kind)
-    agreement = same_label_in_file(classifier, folder, task.validation.texts[:100])
+    agreement = same_label_in_file(classifier, folder, corpus.validation.texts[:100])
     if agreement < 0.99:
         raise SystemExit(
             f"{folder / 'network.tflite'} gives {1 - agreement:.1%} of the texts another label than the trained network."
@@ -202,12 +202,12 @@ def _load(system: str, folder: Path) -> Trained:
     return Trained(found.labels, found.probabilities, facts, folder)
 
 
-def _settings(task: Task, plan: Plan, *, fine_tune: bool = False) -> Any:
+def _settings(corpus: Corpus, plan: Plan, *, fine_tune: bool = False) -> Any:
     """Return the product's own settings for so many texts."""
     from retvec_lite.training.settings import recommended
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
-    return recommended(len(task.training), fine_tune=fine_tune, **chosen)
+    return recommended(len(corpus.training), fine_tune=fine_tune, **chosen)
 
 
 def _embedding_name(system: str, plan: Plan) -> str:

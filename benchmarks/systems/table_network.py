@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from benchmarks.data.sets import Task
+from benchmarks.data.sets import Corpus
 from benchmarks.systems.trained import Trained
 from benchmarks.systems.vectorizers import (
     VECTORIZERS,
@@ -117,7 +117,6 @@ class TableClassifier:
         return self.weights[TABLE][ids], (ids != 0).astype(np.float32)
 
     def trained(self) -> Trained:
-        """Return what classifies texts."""
         return Trained(self.labels, self.probabilities)
 
     @property
@@ -202,7 +201,7 @@ def same_label_in_file(classifier: TableClassifier, folder: Path, texts: Sequenc
 
 
 def train_table(
-    task: Task,
+    corpus: Corpus,
     vectorizer: Vectorizer | FastTextVectors,
     head: str,
     dimension: int,
@@ -211,12 +210,13 @@ def train_table(
     rates: Sequence[float] = VALIDATION_RATES,
 ) -> TableClassifier:
     """Train a head, and the vectorizer's table; fastText vectors stay frozen. `rates`: of typos in the validation texts."""
-    labels = task.training.classes
+    labels = corpus.training.classes
     truth, validation = (
-        np.array([labels.index(label) for label in data.labels], np.int32) for data in (task.training, task.validation)
+        np.array([labels.index(label) for label in data.labels], np.int32)
+        for data in (corpus.training, corpus.validation)
     )
-    copies = augmented_copies(task.training.texts, **settings.typos)
-    held_out = [mistype_many(task.validation.texts, rate, settings.seed + 1) for rate in rates]
+    copies = augmented_copies(corpus.training.texts, **settings.typos)
+    held_out = [mistype_many(corpus.validation.texts, rate, settings.seed + 1) for rate in rates]
     groups = [*copies, *held_out]
     frozen: npt.NDArray[np.float16] | None = None
     if isinstance(vectorizer, FastTextVectors):
@@ -233,7 +233,7 @@ def train_table(
     rng = np.random.default_rng(settings.seed)
     spec = HEADS[head]()
     weights = spec.initial_weights(rng, dimension, len(labels), max_words)
-    schedule = schedule_for(len(task.training), settings)
+    schedule = schedule_for(len(corpus.training), settings)
     names = ("label_smoothing", "dropout", "weight_decay", "seed")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     options |= {"embedding_rate": 1.0, "levels": EIGHT_BITS}

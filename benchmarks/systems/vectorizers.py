@@ -1,8 +1,7 @@
 """The vectorizers that RETVec is compared with: texts -> rows of a table, and the bytes a device needs for that.
 
-Their packages are not in the project's lock: benchmarks/README.md says how to install them. They share the environment with TensorFlow, because the same code trains the same heads on every vectorizer. Row 0 of
-every table is the empty slot. The paper's vectorizers are vocabularies (RETVec, arXiv:2302.09207); the files they
-need beside the network are counted to the byte.
+benchmarks/README.md says how to install their packages. Row 0 of every table is the empty slot. The paper's vectorizers are
+vocabularies (RETVec, arXiv:2302.09207); the files they need beside the network are counted to the byte.
 """
 
 import importlib

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.common import read_results, result_path
-from benchmarks.data.sets import Task
+from benchmarks.data.sets import Corpus
 from benchmarks.systems import fasttext, linear, networks
 from benchmarks.systems.names import BAYES, COMPARED, DEFAULT_FILE, FASTTEXT_LARGE, LINEAR, NGRAMS, NO_HEAD, SVM, WHOLE
 from benchmarks.systems.networks import Plan
@@ -52,18 +52,18 @@ def train(
     return fasttext.train_large(texts) if system == FASTTEXT_LARGE else linear.train(system, texts, chosen)
 
 
-def victim_settings(system: str, head: str, plan: Plan, task: Task) -> dict[str, Any]:
+def victim_settings(system: str, head: str, plan: Plan, corpus: Corpus) -> dict[str, Any]:
     """Return everything that decides how one of `ATTACKED` is trained, JSON-ready."""
     if system not in PRODUCTS:
-        return networks.settings_of(system, head, plan, task)
-    texts = fingerprint([*task.training.texts, *task.training.labels, *task.validation.texts])
+        return networks.settings_of(system, head, plan, corpus)
+    texts = fingerprint([*corpus.training.texts, *corpus.training.labels, *corpus.validation.texts])
     settings = {"system": system, "head": NO_HEAD, "texts": texts, **settings_of(system)}
     if system == DEFAULT_FILE:
         settings |= {"seed": plan.seed, "embedding": digest(load_default_embedding().weights)}
     return settings
 
 
-def build_victim(system: str, head: str, task: Task, plan: Plan) -> Trained:
+def build_victim(system: str, head: str, corpus: Corpus, plan: Plan) -> Trained:
     """Train one of `ATTACKED`, or load it from the work folder.
 
     What `few_shot.py --shots 0` chose on the same texts is not chosen again, if its results have it.
@@ -72,17 +72,17 @@ def build_victim(system: str, head: str, task: Task, plan: Plan) -> Trained:
         SystemExit: a rival's package or the file of RETVec v1 is missing.
     """
     if system not in PRODUCTS:
-        return networks.build(system, head, task, plan)
-    texts = training_file(task)
-    settings = json.dumps(victim_settings(system, head, plan, task), sort_keys=True)
+        return networks.build(system, head, corpus, plan)
+    texts = training_file(corpus)
+    settings = json.dumps(victim_settings(system, head, plan, corpus), sort_keys=True)
     folder = plan.work / f"default-file-{plan.seed}-{fingerprint([settings])}"
-    return train(system, texts, plan.seed, chosen_before(system, task.name, texts), folder)
+    return train(system, texts, plan.seed, chosen_before(system, corpus.name, texts), folder)
 
 
-def training_file(task: Task) -> Dataset:
-    """Return the rows of the training file of which the task has its training and validation texts, in their order."""
-    every = read_dataset(task.training.path)
-    known = {*task.training.texts, *task.validation.texts}
+def training_file(corpus: Corpus) -> Dataset:
+    """Return the rows of the training file of which the corpus has its training and validation texts, in their order."""
+    every = read_dataset(corpus.training.path)
+    known = {*corpus.training.texts, *corpus.validation.texts}
     return every.select(row for row, text in enumerate(every.texts) if text in known)
 
 

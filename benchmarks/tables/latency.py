@@ -14,7 +14,6 @@ _COLOURS: Final = {"float32": "#2a6fbb", "int8-dynamic": "#d98032"}
 
 
 def tables(found: Mapping[str, Sequence[Row]]) -> str:
-    """Return all tables as Markdown."""
     ours = [*found["ai-edge-litert"], *found["tflite-runtime"]]
     parts = [
         _share_table(ours) if ours else "",

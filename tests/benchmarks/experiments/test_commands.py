@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from benchmarks import common
-from benchmarks.data.sets import Task
+from benchmarks.data.sets import Corpus
 from benchmarks.experiments import adversarial, comparison, pareto, trials, typo_resilience
 from benchmarks.systems.names import NETWORK
 from benchmarks.systems.networks import Plan
 from benchmarks.systems.trained import Trained
 
 LABELS = ("ham", "spam")
-Build = Callable[[str, str, Task, Plan], Trained]
+Build = Callable[[str, str, Corpus, Plan], Trained]
 
 
 def keyword(texts: Sequence[str]) -> np.ndarray:
@@ -43,7 +43,7 @@ def built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, st
     """What was built, in order; results go to tmp_path."""
     calls: list[tuple[str, str, int]] = []
 
-    def build(system: str, head: str, task: Task, plan: Plan) -> Trained:
+    def build(system: str, head: str, corpus: Corpus, plan: Plan) -> Trained:
         calls.append((system, head, plan.seed))
         return Trained(LABELS, keyword, {"bytes": 1234, "parameters": 99, "seconds": 1.0}, tmp_path)
 

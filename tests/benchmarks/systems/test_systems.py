@@ -159,28 +159,28 @@ def plan(tmp_path: Path, **changed: Any) -> Plan:
     return Plan(**(fields | changed))
 
 
-def task(*texts: str) -> Any:
+def corpus(*texts: str) -> Any:
     data = Dataset(texts, ("l",) * len(texts), Path("data.csv"))
     return SimpleNamespace(training=data, validation=data)
 
 
 def test_settings_tell_trainings_apart_that_differ(tmp_path: Path) -> None:
-    base = settings_of(NETWORK, "cnn", plan(tmp_path), task("a"))
-    assert settings_of(NETWORK, "cnn", plan(tmp_path, work=tmp_path / "x", autotune=5), task("a")) == base
-    assert settings_of(NETWORK, "cnn", plan(tmp_path, epochs=5), task("a")) != base
-    assert settings_of(NETWORK, "cnn", plan(tmp_path), task("b")) != base
-    assert settings_of(NETWORK, "cnn", plan(tmp_path, seed=1), task("a")) != base
-    assert settings_of(RAW, "cnn", plan(tmp_path), task("a"))["embedding"] == "raw" != base["embedding"]
-    tuned = settings_of(FASTTEXT, "whole", plan(tmp_path), task("a"))
-    assert settings_of(FASTTEXT, "whole", plan(tmp_path, epochs=9), task("a")) == tuned
-    assert settings_of(FASTTEXT, "whole", plan(tmp_path, autotune=60), task("a")) != tuned
+    base = settings_of(NETWORK, "cnn", plan(tmp_path), corpus("a"))
+    assert settings_of(NETWORK, "cnn", plan(tmp_path, work=tmp_path / "x", autotune=5), corpus("a")) == base
+    assert settings_of(NETWORK, "cnn", plan(tmp_path, epochs=5), corpus("a")) != base
+    assert settings_of(NETWORK, "cnn", plan(tmp_path), corpus("b")) != base
+    assert settings_of(NETWORK, "cnn", plan(tmp_path, seed=1), corpus("a")) != base
+    assert settings_of(RAW, "cnn", plan(tmp_path), corpus("a"))["embedding"] == "raw" != base["embedding"]
+    tuned = settings_of(FASTTEXT, "whole", plan(tmp_path), corpus("a"))
+    assert settings_of(FASTTEXT, "whole", plan(tmp_path, epochs=9), corpus("a")) == tuned
+    assert settings_of(FASTTEXT, "whole", plan(tmp_path, autotune=60), corpus("a")) != tuned
     assert tuned["subwords"] == SUBWORDS
-    assert "subwords" not in settings_of(FASTTEXT_CLEAN, "whole", plan(tmp_path), task("a"))
-    fine_tuned = settings_of(TUNED, "cnn", plan(tmp_path, epochs=None), task("a"))
-    assert fine_tuned["epochs_of_fine_tuning"] == recommended(len(task("a").training), fine_tune=True).epochs
+    assert "subwords" not in settings_of(FASTTEXT_CLEAN, "whole", plan(tmp_path), corpus("a"))
+    fine_tuned = settings_of(TUNED, "cnn", plan(tmp_path, epochs=None), corpus("a"))
+    assert fine_tuned["epochs_of_fine_tuning"] == recommended(len(corpus("a").training), fine_tune=True).epochs
     assert (fine_tuned["character_filters"], fine_tuned["embedding_rate"]) == (128, 0.25)
     with pytest.raises(SystemExit, match="RETVec v1 needs --v1 FILE"):
-        settings_of(V1, "cnn", plan(tmp_path), task("a"))
+        settings_of(V1, "cnn", plan(tmp_path), corpus("a"))
 
 
 def test_a_fingerprint_sees_order_and_borders() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_systems import TinyFastText
 
-from benchmarks.data.sets import Task
+from benchmarks.data.sets import Corpus
 from benchmarks.systems.vectorizers import FastTextVectors, TableSize, Whitespace
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.training.settings import FitSettings
@@ -14,7 +14,7 @@ from retvec_lite.training.settings import FitSettings
 WORDS = {"food": ("bread", "cheese", "apple", "soup"), "play": ("music", "song", "radio", "guitar")}
 
 
-def tiny_task() -> Task:
+def tiny_corpus() -> Corpus:
     rng = np.random.default_rng(0)
     texts, labels = [], []
     for number in range(96):
@@ -22,7 +22,7 @@ def tiny_task() -> Task:
         texts.append(" ".join(rng.choice(["please", "now", *WORDS[label], *WORDS[label]], 6)))
         labels.append(label)
     data = Dataset(tuple(texts), tuple(labels), Path("tiny.csv"))
-    return Task("tiny", data.select(range(64)), data.select(range(64, 80)), data.select(range(80, 96)))
+    return Corpus("tiny", data.select(range(64)), data.select(range(64, 80)), data.select(range(80, 96)))
 
 
 SETTINGS = FitSettings(epochs=8, copies=2, batch_size=16, learning_rate=3e-3, dropout=0.1)
@@ -34,14 +34,14 @@ SIZE = TableSize(32, 8, lean=True)
 def test_a_table_learns_and_its_file_computes_what_was_trained(tmp_path: Path, head: str) -> None:
     from benchmarks.systems.table_network import TABLE, load_table_classifier, same_label_in_file, train_table
 
-    task = tiny_task()
-    vectorizer = Whitespace.learn(task.training.texts, SIZE)
-    trained = train_table(task, vectorizer, head, SIZE.dimension, SETTINGS, lambda *_: None)
-    found = trained.probabilities(task.test.texts)
+    corpus = tiny_corpus()
+    vectorizer = Whitespace.learn(corpus.training.texts, SIZE)
+    trained = train_table(corpus, vectorizer, head, SIZE.dimension, SETTINGS, lambda *_: None)
+    found = trained.probabilities(corpus.test.texts)
     assert found.shape == (16, 2)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
     accuracy = np.mean(
-        [trained.labels[row.argmax()] == label for row, label in zip(found, task.test.labels, strict=True)]
+        [trained.labels[row.argmax()] == label for row, label in zip(found, corpus.test.labels, strict=True)]
     )
     assert accuracy >= 0.9
 
@@ -54,10 +54,10 @@ def test_a_table_learns_and_its_file_computes_what_was_trained(tmp_path: Path, h
     assert trained.parameters == sum(value.size for value in trained.weights.values())
 
     again = load_table_classifier(tmp_path)
-    np.testing.assert_array_equal(again.probabilities(task.test.texts), found)
+    np.testing.assert_array_equal(again.probabilities(corpus.test.texts), found)
     for count in (1, 3):  # graphs of other sizes
-        np.testing.assert_allclose(again.probabilities(task.test.texts[:count]), found[:count], atol=1e-5)
-    assert same_label_in_file(again, tmp_path, task.test.texts) == 1.0
+        np.testing.assert_allclose(again.probabilities(corpus.test.texts[:count]), found[:count], atol=1e-5)
+    assert same_label_in_file(again, tmp_path, corpus.test.texts) == 1.0
 
 
 @pytest.mark.exhaustive
@@ -70,11 +70,11 @@ def test_frozen_vectors_count_their_own_table() -> None:
         def vector(self, word: str) -> np.ndarray:
             return np.random.default_rng(sum(map(ord, word))).normal(size=4).astype(np.float32)
 
-    task = tiny_task()
-    trained = train_table(task, Vectors(TinyFastText()), "cnn", 4, SETTINGS, lambda *_: None)
-    found = trained.probabilities(task.test.texts)
+    corpus = tiny_corpus()
+    trained = train_table(corpus, Vectors(TinyFastText()), "cnn", 4, SETTINGS, lambda *_: None)
+    found = trained.probabilities(corpus.test.texts)
     accuracy = np.mean(
-        [trained.labels[row.argmax()] == label for row, label in zip(found, task.test.labels, strict=True)]
+        [trained.labels[row.argmax()] == label for row, label in zip(found, corpus.test.labels, strict=True)]
     )
     assert accuracy >= 0.8
     assert TABLE not in trained.weights

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import common
-from benchmarks.data.sets import Task, load_task
+from benchmarks.data.sets import Corpus, load_corpus
 from benchmarks.experiments.adversarial import measure_attack
 from benchmarks.systems import linear, ours, whole
 from benchmarks.systems.names import BAYES, DEFAULT_FILE, FASTTEXT, LINEAR, NETWORK, SVM, V1, lines_of
@@ -29,14 +29,14 @@ def results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=[TOPICS, THREE], ids=["two labels", "three labels"])
-def task(request: pytest.FixtureRequest, tmp_path: Path) -> Task:
+def corpus(request: pytest.FixtureRequest, tmp_path: Path) -> Corpus:
     """Texts of which one word decides the label."""
     folder = tmp_path / "data" / "sms_spam"
     folder.mkdir(parents=True)
     for name, count in (("train", 20), ("test", 8)):
         rows = [f"{words[n % 4]} number {n},{label}\n" for n in range(count) for label, words in request.param.items()]
         (folder / f"{name}.csv").write_text("text,label\n" + "".join(rows))
-    return load_task(folder.parent, "SMS spam")
+    return load_corpus(folder.parent, "SMS spam")
 
 
 @pytest.fixture
@@ -45,17 +45,17 @@ def plan(tmp_path: Path) -> Plan:
 
 
 @pytest.mark.parametrize("system", RIVALS)
-def test_a_rival_has_probabilities_and_can_be_attacked(system: str, task: Task, plan: Plan) -> None:
-    victim = build_victim(system, "whole", task, plan)
-    found = victim.probabilities(task.test.texts)
-    assert found.shape == (len(task.test), len(task.training.classes))
+def test_a_rival_has_probabilities_and_can_be_attacked(system: str, corpus: Corpus, plan: Plan) -> None:
+    victim = build_victim(system, "whole", corpus, plan)
+    found = victim.probabilities(corpus.test.texts)
+    assert found.shape == (len(corpus.test), len(corpus.training.classes))
     assert found.min() >= 0
     assert found.sum(axis=1) == pytest.approx(1)
-    assert victim(task.test.texts) == list(task.test.labels)
-    outcome = measure_attack(victim, "DeepWordBug", task.test.select(range(4)), 0)
+    assert victim(corpus.test.texts) == list(corpus.test.labels)
+    outcome = measure_attack(victim, "DeepWordBug", corpus.test.select(range(4)), 0)
     assert (outcome["texts"], outcome["original_accuracy"]) == (4, 1.0)
     assert outcome["mean_queries"] > 1
-    settings = victim_settings(system, "whole", plan, task)
+    settings = victim_settings(system, "whole", plan, corpus)
     assert json.loads(json.dumps(settings)).keys() == settings.keys()
 
 
@@ -78,29 +78,29 @@ def test_decisions_become_probabilities_in_the_same_order(labels: tuple[str, ...
     assert shares.sum(axis=1) == pytest.approx(1)
 
 
-def test_whole_products_learn_from_the_training_file_in_its_order(task: Task) -> None:
-    found = training_file(task)
-    assert sorted(found.texts) == sorted((*task.training.texts, *task.validation.texts))
-    lines = task.training.path.read_text().splitlines()[1:]
+def test_whole_products_learn_from_the_training_file_in_its_order(corpus: Corpus) -> None:
+    found = training_file(corpus)
+    assert sorted(found.texts) == sorted((*corpus.training.texts, *corpus.validation.texts))
+    lines = corpus.training.path.read_text().splitlines()[1:]
     assert [f"{text},{label}" for text, label in zip(found.texts, found.labels, strict=True)] == lines
-    fewer = Task(task.name, task.training.select(range(10)), task.validation, task.test)
-    assert len(training_file(fewer)) == 10 + len(task.validation)
+    fewer = Corpus(corpus.name, corpus.training.select(range(10)), corpus.validation, corpus.test)
+    assert len(training_file(fewer)) == 10 + len(corpus.validation)
 
 
 @pytest.mark.parametrize("system", RIVALS)
 def test_what_was_chosen_on_these_texts_is_not_chosen_again(
-    system: str, task: Task, plan: Plan, results: Path, monkeypatch: pytest.MonkeyPatch
+    system: str, corpus: Corpus, plan: Plan, results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = training_file(task)
+    texts = training_file(corpus)
     trained = whole.train(system, texts)
     everything = fingerprint([*texts.texts, *texts.labels])
     settings = {**whole.settings_of(system), "training": everything, "test": "x", "test_texts": 9}
-    row = {"data": task.name, "system": system, "shots": 0, "settings": settings, **trained.facts}
+    row = {"data": corpus.name, "system": system, "shots": 0, "settings": settings, **trained.facts}
     (results / "few_shot.json").write_text(json.dumps([row | {"shots": 5}, row]))
-    before = chosen_before(system, task.name, texts)
+    before = chosen_before(system, corpus.name, texts)
     assert before is not None
     assert before["shots"] == 0
-    assert chosen_before(system, task.name, texts.select(range(9))) is None
+    assert chosen_before(system, corpus.name, texts.select(range(9))) is None
     assert chosen_before(system, "AG News", texts) is None
 
     def refuse(*_: object) -> None:
@@ -108,21 +108,23 @@ def test_what_was_chosen_on_these_texts_is_not_chosen_again(
 
     monkeypatch.setattr(linear, "choose_settings", refuse)
     monkeypatch.setattr(linear, "choose_penalty", refuse)
-    asked = [*task.test.texts, "something else", ""]
-    assert build_victim(system, "whole", task, plan).probabilities(asked) == pytest.approx(trained.probabilities(asked))
+    asked = [*corpus.test.texts, "something else", ""]
+    assert build_victim(system, "whole", corpus, plan).probabilities(asked) == pytest.approx(
+        trained.probabilities(asked)
+    )
     again = whole.train(system, texts, chosen=before).facts
     assert json.loads(json.dumps(again)) == json.loads(json.dumps(trained.facts))
 
 
 def test_the_default_file_is_trained_once_for_the_same_texts(
-    task: Task, plan: Plan, monkeypatch: pytest.MonkeyPatch
+    corpus: Corpus, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainings: list[tuple[int, int]] = []
 
     class Fake:
         """Stands for a trained classifier, and for the exported file."""
 
-        labels = task.training.classes
+        labels = corpus.training.classes
 
         def save(self, folder: Path, *, force: bool) -> None:
             folder.mkdir(parents=True)
@@ -139,19 +141,19 @@ def test_the_default_file_is_trained_once_for_the_same_texts(
     monkeypatch.setattr(ours.rl, "train", train)
     monkeypatch.setattr(ours.rl.TextClassifier, "load", lambda _: Fake())
     for _ in range(2):
-        assert build_victim(DEFAULT_FILE, "whole", task, plan)(["ab", "a"]) == ["food", "play"]
-    assert trainings == [(len(task.training) + len(task.validation), 0)]
-    build_victim(DEFAULT_FILE, "whole", task, Plan(1, None, 300, "default", None, plan.work))
+        assert build_victim(DEFAULT_FILE, "whole", corpus, plan)(["ab", "a"]) == ["food", "play"]
+    assert trainings == [(len(corpus.training) + len(corpus.validation), 0)]
+    build_victim(DEFAULT_FILE, "whole", corpus, Plan(1, None, 300, "default", None, plan.work))
     assert trainings[1:] == [(trainings[0][0], 1)]
 
 
 def test_systems_of_the_tables_come_from_their_own_module(
-    task: Task, plan: Plan, monkeypatch: pytest.MonkeyPatch
+    corpus: Corpus, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     product = Trained(("a",), lambda texts: np.ones((len(texts), 1)))
     monkeypatch.setattr(whole.networks, "build", lambda *_: product)
-    assert build_victim(NETWORK, "cnn", task, plan) == product
-    assert victim_settings(NETWORK, "cnn", plan, task)["head"] == "cnn"
+    assert build_victim(NETWORK, "cnn", corpus, plan) == product
+    assert victim_settings(NETWORK, "cnn", plan, corpus)["head"] == "cnn"
     assert lines_of([DEFAULT_FILE, NETWORK], ["cnn", "pool"], WITHOUT_HEAD) == [
         (DEFAULT_FILE, "whole"),
         (NETWORK, "cnn"),
