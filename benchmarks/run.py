@@ -5,11 +5,12 @@
 The first that fails ends the run. Rows that were measured are kept.
 """
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from benchmarks.common import command_parser
 
 
 class Script(NamedTuple):
@@ -41,15 +42,13 @@ SCRIPTS: Final = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="quick forms, a few minutes each")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the data sets")
+    parser = command_parser(__doc__, quick="quick forms, a few minutes each", data=True)
     parser.add_argument("--v1", type=Path, metavar="FILE", help="RETVec v1, as `retvec-lite import-embedding` wrote it")
     args = parser.parse_args()
     for script in SCRIPTS:
         command = [sys.executable, "-m", f"benchmarks.{script.name}", *script.needed]
         command += ["--quick"] if args.quick else []
-        command += ["--data", str(args.data)] if args.data and script.data else []
+        command += ["--data", str(args.data)] if script.data else []
         command += ["--v1", str(args.v1)] if args.v1 and script.v1 else []
         print(f"== {script.name}", file=sys.stderr, flush=True)
         subprocess.run(command, check=True)

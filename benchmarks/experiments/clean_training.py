@@ -55,10 +55,8 @@ def load(data: Path, name: str) -> Corpus:
     folder = data / FOLDERS[name]
     training, validation = split(read_locales(folder / "train.csv", LOCALES, _LOCALE_ROWS), 0.1, 0)
     tests = read_locales(folder / "test.csv", LOCALES, _LOCALE_TESTS)
-    known = set(training.labels)
-    return Corpus(
-        name, training, validation, tests.select([r for r, label in enumerate(tests.labels) if label in known])
-    )
+    known = [row for row, label in enumerate(tests.labels) if label in training.classes]
+    return Corpus(name, training, validation, tests.select(known))
 
 
 def train(system: str, corpus: Corpus, embeddings: Mapping[str, str], seed: int) -> Guess:
@@ -66,10 +64,8 @@ def train(system: str, corpus: Corpus, embeddings: Mapping[str, str], seed: int)
     if system == DEFAULT_FILE:
         return train_file(corpus.training, typo_rate=0.0, seed=seed)
     if system in VECTORIZERS:
-        vectorizer, settings = (
-            VECTORIZERS[system].learn(corpus.training.texts, TINY),
-            dataclasses.replace(SETTINGS, seed=seed),
-        )
+        vectorizer = VECTORIZERS[system].learn(corpus.training.texts, TINY)
+        settings = dataclasses.replace(SETTINGS, seed=seed)
         return train_table(corpus, vectorizer, "cnn", TINY.dimension, settings, silent, CLEAN).trained()
     if system == FASTTEXT_LARGE:
         return fit_large(corpus.training, LARGE_SETTINGS["lr"][0], seed)

@@ -125,13 +125,9 @@ def measure_start(file: str, runtime: str) -> dict[str, float]:
         classifier.probabilities(text_of(words))
     status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     resident = next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS:"))
-    return {
-        "import_ms": (imported - began) * 1e3,
-        "load_ms": (loaded - imported) * 1e3,
-        "first_ms": (answered - loaded) * 1e3,
-        "second_ms": (again - answered) * 1e3,
-        "resident_mb": resident,
-    }
+    steps = {"import_ms": imported - began, "load_ms": loaded - imported}
+    steps |= {"first_ms": answered - loaded, "second_ms": again - answered}
+    return {**{name: seconds * 1e3 for name, seconds in steps.items()}, "resident_mb": resident}
 
 
 def measure_command(file: str) -> dict[str, float]:
