@@ -1,6 +1,6 @@
 """How the owners' files become the rows of our CSV files.
 
-Each converter reads a folder of owners' files, named as in data_sources.py, and returns the rows of each of our files. Runs of
+Each converter reads a folder of owners' files, named as in sources.py, and returns the rows of each of our files. Runs of
 white space in texts become one blank. Where owners publish no split, a text's SHA-1 decides: a fifth is held out (`held_out`).
 """
 

@@ -106,7 +106,6 @@ def mistyped(cut: Cut, rate: float) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command."""
     parser = command_parser(__doc__, data=True, quick="a few texts, ours alone")
     parser.add_argument(
         "--work", type=Path, default=WORK / "language", metavar="DIR", help="folder of texts and answers"
@@ -210,15 +209,8 @@ def peers_table(rows: Sequence[Row]) -> str:
             for row in order
         ]
         text += markdown_table(header, lines) + "\n"
-    header = [
-        "cost",
-        "files",
-        "memory",
-        "load and first answer",
-        "the same with its code loaded",
-        "a sentence",
-        "languages answered",
-    ]
+    header = ["cost", "files", "memory", "load and first answer", "the same with its code loaded", "a sentence"]
+    header.append("languages answered")
     lines = [
         [
             row["detector"], f"{row['size'] / 1e6:,.2f} MB", f"{row['memory'] / 1e6:,.0f} MB", f"{row['first_ms']:,.0f} ms",
@@ -287,15 +279,8 @@ def draw_close(confused: Mapping[str, Counter[str]], path: Path) -> None:
         axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
         for (row, column), share in np.ndenumerate(shares):
             if share >= 0.005:
-                axis.text(
-                    column,
-                    row,
-                    f"{share:.0%}",
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    color="white" if share > 0.5 else "black",
-                )
+                color = "white" if share > 0.5 else "black"
+                axis.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=8, color=color)
         axis.set_xticks(range(len(tags)), tags, rotation=45)
         axis.set_yticks(range(len(tags)), tags)
     figure.supxlabel("answer")

