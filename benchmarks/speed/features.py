@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from benchmarks.common import Row, command_parser, result_path, run_module, write_results
 from benchmarks.tables.cells import markdown_table
+from retvec_lite import TextClassifier
 from retvec_lite.contract import codepoints
 from retvec_lite.runtime.interpreters import load_interpreter
-from retvec_lite.runtime.text_classifier import TextClassifier
 
 HEADS: Final = ("pool", "cnn")
 NGRAMS: Final = ("2,500 buckets", "8,192 buckets", "2 codebooks")

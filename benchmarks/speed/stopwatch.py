@@ -20,10 +20,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite import contract
+from retvec_lite import TextClassifier, contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.runtime.interpreters import import_runtime, load_interpreter
-from retvec_lite.runtime.text_classifier import TextClassifier
 
 SENTENCE: Final = "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now "
 TURNS_BEFORE: Final = 20

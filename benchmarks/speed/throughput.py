@@ -13,7 +13,7 @@ from typing import Final
 
 from benchmarks.common import command_parser, result_path, write_results
 from benchmarks.tables.cells import markdown_table
-from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite import TextClassifier
 
 _WORDS: Final = (
     "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now where is my parcel"
