@@ -87,7 +87,7 @@ def pretrained(name: str, steps: int, data: Path, work: Path) -> Path:
         words = load_words([Path(WORDFREQ), *more], length)
         loss = _LOSSES.get(name, model.multi_similarity_loss)
         # The product has one loss, and no option for others.
-        with mock.patch.object(model, "multi_similarity_loss", loss):
+        with mock.patch("retvec_lite.pretraining.step.multi_similarity_loss", loss):
             pretrain(
                 words, settings, out, run_dir=out.with_suffix(".run"), tasks=tasks, evaluate_every=steps, log=print
             )
