@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RETVEC := $(BIN)/retvec-lite
-PACKAGES := retvec_lite converters tests web_demo/scripts examples $(wildcard benchmarks)
+PACKAGES := retvec_lite converters tests web_demo/scripts examples benchmarks tools
 
 # A slow network is no reason to fail.
 export UV_HTTP_TIMEOUT ?= 300
@@ -93,10 +93,10 @@ docs: $(STAMP)  ## build the documentation site into site/, with every link chec
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(STAMP)  ## the quick form of every benchmark
-	@if [ -f benchmarks/run.py ]; then $(BIN)/python benchmarks/run.py --quick; else echo "No benchmarks/run.py here." >&2; exit 1; fi
+	$(BIN)/python -m benchmarks.run --quick
 
 attack: $(STAMP)  ## 20,000 mutated files against the reader of exported files: at most half an hour
-	$(BIN)/python benchmarks/fuzz.py
+	$(BIN)/python -m tools.fuzz
 
 lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock

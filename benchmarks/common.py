@@ -1,24 +1,17 @@
-"""What all benchmarks share: paths, result files, rows that are saved one by one, Markdown tables."""
+"""What all benchmarks share: paths, options, result files, rows that are saved one by one."""
 
 import argparse
 import contextlib
-import csv
-import dataclasses
+import fcntl
 import json
 import os
-import statistics
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.data.dataset import Dataset
 from retvec_lite.files import atomic_write
-from retvec_lite.model.heads import HEADS
-from retvec_lite.places import open_locked
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT.parent / "shared" / "data"
@@ -27,9 +20,6 @@ RESULTS: Final = ROOT / "benchmarks" / "results"
 PICTURES: Final = ROOT / "docs"
 WORK: Final = ROOT / "out" / "benchmarks"
 """Folder that keeps trained systems between commands (ignored by git); `--work` names another."""
-
-EARLIER: Final = ", earlier"
-"""Follows a head's name in rows whose head had other sizes than today's."""
 
 SIZE_LIMIT: Final = 1_000_000
 """Bytes: the size class of the comparisons. A file must be smaller."""
@@ -71,54 +61,15 @@ def require_data(path: Path) -> None:
     """
     if not path.is_file():
         raise SystemExit(
-            f"No data set at {path}. Build it with benchmarks/prepare.py, or name its folder with --data DIR."
+            f"No data set at {path}. Build it with `python -m benchmarks.data.prepare`, or name its folder with --data DIR."
         )
 
 
-def read_language(path: Path, language: str) -> Dataset:
-    """Read the rows of one language from a file with the columns text, label and lang."""
-    require_data(path)
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["lang"] == language]
-    return Dataset(tuple(row["text"] for row in rows), tuple(row["label"] for row in rows), path)
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table: the first column aligned left, the others right."""
-    lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def measure_built(
-    doc: str | None,
-    script: Path,
-    build: Callable[[Path], None],
-    measure: Callable[[Path, bool], list[Row]],
-    table: Callable[[Sequence[Row]], str],
-    arguments: Sequence[str] | None,
-) -> None:
-    """Run a command that times files: build them in a process of its own, measure them, write rows and table.
-
-    LiteRT and TensorFlow do not share a process here.
-
-    Args:
-        doc: the docstring of the command.
-        script: its file, whose name is also that of the results.
-        build: writes the files to a folder.
-        measure: returns the rows from that folder; True for few rounds.
-        table: returns the rows as Markdown.
-        arguments: of the command line; None for the real ones.
-    """
-    parser = command_parser(doc, quick="few rounds")
-    parser.add_argument("--build", type=Path, help="only write the files to this folder (the command calls itself)")
-    args = parser.parse_args(arguments)
-    if args.build:
-        build(args.build)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, str(script), "--build", folder], check=True)
-        rows = measure(Path(folder), args.quick)
-    write_results(result_path(script.stem, quick=args.quick), rows, table(rows))
+def run_module(name: str, *arguments: object) -> str:
+    """Run a module of this project in a process of its own and return what it printed."""
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", name, *map(str, arguments)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
 
 
 def write_results(path: Path, rows: Sequence[Any], table: str, *, show: bool = True) -> None:
@@ -177,6 +128,21 @@ class Rows:
             self._rows[self._key_of(row)] = row
             self._write(show=False)
 
+    def fill(self, row: Row, measure: Callable[..., Row], *arguments: Any, again: bool = False) -> None:
+        """Measure a row and save it, unless it is there.
+
+        Args:
+            row: its key and `settings`.
+            measure: returns the rest of the row.
+            *arguments: of `measure`.
+            again: whether a row that is there is measured again.
+        """
+        done = self.has(row) and not again
+        name = ", ".join(f"{row[field]}" for field in self._key)
+        print(f"{name}: {'already measured' if done else '...'}", file=sys.stderr, flush=True)
+        if not done:
+            self.add(row | measure(*arguments))
+
     def show(self) -> None:
         """Write both files again and print the table."""
         with self._alone():
@@ -186,7 +152,8 @@ class Rows:
     def _alone(self) -> Iterator[None]:
         """Keep other processes from writing, and read what they have written."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(self._path.with_suffix(".lock")):
+        with self._path.with_suffix(".lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
             self._read()
             yield
 
@@ -204,89 +171,5 @@ class Rows:
         return tuple(row[field] for field in self._key if field != "seed")
 
 
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, made if missing; wait while another process has it."""
-    while True:
-        try:
-            descriptor = open_locked(path)
-            break
-        except BlockingIOError:
-            time.sleep(0.05)
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def _without_seed(settings: Row) -> Row:
     return {name: value for name, value in settings.items() if name != "seed"}
-
-
-def with_earlier_heads(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows with `, earlier` after the head of those whose head has changed since they were measured.
-
-    Long trainings are not repeated for every change of a head. A row without head sizes counts as one of today's.
-    """
-    marked = []
-    for row in rows:
-        head = HEADS.get(row["head"])
-        sizes = row["settings"].get("head_sizes")
-        is_earlier = head is not None and sizes is not None and sizes != dataclasses.asdict(head())
-        marked.append(row | {"head": row["head"] + EARLIER} if is_earlier else row)
-    return marked
-
-
-def differences(rows: Sequence[Row]) -> list[str]:
-    """Return in which respects the lines of one data set were trained differently.
-
-    Compares the training texts, the most epochs (not of fastText, which tunes them itself) and, among fine-tuned systems,
-    the character filters and the embedding's learning rate.
-    """
-    named = {
-        "training texts": "texts",
-        "epochs": "epochs",
-        "character filters": "character_filters",
-        "the embedding's learning rate": "embedding_rate",
-    }
-    found = []
-    for name, field in named.items():
-        counted = [row["settings"] for row in rows if field != "epochs" or "autotune" not in row["settings"]]
-        if len({str(settings[field]) for settings in counted if field in settings}) > 1:
-            found.append(name)
-    return found
-
-
-def unlike(rows: Sequence[Row]) -> str:
-    """Return the notes under the table of one data set: differences in training, earlier heads, longer fine-tuning."""
-    found = differences(rows)
-    warning = f"\n**Not comparable:** these rows differ in {' and '.join(found)}.\n" if found else ""
-    longer = {row["settings"].get("epochs_of_fine_tuning") for row in rows if row["settings"].get("epochs") is None} - {
-        None
-    }
-    if any(row.get("head", "").endswith(EARLIER) for row in rows):
-        warning += "\n*earlier*: measured before the head got its present sizes (`head_sizes` in the JSON).\n"
-    if not longer:
-        return warning
-    return f"{warning}\n*ours, fine-tuned* trained for at most {max(longer)} epochs, the product's own choice; the others may have had fewer.\n"
-
-
-def spread(values: Sequence[float], digits: int = 3) -> str:
-    """Return the mean and, from two values on, the sample standard deviation: "0.912 ± 0.004"."""
-    mean = f"{statistics.fmean(values):.{digits}f}"
-    if len(values) < 2:
-        return mean
-    return f"{mean} ± {statistics.stdev(values):.{digits}f}"
-
-
-def grouped(rows: Sequence[Row], fields: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    """Group rows by the values of some fields, in the order of their first appearance."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[field] for field in fields), []).append(row)
-    return groups
-
-
-def kilobytes(size: int | None) -> str:
-    """Format a size for a table; 1 kB is 1,000 bytes."""
-    return "-" if size is None else f"{size / 1000:,.0f} kB"

@@ -162,7 +162,7 @@ class BertHead(HeadSpec):
 
 @dataclasses.dataclass(frozen=True)
 class NgramHead(HeadSpec):
-    """Nothing: the file reads n-grams alone, no words. For many labels and many texts (`retvec_lite.training.low_rank`)."""
+    """Nothing: the file reads n-grams alone, no words. For many labels and many texts (tools/language_detector)."""
 
     name: ClassVar[str] = "ngrams"
 

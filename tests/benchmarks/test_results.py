@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from common import Row, Rows, grouped, kilobytes, spread, unlike, with_earlier_heads
-from data_sets import load_task, sampled, sampled_of_each, script_of
-from plots import Point, curve_styles, draw_curves, draw_pareto, pareto_front
-from run import SCRIPTS
 
+from benchmarks.common import Row, Rows
+from benchmarks.data.sets import load_corpus, sampled, sampled_of_each, script_of
+from benchmarks.run import SCRIPTS
+from benchmarks.tables.cells import grouped, kilobytes, spread, unlike, with_earlier_heads
+from benchmarks.tables.plots import Point, curve_styles, draw_curves, draw_pareto, pareto_front
 from retvec_lite.model.heads import CnnHead
 
 
@@ -170,12 +171,12 @@ def test_a_multilingual_task_keeps_languages_beside_its_test_texts(tmp_path: Pat
     test = [("eins", "l0", "de"), ("one", "l1", "en"), ("two", "l0", "en")]
     write_csv(tmp_path / "massive" / "train.csv", training, "text,label,lang")
     write_csv(tmp_path / "massive" / "test.csv", test, "text,label,lang")
-    task = load_task(tmp_path, "MASSIVE", per_language=20)
-    assert len(task.training) + len(task.validation) == 40
-    assert len(task.validation) == 4
-    assert task.test.texts == ("eins", "one", "two")
-    assert task.languages == ("de", "en", "en")
-    assert len(load_task(tmp_path, "MASSIVE", rows=20).training) == 18
+    corpus = load_corpus(tmp_path, "MASSIVE", per_language=20)
+    assert len(corpus.training) + len(corpus.validation) == 40
+    assert len(corpus.validation) == 4
+    assert corpus.test.texts == ("eins", "one", "two")
+    assert corpus.languages == ("de", "en", "en")
+    assert len(load_corpus(tmp_path, "MASSIVE", rows=20).training) == 18
 
 
 def test_a_label_that_training_lacks_is_no_text_to_leave_out(tmp_path: Path) -> None:
@@ -183,23 +184,23 @@ def test_a_label_that_training_lacks_is_no_text_to_leave_out(tmp_path: Path) -> 
     write_csv(folder / "train.csv", [(f"text {number}", f"l{number % 2}") for number in range(20)], "text,label")
     write_csv(folder / "test.csv", [("eins", "l0"), ("never trained", "l9")], "text,label")
     with pytest.raises(SystemExit, match=r"Label 'l9' of .*sms_spam has no text among the 20 training texts"):
-        load_task(tmp_path, "SMS spam")
+        load_corpus(tmp_path, "SMS spam")
 
 
 def test_a_dev_split_is_used_where_there_is_one(tmp_path: Path) -> None:
     rows = [(f"text {number}", f"l{number % 2}") for number in range(20)]
     for name in ("train", "test", "dev"):
         write_csv(tmp_path / "clinc150" / f"{name}.csv", rows, "text,label")
-    task = load_task(tmp_path, "CLINC150")
-    assert (len(task.training), len(task.validation), task.languages) == (20, 20, ())
-    assert task.validation.path.name == "dev.csv"
+    corpus = load_corpus(tmp_path, "CLINC150")
+    assert (len(corpus.training), len(corpus.validation), corpus.languages) == (20, 20, ())
+    assert corpus.validation.path.name == "dev.csv"
 
 
 def test_missing_data_are_named(tmp_path: Path) -> None:
     with pytest.raises(
-        SystemExit, match=r"No data set at .*banking77.*train\.csv\. Build it with .*prepare\.py, or name its folder"
+        SystemExit, match=r"No data set at .*banking77.*train\.csv\. Build it with .*data\.prepare`, or name its folder"
     ):
-        load_task(tmp_path, "Banking77")
+        load_corpus(tmp_path, "Banking77")
 
 
 def test_the_front_has_what_nothing_beats() -> None:
@@ -221,7 +222,9 @@ def test_a_system_looks_the_same_in_all_panels() -> None:
 
 
 def test_plots_are_png_files(tmp_path: Path) -> None:
-    curves = {"News": {"ours": [(0.0, 0.9, 0.01), (1.0, 0.8, 0.02)], "other": [(0.0, 0.8, 0.0), (1.0, 0.3, 0.0)]}}
+    curves = {
+        "News": {"ours": {"": [(0.0, 0.9, 0.01), (1.0, 0.8, 0.02)]}, "other": {"": [(0.0, 0.8, 0.0), (1.0, 0.3, 0.0)]}}
+    }
     draw_curves(curves, tmp_path / "curves.png", "mistyped words (%)")
     draw_pareto(
         {"bytes": [Point("a", "ours", "int8", 1e5, 0.9), Point("b", "v1", "int8", 1e6, 0.8)]}, tmp_path / "pareto.png"
@@ -234,7 +237,7 @@ def test_run_gives_scripts_only_options_that_they_have(capsys: pytest.CaptureFix
     assert len({script.name for script in SCRIPTS}) == len(SCRIPTS)
     for script in SCRIPTS:
         with pytest.raises(SystemExit):
-            importlib.import_module(script.name.removesuffix(".py")).main(["--help"])
+            importlib.import_module(f"benchmarks.{script.name}").main(["--help"])
         printed = capsys.readouterr().out
         for option, given in (("--quick", True), ("--data", script.data), ("--v1", script.v1)):
             assert not given or f" {option}" in printed, (script.name, option)

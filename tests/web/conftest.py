@@ -16,12 +16,8 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import NamedTuple
 
-import pytest
-
-# The benchmarks are scripts outside the package: put their folder on the path.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-
 import browser
+import pytest
 from tiny_artifact import MODEL, tiny_artifact, tiny_metadata
 
 from retvec_lite.contract import EncoderConfig

@@ -1,0 +1,1 @@
+"""Benchmarks: every figure of the documentation, one command each. README.md tells how to run them."""

@@ -1,0 +1,1 @@
+"""What measures accuracy, one command each."""

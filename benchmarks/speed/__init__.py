@@ -1,0 +1,1 @@
+"""What measures time, memory and robustness of exported files."""

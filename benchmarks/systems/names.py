@@ -1,0 +1,46 @@
+"""What the tables call the systems: one name for one system everywhere."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+DEFAULT_FILE: Final = "default file"
+"""What `retvec-lite train` makes without options, n-grams included."""
+NGRAMS: Final = "n-grams alone"
+"""Its n-grams without a network: `retvec-lite train --head linear`."""
+
+NETWORK: Final = "network alone"
+"""A head on our embedding, without n-grams."""
+TUNED: Final = "network alone, fine-tuned"
+V1: Final = "RETVec v1"
+RAW: Final = "bits alone"
+"""A head on the bits of the words, without an embedding."""
+NETWORKS: Final = (NETWORK, TUNED, V1, RAW)
+
+WHITESPACE, PIECES, BPE = "Whitespace", "SentencePiece", "BPE"
+VECTORS: Final = "fastText vectors"
+SMALL: Final = ", under 1 MB"
+TABLES: Final = tuple(f"{kind}{size}" for kind in (WHITESPACE, PIECES, BPE, VECTORS) for size in ("", SMALL))
+"""Vectorizers with a table of the usual size, and of the size that 1 MB allows."""
+
+FASTTEXT: Final = "fastText"
+"""Tuned by itself and quantized below 1 MB, with mistyped copies of the texts."""
+FASTTEXT_CLEAN: Final = "fastText, no typos in training"
+FASTTEXT_LARGE: Final = "fastText, any size"
+WHOLE: Final = (FASTTEXT, FASTTEXT_CLEAN)
+"""Whole products among `COMPARED`; their head is called `whole`."""
+NO_HEAD: Final = "whole"
+COMPARED: Final = (*NETWORKS, *TABLES, *WHOLE)
+"""What stands in front of a head, and whole products."""
+
+SVM: Final = "SVM, characters"
+SVM_WORDS: Final = "SVM, characters and word pairs"
+LINEAR: Final = "hashed n-grams, linear SVM"
+BAYES: Final = "hashed n-grams, naive Bayes"
+
+PACKAGES: Final[Mapping[str, str]] = {PIECES: "sentencepiece", BPE: "tokenizers", FASTTEXT: "fasttext"}
+"""Beginning of a system's name -> the extra package it needs."""
+
+
+def lines_of(systems: Sequence[str], heads: Sequence[str], whole: Sequence[str] = WHOLE) -> list[tuple[str, str]]:
+    """Return (system, head) of a table's lines; a `whole` product has one line, its head is called `whole`."""
+    return [(system, head) for system in systems for head in ((NO_HEAD,) if system in whole else dict.fromkeys(heads))]

@@ -1,0 +1,266 @@
+"""Heads on tables: how the compared vectorizers are trained, measured and stored.
+
+Everything except the table is the product's own: heads, dropout, grid of the matrices, optimizer, schedule, early stopping
+on the same mistyped validation texts. A table replaces the embedding and trains at the head's full learning rate, because
+it starts from random numbers.
+"""
+
+import functools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from benchmarks.data.sets import Corpus
+from benchmarks.systems.trained import Trained
+from benchmarks.systems.vectorizers import (
+    VECTORIZERS,
+    FastTextVectors,
+    Vectorizer,
+    eight_bit_rows,
+    row_scales,
+    words_of,
+)
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
+from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.data.class_weights import class_weights
+from retvec_lite.data.typos import mistype_many
+from retvec_lite.files import atomic_write
+from retvec_lite.model.grid import EIGHT_BITS
+from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
+from retvec_lite.model.network_graph import head_logits, scan_lstm
+from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
+from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_error
+from retvec_lite.terminal import Progress
+from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
+from retvec_lite.training.fitting import run_epochs, schedule_for
+from retvec_lite.training.network import TrainableNetwork
+from retvec_lite.training.settings import FitSettings
+
+TABLE: Final = "embedding/table"
+_SIZES: Final = (1, 8, 64, 256)
+"""Texts that are classified at a time: XLA compiles a graph for each number."""
+_BATCH: Final = _SIZES[-1]
+_MOST_SLOTS: Final = 256
+
+
+class TableNetwork(TrainableNetwork):
+    """`TrainableNetwork` with a trained table instead of the word embedding."""
+
+    def __init__(self, head: HeadSpec, weights: Mapping[str, Floats], *arguments: Any, **settings: Any) -> None:
+        rows = np.arange(len(weights[TABLE]), dtype=np.int32)[:, None]
+        super().__init__(head, weights, None, rows, *arguments, **settings)
+
+    def _embeddings(self, table: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        mask = tf.cast(tf.gather(table[:, 0] != 0, ids), tf.float32)
+        # Times one: the gradient of a gather alone is sparse, which global norm clipping does not support.
+        trained = tf.convert_to_tensor(self._variables[TABLE]) * 1.0
+        return tf.gather(tf.gather(trained, table[:, 0]), ids), mask
+
+
+@dataclass(frozen=True)
+class TableClassifier:
+    """A head on a vectorizer, as on a device: table in 8 bits, matrices on the 8-bit grid.
+
+    Attributes:
+        labels: class names in the order of the columns.
+        head: the head.
+        max_words: token slots.
+        weights: `head/...` and, for a trained table, `embedding/table`.
+        vectorizer: the vectorizer of the table, or fastText vectors.
+    """
+
+    labels: tuple[str, ...]
+    head: HeadSpec
+    max_words: int
+    weights: Mapping[str, Floats]
+    vectorizer: Vectorizer | FastTextVectors
+
+    @functools.cached_property
+    def _answer(self) -> Any:
+        """The compiled function from embeddings `[batch, slots, dimension]` and their mask to probabilities."""
+        head_weights = {name: value for name, value in self.weights.items() if name != TABLE}
+
+        def answer(embeddings: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+            return tf.nn.softmax(head_logits(embeddings, mask, self.head, head_weights, scan_lstm))
+
+        return tf.function(answer, jit_compile=True, autograph=False)
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        """Return probabilities, float32 `[texts, classes]`."""
+        found = np.zeros((len(texts), len(self.labels)), np.float32)
+        for start in range(0, len(texts), _BATCH):
+            chunk = texts[start : start + _BATCH]
+            size = next(size for size in _SIZES if len(chunk) <= size)
+            embeddings, mask = self._embed(chunk, size)
+            found[start : start + len(chunk)] = self._answer(embeddings, mask).numpy()[: len(chunk)]
+        return found
+
+    def _embed(self, texts: Sequence[str], size: int) -> tuple[Floats, Floats]:
+        mask = np.zeros((size, self.max_words), np.float32)
+        if isinstance(self.vectorizer, FastTextVectors):
+            embeddings = np.zeros((size, self.max_words, self.vectorizer.dimension), np.float32)
+            for row, text in enumerate(texts):
+                for slot, word in enumerate(words_of(text)[: self.max_words]):
+                    embeddings[row, slot] = self.vectorizer.vector(word)
+                    mask[row, slot] = 1.0
+            return embeddings, mask
+        ids = np.zeros((size, self.max_words), np.int32)
+        ids[: len(texts)] = padded(self.vectorizer.tokens(texts), self.max_words)
+        return self.weights[TABLE][ids], (ids != 0).astype(np.float32)
+
+    def trained(self) -> Trained:
+        return Trained(self.labels, self.probabilities)
+
+    @property
+    def parameters(self) -> int:
+        """The number of weights in table and head."""
+        table = self.vectorizer.parameters if isinstance(self.vectorizer, FastTextVectors) else 0
+        return table + sum(value.size for value in self.weights.values())
+
+    def to_tflite(self) -> bytes:
+        """Return the int8 network of a device: token rows int32 `[1, max_words]` -> probabilities.
+
+        The table of fastText vectors is not inside (an app would compute the means); `device_bytes` counts it.
+        """
+        if isinstance(self.vectorizer, FastTextVectors):
+            table = np.zeros((1, self.vectorizer.dimension), np.float32)
+        else:
+            table = self.weights[TABLE]
+        scales, integers = row_scales(table), eight_bit_rows(table)[1]
+        head_weights = {name: value for name, value in self.weights.items() if name != TABLE}
+
+        def answer(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+            mask = tf.cast(tf.not_equal(codepoints, 0), tf.float32)
+            # `bits` marks where the network begins. Only the network is quantized: the table already is.
+            bits = tf.cast(tf.gather(integers, codepoints), tf.float32) * tf.gather(scales, codepoints)
+            logits = head_logits(bits, mask, self.head, head_weights, fused_lstm)
+            return {"bits": bits, "probabilities": tf.nn.softmax(logits)}
+
+        spec = tf.TensorSpec([1, self.max_words], tf.int32, "codepoints")
+        with silent_standard_error():
+            model = to_tflite([Entry(tf.function(answer, input_signature=[spec], autograph=False))])
+        return quantize(model, "int8")
+
+    def device_bytes(self, model: bytes) -> int:
+        """Return the bytes on a device: the network, and the vocabulary or the table of vectors."""
+        if isinstance(self.vectorizer, FastTextVectors):
+            return len(model) + self.vectorizer.device_bytes()
+        return len(model) + len(self.vectorizer.vocabulary())
+
+    def save(self, folder: Path, kind: str) -> int:
+        """Write the files of a device and those of `load_table_classifier`; return the bytes of the former."""
+        model = self.to_tflite()
+        folder.mkdir(parents=True, exist_ok=True)
+        about = {"kind": kind, "labels": self.labels, "head": self.head.to_dict(), "max_words": self.max_words}
+        if isinstance(self.vectorizer, FastTextVectors):
+            self.vectorizer.save(folder / "vectors.bin")
+        else:
+            atomic_write(folder / "vocabulary", self.vectorizer.vocabulary())
+        atomic_write(folder / "network.tflite", model)
+        atomic_write(folder / "weights.safetensors", safetensors_bytes(self.weights, {"about": json.dumps(about)}))
+        return self.device_bytes(model)
+
+
+def load_table_classifier(folder: Path) -> TableClassifier:
+    """Load what `TableClassifier.save` wrote."""
+    weights, metadata = read_safetensors(folder / "weights.safetensors")
+    about = json.loads(metadata["about"])
+    vectorizer: Vectorizer | FastTextVectors
+    if about["kind"] in VECTORIZERS:
+        vectorizer = VECTORIZERS[about["kind"]].read((folder / "vocabulary").read_bytes())
+    else:
+        vectorizer = FastTextVectors.load(folder / "vectors.bin")
+    return TableClassifier(
+        tuple(about["labels"]), head_from_dict(about["head"]), about["max_words"], weights, vectorizer
+    )
+
+
+def same_label_in_file(classifier: TableClassifier, folder: Path, texts: Sequence[str]) -> float:
+    """Return the share of the texts to which `network.tflite` gives the same label as `probabilities`.
+
+    Always 1 for fastText vectors, whose table is not in the file.
+    """
+    if isinstance(classifier.vectorizer, FastTextVectors):
+        return 1.0
+    interpreter = load_interpreter("ai-edge-litert", folder / "network.tflite")
+    rows = padded(classifier.vectorizer.tokens(texts), classifier.max_words)
+    found = []
+    for row in rows:
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], row[None])
+        interpreter.invoke()
+        found.append(int(interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0].argmax()))
+    return float((np.array(found) == classifier.probabilities(texts).argmax(axis=1)).mean())
+
+
+def train_table(
+    corpus: Corpus,
+    vectorizer: Vectorizer | FastTextVectors,
+    head: str,
+    dimension: int,
+    settings: FitSettings,
+    progress: Progress,
+    rates: Sequence[float] = VALIDATION_RATES,
+) -> TableClassifier:
+    """Train a head, and the vectorizer's table; fastText vectors stay frozen. `rates`: of typos in the validation texts."""
+    labels = corpus.training.classes
+    truth, validation = (
+        np.array([labels.index(label) for label in data.labels], np.int32)
+        for data in (corpus.training, corpus.validation)
+    )
+    copies = augmented_copies(corpus.training.texts, **settings.typos)
+    held_out = [mistype_many(corpus.validation.texts, rate, settings.seed + 1) for rate in rates]
+    groups = [*copies, *held_out]
+    frozen: npt.NDArray[np.float16] | None = None
+    if isinstance(vectorizer, FastTextVectors):
+        words = sorted({word for group in groups for text in group for word in words_of(text)})
+        frozen = np.stack([np.zeros(dimension), *map(vectorizer.vector, words)]).astype(np.float16)
+        number = {word: place for place, word in enumerate(words, start=1)}
+        tokens = [[[number[word] for word in words_of(text)] for text in group] for group in groups]
+    else:
+        tokens = [vectorizer.tokens(group) for group in groups]
+    max_words = slots_for(tokens[0])
+    ids = [padded(group, max_words) for group in tokens]
+
+    examples = Examples(ids[: len(copies)], truth, len(labels))
+    rng = np.random.default_rng(settings.seed)
+    spec = HEADS[head]()
+    weights = spec.initial_weights(rng, dimension, len(labels), max_words)
+    schedule = schedule_for(len(corpus.training), settings)
+    names = ("label_smoothing", "dropout", "weight_decay", "seed")
+    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    options |= {"embedding_rate": 1.0, "levels": EIGHT_BITS}
+    importance = class_weights(settings.class_weights, examples.targets, labels)
+    if frozen is not None:
+        empty = np.zeros((len(frozen), 1), np.int32)
+        network = TrainableNetwork(spec, weights, frozen, empty, importance, schedule, **options)
+    else:
+        table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
+        network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, **options)
+    held = HeldOut(dict(zip(rates, ids[len(copies) :], strict=True)), validation)
+    best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
+    if TABLE in best:
+        best[TABLE] = eight_bit_rows(best[TABLE])[0]
+    return TableClassifier(labels, spec, max_words, best, vectorizer)
+
+
+def slots_for(tokens: Sequence[Sequence[int]]) -> int:
+    """Return the token slots: the 99th percentile of the training texts, rounded up to a multiple of 8, as in the product."""
+    longest = float(np.percentile([len(row) for row in tokens], 99, method="lower"))
+    return min(max(8, -(-int(longest) // 8) * 8), _MOST_SLOTS)
+
+
+def padded(tokens: Sequence[Sequence[int]], slots: int) -> Ints:
+    """Cut each text's tokens or pad them with 0, the empty slot: int32 `[texts, slots]`."""
+    ids = np.zeros((len(tokens), slots), np.int32)
+    for row, found in zip(ids, tokens, strict=True):
+        used = found[:slots]
+        row[: len(used)] = used
+    return ids

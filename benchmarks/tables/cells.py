@@ -1,0 +1,200 @@
+"""What tables are made of: rows in groups, means with their spread, and whether one leads another beyond the noise."""
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from benchmarks.common import Row
+from benchmarks.systems.names import TUNED
+from retvec_lite.model.heads import HEADS
+
+EARLIER: Final = ", earlier"
+"""Follows a head's name in rows whose head had other sizes than today's."""
+
+_TEST_TEXTS: Final = {"Tatoeba": 17_948, "MASSIVE": 154_648}
+"""Of rows that do not say it."""
+MOST_CLEAN_TESTS: Final = 3_000
+"""Most test texts of `clean_training.py`."""
+_CLEAN_TEST_TEXTS: Final = {"SMS spam": 1_046}
+"""Of data sets that have fewer."""
+NOT_RUN: Final = "not run"
+_FEWEST_SEEDS: Final = 3
+
+
+class Figure(NamedTuple):
+    """The accuracy of a system.
+
+    Attributes:
+        accuracy: mean over seeds.
+        system: its name without its size class.
+        error: the standard error, of the seeds or of having so many test texts, whichever is larger.
+        of_seeds: the standard error of the seeds alone; None for fewer than three.
+    """
+
+    accuracy: float
+    system: str
+    error: float
+    of_seeds: float | None
+
+
+def figure_of(rows: Sequence[Row], rate: float, texts: int) -> Figure:
+    """Return the accuracy at a rate of a system's rows, one for each seed, on so many test texts."""
+    values = values_of(rows, rate)
+    mean = statistics.fmean(values)
+    of_texts = math.sqrt(mean * (1 - mean) / texts)
+    of_seeds = statistics.stdev(values) / math.sqrt(len(values)) if len(values) >= _FEWEST_SEEDS else None
+    return Figure(mean, short_name(rows[0]), max(of_texts, of_seeds or 0.0), of_seeds)
+
+
+def leads(figure: Figure, others: Sequence[Figure | None]) -> bool:
+    """Return whether a figure is above all others by more than two standard errors."""
+    return all(
+        figure.accuracy - other.accuracy > 2 * math.hypot(figure.error, other.error) for other in others if other
+    )
+
+
+def shown(figure: Figure, others: Sequence[Figure | None]) -> str:
+    """Return the accuracy as `.912`, in bold if it leads the others."""
+    cell = f"{figure.accuracy:.3f}".removeprefix("0")
+    return f"**{cell}**" if leads(figure, others) else cell
+
+
+def test_texts_of(row: Row) -> int:
+    """Return on how many texts a row was measured."""
+    return int(row["settings"].get("test_texts") or _TEST_TEXTS[row["data"]])
+
+
+def clean_test_texts_of(row: Row) -> int:
+    """Return on how many texts a row of `clean_training.py` was measured."""
+    return _CLEAN_TEST_TEXTS.get(row["set"], MOST_CLEAN_TESTS)
+
+
+def short_name(row: Row) -> str:
+    """Return the name of a system without its size class."""
+    return str(row["system"]).removesuffix(", under 1 MB")
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table: the first column aligned left, the others right."""
+    lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def with_earlier_heads(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows with `, earlier` after the head of those whose head has changed since they were measured.
+
+    Long trainings are not repeated for every change of a head. A row without head sizes counts as one of today's.
+    """
+    marked = []
+    for row in rows:
+        head = HEADS.get(row["head"])
+        sizes = row["settings"].get("head_sizes")
+        is_earlier = head is not None and sizes is not None and sizes != dataclasses.asdict(head())
+        marked.append(row | {"head": row["head"] + EARLIER} if is_earlier else row)
+    return marked
+
+
+def differences(rows: Sequence[Row]) -> list[str]:
+    """Return in which respects the lines of one data set were trained differently.
+
+    Compares the training texts, the most epochs (not of fastText, which tunes them itself) and, among fine-tuned systems,
+    the character filters and the embedding's learning rate.
+    """
+    named = {
+        "training texts": "texts",
+        "epochs": "epochs",
+        "character filters": "character_filters",
+        "the embedding's learning rate": "embedding_rate",
+    }
+    found = []
+    for name, field in named.items():
+        counted = [row["settings"] for row in rows if field != "epochs" or "autotune" not in row["settings"]]
+        if len({str(settings[field]) for settings in counted if field in settings}) > 1:
+            found.append(name)
+    return found
+
+
+def unlike(rows: Sequence[Row]) -> str:
+    """Return the notes under the table of one data set: differences in training, earlier heads, longer fine-tuning."""
+    found = differences(rows)
+    warning = f"\n**Not comparable:** these rows differ in {' and '.join(found)}.\n" if found else ""
+    chosen = [row["settings"] for row in rows if row["settings"].get("epochs") is None]
+    longer = [settings["epochs_of_fine_tuning"] for settings in chosen if settings.get("epochs_of_fine_tuning")]
+    if any(row.get("head", "").endswith(EARLIER) for row in rows):
+        warning += "\n*earlier*: measured before the head got its present sizes (`head_sizes` in the JSON).\n"
+    if not longer:
+        return warning
+    return f"{warning}\n*{TUNED}* trained for at most {max(longer)} epochs, the product's own choice; the others may have had fewer.\n"
+
+
+def values_of(rows: Sequence[Row], rate: float) -> list[float]:
+    """Return the accuracy of each row with a share of the words mistyped."""
+    return [row["accuracy"][f"{rate:g}"] for row in rows]
+
+
+def spread(values: Sequence[float], digits: int = 3) -> str:
+    """Return the mean and, from two values on, the sample standard deviation: "0.912 ± 0.004"."""
+    mean = f"{statistics.fmean(values):.{digits}f}"
+    if len(values) < 2:
+        return mean
+    return f"{mean} ± {statistics.stdev(values):.{digits}f}"
+
+
+def grouped(rows: Sequence[Row], fields: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    """Group rows by the values of some fields, in the order of their first appearance."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[field] for field in fields), []).append(row)
+    return groups
+
+
+def ordered(rows: Iterable[Row], fields: Sequence[str], lists: Mapping[str, Sequence[Any]]) -> list[Row]:
+    """Return rows by some fields, one after the other, each in the order of its list if it has one."""
+    return sorted(rows, key=lambda row: [lists[f].index(row[f]) if f in lists else row[f] for f in fields])
+
+
+def kilobytes(size: int | None) -> str:
+    """Format a size for a table; 1 kB is 1,000 bytes."""
+    return "-" if size is None else f"{size / 1000:,.0f} kB"
+
+
+def matrix(
+    title: str,
+    cells: Mapping[tuple[Any, ...], Sequence[Row]],
+    names: Mapping[str, str],
+    sets: Sequence[str],
+    rates: Sequence[float],
+    texts_of: Callable[[Row], int],
+) -> str:
+    """Return a Markdown table with the means over seeds, and the standard error of three or more.
+
+    Args:
+        title: of the first column.
+        cells: (data set, system) -> its rows, one for each seed; where there are none, the table says so.
+        names: system -> its name, in the order of the lines.
+        sets: the data sets, in the order of the columns.
+        rates: shares of mistyped words; a cell has a figure for each.
+        texts_of: tells on how many test texts a row was measured.
+    """
+    columns = [_column([cells.get((name, system), []) for system in names], rates, texts_of) for name in sets]
+    lines = [[name, *(column[place] for column in columns)] for place, name in enumerate(names.values())]
+    return markdown_table([title, *sets], lines)
+
+
+def _column(systems: Sequence[Sequence[Row]], rates: Sequence[float], texts_of: Callable[[Row], int]) -> list[str]:
+    """Return the cell of each system on one data set."""
+    figures = [[figure_of(rows, rate, texts_of(rows[0])) for rate in rates] if rows else [] for rows in systems]
+    cells = []
+    for own in figures:
+        others = [other for other in figures if other and other is not own]
+        by_rate = [_with_error(figure, [other[place] for other in others]) for place, figure in enumerate(own)]
+        cells.append(" / ".join(by_rate) or NOT_RUN)
+    earlier = [bool(rows) and rows[0].get("head", "").endswith(EARLIER) for rows in systems]
+    return [f"{cell}{EARLIER}" if marked else cell for cell, marked in zip(cells, earlier, strict=True)]
+
+
+def _with_error(figure: Figure, others: Sequence[Figure]) -> str:
+    error = "" if figure.of_seeds is None else f" ± {figure.of_seeds:.3f}".replace(" 0.", " .")
+    return shown(figure, others) + error

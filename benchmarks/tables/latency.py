@@ -1,0 +1,150 @@
+"""The tables and the plot of `latency.py`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from benchmarks.common import Row
+from benchmarks.tables.cells import kilobytes, markdown_table
+from benchmarks.tables.plots import new_figure, save
+
+_COLOURS: Final = {"float32": "#2a6fbb", "int8-dynamic": "#d98032"}
+
+
+def tables(found: Mapping[str, Sequence[Row]]) -> str:
+    ours = [*found["ai-edge-litert"], *found["tflite-runtime"]]
+    parts = [
+        _share_table(ours) if ours else "",
+        *_time_tables(ours),
+        _start_table(found["start"]) if found["start"] else "",
+        _line_table(found["curve"]) if found["curve"] else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _time_tables(rows: Sequence[Row]) -> Iterable[str]:
+    """Yield a table for each runtime and number of threads: names down, words across."""
+    for runtime, threads in dict.fromkeys((row["runtime"], row["threads"]) for row in rows):
+        chosen = [row for row in rows if (row["runtime"], row["threads"]) == (runtime, threads)]
+        words = list(dict.fromkeys(row["words"] for row in chosen))
+        times = {(row["name"], row["words"]): row["microseconds"] for row in chosen}
+        names = dict.fromkeys(row["name"] for row in chosen)
+        title = f"{runtime}, {threads} thread{'s' if threads > 1 else ''}"
+        yield f"**{title}**\n\n" + markdown_table(
+            ["microseconds", *(f"{count} words" for count in words)],
+            [[name, *(_microseconds(times.get((name, count))) for count in words)] for name in names],
+        )
+
+
+def _share_table(rows: Sequence[Row]) -> str:
+    """Return the encoder's share of the time: 1 - network / plain."""
+    lines = []
+    for runtime in dict.fromkeys(row["runtime"] for row in rows):
+        times = _by_name([row for row in rows if row["threads"] == 1 and row["runtime"] == runtime])
+        for (name, words), whole in times.items():
+            network = times.get((name.replace(", plain", ", network"), words))
+            if name.endswith(", plain") and words == 60 and network:
+                label = name.removesuffix(", plain")
+                lines.append([runtime, label, f"{whole - network:.0f} µs", f"{1 - network / whole:.0%}"])
+    return "**the encoder's share, 60 words in 64 slots, one thread**\n\n" + markdown_table(
+        ["runtime", "file", "encoder", "share"], lines
+    )
+
+
+def _start_table(rows: Sequence[Row]) -> str:
+    lines = [
+        [row["runtime"], row["name"], kilobytes(row["bytes"])]
+        + [f"{row[name]:.1f} ms" for name in ("import_ms", "load_ms", "first_ms")]
+        + [f"{row['second_ms'] * 1000:.0f} µs", f"{row['resident_mb']:.0f} MB"]
+        for row in rows
+        if "load_ms" in row
+    ]
+    header = ["runtime", "file", "size", "import of the runtime", "load", "first answer", "second", "resident"]
+    command = "".join(
+        f"\n`retvec-lite classify`, one text, the whole process: {row['wall_ms'] / 1000:.2f} s, "
+        f"{row['peak_mb']:.0f} MB at most.\n"
+        for row in rows
+        if "wall_ms" in row
+    )
+    title = "**start (processor time) and memory of a process that only classifies**"
+    return f"{title}\n\n{markdown_table(header, lines)}{command}"
+
+
+class Line(NamedTuple):
+    """The least-squares line through cost against words.
+
+    Attributes:
+        at_none: microseconds for no words.
+        a_word: microseconds for each word.
+        determination: R squared, 0..1.
+        farthest: the largest distance of a point from the line, in microseconds.
+    """
+
+    at_none: float
+    a_word: float
+    determination: float
+    farthest: float
+
+
+def fitted_line(points: Sequence[tuple[int, float]]) -> Line:
+    """Fit the line to three or more points (words, microseconds), not all of one cost."""
+    words, times = np.array(points, np.float64).T
+    a_word, at_none = np.polyfit(words, times, 1)
+    distances = times - (at_none + a_word * words)
+    explained = 1 - float(np.sum(distances**2) / np.sum((times - times.mean()) ** 2))
+    return Line(float(at_none), float(a_word), explained, float(np.abs(distances).max()))
+
+
+def _line_table(rows: Sequence[Row]) -> str:
+    """Return how close `TextClassifier`'s cost is to a line."""
+    lines = []
+    for row in (row for row in rows if "bytes" in row):
+        points = _points(rows, row["name"])
+        if len(points) > 2:
+            line = fitted_line(points)
+            lines.append(
+                [
+                    row["name"].removesuffix(", classifier"),
+                    f"{row['bytes']:,}",
+                    f"{line.at_none:.0f} + {line.a_word:.2f} a word",
+                    f"{line.determination:.3f}",
+                    f"{line.farthest:.0f}",
+                    f"{np.mean([time for _, time in points]):.0f}",
+                ]
+            )
+    return "**cost against words, 4 to 64 words**\n\n" + markdown_table(
+        ["file", "bytes", "line (µs)", "R²", "farthest from it (µs)", "mean of all lengths (µs)"], lines
+    )
+
+
+def _points(rows: Sequence[Row], name: str) -> list[tuple[int, float]]:
+    return [(row["words"], row["microseconds"]) for row in rows if row["name"] == name and "words" in row]
+
+
+def _by_name(rows: Iterable[Row]) -> dict[tuple[str, int], float]:
+    return {(row["name"], row["words"]): row["microseconds"] for row in rows}
+
+
+def _microseconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
+
+
+def curve_plot(rows: Sequence[Row], file: Path) -> None:
+    """Plot cost against words as PNG: `TextClassifier` with its fitted line, and the full graph alone."""
+    figure, (axes, *_) = new_figure(1)
+    for recipe, colour in _COLOURS.items():
+        if points := _points(rows, f"pool {recipe}, classifier"):
+            axes.plot(*zip(*points, strict=True), "o", color=colour, label=f"{recipe}, TextClassifier")
+            line = fitted_line(points)
+            ends = np.array([0, points[-1][0]])
+            label = f"{line.at_none:.0f} + {line.a_word:.2f} a word, R² {line.determination:.2f}"
+            axes.plot(ends, line.at_none + line.a_word * ends, "-", color=colour, linewidth=1.2, label=label)
+        if points := _points(rows, f"pool {recipe}, plain"):
+            axes.plot(*zip(*points, strict=True), ":", color=colour, label=f"{recipe}, graph of 64 slots alone")
+    axes.set(xlabel="words of the text", ylabel="microseconds", xlim=(0, None), ylim=(0, None))
+    axes.set_xticks(range(0, 65, 8))
+    axes.grid(alpha=0.3)
+    figure.legend(frameon=False, loc="outside lower center", ncols=2, fontsize="small")
+    save(figure, file)

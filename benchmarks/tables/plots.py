@@ -1,0 +1,168 @@
+"""The plots: accuracy over the share of mistyped words, over the number of training texts, and against a cost."""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from retvec_lite.files import atomic_write
+
+_MARKERS: Final = "osD^vP*X<>hp"
+_DASHES: Final = ("-", "--", ":")
+
+
+class Point(NamedTuple):
+    """One file in a plot of accuracy against a cost.
+
+    Points of one `line` are joined and labelled once; `family` decides the color, `variant` the marker.
+    """
+
+    line: str
+    family: str
+    variant: str
+    cost: float
+    accuracy: float
+
+
+def pareto_front(points: Sequence[Point]) -> list[Point]:
+    """Return the Pareto front: points that no other matches in accuracy at the same cost or less, cheapest first."""
+    front: list[Point] = []
+    for point in sorted(points, key=lambda point: (point.cost, -point.accuracy)):
+        if not front or point.accuracy > front[-1].accuracy:
+            front.append(point)
+    return front
+
+
+def curve_styles(panels: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return system -> color and marker, the same in all panels; the panel with most systems comes first."""
+    fullest_first = sorted(panels.values(), key=len, reverse=True)
+    names = dict.fromkeys(name for curves in fullest_first for name in curves)
+    return {name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(names)}
+
+
+Points = Sequence[tuple[float, float, float]]
+"""Points of a curve: share 0..1 or number of texts, mean accuracy, half the width of the band around it."""
+
+
+def draw_curves(
+    panels: Mapping[str, Mapping[str, Mapping[str, Points]]], path: Path, xlabel: str, *, logarithmic: bool = False
+) -> None:
+    """Draw curves with a band around them, three panels a row, as PNG.
+
+    Args:
+        panels: title -> system -> kind of test texts, drawn solid, dashed, dotted -> points.
+        path: the .png file.
+        xlabel: label of the horizontal axes.
+        logarithmic: numbers on a logarithmic axis instead of shares in percent.
+    """
+    figure, axes = new_figure(len(panels), columns=min(3, len(panels)))
+    styles = curve_styles(panels)
+    kinds = dict.fromkeys(kind for curves in panels.values() for lines in curves.values() for kind in lines)
+    dashes = dict(zip(kinds, _DASHES, strict=False))
+    for axis, (title, curves) in zip(axes, panels.items(), strict=False):
+        places: set[float] = set()
+        for name, lines in curves.items():
+            for kind, points in lines.items():
+                across, means, widths = (np.array(values) for values in zip(*points, strict=True))
+                across = across if logarithmic else 100 * across
+                places |= set(across.tolist())
+                axis.plot(across, means, **styles[name], linestyle=dashes[kind], markersize=4)
+                axis.fill_between(
+                    across, means - widths, means + widths, color=styles[name]["color"], alpha=0.15, linewidth=0
+                )
+        axis.set(xlabel=xlabel, ylabel="accuracy", title=title)
+        if logarithmic:
+            axis.set(xscale="log")
+            _plain_logarithmic(axis)
+            axis.set_xticks(sorted(places))
+        axis.grid(alpha=0.3)
+    for axis in axes[len(panels) :]:
+        axis.set_axis_off()
+    marks = [{**style, "markersize": 4, "label": name} for name, style in styles.items()]
+    if len(dashes) > 1:
+        marks += [{"color": "0.3", "linestyle": dash, "label": kind} for kind, dash in dashes.items()]
+    _legend(figure, marks, 5)
+    save(figure, path)
+
+
+def _legend(figure: Any, marks: Sequence[Mapping[str, Any]], columns: int) -> None:
+    """Add a legend below the panels."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], **mark) for mark in marks]
+    columns = min(len(handles), columns)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
+
+
+def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
+    """Draw accuracy over a cost on a logarithmic axis, with the Pareto front, as PNG.
+
+    Args:
+        panels: label of the cost -> points.
+        path: the .png file.
+    """
+    figure, axes = new_figure(len(panels))
+    everything = [point for points in panels.values() for point in points]
+    colors = {family: f"C{place}" for place, family in enumerate(dict.fromkeys(point.family for point in everything))}
+    markers = dict(zip(dict.fromkeys(point.variant for point in everything), _MARKERS * 9, strict=False))
+    for axis, (label, points) in zip(axes, panels.items(), strict=True):
+        front = pareto_front(points)
+        dearest = max(point.cost for point in points)
+        costs, heights = [point.cost for point in front], [point.accuracy for point in front]
+        axis.step([*costs, dearest], [*heights, heights[-1]], where="post", color="0.6", linestyle=":", zorder=1)
+        for family, color in colors.items():
+            for line in dict.fromkeys(point.line for point in points if point.family == family):
+                members = [point for point in points if (point.family, point.line) == (family, line)]
+                members.sort(key=lambda point: point.cost)
+                places = [(point.cost, point.accuracy) for point in members]
+                axis.plot(*zip(*places, strict=True), color=color, linewidth=0.8, zorder=2)
+                for point, place in zip(members, places, strict=True):
+                    axis.plot(*place, color=color, marker=markers[point.variant], zorder=3)
+                beside: dict[str, Any] = {
+                    "xytext": (-7, 0),
+                    "textcoords": "offset points",
+                    "ha": "right",
+                    "va": "center",
+                }
+                axis.annotate(line, places[0], **beside, fontsize=7, color=color)
+        axis.set(xscale="log", xlabel=label, ylabel="accuracy")
+        _plain_logarithmic(axis)
+        axis.margins(x=0.2, y=0.15)
+        axis.grid(alpha=0.3)
+    marks: list[dict[str, Any]] = [{"color": color, "linewidth": 3, "label": name} for name, color in colors.items()]
+    marks += [{"color": "0.3", "linestyle": "", "marker": mark, "label": name} for name, mark in markers.items()]
+    _legend(figure, [*marks, {"color": "0.6", "linestyle": ":", "label": "Pareto front"}], len(marks) + 1)
+    save(figure, path)
+
+
+def _plain_logarithmic(axis: Any) -> None:
+    """Set a few ticks in each power of ten, written as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def new_figure(panels: int, columns: int = 0) -> tuple[Any, list[Any]]:
+    """Return a figure and its axes, row by row, at least so many as panels; `columns` 0 puts all in one row."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    columns = columns or panels
+    rows = -(-panels // columns)
+    # Three panels beside each other are shown small, so their letters must be large.
+    width, height = (4.4, 3.4) if columns > 2 else (6.4, 4.6)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure as PNG."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=150, metadata={"Software": None})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(path, picture.getvalue())

@@ -1,0 +1,106 @@
+"""The benchmark of latency without its stopwatch's figures: who takes turns with whom, and what is made of the rows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import common
+from benchmarks.common import read_results, write_results
+from benchmarks.speed import latency
+from benchmarks.speed import stopwatch as latency_measure
+from benchmarks.speed.latency import Bench
+from benchmarks.tables.latency import Line, curve_plot, fitted_line, tables
+
+Row = dict[str, Any]
+NOTHING: dict[str, list[Row]] = {step: [] for step in latency.STEPS}
+
+
+def timed(name: str, words: int, microseconds: float) -> Row:
+    return {"runtime": "LiteRT", "threads": 1, "words": words, "name": name, "microseconds": microseconds}
+
+
+@pytest.mark.parametrize(
+    ("together", "turns"),
+    [
+        (False, [["a 10", "control: a 10"], ["a 60", "b 60", "control: a 60"]]),
+        (True, [["a 10", "a 60", "b 60", "control: a 10"]]),
+    ],
+)
+def test_contestants_take_turns_beside_a_control(
+    together: bool, turns: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    made: list[list[str]] = []
+
+    def make_call(one: Row, runtime: str, words: int, threads: int) -> latency_measure.Call:
+        return lambda: seen.append(f"{one['name']} {words}")
+
+    def take_turns(calls: dict[tuple[str, int], latency_measure.Call], rounds: int) -> dict[tuple[str, int], float]:
+        seen.clear()
+        for call in calls.values():
+            call()
+        made.append(list(seen))
+        return dict.fromkeys(calls, 7.0)
+
+    monkeypatch.setattr(latency_measure, "make_call", make_call)
+    monkeypatch.setattr(latency_measure, "take_turns", take_turns)
+    contestants = [{"name": "a", "words": [10, 60]}, {"name": "b", "words": [60]}]
+    order = {"runtime": "LiteRT", "threads": [1], "words": [10, 60, 90], "rounds": 3, "contestants": contestants}
+    rows = latency_measure.measure_times({**order, "together": together})
+    assert [turn for turn in made if turn] == turns
+    assert [f"{row['name']} {row['words']}" for row in rows] == [name for turn in turns for name in turn]
+    assert {row["microseconds"] for row in rows} == {7.0}
+
+
+def test_warming_up_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(latency_measure, "TURNS_BEFORE", 2)
+    calls = []
+    clock = iter(range(0, 10**9, 500))
+    monkeypatch.setattr("time.perf_counter_ns", lambda: next(clock))
+    found = latency_measure.take_turns({("a", 10): lambda: calls.append(1)}, rounds=3)
+    assert found == {("a", 10): 0.5}
+    assert len(calls) == (2 + 3) * 4
+
+
+def test_the_line_is_that_of_least_squares() -> None:
+    exact = fitted_line([(4, 20.0), (8, 30.0), (16, 50.0)])
+    assert exact == pytest.approx(Line(10.0, 2.5, 1.0, 0.0), abs=1e-9)
+    steps = fitted_line([(1, 1.0), (2, 1.0), (3, 3.0), (4, 3.0)])
+    assert steps == pytest.approx(Line(0.0, 0.8, 0.8, 0.6), abs=1e-9)
+
+
+def test_tables_say_how_close_to_a_line_the_cost_is(tmp_path: Path) -> None:
+    curve = [timed("pool float32, classifier", words, 10 + 2 * words) for words in (4, 8, 12)]
+    curve += [timed("pool float32, plain", words, 50.0) for words in (4, 8, 12)]
+    sizes = [
+        {"name": "pool float32, classifier", "bytes": 1000},
+        {"name": "pool int8-dynamic, classifier", "bytes": 3},  # two lengths or fewer: no line
+    ]
+    printed = tables({**NOTHING, "curve": [*curve, *sizes]})
+    assert "| pool float32 | 1,000 | 10 + 2.00 a word | 1.000 | 0 | 26 |" in printed
+    assert "int8-dynamic" not in printed
+    curve_plot(curve, tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+START = [{"wall_ms": 250.0, "peak_mb": 80.0}]
+
+
+def test_a_run_of_some_steps_keeps_the_rows_of_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run: list[str] = []
+
+    def start(bench: Bench) -> list[Row]:
+        run.append("start")
+        return START
+
+    monkeypatch.setattr(common, "RESULTS", tmp_path)
+    monkeypatch.setattr(Bench, "build", lambda bench: run.append("build"))
+    monkeypatch.setattr(Bench, "start", start)
+    curve = [timed("pool int8, plain", 10, 1150.0)]
+    write_results(tmp_path / "latency-quick", [{"step": "curve", "rows": curve}], "", show=False)
+    latency.main(["--quick", "--only", "start"])
+    assert run == ["build", "start"]
+    rows = {part["step"]: part["rows"] for part in read_results(tmp_path / "latency-quick")}
+    assert rows == {**NOTHING, "curve": curve, "start": START}
+    assert "one text, the whole process: 0.25 s" in (tmp_path / "latency-quick.md").read_text(encoding="utf-8")

@@ -1,0 +1,98 @@
+"""The baselines with their own packages, which are no part of the project's environment.
+
+They run where benchmarks/README.md says how to install them; elsewhere each test is skipped by name.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.systems.fasttext import load_fasttext, train_fasttext
+from benchmarks.systems.vectorizers import Bpe, FastTextVectors, SentencePiece, TableSize
+from retvec_lite.data.dataset import Dataset
+
+WORDS = (
+    "bread",
+    "cheese",
+    "apple",
+    "soup",
+    "butter",
+    "salad",
+    "radio",
+    "music",
+    "guitar",
+    "singer",
+    "concert",
+    "album",
+)
+TEXTS = [f"{WORDS[number % 12]} and {WORDS[(5 * number + 1) % 12]} number {number} please" for number in range(240)]
+
+
+@pytest.mark.parametrize(("package", "kind"), [("sentencepiece", SentencePiece), ("tokenizers", Bpe)])
+def test_pieces_are_learned_kept_and_never_the_empty_slot(package: str, kind: type[SentencePiece] | type[Bpe]) -> None:
+    pytest.importorskip(package)
+    size = TableSize(300, 8, lean=True)
+    vectorizer = kind.learn(TEXTS, size)
+    assert 50 < vectorizer.rows <= size.rows
+    rows = vectorizer.tokens(["bread and music", "unseen wörds 天", ""])
+    assert rows[2] == []
+    assert all(0 < row < vectorizer.rows for found in rows for row in found)
+    assert len(rows[0]) < len("bread and music")
+    assert kind.read(vectorizer.vocabulary()).tokens(["bread and music"]) == rows[:1]
+
+
+def test_lean_sentencepiece_leaves_out_its_normalization_table() -> None:
+    pytest.importorskip("sentencepiece")
+    usual, lean = (len(SentencePiece.learn(TEXTS, TableSize(200, 8, lean)).vocabulary()) for lean in (False, True))
+    assert usual - lean > 200_000
+    assert lean < 20_000
+
+
+def test_more_characters_than_pieces_leave_out_the_rarest() -> None:
+    pytest.importorskip("sentencepiece")
+    rare = "".join(chr(0x4E00 + number) for number in range(400))
+    vectorizer = SentencePiece.learn([*TEXTS, *TEXTS, *TEXTS, rare], TableSize(300, 8, lean=True))
+    assert vectorizer.rows <= 300
+    known, unknown = vectorizer.tokens(["bread", rare])
+    nothing = 1  # the package's own row 0 for what it does not know, behind our empty slot
+    assert nothing not in known
+    assert nothing in unknown
+    assert set(unknown) != {nothing}
+
+
+def test_fasttext_vectors_are_the_same_again_and_counted(tmp_path: Path) -> None:
+    pytest.importorskip("fasttext")
+    size = TableSize(40, 12, lean=True)
+    vectors = FastTextVectors.learn(TEXTS, size)
+    vectors.save(tmp_path / "vectors.bin")
+    again = FastTextVectors.load(tmp_path / "vectors.bin")
+    np.testing.assert_array_equal(vectors.vector("bread"), again.vector("bread"))
+    assert vectors.vector("braed").any()  # by its n-grams
+    assert vectors.dimension == 12
+    assert 20 * 12 < vectors.parameters <= 40 * 12
+    assert vectors.device_bytes() >= vectors.parameters + 4 * vectors.parameters // 12
+
+
+@pytest.mark.exhaustive
+def test_fasttext_is_tuned_quantized_and_loaded_again(tmp_path: Path) -> None:
+    pytest.importorskip("fasttext")
+    labels = ["food" if number % 12 < 6 else "play" for number in range(600)]
+    texts = [f"{WORDS[number % 12]} {number}, please" for number in range(600)]
+    trained = train_fasttext(
+        [texts, texts], labels, Dataset(tuple(texts[:24]), tuple(labels[:24])), 8, 0, tmp_path / "model.ftz"
+    )
+    found = trained.probabilities(texts[:24])
+    assert [trained.labels[row.argmax()] for row in found] == labels[:24]
+    assert trained.facts["bytes"] == (tmp_path / "model.ftz").stat().st_size < 1_000_000
+    again = load_fasttext(tmp_path / "model.ftz", trained.labels)
+    np.testing.assert_allclose(again.probabilities(texts[:3]), found[:3], atol=1e-6)
+
+
+@pytest.mark.exhaustive
+def test_what_fasttext_cannot_train_on_is_one_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("fasttext")
+    texts, labels = ["too few words"] * 8, ["a", "b"] * 4  # to quantize: fastText wants 256 rows
+    with pytest.raises(SystemExit, match="fastText failed to train on 8 texts: "):
+        train_fasttext([texts], labels, Dataset(tuple(texts), tuple(labels)), 5, 0, tmp_path / "model.ftz")
+    assert not (tmp_path / "model.ftz").exists()

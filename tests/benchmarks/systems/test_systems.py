@@ -1,0 +1,210 @@
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.systems import fasttext as fasttext_product
+from benchmarks.systems import networks as systems
+from benchmarks.systems import vectorizers as baselines
+from benchmarks.systems.fasttext import SUBWORDS, prepared, probabilities_of
+from benchmarks.systems.names import FASTTEXT, FASTTEXT_CLEAN, NETWORK, RAW, TUNED, V1
+from benchmarks.systems.networks import Plan, available, settings_of
+from benchmarks.systems.trained import fingerprint
+from benchmarks.systems.vectorizers import TINY, FastTextVectors, TableSize, Whitespace, eight_bit_rows, words_of
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.training.settings import recommended
+
+
+def test_words_are_lower_case_without_punctuation() -> None:
+    assert words_of("Don't PANIC, it's 42!  Grüße (привет).") == [
+        "don",
+        "t",
+        "panic",
+        "it",
+        "s",
+        "42",
+        "grüße",
+        "привет",
+    ]
+
+
+def test_whitespace_keeps_the_most_frequent_words_and_one_row_for_the_others() -> None:
+    texts = ["b a a", "c b a", "d"]
+    vectorizer = Whitespace.learn(texts, TableSize(4, 8, lean=True))
+    assert vectorizer.rows == 4
+    assert vectorizer.vocabulary() == b"a\nb\n"
+    assert vectorizer.tokens(["B, a! x d", ""]) == [[3, 2, 1, 1], []]
+    assert Whitespace.read(vectorizer.vocabulary()).tokens(["a b c"]) == [[2, 3, 1]]
+
+
+def test_coverage_is_the_share_of_the_most_frequent_characters() -> None:
+    assert baselines.coverage(["aaab", "bc"], 2) == pytest.approx(5 / 6)
+    assert baselines.coverage(["aaab", "bc"], 9) == 1.0
+    assert baselines.coverage([], 9) == 0.0
+
+
+def test_a_vocabulary_counts_every_byte() -> None:
+    vectorizer = Whitespace.learn(["naïve 天気 ok"], TINY)
+    assert len(vectorizer.vocabulary()) == len("naïve".encode()) + len("天気".encode()) + len("ok") + 3
+
+
+def test_rows_of_eight_bits_are_near_and_their_integers_small() -> None:
+    table = np.random.default_rng(0).normal(size=(20, 16)).astype(np.float32) * np.logspace(-3, 3, 20)[:, None]
+    rounded, integers = eight_bit_rows(table.astype(np.float32))
+    assert integers.dtype == np.int8
+    assert np.abs(integers).max(axis=1).tolist() == [127] * 20
+    step = np.abs(table).max(axis=1, keepdims=True) / 127
+    assert (np.abs(rounded - table) <= 0.501 * step).all()
+    assert not eight_bit_rows(np.zeros((1, 4), np.float32))[0].any()
+    again, same = eight_bit_rows(rounded)
+    assert (same == integers).all()
+    np.testing.assert_allclose(again, rounded, rtol=1e-6)
+
+
+class TinyFastText:
+    """What `FastTextVectors` asks a fastText model for: two words, three n-gram buckets."""
+
+    def __init__(self) -> None:
+        self.matrix = np.arange(1, 21, dtype=np.float32).reshape(5, 4)
+
+    def get_input_matrix(self) -> np.ndarray:
+        return self.matrix
+
+    def get_subwords(self, word: str) -> tuple[list[str], np.ndarray]:
+        rows = {"good": [0, 2, 3], "häuser": [1, 4], "new": [3]}.get(word, [])
+        return [word] * len(rows), np.array(rows, np.int64)
+
+    def get_words(self) -> list[str]:
+        return ["good", "häuser"]
+
+
+def test_fasttext_vectors_are_means_of_rounded_rows_and_cost_words_and_table() -> None:
+    vectors = FastTextVectors(TinyFastText())
+    rounded = eight_bit_rows(TinyFastText().matrix)[0]
+    np.testing.assert_allclose(vectors.vector("good"), rounded[[0, 2, 3]].mean(axis=0))
+    np.testing.assert_allclose(vectors.vector("new"), rounded[3])
+    assert not vectors.vector("nothing known").any()
+    assert vectors.parameters == 20
+    assert vectors.device_bytes() == len("good\n") + len("häuser\n".encode()) + 5 * 4 + 5 * 4
+
+
+def test_fasttext_gets_one_lower_case_line() -> None:
+    assert prepared('Say "Hi",\nOK?') == 'say " hi " , ok ?'
+
+
+def test_fasttext_answers_are_put_into_the_columns_of_the_labels() -> None:
+    class Model:
+        def predict(self, texts: Sequence[str], k: int) -> tuple[list[list[str]], list[list[float]]]:
+            assert (list(texts), k) == (["one , two"], -1)
+            return [["__label__2", "__label__0"]], [[0.75, 0.25]]
+
+    probabilities = probabilities_of(Model(), ("a", "b", "c"))
+    assert probabilities(["One, TWO"]).tolist() == [[0.25, 0.0, 0.75]]
+    assert probabilities([]).shape == (0, 3)
+
+
+def test_fasttext_is_asked_for_less_until_its_file_is_small_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[int] = []
+    overhead = 80_000
+
+    class Package:
+        def train_supervised(self, autotuneModelSize: str, **_: Any) -> Any:
+            asked.append(int(autotuneModelSize))
+            return SimpleNamespace(save_model=lambda path: Path(path).write_bytes(bytes(asked[-1] + overhead)))
+
+    monkeypatch.setattr(fasttext_product, "require", lambda _: Package())
+    path = tmp_path / "model.ftz"
+    fasttext_product._tune("train", "validation", 1, 0, str(path))
+    assert asked == [1_000_000, int(1_000_000 * 0.98 / 1.08)]
+    assert path.stat().st_size < 1_000_000
+    overhead = 2_000_000
+    with pytest.raises(SystemExit, match=r"The file has 2,\d{3},\d{3} bytes instead of less than 1,000,000"):
+        fasttext_product._tune("train", "validation", 1, 0, str(path))
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(("copies", "subwords"), [(1, {}), (2, {"minn": 3, "maxn": 6})])
+def test_fasttext_looks_inside_words_where_typos_are_trained_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, copies: int, subwords: dict[str, int]
+) -> None:
+    """The command that trains is carried out here, with a package that writes down what it is asked for."""
+    asked: dict[str, Any] = {}
+
+    class Package:
+        def train_supervised(self, **settings: Any) -> Any:
+            asked.update(settings)
+            return SimpleNamespace(save_model=lambda path: Path(path).write_bytes(b"model"))
+
+        def load_model(self, path: str) -> None:
+            return None
+
+    def carried_out(command: list[str], **_: Any) -> Any:
+        training, validation, seconds, seed, path, *fixed = command[3:]
+        fasttext_product._tune(training, validation, int(seconds), int(seed), path, *map(int, fixed))
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(fasttext_product, "require", lambda _: Package())
+    monkeypatch.setattr(fasttext_product.subprocess, "run", carried_out)
+    fasttext_product.train_fasttext([["a b"]] * copies, ["x"], Dataset(("a",), ("x",)), 1, 0, tmp_path / "model")
+    assert {name: value for name, value in asked.items() if name in ("minn", "maxn")} == subwords
+
+
+def plan(tmp_path: Path, **changed: Any) -> Plan:
+    fields = {"seed": 0, "epochs": 4, "autotune": 20, "embedding": "default", "v1": None, "work": tmp_path}
+    return Plan(**(fields | changed))
+
+
+def corpus(*texts: str) -> Any:
+    data = Dataset(texts, ("l",) * len(texts), Path("data.csv"))
+    return SimpleNamespace(training=data, validation=data)
+
+
+def test_settings_tell_trainings_apart_that_differ(tmp_path: Path) -> None:
+    base = settings_of(NETWORK, "cnn", plan(tmp_path), corpus("a"))
+    assert settings_of(NETWORK, "cnn", plan(tmp_path, work=tmp_path / "x", autotune=5), corpus("a")) == base
+    assert settings_of(NETWORK, "cnn", plan(tmp_path, epochs=5), corpus("a")) != base
+    assert settings_of(NETWORK, "cnn", plan(tmp_path), corpus("b")) != base
+    assert settings_of(NETWORK, "cnn", plan(tmp_path, seed=1), corpus("a")) != base
+    assert settings_of(RAW, "cnn", plan(tmp_path), corpus("a"))["embedding"] == "raw" != base["embedding"]
+    tuned = settings_of(FASTTEXT, "whole", plan(tmp_path), corpus("a"))
+    assert settings_of(FASTTEXT, "whole", plan(tmp_path, epochs=9), corpus("a")) == tuned
+    assert settings_of(FASTTEXT, "whole", plan(tmp_path, autotune=60), corpus("a")) != tuned
+    assert tuned["subwords"] == SUBWORDS
+    assert "subwords" not in settings_of(FASTTEXT_CLEAN, "whole", plan(tmp_path), corpus("a"))
+    fine_tuned = settings_of(TUNED, "cnn", plan(tmp_path, epochs=None), corpus("a"))
+    assert fine_tuned["epochs_of_fine_tuning"] == recommended(len(corpus("a").training), fine_tune=True).epochs
+    assert (fine_tuned["character_filters"], fine_tuned["embedding_rate"]) == (128, 0.25)
+    with pytest.raises(SystemExit, match="RETVec v1 needs --v1 FILE"):
+        settings_of(V1, "cnn", plan(tmp_path), corpus("a"))
+
+
+def test_a_fingerprint_sees_order_and_borders() -> None:
+    assert fingerprint(["ab", "c"]) != fingerprint(["a", "bc"])
+    assert fingerprint(["a", "b"]) != fingerprint(["b", "a"])
+    assert fingerprint(["\ud800"]) == fingerprint(["\ud800"])
+
+
+def test_what_cannot_be_built_is_left_out_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(systems.importlib.util, "find_spec", lambda name: None if name == "fasttext" else object())
+    chosen = available(["BPE", "fastText", "fastText vectors, under 1 MB", V1, NETWORK], None, asked_for=False)
+    assert chosen == ["BPE", NETWORK]
+    told = capsys.readouterr().err
+    assert "fastText is left out: install fasttext" in told
+    assert "RETVec v1 is left out: it needs --v1 FILE." in told
+    assert available(["fastText", V1], None, asked_for=True) == ["fastText", V1]
+
+
+def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr(baselines.importlib, "import_module", missing)
+    with pytest.raises(SystemExit, match=r"The package fasttext is not installed\..* benchmarks/README\.md"):
+        baselines.require("fasttext")

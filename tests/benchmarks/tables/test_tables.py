@@ -1,0 +1,149 @@
+"""What the commands make of their rows."""
+
+import pytest
+
+from benchmarks.experiments import adversarial, comparison, pareto
+from benchmarks.experiments.comparison import pairs
+from benchmarks.speed import vectorizing as speed
+from benchmarks.systems.names import FASTTEXT, NETWORK, V1
+
+
+def test_pool_is_for_our_own_vectors_and_fasttext_has_no_head() -> None:
+    assert pairs(["BPE", NETWORK, FASTTEXT], ["cnn", "pool"]) == [
+        ("BPE", "cnn"),
+        (NETWORK, "cnn"),
+        (NETWORK, "pool"),
+        (FASTTEXT, "whole"),
+    ]
+
+
+def compared(system: str, head: str, seed: int, clean: float, size: int, **more: object) -> dict:
+    accuracy = {"0": clean, "0.2": clean - 0.1, "0.5": clean - 0.2, "1": clean - 0.3}
+    languages = {"de-DE": {"0": 0.9, "0.5": 0.8}, "fr-FR": {"0": 0.7, "0.5": 0.6}, "ru-RU": {"0": 0.5, "0.5": 0.4}}
+    return {
+        "data": "MASSIVE",
+        "system": system,
+        "head": head,
+        "seed": seed,
+        "settings": {"test_texts": 30, "texts": "x", "epochs": 4},
+        "accuracy": accuracy,
+        "bytes": size,
+        "parameters": None if system == FASTTEXT else 1000,
+        "by_language": languages,
+        "scripts": {"de-DE": "Latin", "fr-FR": "Latin", "ru-RU": "Cyrillic"},
+        **more,
+    }
+
+
+def test_comparison_shows_spread_size_class_scripts_and_languages() -> None:
+    rows = [
+        compared(FASTTEXT, "whole", 0, 0.8, 1_000_000),
+        compared(NETWORK, "cnn", 1, 0.9, 500_000),
+        compared(NETWORK, "cnn", 0, 0.8, 500_400),
+    ]
+    markdown = comparison.tables(rows)
+    line = (
+        "| network alone | cnn | 1,000 | 500 kB | 0.850 ± 0.071 | 0.750 ± 0.071 | 0.650 ± 0.071 | 0.550 ± 0.071 | 2 |"
+    )
+    assert line in markdown
+    assert "| fastText | whole | - | 1,000 kB (over 1 MB) | 0.800 | 0.700 | 0.600 | 0.500 | 1 |" in markdown
+    assert markdown.index(line) < markdown.index("| fastText | whole")
+    assert "| Latin (2) | 0.800 / 0.700 | 0.800 / 0.700 |" in markdown
+    assert "| Cyrillic (1) | 0.500 / 0.400 | 0.500 / 0.400 |" in markdown
+    assert "| fr-FR | 0.700 / 0.600 | 0.700 / 0.600 |" in markdown
+    assert "| mean of languages | 0.700 / 0.600 | 0.700 / 0.600 |" in markdown
+
+
+SETTINGS = {"texts": "x", "epochs": 4}
+
+
+def attacked(system: str, attack: str, **fields: object) -> dict:
+    return {
+        "data": "SMS spam",
+        "system": system,
+        "head": "cnn",
+        "seed": 0,
+        "attack": attack,
+        "settings": SETTINGS,
+        **fields,
+    }
+
+
+def test_attacks_and_disguises_have_tables_of_their_own() -> None:
+    outcome = {
+        "texts": 100,
+        "original_accuracy": 0.95,
+        "accuracy_under_attack": 0.6,
+        "success_rate": 0.368,
+        "mean_queries": 41.25,
+        "mean_changed": 0.104,
+    }
+    rows = [
+        attacked(NETWORK, "LEET", texts=40, accuracy={"0": 0.9, "0.5": 0.8, "1": 0.7}),
+        attacked(V1, "LEET", texts=40, accuracy={"0": 0.9, "0.5": 0.5, "1": 0.1}),
+        attacked(NETWORK, "DeepWordBug", **outcome),
+    ]
+    markdown = adversarial.tables(rows)
+    assert "| DeepWordBug | network alone | cnn | 100 | 0.950 | 0.600 | 0.368 | 41.2 | 0.10 |" in markdown
+    assert "| disguise | network alone, cnn | RETVec v1, cnn |" in markdown
+    assert "| LEET | 0.900 / 0.800 / 0.700 | 0.900 / 0.500 / 0.100 |" in markdown
+
+
+def filed(head: str, recipe: str, size: int, time: float, clean: float, seed: int = 0) -> dict:
+    return {
+        "data": "Banking77",
+        "system": NETWORK,
+        "embedding": "default",
+        "head": head,
+        "recipe": recipe,
+        "seed": seed,
+        "settings": SETTINGS,
+        "bytes": size,
+        "microseconds": time,
+        "accuracy": {"0": clean, "0.5": clean - 0.1},
+    }
+
+
+def test_pareto_marks_the_front_and_plots_means_over_seeds() -> None:
+    rows = [
+        filed("pool", "int8", 300_000, 100, 0.8),
+        filed("pool", "float32", 1_200_000, 90, 0.8),
+        filed("cnn", "int8", 500_000, 300, 0.9),
+        filed("cnn", "int8", 500_000, 320, 0.88, seed=1),
+    ]
+    markdown = pareto.table(rows)
+    assert "| network alone | default | pool | int8 | 300 kB | 100 | 0.800 | 0.700 | bytes |" in markdown
+    assert "| network alone | default | pool | float32 | 1,200 kB | 90 | 0.800 | 0.700 | time |" in markdown
+    assert "| cnn | int8 | 500 kB | 310 ± 14 | 0.890 ± 0.014 | 0.790 ± 0.014 | bytes, time |" in markdown
+    panels = pareto.panels(rows, 0.5)
+    assert list(panels) == ["Banking77, 50% mistyped: kB of the file", "Banking77, 50% mistyped: µs a text, one thread"]
+    (point,) = [
+        point
+        for point in panels["Banking77, 50% mistyped: kB of the file"]
+        if (point.line, point.variant) == ("cnn", "int8")
+    ]
+    assert (point.cost, point.accuracy) == (500, pytest.approx(0.79))
+
+
+def test_speed_is_measured_in_seconds_core_seconds_and_memory() -> None:
+    row = {
+        "prepare_seconds": 2.04,
+        "prepare_core_seconds": 1.5,
+        "seconds": 3.0,
+        "core_seconds": 5.96,
+        "peak_megabytes": 512.4,
+        "megabytes_before": 60.0,
+    }
+    markdown = speed.table([{"system": "BPE", **row}, {"system": "Whitespace", **row}])
+    assert "| BPE | 2.0 s | 1.5 s | 3.0 s | 6.0 s | 512 MB | 60 MB |" in markdown
+    assert markdown.index("Whitespace") < markdown.index("BPE")
+
+
+def test_a_vectorizer_is_prepared_on_the_texts_and_timed(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(speed, "prepare", lambda *_: seen.extend)
+    texts = [f"text {number}" for number in range(2500)]
+    found = speed.measure("Whitespace", texts, "default", tmp_path)
+    assert seen == texts  # in chunks, none twice, none left out
+    assert found["peak_megabytes"] >= found["megabytes_before"] > 1
+    assert min(found["seconds"], found["core_seconds"], found["prepare_seconds"]) >= 0

@@ -1,0 +1,32 @@
+"""Find Node.js, its packages and Chromium, for the tests of the playground."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+VARIABLE: Final = "RETVEC_CHROMIUM"
+"""Environment variable that names the browser: a path, or a program on the PATH."""
+MODULES: Final = Path(__file__).resolve().parents[2] / "web_demo" / "node_modules"
+_PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
+
+
+def chromium() -> str | None:
+    """Return the browser that `VARIABLE` names, else one on the PATH; None if there is none."""
+    named = os.environ.get(VARIABLE)
+    return next(filter(None, map(shutil.which, [named] if named else _PROGRAMS)), None)
+
+
+def no_chromium() -> str:
+    """Return why `chromium` finds no browser, as a clause."""
+    named = os.environ.get(VARIABLE)
+    return f"no program at {VARIABLE}={named}" if named else f"Chromium is not installed, and {VARIABLE} names none"
+
+
+def no_node(*packages: str) -> str | None:
+    """Return why Node.js cannot run these packages of web_demo, as a clause; None if it can."""
+    if shutil.which("node") is None:
+        return "Node.js is not installed"
+    if not all((MODULES / name).is_dir() for name in packages):
+        return "web_demo/node_modules is missing (`npm ci` in web_demo)"
+    return None

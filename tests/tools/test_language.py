@@ -1,0 +1,105 @@
+"""The language detector's data and comparison: labels, drawn texts, cut texts and tables."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from benchmarks.data.converters import TATOEBA_CODES
+from tools.language_detector import draw, peers
+from tools.language_detector import labels as detector_labels
+from tools.language_detector import sources as detector_sources
+from tools.language_detector.labels import (
+    COMMON,
+    LABELS,
+    MERGED,
+    TATOEBA,
+    UNKNOWN,
+    WEIGHTS,
+    massive_tag,
+    tag_of,
+    udhr_labels,
+)
+
+ENGLISH = detector_sources.Source(
+    {"the": 5.0, "station": 1.0}, ["Where is the station?", "Good morning to all"], [], {}
+)
+THAI = detector_sources.Source({"สวัสดี": 1.0}, ["สวัสดีชาวโลกวันนี้"], [], {})
+
+
+def test_labels_are_distinct_tags() -> None:
+    assert len(set(LABELS)) == len(LABELS) > 150 and LABELS[-1] == UNKNOWN
+    assert {"en", "zh-Hans", "zh-Hant", "sr-Cyrl", "sr-Latn", "pt"} <= set(LABELS)
+    assert not {"zh", "sr"} & set(LABELS)
+    assert set(WEIGHTS) <= set(LABELS)
+    assert set(COMMON) <= {peers.plain(label) for label in LABELS}
+
+
+def test_tatoebas_languages_are_those_of_the_data_set() -> None:
+    assert set(TATOEBA) == {*TATOEBA_CODES, "eng"}
+
+
+def test_what_is_merged_has_the_label_that_it_names() -> None:
+    assert TATOEBA["kzj"] == TATOEBA["dtp"] == "dtp" and TATOEBA["tgl"] == massive_tag("tl-PH") == "fil"
+    for labels, _ in MERGED.values():
+        assert set(labels.split(", ")) <= set(LABELS)
+    assert "bs-Cyrl" in udhr_labels("sr-Cyrl")
+
+
+def test_scripts_divide_serbian_and_chinese() -> None:
+    traditional, simplified = frozenset("說"), frozenset("说")
+    assert tag_of("srp", "Dobro jutro", traditional, simplified) == "sr-Latn"
+    assert tag_of("cmn", "他說", traditional, simplified) == "zh-Hant"
+    assert tag_of("cmn", "他说", traditional, simplified) == tag_of("cmn", "你好", traditional, simplified) == "zh-Hans"
+
+
+def test_texts_are_drawn_by_language_and_the_same_for_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (draw, detector_labels):
+        monkeypatch.setattr(module, "LABELS", ("en", "th", UNKNOWN))
+    sources = {"en": ENGLISH, "th": THAI}
+    drawn = draw.draw(sources, seed=3, share=0.02)
+    again = draw.draw(sources, seed=3, share=0.02)
+    assert drawn.texts == again.texts and drawn.labels.tolist() == again.labels.tolist()
+    counts = Counter(drawn.labels.tolist())
+    assert counts[0] > counts[1] > 0 and counts[2] == int(0.02 * 8000)
+    english = [text for text, label in zip(drawn.texts, drawn.labels, strict=True) if label == 0]
+    assert len(english) > len(set(english)) and any(text.lower() == "the" for text in english)
+    assert {min(5, text.count(" ")) for text in english} >= {0, 1, 2, 3}
+    more = draw.draw(sources, seed=3, share=0.02, everyday=500)
+    added = {label: Counter(more.labels.tolist())[label] - counts[label] for label in counts}
+    assert added == {0: int(0.02 * 500 * WEIGHTS["en"]), 1: int(0.02 * 500 * WEIGHTS["th"]), 2: int(0.02 * 500)}
+    words = (Counter(more.texts) - Counter(drawn.texts)).keys()
+    assert {"the", "station"} <= words <= {*ENGLISH.words, *THAI.words, *draw._EMOJI}
+    nothing = [text for text, label in zip(drawn.texts, drawn.labels, strict=True) if label == 2]
+    assert all(nothing) and any(text.isdigit() for text in nothing)
+
+
+def test_typed_texts_are_composed() -> None:
+    rng = random.Random(0)
+    assert all(detector_sources.compose(text) == text for text in (draw._typed("người Việt", rng) for _ in range(200)))
+
+
+def test_cuts_have_a_word_a_pair_and_the_sentence() -> None:
+    found = peers.cuts({"en": ENGLISH.train, "th": THAI.train}, 10)
+    assert [len(found[length].texts) for length in peers.LENGTHS] == [3, 3, 3]
+    assert [len(text.split()) for text in found["pairs"].texts[:2]] == [2, 2]
+    assert len(found["words"].texts[2]) == 2 and found["words"].tags == ["en", "en", "th"]
+    clean = found["sentences"]
+    assert peers.mistyped(clean, 0.0) == clean.texts != peers.mistyped(clean, 1.0)
+
+
+def test_the_table_counts_languages_alike() -> None:
+    cells = [
+        {"length": length, "rate": rate, "right": {"en": 9, "de": 1}, "count": {"en": 10, "de": 2}}
+        for length in peers.LENGTHS
+        for rate in peers.RATES
+    ]
+    row = {
+        "detector": "retvec-lite", "cells": cells, "knows": ["de", "en"], "size": 490_000, "memory": 5_000_000, "first_ms": 100.0,
+        "load_ms": 5.0, "microseconds": 99.6,
+    }  # fmt: skip
+    assert peers.score(row, "words", 0.0, ["en", "de"]) == pytest.approx(0.7)
+    table = peers.peers_table([row])
+    assert (
+        "| retvec-lite | .700 |" in table and "| retvec-lite | 0.49 MB | 5 MB | 100 ms | 5.0 ms | 100 µs | 2 |" in table
+    )

@@ -1,0 +1,1 @@
+"""What makes and attacks the files of the product."""

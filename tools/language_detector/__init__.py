@@ -1,0 +1,1 @@
+"""The workshop of the packaged language detector: see README.md."""
