@@ -9,7 +9,7 @@ import numpy as np
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.parity.golden import golden_bytes, golden_texts
-from retvec_lite.converters.parity.verify import GOLDEN_NAME
+from retvec_lite.converters.verify import GOLDEN_NAME
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, refuse_existing

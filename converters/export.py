@@ -10,12 +10,18 @@ from typing import Any, Final
 from retvec_lite.contract import Floats
 from retvec_lite.converters.android import AndroidFiles, find_android_files, write_android_assets
 from retvec_lite.converters.coreml import Storage, find_storage, load_coremltools
-from retvec_lite.converters.parity.checks import CORE_ML, REFERENCE_NAME, ArtifactResult, RuntimeResult, age, promises
+from retvec_lite.converters.parity import CORE_ML, REFERENCE_NAME, ArtifactResult, RuntimeResult, age, promises
 from retvec_lite.converters.parity.coreml import examine_package, has_core_ml
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.golden import golden_bytes
 from retvec_lite.converters.parity.tflite import examine_file
-from retvec_lite.converters.parity.verify import (
+from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, Recipe, find_recipe
+from retvec_lite.converters.report import Exported, Report
+from retvec_lite.converters.tflite import read_model
+from retvec_lite.converters.tflite.graph import signatures_of
+from retvec_lite.converters.tflite.metadata import about, attach_files, attach_metadata, details
+from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.converters.verify import (
     GOLDEN_NAME,
     REPORT_NAME,
     RealTexts,
@@ -25,12 +31,6 @@ from retvec_lite.converters.parity.verify import (
     require_runtimes,
     skipped_runtimes,
 )
-from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, Recipe, find_recipe
-from retvec_lite.converters.report import Exported, Report
-from retvec_lite.converters.tflite.graph import signatures_of
-from retvec_lite.converters.tflite.metadata import about, attach_files, attach_metadata, details
-from retvec_lite.converters.tflite.model import read_model
-from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from retvec_lite.converters.parity.checks import (
+from retvec_lite.converters.parity import (
     CORE_ML,
     ArtifactResult,
     Check,
@@ -18,11 +18,11 @@ from retvec_lite.converters.parity.checks import (
     results_table,
     skipped_line,
 )
-from retvec_lite.converters.parity.verify import fingerprint
 from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.converters.tflite import read_model
 from retvec_lite.converters.tflite.graph import operators, signatures_of, sizes
 from retvec_lite.converters.tflite.metadata import CREATED_BY
-from retvec_lite.converters.tflite.model import read_model
+from retvec_lite.converters.verify import fingerprint
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import Signature

@@ -18,7 +18,7 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.evaluator import Program, Type, load_package
 from retvec_lite.converters.evaluator.package import Array
-from retvec_lite.converters.parity.checks import (
+from retvec_lite.converters.parity import (
     CORE_ML,
     ArtifactResult,
     Check,

@@ -13,7 +13,7 @@ import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters import PROBABILITIES
-from retvec_lite.converters.parity.checks import (
+from retvec_lite.converters.parity import (
     ArtifactResult,
     Check,
     Difference,
@@ -28,9 +28,9 @@ from retvec_lite.converters.parity.golden import edge_sample
 from retvec_lite.converters.parity.matching import magnitude, match_weights
 from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
 from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.tflite import promote_outputs, read_model
 from retvec_lite.converters.tflite.graph import check_operators, signatures_of
 from retvec_lite.converters.tflite.metadata import stage_names
-from retvec_lite.converters.tflite.model import promote_outputs, read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, describe_oldest_runtime, read_artifact

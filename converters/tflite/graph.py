@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.tflite.model import find_signature, find_tensor, schema
+from retvec_lite.converters.tflite import find_signature, find_tensor, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from retvec_lite.converters import INPUT, PROBABILITIES
+from retvec_lite.converters.tflite import add_buffer, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import operators, shape_of, sizes
-from retvec_lite.converters.tflite.model import add_buffer, pack, read_model, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NgramHead, filters_in
 from retvec_lite.model.weight_files import TrainedModel

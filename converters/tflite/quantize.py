@@ -18,8 +18,8 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.converters import INPUT
 from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.tflite import add_buffer, find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import NETWORK_INPUT, behind, check_operators, has_network, operator_name
-from retvec_lite.converters.tflite.model import add_buffer, find_tensor, pack, read_model, schema
 
 _LSTM: Final = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 

@@ -18,14 +18,14 @@ from retvec_lite.__main__ import main
 from retvec_lite.cli import export as export_command
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
+from retvec_lite.converters import verify
 from retvec_lite.converters.export import OWNED, export_model
+from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.parity import tflite as parity
-from retvec_lite.converters.parity import verify
-from retvec_lite.converters.parity.checks import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.report import Report
+from retvec_lite.converters.tflite import read_model
 from retvec_lite.converters.tflite.graph import check_operators
-from retvec_lite.converters.tflite.model import read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import read_artifact

@@ -8,7 +8,7 @@ import pytest
 import standin
 from exported import EXPORTED
 
-from retvec_lite.converters.parity.checks import ArtifactResult, Check, Difference, RuntimeResult
+from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.report import Exported, Report
 
 

@@ -14,7 +14,7 @@ from exported import texts_csv
 from retvec_lite.__main__ import main
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters.export import export_model
-from retvec_lite.converters.parity.checks import Check, Difference
+from retvec_lite.converters.parity import Check, Difference
 from retvec_lite.errors import RetvecLiteError
 
 RECIPES = ("float32", "float16", "int8", "int4")

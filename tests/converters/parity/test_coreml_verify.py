@@ -12,15 +12,15 @@ import pytest
 from packages import MODEL, WEIGHTS, blobs, packages
 
 from retvec_lite.__main__ import main
+from retvec_lite.converters import verify as verify_module
 from retvec_lite.converters.evaluator import load_package
 from retvec_lite.converters.evaluator.package import parse_model
 from retvec_lite.converters.parity import coreml as coreml_parity
-from retvec_lite.converters.parity import verify as verify_module
 from retvec_lite.converters.parity.coreml import EVALUATED, examine_package
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.matching import match_constants, program_constants
-from retvec_lite.converters.parity.verify import Verification, verify
 from retvec_lite.converters.tflite.graph import Constant
+from retvec_lite.converters.verify import Verification, verify
 from retvec_lite.errors import RetvecLiteError
 
 FOLDERS = ("pool", "cnn", "rnn", "bert", "raw", "pool-17", "pool-18")

@@ -12,8 +12,8 @@ import pytest
 import standin
 
 from retvec_lite import contract
+from retvec_lite.converters.parity import Check, Difference, age, bounded, promises
 from retvec_lite.converters.parity import tflite as parity
-from retvec_lite.converters.parity.checks import Check, Difference, age, bounded, promises
 from retvec_lite.converters.parity.examiner import STAGES, Examiner
 from retvec_lite.converters.parity.oracle import Oracle, _rounded
 from retvec_lite.converters.recipes import RECIPES

@@ -8,7 +8,7 @@ import pytest
 import standin
 
 from retvec_lite import contract
-from retvec_lite.converters.parity.checks import Check
+from retvec_lite.converters.parity import Check
 from retvec_lite.converters.parity.examiner import STAGES, StageComparison
 from retvec_lite.converters.parity.golden import golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding

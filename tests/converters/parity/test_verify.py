@@ -33,11 +33,11 @@ from spoiled import (
 )
 
 from retvec_lite.__main__ import main
-from retvec_lite.converters.parity import verify as verify_module
+from retvec_lite.converters import verify as verify_module
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.tflite import examine_file
-from retvec_lite.converters.parity.verify import DATA_TEXTS, STARTER_TEXTS, Verification, real_texts, verify
 from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.converters.verify import DATA_TEXTS, STARTER_TEXTS, Verification, real_texts, verify
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from retvec_lite.converters.export import package
 from retvec_lite.converters.parity.matching import match_weights
 from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.converters.tflite import find_tensor, pack, promote_outputs, read_model
 from retvec_lite.converters.tflite.graph import (
     ALLOWED,
     behind,
@@ -26,7 +27,6 @@ from retvec_lite.converters.tflite.graph import (
     shape_of,
     sizes,
 )
-from retvec_lite.converters.tflite.model import find_tensor, pack, promote_outputs, read_model
 from retvec_lite.converters.tflite.quantize import quantize, to_grid
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model

@@ -13,11 +13,11 @@ import standin
 from conftest import RUNTIMES, Run
 from exported import DATA, EXPORTED
 
+from retvec_lite.converters import tflite as model_module
 from retvec_lite.converters.parity.matching import match_weights
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.converters.tflite import model as model_module
+from retvec_lite.converters.tflite import find_signature, pack, promote_outputs, read_model, schema
 from retvec_lite.converters.tflite.graph import ALLOWED, check_operators, constants, operators, sizes
-from retvec_lite.converters.tflite.model import find_signature, pack, promote_outputs, read_model, schema
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
@@ -231,7 +231,7 @@ def test_reading_and_editing_load_no_runtime() -> None:
         "import sys, json\n"
         "from retvec_lite.converters import recipes\n"
         "from retvec_lite.converters.parity import matching\n"
-        "from retvec_lite.converters.tflite import graph, metadata, model, quantize\n"
+        "from retvec_lite.converters.tflite import graph, metadata, quantize\n"
         "model.schema()\n"
         f"print(json.dumps([name for name in sys.modules if name in {['tensorflow', *RUNTIMES.values()]}]))"
     )

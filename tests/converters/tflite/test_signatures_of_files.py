@@ -18,8 +18,8 @@ from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS
 from retvec_lite.converters.parity.matching import match_weights
 from retvec_lite.converters.parity.oracle import text_embedding
+from retvec_lite.converters.tflite import pack, read_model
 from retvec_lite.converters.tflite.graph import data_of, flatbuffer_size, is_stored, signatures_of, sizes
-from retvec_lite.converters.tflite.model import pack, read_model
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFY, read_artifact

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.parity.checks import (
+from retvec_lite.converters.parity import (
     CORE_ML,
     REFERENCE_NAME,
     ArtifactResult,
