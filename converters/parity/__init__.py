@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -15,12 +15,6 @@ WORST: Final = 3
 
 REFERENCE_NAME: Final = "reference.safetensors"
 """The file with the float32 weights that the artifacts of a folder are compared with."""
-
-CORE_ML: Final = "coreml"
-"""What results call Core ML itself."""
-
-_RUNTIMES_BY_AGE: Final = ("tflite-runtime", "ai-edge-litert")
-"""ai-edge-litert 1.0 continued tflite-runtime, which ended with 2.14."""
 
 _SHOWN: Final = ("words", "bits", "embedding", "probabilities", "embedding cosine", "same label")
 _COLUMNS: Final = ("recipe", "runtime", "words", "bits", "embed.", "output", "cosine", "labels", "result")
@@ -188,6 +182,18 @@ class ArtifactResult:
                 lines += [line for check in run.checks for line in check.complaints(place)]
         return lines
 
+    def error_on(self, run: RuntimeResult) -> RetvecLiteError:
+        """Return the error for a runtime on which the artifact computes something else than it says."""
+        place = f"{self.file} is wrong on {run.runtime} {run.version}"
+        if run.refusal is not None:
+            return RetvecLiteError(f"{place}: {run.refusal}")
+        check = next(check for check in run.checks if check.question == "computation" and not check.ok)
+        worst = check.worst[0]
+        return RetvecLiteError(
+            f"{place}: {check.title} is off by {check.value_text} (bound {check.bound_text}), "
+            f"worst {worst.text} {worst.where}."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         return {
@@ -251,11 +257,6 @@ def results_table(artifacts: Sequence[ArtifactResult]) -> Table:
     return Table("", _COLUMNS, lines, boxed=False)
 
 
-def skipped_line(runtime: str) -> str:
-    """Return why nothing ran on a runtime. Core ML is not a package that could be installed."""
-    return "Core ML itself runs on macOS only" if runtime == CORE_ML else f"{runtime} is not installed"
-
-
 def require_same(file: str, *facts: tuple[str, object, object]) -> None:
     """Make sure that an artifact says of itself what its classifier says.
 
@@ -277,21 +278,6 @@ def short(value: object) -> str:
     """Return a value as text of at most 200 characters."""
     text = repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
-
-
-def promises(oldest: Any, runtime: str, version: str) -> bool:
-    """Return whether a metadata entry `oldest_runtime` ({distribution: version}, "or newer") covers a runtime."""
-    if not isinstance(oldest, Mapping) or len(oldest) != 1:
-        return True
-    name, since = next(iter(oldest.items()))
-    return age(runtime, version) >= age(str(name), str(since))
-
-
-def age(runtime: str, version: str) -> tuple[int, tuple[int, ...]]:
-    """Return a key that sorts runtimes from the oldest to the newest."""
-    place = _RUNTIMES_BY_AGE.index(runtime) if runtime in _RUNTIMES_BY_AGE else len(_RUNTIMES_BY_AGE)
-    numbers = tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split("."))
-    return place, numbers
 
 
 def bounded(

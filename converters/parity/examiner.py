@@ -14,7 +14,7 @@ from retvec_lite import contract
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters import PROBABILITIES
 from retvec_lite.converters.parity import WORST, Check, Difference, bounded
-from retvec_lite.converters.parity.golden import BIT_TEXTS, edge_sample, golden_texts
+from retvec_lite.converters.parity.golden import BIT_TEXTS, edge_sample, golden_bytes, golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.errors import RetvecLiteError
@@ -197,6 +197,11 @@ class Examiner:
         """Return the share of real texts with the right label in a table of answers, see `answer_checks`; None without labels."""
         return None if self._right is None else _share_equal(self._guesses(table), self._right)
 
+    def golden_json(self, expected: Mapping[str, tuple[Floats, float]]) -> bytes:
+        """Return `golden.json`, see `golden_bytes`."""
+        model = self.classifier
+        return golden_bytes(model.encoder, model.labels, self.golden_texts, expected, model.decision)
+
     def _guesses(self, table: Floats) -> list[Columns]:
         """Return the labels of the answers to the real texts."""
         return self._chosen(table[len(self.golden) :])
@@ -222,7 +227,7 @@ class Examiner:
         return bounded(PROBABILITIES, "computation", differences, recipe.parity_tolerance)
 
     def _labels(self, guesses: list[Columns], bound: float) -> Check:
-        """Compare labels with those of the float32 weights; a difference is how sure those are of their own."""
+        """Compare labels with the float32 model's; sort mismatches by its margin."""
         differences = [
             Difference(name, self._margin(answer, exact, guess), f"{self._names(exact)} became {self._names(guess)}")
             for name, answer, exact, guess in zip(

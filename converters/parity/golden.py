@@ -17,11 +17,11 @@ import numpy.typing as npt
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig, Floats
 from retvec_lite.converters.parity.oracle import Sample
-from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import short_signatures
 
+GOLDEN_NAME: Final = "golden.json"
 FORMAT: Final = "retvec-lite-golden"
 VERSION: Final = 1
 
@@ -200,8 +200,7 @@ def golden_bytes(
     config: EncoderConfig,
     labels: Sequence[str],
     texts: Sequence[GoldenText],
-    probabilities: Mapping[str, npt.NDArray[np.float32]],
-    tolerances: Mapping[str, float] | None = None,
+    expected: Mapping[str, tuple[Floats, float]],
     decision: Decision | None = None,
 ) -> bytes:
     """Return `golden.json`, with one line for each case, which makes differences readable.
@@ -214,28 +213,26 @@ def golden_bytes(
         config: the contract.
         labels: the classes, in the order of the probabilities.
         texts: from `golden_texts`.
-        probabilities: by recipe, what the file must answer: float32 `[texts, classes]` of the reference run with the
-            file's own weights. Core ML's packages have keys of their own, `coreml-<recipe>`.
-        tolerances: how far an answer may be off, for each key of `probabilities`; those of the recipes by default.
+        expected: by golden key (see `Format`), what the artifact must answer, float32 `[texts, classes]` of the reference run
+            with its own weights, and how far an answer may be off.
         decision: when a text belongs to none of the labels; None: never.
     """
-    if tolerances is None:
-        tolerances = {recipe: find_recipe(recipe).parity_tolerance for recipe in probabilities}
+    expected = dict(sorted(expected.items()))
     head: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "encoder": config.to_dict(),
         "labels": list(labels),
-        "tolerance": {recipe: tolerances[recipe] for recipe in sorted(probabilities)},
+        "tolerance": {key: tolerance for key, (_, tolerance) in expected.items()},
     }
     answers: dict[str, dict[int, Answer]] = {}
     if decision is not None and decision.rejects:
         head |= decision.entry()
         answers = {
-            recipe: dict(clear_answers(texts, table, labels, decision, tolerances[recipe]))
-            for recipe, table in sorted(probabilities.items())
+            key: dict(clear_answers(texts, table, labels, decision, tolerance))
+            for key, (table, tolerance) in expected.items()
         }
-    decimals = {recipe: 2 - math.floor(math.log10(bound)) for recipe, bound in head["tolerance"].items()}
+    decimals = {key: 2 - math.floor(math.log10(tolerance)) for key, (_, tolerance) in expected.items()}
     cases = []
     for index, text in enumerate(texts):
         slots = contract.words(text.codepoints, config)
@@ -245,11 +242,11 @@ def golden_bytes(
             "codepoints": np.trim_zeros(text.codepoints, "b").tolist(),
             "words": slots[slots[:, 0] != 0].tolist(),
             "probabilities": {
-                recipe: [round(value, decimals[recipe]) for value in table[index].tolist()]
-                for recipe, table in sorted(probabilities.items())
+                key: [round(value, decimals[key]) for value in table[index].tolist()]
+                for key, (table, _) in expected.items()
             },
         }
-        if found := {recipe: known[index] for recipe, known in answers.items() if index in known}:
+        if found := {key: known[index] for key, known in answers.items() if index in known}:
             case["labels"] = found
         cases.append(json.dumps(case, separators=(",", ":")))
     lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2] + ',\n "cases": [\n' + ",\n".join(cases) + "\n ]\n}\n"

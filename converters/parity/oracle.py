@@ -1,4 +1,8 @@
-"""Run the NumPy reference on many texts: each text is encoded once, each distinct word embedded once."""
+"""The NumPy reference with the weights that a file really computes with.
+
+This separates the cost of rounding the weights from computing wrongly. The weights are found by shape and value alone: names do not
+survive the converters, and a file must not vouch for itself.
+"""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +14,7 @@ import numpy.typing as npt
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats, Ints
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import ngram_logits
@@ -218,3 +223,138 @@ def _rounded(inputs: npt.NDArray[Any], nudge: Floats) -> Floats:
     rounded = np.clip(np.rint(values / scale + nudge) + zero, -128, 127) - zero
     result: Floats = (rounded * scale).astype(np.float32)
     return result
+
+
+# --- which weights ----------------------------------------------------------------------------------------------------
+
+_BOUNDS: Final = ((32, 1e-6), (16, 1e-3), (8, 0.05), (6, 0.2), (0, 0.4))
+"""Fewest bits of a value, and the largest root mean square of (found - reference) / reference. Rounding a normal distribution with a
+maximum of four deviations to b bits gives about 4 / 2**(b - 1) / sqrt(12); unrelated weights differ by 1.4."""
+
+EXACT: Final = 32
+"""Bits of a value that is not rounded."""
+
+SMALLEST: Final = 2.0**-14
+"""Smaller numbers have fewer digits in half precision: its steps stay 2**-24 below it. Training leaves such weights where nothing
+depends on them, for example in the bias of attention keys."""
+
+_GATES: Final = 4
+_MOST_PARTS: Final = 8
+"""A constant may hold this many weights (the gates of an LSTM, the projections of attention, in both directions), and a weight may be
+kept as this many constants."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A stored float tensor, dequantized: what the graph computes with, and in how many bits the file stores each value."""
+
+    name: str
+    values: Floats
+    bits: int
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a file computes with in the place of a weight, in its shape, and the bits in which it is stored."""
+
+    values: Floats
+    bits: int
+
+
+def magnitude(weights: Floats) -> float:
+    """Return what a tensor's rounding errors are measured by: its largest weight, or `SMALLEST` if that is larger."""
+    return max(float(np.abs(weights).max()), SMALLEST)
+
+
+def match_constants(found: Sequence[Constant], reference: Mapping[str, Floats]) -> dict[str, Match]:
+    """Return what a file computes with in the place of every reference weight.
+
+    A weight may be transposed, have other axes of one, be part of a larger constant, or be stored gate by gate (LSTM) or row by row (a
+    depthwise kernel becomes three vectors). A weight that is all zeros may have been left out, which computes the same.
+
+    Args:
+        found: all constants of the file.
+        reference: float32 weights by name, as trained.
+
+    Raises:
+        RetvecLiteError: names every weight for which the file holds nothing that is close enough.
+    """
+    matches = {name: _match(name, weights, found) for name, weights in reference.items()}
+    missing = [name for name, match in matches.items() if match is None]
+    if missing:
+        raise RetvecLiteError(f"The model does not hold the classifier's weights: none for {', '.join(missing)}.")
+    return {name: match for name, match in matches.items() if match is not None}
+
+
+def _match(name: str, weights: Floats, found: Sequence[Constant]) -> Match | None:
+    whole = _nearest(weights, found)
+    if whole is None and "/lstm/" in name:
+        # Core ML has the gates in another order.
+        whole = _joined(np.split(weights, _GATES, axis=-1), found, -1, weights.shape)
+    if whole is None and weights.ndim == 2 and len(weights) <= _MOST_PARTS:
+        whole = _joined(list(weights), found, 0, weights.shape)
+    if whole is None and not weights.any():
+        whole = Match(weights.copy(), EXACT)
+    return whole
+
+
+def _joined(parts: Sequence[Floats], found: Sequence[Constant], axis: int, shape: tuple[int, ...]) -> Match | None:
+    """Return the matches of all parts as one, in `shape`; None when one is missing."""
+    matches = [match for match in (_nearest(part, found) for part in parts) if match is not None]
+    if len(matches) < len(parts):
+        return None
+    values = np.concatenate([match.values for match in matches], axis=axis).reshape(shape)
+    return Match(values, min(match.bits for match in matches))
+
+
+def _nearest(weights: Floats, found: Sequence[Constant]) -> Match | None:
+    """Return the nearest part of a constant in the shape of `weights`; None when none is within its bound."""
+    best, least = None, np.inf
+    size = float(np.sqrt(np.mean(np.square(weights, dtype=np.float64))))
+    for constant in found:
+        bound = next(bound for bits, bound in _BOUNDS if constant.bits >= bits)
+        bound *= size if constant.bits >= EXACT else max(size, SMALLEST)
+        for values in _views(constant.values, weights.shape):
+            distance = float(np.sqrt(np.mean(np.square(values - weights, dtype=np.float64))))
+            if distance < least and distance <= bound:
+                best, least = Match(values, constant.bits), distance
+    return best
+
+
+def _views(values: Floats, shape: tuple[int, ...]) -> Iterator[Floats]:
+    """Yield `values`, or equal parts of it along one axis, in every order of axes that makes `shape`."""
+    wanted = int(np.prod(shape))
+    if not wanted or values.size % wanted:
+        return
+    given = values.reshape([size for size in values.shape if size > 1])
+    parts = values.size // wanted
+    if parts > _MOST_PARTS:
+        return
+    pieces = [given] if parts == 1 else []
+    for axis, size in enumerate(given.shape if parts > 1 else ()):
+        if size % parts == 0:
+            pieces += np.split(given, parts, axis=axis)
+    sizes = [size for size in shape if size > 1]
+    for piece in pieces:
+        for order in itertools.permutations(range(piece.ndim)):
+            turned = piece.transpose(order)
+            if _merges(turned.shape, sizes):
+                yield turned.reshape(shape)
+
+
+def _merges(given: tuple[int, ...], wanted: list[int]) -> bool:
+    """Return whether joining neighbouring axes of `given` makes `wanted`."""
+    left = [size for size in given if size > 1]
+    for size in wanted:
+        joined = 1
+        while joined < size and left:
+            joined *= left.pop(0)
+        if joined != size:
+            return False
+    return not left
+
+
+def require_table(table: npt.NDArray[Any], found: Iterable[Floats]) -> None:
+    """Raise RetvecLiteError when the file does not hold a part of the table of lower case: golden texts have few of its letters."""
+    if not any(np.array_equal(values.reshape(-1), table) for values in found):
+        raise RetvecLiteError("The model does not hold the table of lower case that n-grams need.")

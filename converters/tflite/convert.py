@@ -21,9 +21,9 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from retvec_lite.converters import INPUT, PROBABILITIES
+from retvec_lite.converters.format import stage_names
 from retvec_lite.converters.tflite import find_signature, find_tensor, pack, read_model
 from retvec_lite.converters.tflite.graph import NETWORK_INPUT, before, behind, check_operators, operator_name
-from retvec_lite.converters.tflite.metadata import stage_names
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.network_graph import classify, classify_short, embed

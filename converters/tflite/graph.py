@@ -7,12 +7,12 @@ import functools
 import io
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from retvec_lite.contract import Floats
+from retvec_lite.converters.parity.oracle import Constant
 from retvec_lite.converters.tflite import find_signature, find_tensor, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
@@ -44,15 +44,6 @@ NETWORK_INPUT: Final = "bits"
 
 BITS: Final[Mapping[str, int]] = {"float32": 32, "float16": 16, "int8": 8, "int4": 4}
 """Types of the network's weights -> bits per value."""
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A stored float tensor, dequantized: what the graph computes with, and in how many bits the file stores each value."""
-
-    name: str
-    values: Floats
-    bits: int
 
 
 # --- operators --------------------------------------------------------------------------------------------------------

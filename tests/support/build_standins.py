@@ -8,8 +8,8 @@ import standin
 import tensorflow as tf
 from exported import EMBED, WIDTH
 
-from retvec_lite.converters.export import convert
 from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
+from retvec_lite.converters.tflite.format import convert
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.network_graph import classify
 

@@ -15,8 +15,8 @@ import standin
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.coreml import find_storage, load_coremltools
+from retvec_lite.converters.format import about, details
 from retvec_lite.converters.recipes import IOS_VERSIONS
-from retvec_lite.converters.tflite.metadata import about, details
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig
 
@@ -149,8 +149,7 @@ def inferred_ngrams(
     from coremltools.converters.mil import Builder as mb
     from coremltools.converters.mil.mil import Function
 
-    from retvec_lite.converters.coreml.encoder import sanitize
-    from retvec_lite.converters.coreml.ngrams import find_ngrams, ngram_logits
+    from retvec_lite.converters.coreml.encoder import find_ngrams, ngram_logits, sanitize
 
     storage = find_storage("int8")
     with _unpacked(mb), Function({}, opset_version=coremltools.target.iOS16):

@@ -7,8 +7,8 @@ import pytest
 import standin
 from packages import packages, run_script
 
+from retvec_lite.converters.coreml.format import evaluate
 from retvec_lite.converters.evaluator import load_package
-from retvec_lite.converters.parity.coreml import evaluate
 
 PACKAGES = (
     "pool/classifier-float32",

@@ -13,13 +13,13 @@ from packages import MODEL, WEIGHTS, blobs, packages
 
 from retvec_lite.__main__ import main
 from retvec_lite.converters import verify as verify_module
+from retvec_lite.converters.coreml import format as coreml_parity
+from retvec_lite.converters.coreml.format import EVALUATED, CoreML, program_constants
 from retvec_lite.converters.evaluator import load_package
 from retvec_lite.converters.evaluator.package import parse_model
-from retvec_lite.converters.parity import coreml as coreml_parity
-from retvec_lite.converters.parity.coreml import EVALUATED, examine_package
 from retvec_lite.converters.parity.examiner import Examiner
-from retvec_lite.converters.parity.matching import match_constants, program_constants
-from retvec_lite.converters.tflite.graph import Constant
+from retvec_lite.converters.parity.oracle import Constant, match_constants
+from retvec_lite.converters.tflite import examine as tflite_examine
 from retvec_lite.converters.verify import Verification, verify
 from retvec_lite.errors import RetvecLiteError
 
@@ -29,7 +29,7 @@ FOLDERS = ("pool", "cnn", "rnn", "bert", "raw", "pool-17", "pool-18")
 @pytest.fixture(autouse=True)
 def _no_tflite_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     """Packages need none, and must not ask for one."""
-    monkeypatch.setattr(verify_module, "installed_runtimes", dict)
+    monkeypatch.setattr(tflite_examine, "installed_runtimes", dict)
 
 
 @pytest.fixture
@@ -237,7 +237,7 @@ def test_one_flipped_byte_in_an_array_is_noticed(
             changed = bytearray(untouched)
             changed[place] ^= 0xFF
             (package / WEIGHTS).write_bytes(bytes(changed))
-            result, _ = examine_package(examiner, package)
+            result, _ = CoreML().examine(examiner, package)
             if result.ok:
                 missed.append(f"{kind} at {start}, {size} bytes: {untouched[element : element + width].hex()}")
     assert missed == []

@@ -16,8 +16,8 @@ from packages import both_formats, run_command
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
 from retvec_lite.converters import INPUT
+from retvec_lite.converters.coreml.format import evaluate
 from retvec_lite.converters.evaluator import load_package
-from retvec_lite.converters.parity.coreml import evaluate
 from retvec_lite.converters.tflite import promote_outputs
 from retvec_lite.data.dataset import read_dataset, starter_file
 from retvec_lite.runtime.artifact import read_artifact

@@ -12,10 +12,10 @@ from exported import EXPORTED, call_it_kept_version
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retvec_lite.converters.export import package
-from retvec_lite.converters.parity.matching import match_weights
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import find_tensor, pack, promote_outputs, read_model
+from retvec_lite.converters.tflite.examine import match_weights
+from retvec_lite.converters.tflite.format import package
 from retvec_lite.converters.tflite.graph import (
     ALLOWED,
     behind,
@@ -86,7 +86,11 @@ def test_variables_are_frozen(built: Path) -> None:
     weights = standin.classifier("pool").weights
     matched = match_weights(model, weights)
     for name, values in weights.items():
-        np.testing.assert_array_equal(matched[name], values)
+        np.testing.assert_array_equal(matched[name].values, values)
+
+
+def own_weights(model: bytes, reference: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: match.values for name, match in match_weights(read_model(model), reference).items()}
 
 
 @pytest.mark.exhaustive
@@ -140,7 +144,7 @@ def test_right_or_refused_on_every_runtime(built: Path, runtime: str, run: Run, 
         model = quantized(built, name, recipe)
         spec = standin.classifier(name)
         if promises:
-            expected[name] = standin.reference(spec, match_weights(read_model(model), spec.weights))
+            expected[name] = standin.reference(spec, own_weights(model, spec.weights))
         models[name] = (promote_outputs(model, stages_of(name)), standin.inputs())
     tolerance = RECIPES[recipe].parity_tolerance
     for name, outputs in run(runtime, models).items():
@@ -172,8 +176,8 @@ def conv_reference(model: bytes) -> np.ndarray:
     """What the graph of convolutions must answer with its own weights."""
     weights = standin.conv_weights()
     conv = np.transpose(weights.conv, (2, 0, 1))
-    stored = match_weights(
-        read_model(model),
+    stored = own_weights(
+        model,
         {
             "dense": weights.dense,
             "positions": weights.positions,
@@ -257,7 +261,7 @@ def test_weights_on_a_four_bit_grid_are_kept_exactly(head: str, recipe: str) -> 
     path = EXPORTED / head / f"classifier-{recipe}.tflite"
     stored = match_weights(read_model(read_artifact(path).model), weights)
     for weight, values in weights.items():
-        np.testing.assert_array_equal(stored[weight], values, err_msg=weight)
+        np.testing.assert_array_equal(stored[weight].values, values, err_msg=weight)
 
 
 @given(

@@ -5,7 +5,7 @@ give the reference's words and embeddings. Both are run on the texts of `classif
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,77 +13,104 @@ import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters import PROBABILITIES
-from retvec_lite.converters.parity import (
-    ArtifactResult,
-    Check,
-    Difference,
-    RuntimeResult,
-    bounded,
-    promises,
-    require_same,
-    short,
-)
+from retvec_lite.converters.format import Contents, OpenArtifact, stage_names
+from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, require_same, short
 from retvec_lite.converters.parity.examiner import Answers, Examiner, StageComparison, checked, place
 from retvec_lite.converters.parity.golden import edge_sample
-from retvec_lite.converters.parity.matching import magnitude, match_weights
-from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
-from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.parity.oracle import (
+    EXACT,
+    Constant,
+    Match,
+    Oracle,
+    Sample,
+    match_constants,
+    require_table,
+    text_embedding,
+)
+from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import promote_outputs, read_model
-from retvec_lite.converters.tflite.graph import check_operators, signatures_of
-from retvec_lite.converters.tflite.metadata import stage_names
+from retvec_lite.converters.tflite.graph import (
+    BITS,
+    check_operators,
+    constants,
+    dtype_of,
+    graph_of,
+    operator_name,
+    operators,
+    signatures_of,
+    sizes,
+    values_of,
+)
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, describe_oldest_runtime, read_artifact
-from retvec_lite.runtime.interpreters import Job, run_models
+from retvec_lite.ngrams import lower_case_table
+from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, read_artifact
+from retvec_lite.runtime.interpreters import RUNTIMES, Job, installed_runtimes, run_models
 
 SAME: Final = 1e-5
 """How far a short signature may be from `classify` where both compute in float32: sums over fewer slots end in other last digits.
 Where activations are rounded to 8 bits, such a digit may move one of them by a step, and the recipe's bound applies."""
 
+_RUNTIMES_BY_AGE: Final = ("tflite-runtime", "ai-edge-litert")
+"""ai-edge-litert 1.0 continued tflite-runtime, which ended with 2.14."""
+
 _CHUNK_WORDS: Final = 16_384
 """Word slots whose inner values are held at once: 27 MB of bits and 17 MB of embedding with the default sizes."""
 
 
-def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) -> tuple[ArtifactResult, Floats | None]:
-    """Examine one file; its name does not matter, its recipe is what its metadata says.
+class TFLiteFile(OpenArtifact):
+    """A .tflite that was read and parsed."""
 
-    Args:
-        examiner: of the classifier that the file must come from.
-        file: the artifact.
-        runtimes: distribution -> version.
+    def __init__(self, path: Path) -> None:
+        """Read a file; raise RetvecLiteError when it is damaged."""
+        self._artifact = read_artifact(path)
+        self._model = read_model(self._artifact.model)
+        self._promoted = b""
+        self.metadata = self._artifact.metadata
 
-    Returns:
-        The result, and what the artifact must answer to the golden texts, float32 `[texts, classes]`; None when it could not be
-        examined.
-    """
-    size = file.stat().st_size
-    recipe: Recipe | None = None
-    try:
-        artifact = read_artifact(file)
-        recipe = find_recipe(str(artifact.metadata.get("recipe")))
-        model = read_model(artifact.model)
-        _check_origin(artifact, model, recipe, examiner.classifier)
-        own = _own_weights(artifact, model, examiner.classifier)
-        stages = _tensors(artifact, examiner.classifier).values()
-        promoted = promote_outputs(artifact.model, list(stages), [item.name for item in artifact.signatures])
-    except RetvecLiteError as error:
-        return ArtifactResult(file.name, recipe.name if recipe else None, size, problem=str(error)), None
-    checks = [_weights_check(own, examiner.classifier, recipe)]
-    if recipe.size_limit is not None:
-        checks.append(Check("size", "file", size, recipe.size_limit))
-    oracle = Oracle(examiner.classifier, own, eight_bit=recipe.dynamic)
-    results = tuple(
-        run_artifact(examiner, artifact, promoted, recipe, oracle, runtime, version)
-        for runtime, version in runtimes.items()
-    )
-    problem = None
-    if not any(result.promised for result in results):
-        needed = describe_oldest_runtime(artifact.metadata)
-        problem = (
-            f"Nothing proves this file: it promises to be right on {needed}, and only older runtimes are installed."
+    def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
+        """See `OpenArtifact`."""
+        _check_origin(self._artifact, self._model, recipe, classifier)
+        own = _own_weights(self._artifact, self._model, classifier)
+        stages = _tensors(self._artifact, classifier).values()
+        signatures = [item.name for item in self._artifact.signatures]
+        self._promoted = promote_outputs(self._artifact.model, list(stages), signatures)
+        return own
+
+    def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
+        """See `OpenArtifact`; each runtime has a process of its own."""
+        for runtime, version in require_runtimes().items():
+            yield run_artifact(examiner, self._artifact, self._promoted, recipe, oracle, runtime, version)
+
+    def contents(self) -> Contents:
+        """See `OpenArtifact`."""
+        data = self._artifact.path.read_bytes()
+        return Contents(sizes(data, self._model), operators(self._model), signatures_of(self._model))
+
+
+def require_runtimes() -> dict[str, str]:
+    """Return distribution -> version of the installed runtimes; raise RetvecLiteError when there is none."""
+    runtimes = installed_runtimes()
+    if not runtimes:
+        raise RetvecLiteError(
+            f"No runtime to run .tflite files on ({' or '.join(RUNTIMES)}): run `pip install ai-edge-litert`."
         )
-    result = ArtifactResult(file.name, recipe.name, size, tuple(checks), results, problem)
-    return result, oracle.table(examiner.golden)
+    return runtimes
+
+
+def promises(oldest: Any, runtime: str, version: str) -> bool:
+    """Return whether a metadata entry `oldest_runtime` ({distribution: version}, "or newer") covers a runtime."""
+    if not isinstance(oldest, Mapping) or len(oldest) != 1:
+        return True
+    name, since = next(iter(oldest.items()))
+    return age(runtime, version) >= age(str(name), str(since))
+
+
+def age(runtime: str, version: str) -> tuple[int, tuple[int, ...]]:
+    """Return a key that sorts runtimes from the oldest to the newest."""
+    place = _RUNTIMES_BY_AGE.index(runtime) if runtime in _RUNTIMES_BY_AGE else len(_RUNTIMES_BY_AGE)
+    numbers = tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split("."))
+    return place, numbers
 
 
 def run_artifact(
@@ -261,7 +288,7 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
         )
 
 
-def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> dict[str, Floats]:
+def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> dict[str, Match]:
     """Return what the artifact computes with; raise RetvecLiteError for other weights, or signatures that do not share them."""
     own = match_weights(model, classifier.weights)
     for signature in artifact.signatures:
@@ -272,19 +299,10 @@ def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> di
             for name, weights in classifier.weights.items()
             if signature.kind != EMBED or name.startswith("embedding/")
         }
-        for name, weights in match_weights(model, wanted, signature.name).items():
-            if not np.array_equal(weights, own[name][: len(weights)]):
+        for name, match in match_weights(model, wanted, signature.name).items():
+            if not np.array_equal(match.values, own[name].values[: len(match.values)]):
                 raise RetvecLiteError(f"The signature {signature.name} has other weights than {CLASSIFY}: {name}.")
     return own
-
-
-def _weights_check(own: Mapping[str, Floats], classifier: TrainedModel, recipe: Recipe) -> Check:
-    """Measure how far a file's weights are from the classifier's."""
-    differences = []
-    for name, weights in classifier.weights.items():
-        off = np.abs(own[name] - weights) / magnitude(weights)
-        differences.append(Difference(name, float(off.max()), f"at {place(off)}"))
-    return bounded("weights", "file", differences, recipe.weight_bound)
 
 
 def _tensors(artifact: Artifact, classifier: TrainedModel) -> dict[str, str]:
@@ -299,3 +317,71 @@ def _tensors(artifact: Artifact, classifier: TrainedModel) -> dict[str, str]:
 def _cut(texts: Sample, signature: Signature) -> Sample:
     """Return texts as a signature with fewer code points and slots sees them."""
     return Sample(texts.names, texts.rows[:, : signature.max_chars], texts.slots[:, : signature.max_words])
+
+
+def match_weights(model: Any, reference: Mapping[str, Floats], signature: str = CLASSIFY) -> dict[str, Match]:
+    """Return what a .tflite computes with in the place of every reference weight, see `match_constants`.
+
+    Args:
+        model: the parsed file.
+        reference: float32 weights by name, as trained.
+        signature: whose graph to search.
+    """
+    graph = graph_of(model, signature)
+    plain = constants(model, graph)
+    found = [*_lstm_matrices(model, graph), *_ngram_tables(model, graph, plain), *plain]
+    if "ngrams/table" in reference:
+        places, differences = lower_case_table()
+        require_table(places, _gathered_integers(model, graph, "uint8"))
+        require_table(differences, [constant.values for constant in plain])
+    return match_constants(found, reference)
+
+
+def _lstm_matrices(model: Any, graph: Any) -> list[Constant]:
+    """Return kernel, recurrent kernel and bias of fused LSTMs in Keras form: gates side by side, input, forget, cell, output.
+
+    Inputs 1 to 4 of the operator are the gates' kernels `[units, inputs]`, 5 to 8 the recurrent ones, 12 to 15 the biases.
+    The kernel is also returned without its last row, the state reset of `fused_lstm`.
+    """
+    named = [(operator_name(model, operator), operator) for operator in graph.operators]
+    sources = {int(op.outputs[0]): int(op.inputs[0]) for name, op in named if name == "DEQUANTIZE"}
+    found = []
+    for kind, operator in named:
+        if kind != "UNIDIRECTIONAL_SEQUENCE_LSTM" or len(operator.inputs) < 16:
+            continue
+        indices = [sources.get(index, index) for index in operator.inputs.tolist()]
+        for name, places in (("kernel", range(1, 5)), ("recurrent_kernel", range(5, 9)), ("bias", range(12, 16))):
+            gates = [graph.tensors[indices[place]] for place in places]
+            joined = np.concatenate([values_of(model, gate).T for gate in gates], axis=-1)
+            bits = BITS.get(dtype_of(gates[0]), 0)
+            found.append(Constant(name, joined, bits))
+            if name == "kernel":
+                found.append(Constant(name, joined[:-1], bits))
+    return found
+
+
+def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator[Constant]:
+    """Yield tables of n-grams, the squares beside them, and the codes of hashes where there are codebooks.
+
+    A table is an int8 constant `[buckets, labels + 1]` that is gathered from; its last column are the squares. Its scales are one
+    of the constants of `labels` numbers: values tell which. A table of low rank has none. Training leaves both on this grid, so they count as exact.
+    """
+    for codes in _gathered_integers(model, graph, "uint8"):
+        yield Constant("codes", codes, EXACT)
+    for stored in _gathered_integers(model, graph, "int8"):
+        if stored.ndim != 2:
+            continue
+        yield Constant("squares", stored[:, -1], EXACT)
+        yield Constant("table of low rank", stored[:, :-1], EXACT)
+        for scales in plain:
+            if scales.values.size == stored.shape[1] - 1:
+                yield Constant("table", stored[:, :-1] * scales.values.reshape(-1), scales.bits)
+
+
+def _gathered_integers(model: Any, graph: Any, dtype: str) -> Iterator[Floats]:
+    """Yield the integers of a type that a .tflite gathers from."""
+    for operator in graph.operators:
+        if operator_name(model, operator) == "GATHER":
+            tensor = graph.tensors[operator.inputs[0]]
+            if dtype_of(tensor) == dtype:
+                yield values_of(model, tensor)

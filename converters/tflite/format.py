@@ -1,38 +1,43 @@
-"""What an exported file says about itself, written and read: standard TFLite metadata, labels and contract in a zip behind the model.
+"""The format .tflite: one file of builtin operators, with standard TFLite metadata, and labels and contract in a zip behind it.
 
-The tables are those of the published schema, version 1.1.0 of
+The metadata's tables are those of the published schema, version 1.1.0 of
 https://github.com/tensorflow/tflite-support/blob/master/tensorflow_lite_support/metadata/metadata_schema.fbs. They are written
 with `flatbuffers.Builder` because the package that generates them (tflite-support) is no longer maintained and has no wheels for
 current Pythons. The zip is appended as the official tool does it: `unzip`, Python's `zipfile` and the platforms' metadata readers
 open the .tflite itself.
 """
 
+import dataclasses
+import functools
 import hashlib
 import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
 from retvec_lite.converters import INPUT, PROBABILITIES
+from retvec_lite.converters.format import About, Draft, Format, Options, about, details
+from retvec_lite.converters.parity import ArtifactResult
+from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import add_buffer, pack, read_model, schema
-from retvec_lite.converters.tflite.graph import operators, shape_of, sizes
+from retvec_lite.converters.tflite.examine import TFLiteFile, age, promises, require_runtimes
+from retvec_lite.converters.tflite.graph import operators, shape_of, signatures_of, sizes
+from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import NgramHead, filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import (
     CLASSIFY,
     LABELS_NAME,
-    METADATA_FORMAT,
     METADATA_NAME,
+    SIGNATURES_KEY,
     describe_oldest_runtime,
     read_artifact,
 )
-from retvec_lite.version import __version__
-
-CREATED_BY: Final = f"retvec-lite {__version__}"
+from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes, silent_standard_error
 
 _BUFFER_NAME: Final = "TFLITE_METADATA"
 _IDENTIFIER: Final = b"M001"
@@ -55,60 +60,106 @@ _PARTS: Final = {
 """Parts of a file's size, as `info` calls them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class About:
-    """The words of the metadata: `name` and `description` of the model, its `version`, `author` and `license`."""
+class TFLite(Format):
+    """See the module."""
 
-    name: str
-    description: str
-    version: str
-    author: str
-    license: str
-    output: str = "The probability of each label; they add up to 1."
+    name = "tflite"
+    suffix = ".tflite"
+    options: ClassVar[Options] = {"embed": False, "android": None}
+    runtimes: ClassVar[Mapping[str, str]] = {name: f"{name} is not installed" for name in RUNTIMES}
+
+    def check(self, recipes: Sequence[Recipe], options: Options) -> None:
+        """See `Format`."""
+        self.require_runtime()
+
+    def require_runtime(self) -> None:
+        """See `Format`."""
+        require_runtimes()
+
+    def skipped(self) -> tuple[str, ...]:
+        """See `Format`."""
+        installed = installed_runtimes()
+        return tuple(name for name in RUNTIMES if name not in installed)
+
+    def facts(self, recipe: Recipe) -> Recipe:
+        """See `Format`."""
+        return recipe
+
+    def golden_key(self, recipe: Recipe) -> str:
+        """See `Format`; the first format has the recipe's name alone."""
+        return recipe.name
+
+    def rounds_activations(self, recipe: Recipe) -> bool:
+        """See `Format`."""
+        return recipe.dynamic
+
+    def open(self, path: Path) -> TFLiteFile:
+        """See `Format`."""
+        return TFLiteFile(path)
+
+    def make(self, model: TrainedModel, recipes: Sequence[Recipe], options: Options) -> Iterator[Draft]:
+        """See `Format`; the graph is converted once."""
+        graph = convert(model, options["embed"])
+        for recipe in recipes:
+            write = functools.partial(_write, quantize(graph, recipe.name), model, recipe)
+            yield Draft(recipe, dict([recipe.oldest_runtime]), write)
+
+    def settle(self, draft: Draft, path: Path, result: ArtifactResult) -> tuple[Mapping[str, str], ArtifactResult]:
+        """See `Format`; the file states the oldest installed runtime from which on it is right on every one."""
+        oldest = oldest_runtime(draft.recipe, result)
+        if oldest != draft.oldest_runtime:
+            # The statement is only in the zip tail: what was run and what is kept are the same flatbuffer.
+            draft.write(path, oldest)
+        size = path.stat().st_size
+        checks = [
+            dataclasses.replace(check, value=float(size)) if check.name == "size" else check for check in result.checks
+        ]
+        runs = [
+            dataclasses.replace(run, promised=promises(oldest, run.runtime, run.version)) for run in result.runtimes
+        ]
+        return oldest, dataclasses.replace(result, bytes=size, checks=tuple(checks), runtimes=tuple(runs), problem=None)
 
 
-def about(classifier: TrainedModel, recipe: str) -> About:
-    """Return the words about a classifier under a recipe."""
-    return About(
-        name="retvec-lite text classifier",
-        description=f"Classifies text into {len(classifier.labels)} labels from its code points alone, typos and all scripts "
-        f"included ({classifier.head.name} head, {recipe} weights).",
-        version=__version__,
-        author=CREATED_BY,
-        license="Set by the owner of the training data; the software is under Apache-2.0.",
-        **(
-            {"output": "The probability of each label; a text may have several, or none."}
-            if classifier.multi_label
-            else {}
-        ),
-    )
+def convert(model: TrainedModel, embed: bool = False) -> bytes:
+    """Return the classifier's whole graph as a float32 .tflite with all its signatures, without metadata.
+
+    Imports TensorFlow. Its notes about the machine and the conversion are kept from standard error; whatever goes wrong is an
+    exception.
+    """
+    with silent_standard_error():
+        from retvec_lite.converters.tflite.convert import entries, to_tflite
+
+        return to_tflite(entries(model, embed))
 
 
-def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a runtime and `verify` need to know, JSON-ready; both formats store it."""
-    return {
-        "format": METADATA_FORMAT,
-        "contract_version": classifier.encoder.contract_version,
-        "encoder": classifier.encoder.to_dict(),
-        "labels": list(classifier.labels),
-        "head": classifier.head.name,
-        "ngrams": None if classifier.ngrams is None else classifier.ngrams.to_dict(),
-        "recipe": recipe,
-        "embedding": str(classifier.embedding.get("name", "raw")),
-        "fine_tuned": bool(classifier.training.get("fine_tuned_embedding", False)),
-        "character_filters": filters_in(classifier.weights),
-        "oldest_runtime": dict(oldest_runtime),
-        "created_by": CREATED_BY,
-        "tensors": {stage: stage for stage in stage_names(classifier)},
-        **classifier.decision.entry(),
-    }
+def package(graph: bytes, model: TrainedModel, recipe: Recipe, oldest_runtime: Mapping[str, str]) -> bytes:
+    """Return a quantized graph as a file with metadata and zip tail that was not run; `export_model` runs its files."""
+    signatures = [signature.to_dict() for signature in signatures_of(read_model(graph))]
+    facts: dict[str, Any] = {**details(model, recipe.name, oldest_runtime), SIGNATURES_KEY: signatures}
+    return attach_files(attach_metadata(graph, about(model, recipe.name), model.labels), model.labels, facts)
 
 
-def stage_names(classifier: TrainedModel) -> list[str]:
-    """Return the inner tensors that exported graphs name: no embedding for RETVec-raw, none at all for the head `ngrams`."""
-    if isinstance(classifier.head, NgramHead):
-        return []
-    return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
+def oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:
+    """Return the oldest installed runtime from which on an artifact is right on every one.
+
+    Raises:
+        RetvecLiteError: when it is wrong on the newest, or on one that the recipe is meant for.
+    """
+    by_age = sorted(result.runtimes, key=lambda run: age(run.runtime, run.version))
+    oldest = by_age[-1]
+    for run in reversed(by_age):
+        if not run.correct:
+            break
+        oldest = run
+    for run in by_age:
+        meant = promises(dict([recipe.oldest_runtime]), run.runtime, run.version)
+        if not run.correct and (meant or run is by_age[-1]):
+            raise result.error_on(run)
+    return {oldest.runtime: oldest.version}
+
+
+def _write(quantized: bytes, model: TrainedModel, recipe: Recipe, path: Path, oldest: Mapping[str, str]) -> None:
+    path.write_bytes(package(quantized, model, recipe, oldest))
 
 
 def attach_metadata(model: bytes, about: About, labels: Sequence[str]) -> bytes:
