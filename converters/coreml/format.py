@@ -19,7 +19,7 @@ import numpy.typing as npt
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import find_storage, load_coremltools
-from retvec_lite.converters.evaluator import Literal, Operation, Program, Type, load_package
+from retvec_lite.converters.evaluator import Literal, Operation, Program, Type
 from retvec_lite.converters.evaluator.package import Array, bits_of
 from retvec_lite.converters.format import (
     Contents,
@@ -84,7 +84,7 @@ class MLPackage(OpenArtifact):
     def __init__(self, path: Path) -> None:
         """Read a package; raise RetvecLiteError when it is damaged."""
         self._path = path
-        self._program = load_package(path)
+        self._program = Program(path)
         self.metadata = self._program.package.metadata
 
     def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
