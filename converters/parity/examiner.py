@@ -220,8 +220,7 @@ class Examiner:
         differences = []
         # The table goes on behind the staged texts.
         for name, row, slots, found in zip(self.staged.names, self.staged.rows, self.staged.slots, table, strict=False):
-            off = np.abs(oracle.probabilities(row, slots) - found)
-            off = off[off.max(axis=1).argmin()]
+            off = oracle.off(row, slots, found)
             label = self.classifier.labels[int(off.argmax())]
             differences.append(Difference(name, float(off.max()), f"label {label!r}"))
         return bounded(PROBABILITIES, "computation", differences, recipe.parity_tolerance)

@@ -79,12 +79,9 @@ class Oracle:
     """The reference under one set of weights. It is slow, so every word and text is computed once."""
 
     def __init__(self, classifier: TrainedModel, weights: Mapping[str, Floats], eight_bit: bool = False) -> None:
-        """Prepare.
+        """Take a classifier's contract and head, and weights like its own.
 
-        Args:
-            classifier: contract parameters and head.
-            weights: named and shaped like the classifier's.
-            eight_bit: whether dense layers round their inputs to 8 bits, as files of dynamic recipes do.
+        With `eight_bit`, dense layers round their inputs to 8 bits, as files of dynamic recipes do.
         """
         self._classifier = classifier
         self._variants = [_eight_bit(weights, sign) for sign in (0, 1, -1)] if eight_bit else [weights]
@@ -120,10 +117,6 @@ class Oracle:
 
         With `eight_bit`, a word that is near none of the variants is also compared with rarer ones: for any two ties among a layer's
         inputs, some variant rounds one up and the other down.
-
-        Args:
-            slots: the words of one text.
-            found: float32 `[max_words, dimension]`.
         """
         right = self.embeddings(slots)
         off = np.abs(found - right).max(axis=2)
@@ -141,12 +134,7 @@ class Oracle:
         return chosen
 
     def probabilities(self, row: Ints, slots: Ints) -> Floats:
-        """Return every right answer to one text: float32 `[variants, classes]`, see `embeddings`.
-
-        Args:
-            row: its code points.
-            slots: its words.
-        """
+        """Return every right answer to one text, its code points and its words: float32 `[variants, classes]`."""
         key = row.tobytes()
         if key not in self._answers:
             mask = slots[:, 0] != 0
@@ -161,6 +149,12 @@ class Oracle:
             self._answers[key] = reference_network.shares(np.stack(logits), self._classifier.multi_label)
         return self._answers[key]
 
+    def off(self, row: Ints, slots: Ints, found: Floats) -> Floats:
+        """Return how far an answer to a text is from the nearest right one: float32 `[classes]`."""
+        differences = np.abs(self.probabilities(row, slots) - found)
+        nearest: Floats = differences[differences.max(axis=1).argmin()]
+        return nearest
+
     def table(self, sample: Sample) -> Floats:
         """Return the first variant of each text's answer: float32 `[texts, classes]`."""
         return np.stack(
@@ -169,11 +163,7 @@ class Oracle:
 
 
 def text_embedding(embeddings: Floats) -> Floats:
-    """Return the embedding of a text: the mean over its words, scaled to length 1; zeros for a text without words.
-
-    Args:
-        embeddings: float32 `[max_words, dimension]`, zeros for empty slots.
-    """
+    """Return the mean of a text's embeddings `[max_words, dimension]`, scaled to length 1; zeros for a text without words."""
     total = embeddings.sum(axis=0, dtype=np.float64)
     length = float(np.linalg.norm(total))
     found: Floats = (total / length if length > 0 else total).astype(np.float32)
@@ -195,10 +185,8 @@ class _EightBitKernel(np.ndarray[Any, np.dtype[Any]]):
 def _eight_bit(weights: Mapping[str, Floats], sign: int, bit: int | None = None) -> dict[str, Floats]:
     """Return weights whose dense kernels round. An LSTM's hybrid kernel rounds in other ways, which matters far less.
 
-    Args:
-        weights: float32 weights by name.
-        sign: whether ties are rounded up (1), down (-1) or by the sums themselves (0).
-        bit: inputs whose place has this binary digit set are rounded the other way; None: all the same way.
+    Ties are rounded up (`sign` 1), down (-1) or by the sums themselves (0); inputs whose place has the binary digit `bit` set, the
+    other way.
     """
     found = dict(weights)
     for name in weights:
@@ -271,10 +259,6 @@ def match_constants(found: Sequence[Constant], reference: Mapping[str, Floats]) 
 
     A weight may be transposed, have other axes of one, be part of a larger constant, or be stored gate by gate (LSTM) or row by row (a
     depthwise kernel becomes three vectors). A weight that is all zeros may have been left out, which computes the same.
-
-    Args:
-        found: all constants of the file.
-        reference: float32 weights by name, as trained.
 
     Raises:
         RetvecLiteError: names every weight for which the file holds nothing that is close enough.

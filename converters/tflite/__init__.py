@@ -38,17 +38,14 @@ def schema() -> ModuleType:
 
     Importing it as part of its package would load the LiteRT library into this process, where TensorFlow or tflite-runtime may be
     in use; two of them in one process break each other. The module itself needs only flatbuffers.
-
-    Raises:
-        RetvecLiteError: when ai-edge-litert is not installed.
     """
     package = importlib.util.find_spec("ai_edge_litert")
     if package is None or not package.submodule_search_locations:
         raise RetvecLiteError(_MISSING)
     path = Path(package.submodule_search_locations[0]) / "schema_py_generated.py"
     spec = importlib.util.spec_from_file_location("_litert_schema", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise RetvecLiteError(f"ai-edge-litert has no TFLite schema at {path}: install another version of it.")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -131,15 +128,7 @@ def promote_outputs(model: bytes, names: Sequence[str], signatures: Sequence[str
     """Return a copy of a model that also outputs inner tensors, computed by the same operators and weights.
 
     Asking a runtime for an inner tensor is unreliable: memory is reused, and a delegate never fills it. As an output of the graph
-    every runtime must deliver it.
-
-    Args:
-        model: a .tflite; its zip tail is not copied.
-        names: tensor names; each becomes an output of every signature, under the same name.
-        signatures: their names.
-
-    Raises:
-        RetvecLiteError: when there is no such tensor or signature.
+    every runtime must deliver it. The named tensors become outputs of all the named signatures, under the same names.
     """
     edited = read_model(model)
     for signature in signatures:

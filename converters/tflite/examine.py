@@ -122,16 +122,9 @@ def run_artifact(
     runtime: str,
     version: str,
 ) -> RuntimeResult:
-    """Run an artifact on one runtime, in a process of its own, and compare.
+    """Run an artifact on one runtime, in a process of its own, and compare; arguments as for `OpenArtifact.run`.
 
-    Args:
-        examiner: of the classifier that the file comes from.
-        artifact: a file whose config and labels are the classifier's.
-        promoted: the same model with its inner values as outputs of every signature.
-        recipe: the bounds.
-        oracle: the reference under the artifact's own weights.
-        runtime: the distribution.
-        version: its version.
+    `promoted` is the model with its inner values as outputs of every signature.
     """
     promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
     exams: list[SignatureExam] = []
@@ -169,21 +162,13 @@ class SignatureExam:
     def __init__(
         self, signature: Signature, stages: StageComparison, texts: Sample, config: EncoderConfig, chunk: int
     ) -> None:
-        """Choose the texts.
-
-        Args:
-            signature: any but `classify` itself.
-            stages: a fresh comparison for it.
-            texts: those on which `classify` is compared stage by stage.
-            config: the contract of the file.
-            chunk: word slots whose inner values are held at once.
-        """
+        """Choose those of the texts that fit; at most `chunk` word slots are compared at once."""
         self.signature = signature
         self._stages = stages
         lengths = (texts.rows != 0) * np.arange(1, texts.rows.shape[1] + 1)
         chosen = np.flatnonzero(lengths.max(axis=1) <= signature.max_chars)
-        self._texts = _cut(texts.chosen(chosen), signature)
-        self._whole = texts.chosen(chosen)
+        self._whole = whole = texts.chosen(chosen)
+        self._texts = Sample(whole.names, whole.rows[:, : signature.max_chars], whole.slots[:, : signature.max_words])
         self._places = chosen
         narrow = dataclasses.replace(config, max_chars=signature.max_chars, max_words=signature.max_words)
         self._edges = edge_sample(narrow)
@@ -191,23 +176,12 @@ class SignatureExam:
         self._found: dict[str, list[Difference]] = {}
 
     def jobs(self, promoted: bytes) -> Iterator[Job]:
-        """Yield what is to be run; `take` expects the answers in this order.
-
-        Args:
-            promoted: the model with its inner values as outputs of every signature.
-        """
+        """Yield what is to be run; `take` expects the answers in this order."""
         for part in (*self._texts.parts(self._chunk), self._edges):
             yield Job(promoted, part.rows, self.signature.name)
 
     def take(self, answered: Iterator[Answers], classifier: TrainedModel, table: Floats, oracle: Oracle) -> None:
-        """Compare the answers.
-
-        Args:
-            answered: the answers to `jobs`; no more is taken from it.
-            classifier: for its labels.
-            table: what `classify` answered to the same texts, float32 `[texts, classes]`; more may follow.
-            oracle: the reference under the artifact's own weights.
-        """
+        """Compare the answers to `jobs`; `table` is what `classify` answered to all texts, float32 `[texts, classes]`."""
         start = 0
         for part in self._texts.parts(self._chunk):
             answers = next(answered)
@@ -242,11 +216,11 @@ class SignatureExam:
             self._note("slots", name, float(abs(found - asked)), f"{found} instead of {asked}")
             if asked > self.signature.max_words:
                 continue
-            right = np.abs(oracle.probabilities(row, whole) - rows[index])
-            right = right[right.max(axis=1).argmin()]
-            self._note(PROBABILITIES, name, float(right.max()), f"label {classifier.labels[int(right.argmax())]!r}")
-            off = np.abs(table[self._places[start + index]] - rows[index])
-            self._note(f"as {CLASSIFY}", name, float(off.max()), f"label {classifier.labels[int(off.argmax())]!r}")
+            for check, off in (
+                (PROBABILITIES, oracle.off(row, whole, rows[index])),
+                (f"as {CLASSIFY}", np.abs(table[self._places[start + index]] - rows[index])),
+            ):
+                self._note(check, name, float(off.max()), f"label {classifier.labels[int(off.argmax())]!r}")
 
     def _compare_embeddings(self, answers: Answers, part: Sample, oracle: Oracle) -> None:
         """Compare the outputs of `embed`; its stage `embedding`, empty slots included, is compared like that of `classify`."""
@@ -272,11 +246,7 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
         ("labels", list(artifact.labels), list(classifier.labels)),
         ("encoder settings", artifact.config.to_dict(), classifier.encoder.to_dict()),
         ("head settings", artifact.metadata.get("head"), classifier.head.name),
-        (
-            "n-gram settings",
-            artifact.metadata.get("ngrams"),
-            None if classifier.ngrams is None else classifier.ngrams.to_dict(),
-        ),
+        ("n-gram settings", artifact.metadata.get("ngrams"), classifier.ngrams and classifier.ngrams.to_dict()),
         ("decision", artifact.decision.to_dict(), classifier.decision.to_dict()),
     )
     check_operators(model, recipe.newer_operators)
@@ -314,19 +284,8 @@ def _tensors(artifact: Artifact, classifier: TrainedModel) -> dict[str, str]:
     return {stage: named[stage] for stage in stages}
 
 
-def _cut(texts: Sample, signature: Signature) -> Sample:
-    """Return texts as a signature with fewer code points and slots sees them."""
-    return Sample(texts.names, texts.rows[:, : signature.max_chars], texts.slots[:, : signature.max_words])
-
-
 def match_weights(model: Any, reference: Mapping[str, Floats], signature: str = CLASSIFY) -> dict[str, Match]:
-    """Return what a .tflite computes with in the place of every reference weight, see `match_constants`.
-
-    Args:
-        model: the parsed file.
-        reference: float32 weights by name, as trained.
-        signature: whose graph to search.
-    """
+    """Return what a signature of a .tflite computes with in the place of every reference weight, see `match_constants`."""
     graph = graph_of(model, signature)
     plain = constants(model, graph)
     found = [*_lstm_matrices(model, graph), *_ngram_tables(model, graph, plain), *plain]

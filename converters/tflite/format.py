@@ -41,7 +41,7 @@ from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes, silen
 
 _BUFFER_NAME: Final = "TFLITE_METADATA"
 _IDENTIFIER: Final = b"M001"
-_MIN_PARSER_VERSION: Final = "1.0.0"
+_OLDEST_PARSER: Final = "1.0.0"
 """No field or type newer than the first schema is used."""
 
 _UNKNOWN_FILE, _TENSOR_AXIS_LABELS = 0, 2
@@ -163,12 +163,7 @@ def _write(quantized: bytes, model: TrainedModel, recipe: Recipe, path: Path, ol
 
 
 def attach_metadata(model: bytes, about: About, labels: Sequence[str]) -> bytes:
-    """Return a model with standard TFLite metadata, the same bytes for the same arguments.
-
-    Args:
-        model: a .tflite with one input and one output; metadata and a zip tail that it has already are replaced.
-        about: the words.
-        labels: class names, in the order of the outputs.
+    """Return a .tflite with standard metadata about its first graph; metadata and a zip tail that it has are replaced.
 
     Raises:
         RetvecLiteError: when a label would not survive as one line, or the number of labels is not that of the outputs.
@@ -191,12 +186,9 @@ def attach_metadata(model: bytes, about: About, labels: Sequence[str]) -> bytes:
 
 
 def attach_files(model: bytes, labels: Sequence[str], details: Mapping[str, Any]) -> bytes:
-    """Return a model with `labels.txt` and `retvec_lite.json` in an uncompressed zip behind it, the same for the same arguments.
+    """Return what `attach_metadata` returned with `labels.txt` and `retvec_lite.json` in an uncompressed zip behind it.
 
-    Args:
-        model: what `attach_metadata` returned.
-        labels: the same labels.
-        details: JSON-ready content of `retvec_lite.json`. `model_sha256`, the SHA-256 of all bytes before the zip, is added.
+    `model_sha256`, the SHA-256 of all bytes before the zip, is added to the details.
     """
     content = {**details, "model_sha256": hashlib.sha256(model).hexdigest()}
     text = json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True)
@@ -214,42 +206,25 @@ def attach_files(model: bytes, labels: Sequence[str], details: Mapping[str, Any]
 
 
 def _metadata_buffer(about: About, max_chars: int) -> bytes:
-    import flatbuffers  # here, so that `model` gives its hint when it is missing
+    """Return a `ModelMetadata` with one `SubGraphMetadata`."""
+    import flatbuffers
 
     builder = flatbuffers.Builder(1024)
-    labels = _file(
-        builder, LABELS_NAME, "The classes, one a line, in the order of the probabilities.", _TENSOR_AXIS_LABELS
-    )
-    details = _file(
-        builder, METADATA_NAME, "The text-to-words contract, labels and origin of the model.", _UNKNOWN_FILE
-    )
-    codepoints = _tensor(
-        builder,
-        INPUT,
-        f"The text as Unicode code points: int32, the first {max_chars}, zeros behind the end. No tokenizer is needed.",
-        [],
-    )
+    classes = "The classes, one a line, in the order of the probabilities."
+    labels = _file(builder, LABELS_NAME, classes, _TENSOR_AXIS_LABELS)
+    contract = "The text-to-words contract, labels and origin of the model."
+    details = _file(builder, METADATA_NAME, contract, _UNKNOWN_FILE)
+    length = f"int32, the first {max_chars}, zeros behind the end. No tokenizer is needed."
+    codepoints = _tensor(builder, INPUT, f"The text as Unicode code points: {length}", [])
     probabilities = _tensor(builder, PROBABILITIES, about.output, [labels])
+    text = builder.CreateString
+    # The order of creation decides the bytes.
     graph = _table(
-        builder,
-        7,
-        {0: builder.CreateString(CLASSIFY), 2: _vector(builder, [codepoints]), 3: _vector(builder, [probabilities])},
+        builder, 7, {0: text(CLASSIFY), 2: _vector(builder, [codepoints]), 3: _vector(builder, [probabilities])}
     )
-    model = _table(
-        builder,
-        8,
-        {
-            0: builder.CreateString(about.name),
-            1: builder.CreateString(about.description),
-            2: builder.CreateString(about.version),
-            3: _vector(builder, [graph]),
-            4: builder.CreateString(about.author),
-            5: builder.CreateString(about.license),
-            6: _vector(builder, [details]),
-            7: builder.CreateString(_MIN_PARSER_VERSION),
-        },
-    )
-    builder.Finish(model, _IDENTIFIER)
+    fields = {0: text(about.name), 1: text(about.description), 2: text(about.version), 3: _vector(builder, [graph])}
+    fields |= {4: text(about.author), 5: text(about.license), 6: _vector(builder, [details]), 7: text(_OLDEST_PARSER)}
+    builder.Finish(_table(builder, 8, fields), _IDENTIFIER)
     return bytes(builder.Output())
 
 
@@ -293,11 +268,7 @@ def _vector(builder: Any, offsets: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Info:
-    """What `info` found. `print(info)` shows tables.
-
-    Attributes:
-        facts: the file's metadata, with its bytes, signatures, operators (name, version, count) and bytes by part.
-    """
+    """What `info` found: a file's metadata, bytes, signatures, operators and bytes by part. `print(info)` shows tables."""
 
     facts: Mapping[str, Any]
 
