@@ -1,4 +1,4 @@
-"""The encoder as a Core ML graph: the contract's rules 1 to 6, from code points to bits.
+"""The encoder as a Core ML graph: the contract's rules 1 to 6, from code points to bits, and hashed character n-grams.
 
 It computes the same as `model/encoder_graph.py` in another way:
 
@@ -6,7 +6,8 @@ It computes the same as `model/encoder_graph.py` in another way:
   or piece is the number of characters before it, counted by comparing a running total with k. Every such count lies between 0
   and the text's length, so no input can make a gather leave its tensor.
 - No integer division, whose rounding differs between compute units.
-- Only int32 and float32, because float16 loses code points above 2048.
+- Only int32 and float32, because float16 loses code points above 2048. The hashes of n-grams need 22 bits, which also keeps them
+  away from the neural engine, whose numbers have 11.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +28,8 @@ from retvec_lite.contract import (
     Floats,
     Piece,
 )
-from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Storage
-from retvec_lite.converters.coreml.network import from_palette
+from retvec_lite.converters.coreml import Storage
+from retvec_lite.converters.coreml.network import from_grid, from_palette
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.ngrams import CODES, FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
 
@@ -54,47 +55,21 @@ class Characters(NamedTuple):
 
 
 def check_length(config: EncoderConfig) -> None:
-    """Check that texts are not too long for this graph.
-
-    Raises:
-        RetvecLiteError: for more than `MAX_CHARS` code points.
-    """
+    """Raise RetvecLiteError for texts of more than `MAX_CHARS` code points."""
     if config.max_chars > MAX_CHARS:
         raise RetvecLiteError(
             f"Core ML takes at most {MAX_CHARS} code points a text, this classifier {config.max_chars}. Train it with fewer."
         )
 
 
-def encode_words(codepoints: Var, config: EncoderConfig) -> Var:
-    """Cut one text into words.
-
-    Args:
-        codepoints: int32 `[1, config.max_chars]`, zero-padded code points; any int32 value is allowed.
-        config: the contract's parameters.
-
-    Returns:
-        int32 `[1, max_words, word_length]`, named `words`; a slot is empty exactly when its first code point is 0.
-    """
-    return cut_words(sanitize(codepoints, config), config)
-
-
 def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
-    """Apply rules 1 to 3 of the contract.
-
-    Args:
-        codepoints: int32 `[1, config.max_chars]`; any int32 value is allowed.
-        config: the contract's parameters.
-    """
+    """Apply rules 1 to 3 of the contract to int32 `[1, config.max_chars]`; any value is allowed."""
     found = _classify(codepoints, config)
     return _drop_invisible(found, config.max_chars) if config.drop_invisible else found
 
 
 def cut_words(characters: Characters, config: EncoderConfig) -> Var:
-    """Cut one sanitized text into words: rules 4 and 5.
-
-    Args:
-        characters: from `sanitize`.
-        config: the contract's parameters.
+    """Cut one text into words: rules 4 and 5.
 
     Returns:
         int32 `[1, max_words, word_length]`, named `words`; a slot is empty exactly when its first code point is 0.
@@ -134,15 +109,9 @@ def cut_words(characters: Characters, config: EncoderConfig) -> Var:
 
 
 def word_bits(words: Var) -> Var:
-    """Turn every code point into its 21 binary digits, most significant first.
+    """Turn every code point into its 21 binary digits, most significant first: float32 `[1, words, word_length * 21]`, named `bits`.
 
     Exact in float32: digit k of c is floor(c / 2**k) - 2 floor(c / 2**(k+1)), and code points stay below 2**24.
-
-    Args:
-        words: int32 `[1, words, word_length]`, Unicode scalar values.
-
-    Returns:
-        float32 `[1, words, word_length * 21]` of zeros and ones, named `bits`.
     """
     _, slots, width = words.shape
     powers = np.arange(BITS - 1, -1, -1, dtype=np.float32)
@@ -169,11 +138,7 @@ def class_borders(config: EncoderConfig) -> tuple[list[int], list[int]]:
     stretches = [
         *((code, code, _SEPARATOR) for code in (0, *SEPARATORS)),
         *((code, code, _INVISIBLE) for code in (INVISIBLE if config.drop_invisible else ())),
-        *(
-            (first, last, _FIRST_UNSPACED + place)
-            for place, name in enumerate(unspaced)
-            for first, last in UNSPACED[name]
-        ),
+        *((*ends, _FIRST_UNSPACED + place) for place, name in enumerate(unspaced) for ends in UNSPACED[name]),
         (0xD800, 0xDFFF, _INVALID),
     ]
     entered = []
@@ -209,10 +174,8 @@ def _drop_invisible(characters: Characters, length: int) -> Characters:
     kept = mb.cumsum(x=_flags(mb.not_equal(x=classes, y=_int(_INVISIBLE))), axis=1, name="kept")
     places = np.arange(length, dtype=np.int32)[:, None]
     source = _counts(mb.less_equal(x=kept, y=places, name="before_kept"), [1, length])
-    return Characters(
-        _gather(_padded(chars, 1), source, "kept_chars"),
-        _gather(_padded(classes, 1), source, "kept_classes"),
-    )
+    kept_chars = _gather(_padded(chars, 1), source, "kept_chars")
+    return Characters(kept_chars, _gather(_padded(classes, 1), source, "kept_classes"))
 
 
 def _on_step(position: Var, classes: Var, runs: Var, rules: Sequence[Piece], length: int) -> Var:
@@ -296,15 +259,9 @@ class Ngrams(NamedTuple):
 
 
 def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -> Ngrams:
-    """Hash the n-grams of one text.
+    """Hash the n-grams of one text, in float32 whatever the recipe: the same as `model/ngram_graph.py`.
 
-    Args:
-        characters: from `encoder.sanitize`.
-        config: which n-grams.
-        storage: for which iOS the package is.
-
-    Returns:
-        A place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
+    There is a place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
     """
     starts = characters.codes.shape[1] + 1
     front, behind = np.zeros((1, 1), np.float32), np.zeros((1, config.longest), np.float32)
@@ -339,17 +296,7 @@ def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -
 
 
 def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats], storage: Storage) -> Var:
-    """Compute what n-grams say about the labels, see `retvec_lite.ngrams.ngram_logits`.
-
-    Args:
-        ngrams: of one text.
-        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, on their grid, `ngrams/codes` with codebooks, and
-            `ngrams/projection` with a rank.
-        storage: for which iOS the package is.
-
-    Returns:
-        float32 `[1, classes]`, named `ngrams_logits`.
-    """
+    """Compute what the n-grams of one text say about the labels, float32 `[1, classes]`; see `retvec_lite.ngrams.ngram_logits`."""
     if "ngrams/codes" in weights:
         ngrams = _coded(ngrams, weights["ngrams/codes"], storage)
     places = ngrams.present.shape[1]
@@ -371,13 +318,8 @@ def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats], storage: Storage
 def _coded(ngrams: Ngrams, codes: Floats, storage: Storage) -> Ngrams:
     """Return the bucket of each hash in every codebook: a place for each of them and each place of `ngrams`."""
     places, books = ngrams.present.shape[1], codes.shape[1]
-    table = from_palette(
-        codes.astype(np.uint8),
-        np.arange(CODES, dtype=np.float32),
-        8,
-        storage.ios >= FOUR_BITS_SINCE,
-        "ngrams_codes",
-    )
+    levels = np.arange(CODES, dtype=np.float32)
+    table = from_palette(codes.astype(np.uint8), levels, 8, storage.is_new, "ngrams_codes")
     found = mb.gather(x=table, indices=ngrams.buckets, axis=0, name="ngram_codes")
     first = np.arange(books, dtype=np.float32) * np.float32(CODES)
     buckets = mb.cast(x=mb.add(x=found, y=first), dtype="int32")
@@ -398,15 +340,7 @@ def _table(weights: Mapping[str, Floats], storage: Storage) -> Var:
     squares = weights["ngrams/squares"].astype(np.int8)[:, None]
     stored: npt.NDArray[np.int8] = np.concatenate([integers, squares], axis=1)
     scales = np.append(scales, np.float32(1))
-    if storage.ios >= FOUR_BITS_SINCE:
-        return mb.constexpr_blockwise_shift_scale(data=stored, scale=scales[None], name="ngrams_table")
-    return mb.constexpr_affine_dequantize(
-        quantized_data=stored,
-        zero_point=np.zeros(len(scales), np.int8),
-        scale=scales,
-        axis=np.int32(1),
-        name="ngrams_table",
-    )
+    return from_grid(stored, scales[None], 1, storage.is_new, "ngrams_table")
 
 
 def _folded(characters: Characters, storage: Storage) -> Var:
@@ -414,7 +348,7 @@ def _folded(characters: Characters, storage: Storage) -> Var:
     places, differences = lower_case_table()
     levels = np.zeros(_PALETTE, np.float32)
     levels[: len(differences)] = differences
-    table = from_palette(places[:, None], levels, 4, storage.ios >= FOUR_BITS_SINCE, "ngrams_lower_case")
+    table = from_palette(places[:, None], levels, 4, storage.is_new, "ngrams_lower_case")
     is_word = mb.greater(x=characters.classes, y=np.int32(0))
     chars = mb.select(cond=is_word, a=characters.codes, b=np.int32(0), name="ngram_chars")
     found = mb.gather(x=table, indices=mb.minimum(x=chars, y=np.int32(LOWER_CASE_END)), axis=0)

@@ -133,10 +133,10 @@ def inferred_words(row: np.ndarray, config: EncoderConfig) -> tuple[np.ndarray, 
     from coremltools.converters.mil import Builder as mb
     from coremltools.converters.mil.mil import Function
 
-    from retvec_lite.converters.coreml.encoder import encode_words, word_bits
+    from retvec_lite.converters.coreml.encoder import cut_words, sanitize, word_bits
 
     with Function({}, opset_version=coremltools.target.iOS16):
-        words = encode_words(mb.const(val=row.reshape(1, -1)), config)
+        words = cut_words(sanitize(mb.const(val=row.reshape(1, -1)), config), config)
         bits = word_bits(words)
     return words.val, bits.val
 
