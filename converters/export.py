@@ -188,12 +188,7 @@ def _refuse_broken(result: ArtifactResult) -> None:
 
 
 def find_android_files(project: str | Path, recipes: Sequence[str], *, force: bool = False) -> AndroidFiles:
-    """Check, before any work is done, that a model can be put into an Android project; return where.
-
-    Args:
-        project: the folder of the Gradle project, or of one of its modules.
-        recipes: what is exported; there must be one.
-        force: replace existing files.
+    """Return where the one recipe goes in a Gradle project, or in one of its modules; checked before any work is done.
 
     Raises:
         RetvecLiteError: for a folder that is not an Android project, several recipes, or files that exist without `force`.
@@ -215,11 +210,6 @@ def find_android_files(project: str | Path, recipes: Sequence[str], *, force: bo
 
 def write_android_assets(dist: str | Path, recipe: str, files: AndroidFiles) -> None:
     """Copy the `.tflite` of one recipe out of an export, and `golden.json` with only the answers of that recipe.
-
-    Args:
-        dist: the folder that export wrote.
-        recipe: whose file to take.
-        files: from `find_android_files`.
 
     Raises:
         RetvecLiteError: when the export has no such file, or the project cannot be written.

@@ -55,7 +55,7 @@ class Exported:
             "sha256": self.sha256,
             "sizes": dict(self.contents.sizes),
             "operators": [
-                {"name": name, "version": version, "count": count} for name, version, count in self.contents.operators
+                dict(zip(("name", "version", "count"), kind, strict=True)) for kind in self.contents.operators
             ],
             "oldest_runtime": dict(self.oldest_runtime),
             "signatures": [signature.to_dict() for signature in self.contents.signatures],
@@ -158,11 +158,11 @@ class Report:
         ]
         if self.accuracy is not None:
             parts.append(f"Accuracy of the float32 reference on {self.texts}: {self.accuracy:.4f}.")
+            ran = [(exported.result.file, run) for exported in self.artifacts for run in exported.result.runtimes]
             rows = [
-                (e.result.file, f"{r.runtime} {r.version}", f"{r.accuracy:.4f}")
-                for e in self.artifacts
-                for r in e.result.runtimes
-                if r.accuracy is not None
+                (file, f"{run.runtime} {run.version}", f"{run.accuracy:.4f}")
+                for file, run in ran
+                if run.accuracy is not None
             ]
             parts.append(_table(("file", "runtime", "accuracy"), rows))
         if self.skipped:
@@ -195,11 +195,7 @@ class Report:
                     yield (result.file, name, "runs", "refused", "", _promise(runtime), runtime.refusal)
                 for check in runtime.checks:
                     cells = _check_cells(check)
-                    yield (
-                        (result.file, name, *cells)
-                        if runtime.promised
-                        else (result.file, name, *cells[:3], "", "not promised")
-                    )
+                    yield (result.file, name, *(cells if runtime.promised else (*cells[:3], "", "not promised")))
 
 
 def _file_row(exported: Exported) -> tuple[str, ...]:
@@ -217,11 +213,8 @@ def _operator_row(exported: Exported) -> tuple[str, str]:
 
 
 def _check_cells(check: Check) -> tuple[str, ...]:
-    over = (
-        f"{check.texts:,} {'words' if check.name == 'embedding cosine' else 'texts'}"
-        if check.question != "file"
-        else ""
-    )
+    measured = "words" if check.name == "embedding cosine" else "texts"
+    over = f"{check.texts:,} {measured}" if check.question != "file" else ""
     note = "; ".join(filter(None, (check.question, over, check.note)))
     return check.title, check.value_text, check.bound_text, "ok" if check.ok else "**broken**", note
 

@@ -3,7 +3,6 @@
 What an artifact is, its own metadata says; file names do not matter, so renamed files still pass.
 """
 
-import dataclasses
 import json
 import os
 from collections.abc import Sequence
@@ -87,29 +86,22 @@ class Verification:
     @property
     def worst(self) -> tuple[Difference, ...]:
         """The worst texts of all broken bounds."""
-        checks = [check for artifact in self.artifacts for check in artifact.checks]
-        for artifact in self.artifacts:
-            checks += [check for run in artifact.runtimes if run.promised for check in run.checks]
-        return tuple(item for check in checks for item in check.worst)
+        of_files = [check for artifact in self.artifacts for check in artifact.checks]
+        runs = [run for artifact in self.artifacts for run in artifact.runtimes if run.promised]
+        return tuple(item for check in (*of_files, *(c for run in runs for c in run.checks)) for item in check.worst)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return fields | {"ok": self.ok, "artifacts": [artifact.to_dict() for artifact in self.artifacts]}
+        return vars(self) | {"ok": self.ok, "artifacts": [artifact.to_dict() for artifact in self.artifacts]}
 
     def __str__(self) -> str:
         lines = [line for artifact in self.artifacts for line in artifact.complaints()]
         lines += [f"{line}: skipped." for line in skipped_lines(self.skipped)]
         if self.accuracy is not None:
             lines.append(f"Accuracy of the float32 reference on {self.texts}: {self.accuracy:.4f}")
+        title = f"{self.golden_texts} golden texts and {self.texts}"
         end = "Every bound holds." if self.ok else "Not every bound holds: see above."
-        return draw(
-            f"{self.golden_texts} golden texts and {self.texts}",
-            results_table(self.artifacts),
-            *lines,
-            *self.problems,
-            end,
-        )
+        return draw(title, results_table(self.artifacts), *lines, *self.problems, end)
 
 
 def verify(
@@ -182,11 +174,7 @@ def real_texts(
     text_column: str = "text",
     label_column: str = "label",
 ) -> RealTexts:
-    """Return evenly spread texts of labelled data, or of the starter data's test split.
-
-    Raises:
-        RetvecLiteError: for data that cannot be read.
-    """
+    """Return evenly spread texts of labelled data, or of the starter data's test split."""
     given = STARTER if data is None else data
     dataset = as_dataset(
         given, text_column=text_column, label_column=label_column, split="test", multi_label=model.multi_label

@@ -32,8 +32,8 @@ from retvec_lite.converters.format import (
     files_of,
     stage_names,
 )
-from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult, require_same
-from retvec_lite.converters.parity.examiner import STAGES, Examiner, place
+from retvec_lite.converters.parity import ArtifactResult, Difference, RuntimeResult, require_same
+from retvec_lite.converters.parity.examiner import Examiner, place
 from retvec_lite.converters.parity.oracle import (
     EXACT,
     Constant,
@@ -57,19 +57,12 @@ EVALUATED: Final = "coreml (evaluated)"
 """What results call our own evaluator."""
 
 _BOUNDS: Final = sorted(
-    (
-        (recipe.bits, recipe.weight_bound, recipe.coreml.unclipped_bound)
-        for recipe in RECIPES.values()
-        if recipe.coreml is not None
-    ),
-    reverse=True,
+    ((r.bits, r.weight_bound, r.coreml.unclipped_bound) for r in RECIPES.values() if r.coreml), reverse=True
 )
 """Fewest bits of a weight, its largest rounding error, and that of an unclipped one."""
 
 _NEIGHBOURS: Final = 16
 """Fewest weights along the inputs that share a scale."""
-
-_ENCODING: Final[tuple[str, ...]] = STAGES[:2]
 
 _STORED: Final = ("val", "quantized_data", "data", "indices", "source_val")
 """Inputs of Core ML's const and constexpr operations that hold a number for each weight."""
@@ -92,7 +85,11 @@ class MLPackage(OpenArtifact):
         if recipe.coreml is None:
             raise RetvecLiteError(f"{self._path.name}: there is no recipe {recipe.name!r} for Core ML.")
         _check_origin(self._program, classifier)
-        return match_program(self._program, classifier.weights)
+        found = program_constants(self._program)
+        if "ngrams/table" in classifier.weights:
+            places, differences = lower_case_table()
+            require_table(differences[places], [constant.values for constant in found])
+        return match_constants(found, classifier.weights)
 
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
         """See `OpenArtifact`: in the evaluator, and on a Mac on Core ML."""
@@ -189,15 +186,7 @@ def has_core_ml() -> bool:
 
 
 def predict(path: Path, rows: Ints, labels: Sequence[str]) -> Floats:
-    """Run a package on Core ML, with all compute units, as an app does.
-
-    Args:
-        path: the `.mlpackage`.
-        rows: code points int32 `[texts, max_chars]`.
-        labels: the classes, in the order of the answer.
-
-    Returns:
-        Probabilities float32 `[texts, classes]`.
+    """Run a package on Core ML, with all compute units, as an app does; return its probabilities float32 `[texts, classes]`.
 
     Raises:
         RetvecLiteError: when Core ML refuses the package or fails, or its label is not that of the largest probability.
@@ -222,17 +211,8 @@ def predict(path: Path, rows: Ints, labels: Sequence[str]) -> Floats:
 def evaluate(program: Program, row: Ints, labels: Sequence[str], inner: Sequence[str] = ()) -> dict[str, Array]:
     """Run a package on one text in the evaluator.
 
-    Args:
-        program: the loaded package.
-        row: code points int32 `[max_chars]`.
-        labels: the classes, in the order of the answer.
-        inner: names of inner values to return as well.
-
     Returns:
-        `probabilities` float32 `[classes]`, and the inner values without their first axis of one, floats as float32.
-
-    Raises:
-        RetvecLiteError: when the program cannot be run.
+        `probabilities` float32 `[classes]`, and the named inner values without their first axis of one, floats as float32.
     """
     found = program.run({INPUT: row[None]}, [*inner, *program.outputs])
     answers = {name: found[name][0] for name in inner}
@@ -253,13 +233,14 @@ def _examine_evaluated(examiner: Examiner, program: Program, recipe: Recipe, ora
         # The staged texts are the golden ones and the first real ones.
         rest = examiner.real.rows[len(staged) - len(examiner.golden) :]
         table += [evaluate(program, row, labels)[PROBABILITIES] for row in rest]
-        encoding = [name for name in _ENCODING if name in names]
+        encoding = names[:2]  # words and bits, where there are any
         encoded = [program.run({INPUT: row[None]}, encoding) for row in examiner.edges.rows]
         together = {name: np.stack([answer[name][0] for answer in encoded]) for name in encoding}
         stages.compare_encoding(together, examiner.edges)
     except RetvecLiteError as error:
         return RuntimeResult(EVALUATED, program.target, True, (), str(error))
-    return _judged(EVALUATED, program.target, examiner, recipe, oracle, np.stack(table), stages.checks(recipe))
+    checks = [*stages.checks(recipe), *examiner.answer_checks(np.stack(table), oracle, recipe)]
+    return RuntimeResult(EVALUATED, program.target, True, tuple(checks), None, examiner.accuracy_of(np.stack(table)))
 
 
 def _examine_native(examiner: Examiner, path: Path, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
@@ -268,21 +249,8 @@ def _examine_native(examiner: Examiner, path: Path, recipe: Recipe, oracle: Orac
         table = predict(path, (examiner.golden + examiner.real).rows, examiner.classifier.labels)
     except RetvecLiteError as error:
         return RuntimeResult(CORE_ML, version, True, (), str(error))
-    return _judged(CORE_ML, version, examiner, recipe, oracle, table, [])
-
-
-def _judged(
-    runtime: str,
-    version: str,
-    examiner: Examiner,
-    recipe: Recipe,
-    oracle: Oracle,
-    table: Floats,
-    checks: list[Check],
-) -> RuntimeResult:
-    """Add the checks of the answers to the golden and the real texts, `[texts, classes]`, to those of inner values."""
-    checks = [*checks, *examiner.answer_checks(table, oracle, recipe)]
-    return RuntimeResult(runtime, version, True, tuple(checks), None, examiner.accuracy_of(table))
+    checks = examiner.answer_checks(table, oracle, recipe)
+    return RuntimeResult(CORE_ML, version, True, tuple(checks), None, examiner.accuracy_of(table))
 
 
 def _clipped(found: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
@@ -321,25 +289,13 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
         ("n-gram settings", metadata.get("ngrams", "null"), ngrams),
         ("decision", decision.to_dict(), classifier.decision.to_dict()),
     )
-    interface = (
-        program.inputs,
-        sorted(program.outputs),
-        [description.predictedFeatureName, description.predictedProbabilitiesName],
-    )
+    predicted = [description.predictedFeatureName, description.predictedProbabilitiesName]
+    interface = (program.inputs, sorted(program.outputs), predicted)
     codepoints = Type("tensor", "int32", (1, classifier.encoder.max_chars))
     if interface != ({INPUT: codepoints}, [LABEL, PROBABILITIES], [LABEL, PROBABILITIES]):
         raise RetvecLiteError(
             f"{path.name} must take {INPUT}, a {codepoints}, and answer {LABEL} and {PROBABILITIES}; it has {interface}."
         )
-
-
-def match_program(program: Program, reference: Mapping[str, Floats]) -> dict[str, Match]:
-    """Return what a Core ML program computes with in the place of every reference weight, see `match_constants`."""
-    found = program_constants(program)
-    if "ngrams/table" in reference:
-        places, differences = lower_case_table()
-        require_table(differences[places], [constant.values for constant in found])
-    return match_constants(found, reference)
 
 
 def program_constants(program: Program) -> list[Constant]:

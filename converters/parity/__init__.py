@@ -79,11 +79,7 @@ class Check:
         return f"{'>=' if self.at_least else '<='} {self._figure(self.bound)}"
 
     def complaints(self, place: str) -> list[str]:
-        """Return lines about a broken bound, with the worst texts; none when it holds.
-
-        Args:
-            place: the file, and the runtime where there is one.
-        """
+        """Return lines about a bound that is broken in a place (file and runtime), with the worst texts; none when it holds."""
         if self.ok:
             return []
         broken = f"{place}: {self.title} is {self.value_text}, must be {self.bound_text}"
@@ -137,8 +133,11 @@ class RuntimeResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return fields | {"ok": self.ok, "correct": self.correct, "checks": [check.to_dict() for check in self.checks]}
+        return vars(self) | {
+            "ok": self.ok,
+            "correct": self.correct,
+            "checks": [check.to_dict() for check in self.checks],
+        }
 
 
 @dataclass(frozen=True)
@@ -164,11 +163,8 @@ class ArtifactResult:
     @property
     def ok(self) -> bool:
         """Whether every bound holds on every runtime that the artifact promises."""
-        return (
-            self.problem is None
-            and all(check.ok for check in self.checks)
-            and all(result.ok for result in self.runtimes if result.promised)
-        )
+        are_right = [check.ok for check in self.checks] + [run.ok for run in self.runtimes if run.promised]
+        return self.problem is None and all(are_right)
 
     def complaints(self) -> list[str]:
         """Return lines about everything that is wrong; none when `ok`."""
@@ -196,15 +192,8 @@ class ArtifactResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        return {
-            "file": self.file,
-            "recipe": self.recipe,
-            "bytes": self.bytes,
-            "ok": self.ok,
-            "problem": self.problem,
-            "checks": [check.to_dict() for check in self.checks],
-            "runtimes": [result.to_dict() for result in self.runtimes],
-        }
+        checks, runtimes = ([item.to_dict() for item in items] for items in (self.checks, self.runtimes))
+        return vars(self) | {"ok": self.ok, "checks": checks, "runtimes": runtimes}
 
 
 class Row(NamedTuple):
@@ -258,20 +247,11 @@ def results_table(artifacts: Sequence[ArtifactResult]) -> Table:
 
 
 def require_same(file: str, *facts: tuple[str, object, object]) -> None:
-    """Make sure that an artifact says of itself what its classifier says.
-
-    Args:
-        file: the artifact's name.
-        facts: what each is about, what the artifact says, and what the classifier says.
-
-    Raises:
-        RetvecLiteError: names the first that differs.
-    """
+    """Raise RetvecLiteError about the first fact (what, in the artifact, in the classifier) that is not the same in both."""
     for what, found, wanted in facts:
         if found != wanted:
-            raise RetvecLiteError(
-                f"{file}: the {what} must be {short(wanted)} as in {REFERENCE_NAME}, not {short(found)}."
-            )
+            reference = f"{short(wanted)} as in {REFERENCE_NAME}"
+            raise RetvecLiteError(f"{file}: the {what} must be {reference}, not {short(found)}.")
 
 
 def short(value: object) -> str:
