@@ -182,11 +182,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
 
 
 def find_recipe(name: str) -> Recipe:
-    """Return the recipe called `name`.
-
-    Raises:
-        RetvecLiteError: when there is none.
-    """
+    """Return the recipe called `name`; raise RetvecLiteError when there is none."""
     if name not in RECIPES:
         raise RetvecLiteError(f"Unknown recipe {name!r}. Choose from {', '.join(RECIPES)}.")
     return RECIPES[name]

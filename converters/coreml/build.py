@@ -53,16 +53,7 @@ _IOS_OF_OPSET: Final = {"CoreML6": 16, "CoreML7": 17, "CoreML8": 18}
 def build_package(
     classifier: TrainedModel, storage: Storage, about: About, details: Mapping[str, Any]
 ) -> dict[str, bytes]:
-    """Build the files of a package.
-
-    Args:
-        classifier: what is exported.
-        storage: how the weights are stored, and for which iOS.
-        about: the words about the model.
-        details: JSON-ready user-defined metadata.
-
-    Returns:
-        Path inside the package -> content.
+    """Return the files of a package by their paths in it; `details` are its JSON-ready user-defined metadata.
 
     Raises:
         RetvecLiteError: for a text length, a head or a block that Core ML's graph cannot have.
@@ -91,9 +82,6 @@ def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
 
     Returns:
         float32 `[1, classes]`, named `probability_values`.
-
-    Raises:
-        RetvecLiteError: for a text length, a head or a block that Core ML's graph cannot have.
     """
     check_length(classifier.encoder)
     characters = sanitize(codepoints, classifier.encoder)
@@ -195,12 +183,7 @@ def _files(model: "proto.Model_pb2.Model", weights: bytes) -> dict[str, bytes]:
 def package_sizes(model: Any, manifest: int, total: int) -> dict[str, int]:
     """Return the bytes of a package by part: constants of `encoder`, `embedding`, `head` and `ngrams`, `metadata`, `graph`.
 
-    Character features count as part of the head, which alone reads them.
-
-    Args:
-        model: the package's description.
-        manifest: bytes of its manifest.
-        total: bytes of all its files.
+    Character features count as part of the head, which alone reads them. `manifest` and `total` are bytes of files.
     """
     parts = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
     own = "encoder"

@@ -69,7 +69,7 @@ class CoreMLNetwork:
     def classify(
         self, vectors: Var, mask: Var, head: HeadSpec, ngrams: Var | None = None, multi_label: bool = False
     ) -> Var:
-        """Compute label probabilities.
+        """Compute label probabilities, float32 `[1, classes]`, named `probability_values`.
 
         Args:
             vectors: `[1, words, dimension]` in the recipe's precision, what the head reads of each word.
@@ -77,12 +77,6 @@ class CoreMLNetwork:
             head: which head, with its sizes.
             ngrams: what n-grams add to the logits, float32 `[1, classes]`; None for a classifier without them.
             multi_label: whether each label has a probability of its own.
-
-        Returns:
-            float32 `[1, classes]`, named `probability_values`.
-
-        Raises:
-            RetvecLiteError: for a head that cannot be built.
         """
         used = self._cast(mask)
         present = mb.mul(x=vectors, y=used, name="present")
@@ -253,11 +247,7 @@ class _WeightStore:
         return [mb.const(val=row, name=f"{_called(name)}_{place}") for place, row in rows]
 
     def matrix(self, name: str) -> Var:
-        """Return a kernel `[outputs, inputs]` (transposed, compared with `HeadSpec.shapes`) in the network's precision.
-
-        Raises:
-            RetvecLiteError: when a block does not divide its rows.
-        """
+        """Return a kernel `[outputs, inputs]` (transposed, compared with `HeadSpec.shapes`) in the network's precision."""
         return self._matrix(name, np.ascontiguousarray(self._weights[name].T), self._type)
 
     def gates(self, name: str) -> Var:
@@ -303,12 +293,7 @@ def _called(weight: str) -> str:
 def from_grid(integers: npt.NDArray[Any], scales: npt.NDArray[Any], axis: int, is_new: bool, name: str) -> Var:
     """Return a matrix of integers times a scale for each index of an axis; the operator has another form since iOS 18.
 
-    Args:
-        integers: `[rows, columns]`.
-        scales: float16 or float32 `[rows, blocks]`, before iOS 18 one block; or `[1, columns]`.
-        axis: 0 or 1.
-        is_new: whether the package is for iOS 18 or newer.
-        name: of the value.
+    Integers are `[rows, columns]`, scales float16 or float32 `[rows, blocks]`, before iOS 18 one block, or `[1, columns]`.
     """
     if is_new:
         return mb.constexpr_blockwise_shift_scale(data=integers, scale=scales, name=name)
@@ -321,12 +306,7 @@ def from_grid(integers: npt.NDArray[Any], scales: npt.NDArray[Any], axis: int, i
 def from_palette(indices: npt.NDArray[np.uint8], levels: npt.NDArray[Any], bits: int, is_new: bool, name: str) -> Var:
     """Return a matrix of numbers from a list; the operator has another form since iOS 18.
 
-    Args:
-        indices: places in the list, uint8 `[rows, columns]`.
-        levels: the list, float16 or float32 `[2**bits]`.
-        bits: 8 or 4.
-        is_new: whether the package is for iOS 18 or newer.
-        name: of the value.
+    Indices are uint8 `[rows, columns]`, the levels float16 or float32 `[2**bits]`.
     """
     if is_new:
         kind = types.nptype_from_builtin(types.uint4 if bits == 4 else types.uint8)

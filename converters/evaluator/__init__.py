@@ -141,8 +141,7 @@ class Program:
             Arrays; a classifier's label is a `str`, its probabilities are a `dict[str, float]`.
 
         Raises:
-            RetvecLiteError: for other inputs or an unknown name, or when an op does not give what it declares or
-                cannot be computed.
+            RetvecLiteError: for other inputs, an unknown name, or an op that cannot be computed or gives something else than it declares.
         """
         names = self.outputs if wanted is None else list(wanted)
         if set(inputs) != set(self.inputs):

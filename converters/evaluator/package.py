@@ -224,9 +224,6 @@ def proto() -> SimpleNamespace:
     """Load coremltools' generated protobuf modules, `Model_pb2` and `MIL_pb2`.
 
     They are loaded without the package around them, whose import loads TensorFlow and takes ten seconds.
-
-    Raises:
-        RetvecLiteError: when coremltools is not installed.
     """
     package = importlib.util.find_spec("coremltools")
     if package is None or not package.submodule_search_locations:

@@ -9,6 +9,7 @@ import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Any, Final
 
 import numpy as np
@@ -130,10 +131,7 @@ _VALUES: Final[Mapping[str, tuple[int, ...]]] = {
         2**31 - 1,
         2**30,
         0x20,
-        2**24 + 0x61,
-        2**21,
-        0x1FFFFF,
-        0x7F000020,
+        *(2**24 + 0x61, 2**21, 0x1FFFFF, 0x7F000020),
         0x63,
     ),
     "around the surrogates": (0xD7FF, 0x20, 0xE000, 0x20, 0xD800, 0x20, 0xDFFF),
@@ -154,10 +152,8 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     """Return the golden texts of a config, always the same in the same order, with distinct names."""
     length = config.word_length
     texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
-    texts["words as long as a slot"] = " ".join(("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length] for i in range(3))
-    texts["words one longer than a slot"] = " ".join(
-        ("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length + 1] for i in range(3)
-    )
+    for name, size in (("words as long as a slot", length), ("words one longer than a slot", length + 1)):
+        texts[name] = " ".join((ascii_lowercase * 3)[start : start + size] for start in range(3))
     texts["more words than slots"] = " ".join(f"{index % 10}" for index in range(config.max_words + 3))
     texts["Chinese, more pieces than slots"] = "".join(chr(0x4E00 + 7 * index) for index in range(config.max_words + 9))
     texts |= dict(_limit_texts(config))
@@ -175,13 +171,8 @@ def edge_sample(config: EncoderConfig) -> Sample:
     A graph keeps the ranges as constants. The golden texts hold characters of all of them, but not every edge: with every edge,
     `golden.json` would grow by a quarter under the default config.
     """
-    alone = [(code, code) for code in (*SEPARATORS, *INVISIBLE)]
-    ranges = [
-        *alone,
-        *(found for script in UNSPACED.values() for found in script),
-        (0xD800, 0xDFFF),
-        (0, MAX_CODE_POINT),
-    ]
+    ranges = [(code, code) for code in (*SEPARATORS, *INVISIBLE)] + [(0xD800, 0xDFFF), (0, MAX_CODE_POINT)]
+    ranges += [found for script in UNSPACED.values() for found in script]
     edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
     # Three of a kind tell all cutting rules apart; with their neighbours they need at most five slots.
     together = max(1, min(config.max_words // 5, config.max_chars // 6))
@@ -258,12 +249,7 @@ def clear_answers(
 ) -> Iterator[tuple[int, Answer]]:
     """Yield the index of each text whose answer no difference within the tolerance can change, and the answer.
 
-    Args:
-        texts: from `golden_texts`; those that no string gives are left out.
-        table: float32 `[texts, classes]`.
-        labels: the classes, in the order of the columns.
-        decision: when a text belongs to none of the labels.
-        tolerance: how far a probability may be off.
+    Arguments as for `golden_bytes`, for one artifact; texts that no string gives are left out.
     """
     columns = np.array(decision.columns(labels))
     others = np.array([label == decision.unknown_label for label in labels])
@@ -288,11 +274,7 @@ def clear_answers(
 
 
 def check_golden(data: bytes, expected: bytes) -> None:
-    """Make sure that a `golden.json` says what `golden_bytes` returns now, up to a fifth of the tolerance.
-
-    Raises:
-        RetvecLiteError: names the first part that differs.
-    """
+    """Raise RetvecLiteError unless a `golden.json` says what `golden_bytes` returns now, up to a fifth of the tolerance."""
     wanted = json.loads(expected)
     try:
         found = json.loads(data)
@@ -378,10 +360,8 @@ def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
 def _limit_values(config: EncoderConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the same by slots, of values that are not code points."""
     for signature in short_signatures(config):
-        for count, limit in (
-            (signature.max_words, "as many slots as it has"),
-            (signature.max_words + 1, "one slot more"),
-        ):
+        slots = signature.max_words
+        for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
             values = tuple(value for index in range(count) for value in (-(7**index) % 2**32 - 2**31, 0x20))
             yield f"{signature.name}: {limit}, hostile", values
 

@@ -60,13 +60,8 @@ class _Stored:
 def quantize(model: bytes, recipe: str) -> bytes:
     """Return a float32 model under another recipe.
 
-    Args:
-        model: what `to_tflite` returned: float32 weights, the network's input named `bits`, no zip tail. Of a
-            graph without a network, all matrices are rounded, and its arithmetic stays that of float32.
-        recipe: a name in `RECIPES`.
-
-    Returns:
-        The quantized model, the same bytes for the same input.
+    The model is what `to_tflite` returned. Of a graph without a network, all matrices are rounded, and its arithmetic stays that of
+    float32. The same input gives the same bytes.
 
     Raises:
         RetvecLiteError: for an unknown recipe, a network without a tensor `bits`, or an operator that is not allowed.
