@@ -107,14 +107,14 @@ class Format(ABC):
         suffix: of its artifacts.
         options: the options of `export_model` that only this format has -> their defaults.
         runtimes: names of what runs it -> why it is skipped where that is missing.
-        stands: how a report introduces the oldest runtime.
+        claim: how a report introduces the oldest runtime.
     """
 
     name: ClassVar[str]
     suffix: ClassVar[str]
     options: ClassVar[Options] = {}
     runtimes: ClassVar[Mapping[str, str]]
-    stands: ClassVar[str] = "right on"
+    claim: ClassVar[str] = "right on"
 
     @abstractmethod
     def check(self, recipes: Sequence[Recipe], options: Options) -> None:

@@ -101,7 +101,7 @@ class Report:
         lines = [line for result in results for line in result.complaints()]
         lines += [f"{line}: skipped." for line in skipped_lines(self.skipped)]
         for exported, path in zip(self.artifacts, self.files, strict=True):
-            lines.append(f"{path}: {exported.result.bytes:,} bytes, {exported.format.stands} {exported.oldest}")
+            lines.append(f"{path}: {exported.result.bytes:,} bytes, {exported.format.claim} {exported.oldest}")
         if self.android_files:
             lines.append(f"{' and '.join(map(str, self.android_files))}: for the app and its tests")
         if not self.ok:
@@ -201,7 +201,7 @@ class Report:
 def _file_row(exported: Exported) -> tuple[str, ...]:
     oldest, caveat = exported.oldest, exported.format.caveat(exported.result)
     if caveat:
-        oldest = f"{exported.format.stands} {oldest}; {caveat}"
+        oldest = f"{exported.format.claim} {oldest}; {caveat}"
     sizes = exported.contents.sizes
     shown = (f"{sizes[part]:,}" for part in ("encoder", "embedding", "head", "ngrams", "graph", "metadata"))
     return (exported.result.file, f"{exported.result.bytes:,}", *shown, oldest)

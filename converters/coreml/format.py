@@ -130,7 +130,7 @@ class CoreML(Format):
     suffix = ".mlpackage"
     options: ClassVar[Options] = {"ios": DEFAULT_IOS, "block": None}
     runtimes: ClassVar[Mapping[str, str]] = {CORE_ML: "Core ML itself runs on macOS only"}
-    stands = "made for"
+    claim = "made for"
 
     def check(self, recipes: Sequence[Recipe], options: Options) -> None:
         """See `Format`."""
