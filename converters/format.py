@@ -58,6 +58,12 @@ class Contents:
     operators: Sequence[tuple[str, int, int]]
     signatures: Sequence[Signature] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        operators = [dict(zip(("name", "version", "count"), kind, strict=True)) for kind in self.operators]
+        signatures = [signature.to_dict() for signature in self.signatures]
+        return {"sizes": dict(self.sizes), "operators": operators, "signatures": signatures}
+
 
 class OpenArtifact(ABC):
     """An artifact that was read from disk.

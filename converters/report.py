@@ -53,12 +53,8 @@ class Exported:
             **self.result.to_dict(),
             "description": self.format.facts(find_recipe(str(self.result.recipe))).description,
             "sha256": self.sha256,
-            "sizes": dict(self.contents.sizes),
-            "operators": [
-                dict(zip(("name", "version", "count"), kind, strict=True)) for kind in self.contents.operators
-            ],
             "oldest_runtime": dict(self.oldest_runtime),
-            "signatures": [signature.to_dict() for signature in self.contents.signatures],
+            **self.contents.to_dict(),
         }
 
 

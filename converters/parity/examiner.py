@@ -137,7 +137,7 @@ class Examiner:
         self.golden = Sample.of(names, [text.codepoints for text in self.golden_texts], config)
         rows = [contract.codepoints(text, config.max_chars) for text in texts]
         self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
-        self.staged = self.golden + self.real.first(_STAGE_TEXTS)
+        self.staged = self.golden + self.real[:_STAGE_TEXTS]
         self.edges = edge_sample(config)
         self._exact = Oracle(classifier, classifier.weights)
         self._exact_answers = list(self._exact.table(self.real)) if texts else []

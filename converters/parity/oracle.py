@@ -31,39 +31,27 @@ class Sample:
     @classmethod
     def of(cls, names: Iterable[str], rows: Sequence[Ints], config: EncoderConfig) -> "Sample":
         """Encode the rows; there may be none."""
-        slots = [contract.words(row, config) for row in rows]
-        shape = (len(rows), config.max_words, config.word_length)
-        return cls(
-            tuple(names),
-            np.array(rows, np.int32).reshape(len(rows), config.max_chars),
-            np.array(slots, np.int32).reshape(shape),
-        )
+        slots = np.array([contract.words(row, config) for row in rows], np.int32)
+        texts = np.array(rows, np.int32).reshape(len(rows), config.max_chars)
+        return cls(tuple(names), texts, slots.reshape(len(rows), config.max_words, config.word_length))
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __add__(self, other: "Sample") -> "Sample":
-        return Sample(
-            self.names + other.names,
-            np.concatenate([self.rows, other.rows]),
-            np.concatenate([self.slots, other.slots]),
-        )
+        rows, slots = (np.concatenate(both) for both in ((self.rows, other.rows), (self.slots, other.slots)))
+        return Sample(self.names + other.names, rows, slots)
 
-    def first(self, count: int) -> "Sample":
-        """Return the first `count` texts."""
-        return self._part(slice(0, count))
+    def __getitem__(self, part: slice) -> "Sample":
+        return Sample(self.names[part], self.rows[part], self.slots[part])
 
     def chosen(self, places: npt.NDArray[np.intp]) -> "Sample":
         """Return the texts at the given places."""
         return Sample(tuple(self.names[place] for place in places), self.rows[places], self.slots[places])
 
-    def parts(self, count: int) -> Iterator["Sample"]:
-        """Yield all texts in order, at most `count` at once."""
-        for start in range(0, len(self), count):
-            yield self._part(slice(start, start + count))
-
-    def _part(self, part: slice) -> "Sample":
-        return Sample(self.names[part], self.rows[part], self.slots[part])
+    def parts(self, count: int) -> list["Sample"]:
+        """Return all texts in order, at most `count` in a part."""
+        return [self[start : start + count] for start in range(0, len(self), count)]
 
 
 _NUDGE: Final = 1e-3

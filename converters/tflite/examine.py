@@ -133,7 +133,7 @@ def run_artifact(
         tensors = _tensors(artifact, examiner.classifier)
         stages = examiner.stages(tensors, recipe)
         step = max(1, _CHUNK_WORDS // artifact.config.max_words)
-        parts = list(examiner.staged.parts(step))
+        parts = examiner.staged.parts(step)
         jobs = [Job(artifact.model, whole.rows), *(Job(promoted, part.rows) for part in (*parts, examiner.edges))]
         for signature in artifact.signatures:
             if signature.name != CLASSIFY:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from retvec_lite.converters import INPUT, PROBABILITIES
-from retvec_lite.converters.format import About, Draft, Format, Options, about, details
+from retvec_lite.converters.format import About, Contents, Draft, Format, Options, about, details
 from retvec_lite.converters.parity import ArtifactResult
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import add_buffer, pack, read_model, schema
@@ -280,10 +280,13 @@ class Info:
         from retvec_lite.terminal import Table, draw
 
         facts = self.facts
+        # Early files tell the embedding's name alone.
+        filters, tuned = facts.get("character_filters"), ", fine-tuned" if facts.get("fine_tuned") else ""
+        features = f", {filters} character features" if filters else ""
         about = [
             ("recipe", str(facts.get("recipe"))),
             ("head", str(facts.get("head"))),
-            ("embedding", self._embedding()),
+            ("embedding", f"{facts.get('embedding')}{tuned}{features}"),
             ("oldest runtime", describe_oldest_runtime(facts)),
             ("created by", str(facts.get("created_by"))),
             ("labels", f"{len(facts['labels'])}: {', '.join(facts['labels'])}"),
@@ -292,24 +295,14 @@ class Info:
         signatures = [(s["name"], s["kind"], str(s["max_chars"]), str(s["max_words"])) for s in facts["signatures"]]
         parts = [(_PARTS[part], f"{size:,}") for part, size in facts["sizes"].items()]
         kinds = [(row["name"], str(row["version"]), str(row["count"])) for row in facts["operators"]]
+        lengths = ("code points", "word slots")
         return draw(
             Table(str(facts["file"]), ("", "value"), about),
             Table("Text to words", ("setting", "value"), encoder),
-            Table(
-                "Signatures",
-                ("name", "kind", "code points", "word slots"),
-                signatures,
-                frozenset({"code points", "word slots"}),
-            ),
+            Table("Signatures", ("name", "kind", *lengths), signatures, frozenset(lengths)),
             Table("Size", ("part", "bytes"), [*parts, ("file", f"{facts['bytes']:,}")], frozenset({"bytes"})),
             Table("Operators", ("name", "version", "count"), kinds, frozenset({"version", "count"})),
         )
-
-    def _embedding(self) -> str:
-        """Return its name, and what was trained of it and beside it; early files tell the name alone."""
-        filters = self.facts.get("character_filters")
-        tuned = ", fine-tuned" if self.facts.get("fine_tuned") else ""
-        return f"{self.facts.get('embedding')}{tuned}{f', {filters} character features' if filters else ''}"
 
 
 def info(path: str | os.PathLike[str]) -> Info:
@@ -327,17 +320,6 @@ def info(path: str | os.PathLike[str]) -> Info:
         'int8'
     """
     artifact = read_artifact(path)
-    data = artifact.path.read_bytes()
-    model = read_model(artifact.model)
-    return Info(
-        {
-            "file": str(artifact.path),
-            "bytes": len(data),
-            **artifact.metadata,
-            "signatures": [signature.to_dict() for signature in artifact.signatures],
-            "sizes": sizes(data, model),
-            "operators": [
-                {"name": name, "version": version, "count": count} for name, version, count in operators(model)
-            ],
-        }
-    )
+    data, model = artifact.path.read_bytes(), read_model(artifact.model)
+    found = Contents(sizes(data, model), operators(model), artifact.signatures)
+    return Info({"file": str(artifact.path), "bytes": len(data), **artifact.metadata, **found.to_dict()})
