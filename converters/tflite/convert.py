@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 from retvec_lite.converters import INPUT, PROBABILITIES
 from retvec_lite.converters.format import stage_names
 from retvec_lite.converters.tflite import find_signature, find_tensor, pack, read_model
-from retvec_lite.converters.tflite.graph import NETWORK_INPUT, before, behind, check_operators, operator_name
+from retvec_lite.converters.tflite.graph import (
+    NETWORK_INPUT,
+    before,
+    behind,
+    check_operators,
+    has_network,
+    operator_name,
+)
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.network_graph import classify, classify_short, embed
@@ -50,13 +57,11 @@ class Entry:
             `bits` and any other stages. All weights must be constants.
         name: the signature's name.
         outputs: which of the results are its outputs.
-        has_network: whether `bits` are among the results.
     """
 
     function: Any
     name: str = CLASSIFY
     outputs: tuple[str, ...] = (PROBABILITIES,)
-    has_network: bool = True
 
 
 def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
@@ -88,7 +93,7 @@ def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
     config = classifier.encoder
     if embeds and isinstance(classifier.head, NgramHead):
         raise RetvecLiteError("The head ngrams reads no words, so there are none to embed: leave out the option embed.")
-    made = [Entry(traced(full, config.max_chars), CLASSIFY, has_network=bool(stages))]
+    made = [Entry(traced(full, config.max_chars), CLASSIFY)]
     for signature in short_signatures(config) if stages else ():
         graph = functools.partial(short, max_words=signature.max_words)
         made.append(Entry(traced(graph, signature.max_chars), signature.name, SHORT_OUTPUTS))
@@ -125,7 +130,7 @@ def to_tflite(entries: Sequence[Entry]) -> bytes:
     model = pack(edited)
     check_operators(edited)
     for entry, graph in zip(entries, edited.subgraphs, strict=True):
-        source = NETWORK_INPUT if entry.has_network else INPUT
+        source = NETWORK_INPUT if has_network(graph) else INPUT
         network = behind(graph, find_tensor(graph, source))
         for output in set(entry.outputs) & _FROM_BITS:
             if not network & before(graph, find_tensor(graph, output)):
