@@ -1,89 +1,62 @@
-"""Export a trained classifier: a folder of .tflite files and .mlpackages, each run and compared before it is kept."""
+"""Export a trained classifier: a folder of artifacts, each run and compared before it is kept."""
 
 import dataclasses
-import importlib.util
+import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
-from retvec_lite.contract import Floats
-from retvec_lite.converters.android import AndroidFiles, find_android_files, write_android_assets
-from retvec_lite.converters.coreml import Storage, find_storage, load_coremltools
-from retvec_lite.converters.parity.checks import CORE_ML, REFERENCE_NAME, ArtifactResult, RuntimeResult, age, promises
-from retvec_lite.converters.parity.coreml import examine_package, has_core_ml
+import numpy as np
+
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.converters.format import Draft, Format, Options, fingerprint
+from retvec_lite.converters.formats import chosen_formats, every_format
+from retvec_lite.converters.parity import REFERENCE_NAME, ArtifactResult
 from retvec_lite.converters.parity.examiner import Examiner
-from retvec_lite.converters.parity.golden import golden_bytes
-from retvec_lite.converters.parity.tflite import examine_file
-from retvec_lite.converters.parity.verify import (
-    GOLDEN_NAME,
-    REPORT_NAME,
-    RealTexts,
-    golden_entry,
-    labels_bytes,
-    real_texts,
-    require_runtimes,
-    skipped_runtimes,
-)
+from retvec_lite.converters.parity.golden import GOLDEN_NAME, golden_bytes, golden_texts
 from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, Recipe, find_recipe
 from retvec_lite.converters.report import Exported, Report
-from retvec_lite.converters.tflite.graph import signatures_of
-from retvec_lite.converters.tflite.metadata import about, attach_files, attach_metadata, details
-from retvec_lite.converters.tflite.model import read_model
-from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.converters.verify import REPORT_NAME, RealTexts, labels_bytes, real_texts
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_directory, explain_os_error
+from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import LABELS_NAME, SIGNATURES_KEY
-from retvec_lite.runtime.interpreters import silent_standard_error
+from retvec_lite.runtime.artifact import LABELS_NAME
 from retvec_lite.terminal import Progress, silent
 
-FORMATS: Final = ("tflite", "coreml")
-ALL_FORMATS: Final = "all"
-
 REPORT_MARKDOWN: Final = "report.md"
-OWNED: Final = (
-    "classifier-*.tflite",
-    "classifier-*.mlpackage",
-    LABELS_NAME,
-    GOLDEN_NAME,
-    REPORT_NAME,
-    REPORT_MARKDOWN,
-    REFERENCE_NAME,
-)
-"""The files of the folder: all that `force` may replace."""
+
+
+MODEL_NAME: Final = "classifier.tflite"
+"""The asset's name for any recipe: `TextClassifier.kt` opens it by default."""
+
+_MODULES: Final = ("app", ".")
+"""Where the module is in the folder that the user names: the usual place in a project, or the folder itself."""
+
+
+class AndroidFiles(NamedTuple):
+    """The paths of a project's files: the app's model, and the golden texts of its tests."""
+
+    model: Path
+    golden: Path
 
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """What to make, checked before any work is done: `runtimes` are distribution -> version, for the recipes."""
+    """What to make, checked before any work is done."""
 
+    formats: Sequence[Format]
     recipes: Sequence[Recipe]
-    embed: bool
-    runtimes: Mapping[str, str]
-    storages: Sequence[Storage]
-    android: AndroidFiles | None
-
-    def steps(self) -> int:
-        """Return the number of steps: the reference, the conversion, and the artifacts."""
-        return 1 + bool(self.recipes) + len(self.recipes) + len(self.storages)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Finished:
-    """An artifact and what it must answer to the golden texts."""
-
-    exported: Exported
-    recipe: Recipe
-    table: Floats
+    options: Options
 
 
 def export_model(
     model: TrainedModel,
     out: str | os.PathLike[str],
     *,
-    formats: Sequence[str] = FORMATS[:1],
+    formats: Sequence[str] = ("tflite",),
     recipes: Sequence[str] = (DEFAULT_RECIPE,),
     ios: int = DEFAULT_IOS,
     block: int | None = None,
@@ -116,103 +89,71 @@ def export_model(
         RetvecLiteError: for arguments that do not go together, an existing folder without `force`, an artifact that computes
             something else than it says on a runtime it is meant for, or a quantized one of 1 MB or more. Nothing is left then.
     """
-    plan = _plan(recipes, formats, ios, block, embed, android, force)
+    options: Options = {"ios": ios, "block": block, "embed": embed, "android": android}
+    plan = _plan(formats, recipes, options)
+    assets = None
+    if android is not None:
+        assets = find_android_files(Path(android), [recipe.name for recipe in plan.recipes], force=force)
     texts = real_texts(model, data)
-    with atomic_directory(out, force=force, owned=OWNED) as folder:
+    with atomic_directory(out, force=force, owned=owned_files()) as folder:
         try:
             report = _fill(folder, model, plan, texts, progress)
         except OSError as error:
             raise explain_os_error(error, out) from error
     report = dataclasses.replace(report, folder=Path(out))
-    if plan.android is not None:
-        write_android_assets(Path(out), plan.recipes[0].name, plan.android)
-        report = dataclasses.replace(report, android_files=tuple(plan.android))
+    if assets is not None:
+        write_android_assets(Path(out), plan.recipes[0].name, assets)
+        report = dataclasses.replace(report, android_files=tuple(assets))
     return report
 
 
-def _plan(
-    recipes: Sequence[str],
-    formats: Sequence[str],
-    ios: int,
-    block: int | None,
-    embed: bool,
-    android: str | os.PathLike[str] | None,
-    force: bool,
-) -> _Plan:
+def owned_files() -> tuple[str, ...]:
+    """Return the patterns of an export's files: all that `force` may replace."""
+    artifacts = (f"classifier-*{found.suffix}" for found in every_format())
+    return (*artifacts, LABELS_NAME, GOLDEN_NAME, REPORT_NAME, REPORT_MARKDOWN, REFERENCE_NAME)
+
+
+def _plan(formats: Sequence[str], recipes: Sequence[str], options: Options) -> _Plan:
     """Check all arguments."""
     if isinstance(recipes, str) or isinstance(formats, str):
         raise RetvecLiteError("Pass recipes and formats as lists of names.")
-    chosen = [find_recipe(name) for name in dict.fromkeys(recipes)]
-    for name in formats:
-        if name not in (*FORMATS, ALL_FORMATS):
-            raise RetvecLiteError(f"Unknown format {name!r}. Choose from {', '.join(FORMATS)}, {ALL_FORMATS}.")
-    if not chosen or not formats:
+    plan = _Plan(chosen_formats(formats), [find_recipe(name) for name in dict.fromkeys(recipes)], options)
+    if not plan.recipes or not plan.formats:
         raise RetvecLiteError("Name at least one recipe and one format to export.")
-    is_tflite, is_coreml = (name in formats or ALL_FORMATS in formats for name in FORMATS)
-    options: tuple[tuple[str, Any, bool, str], ...] = (
-        ("ios", ios != DEFAULT_IOS, is_coreml, "coreml"),
-        ("block", block is not None, is_coreml, "coreml"),
-        ("embed", embed, is_tflite, "tflite"),
-        ("android", android is not None, is_tflite, "tflite"),
-    )
-    for option, is_given, is_made, name in options:
-        if is_given and not is_made:
-            raise RetvecLiteError(f"The option {option} needs the format {name}: add it.")
-    storages: list[Storage] = []
-    if is_coreml:
-        storages = [find_storage(recipe.name, ios, block) for recipe in chosen]
-        if importlib.util.find_spec("coremltools") is None:
-            raise ModuleNotFoundError("No module named 'coremltools'", name="coremltools")
-    files = None
-    if android is not None:
-        files = find_android_files(Path(android), [recipe.name for recipe in chosen], force=force)
-    return _Plan(chosen if is_tflite else [], embed, require_runtimes() if is_tflite else {}, storages, files)
+    for other in every_format():
+        for option, default in other.options.items():
+            if options[option] != default and other not in plan.formats:
+                raise RetvecLiteError(f"The option {option} needs the format {other.name}: add it.")
+    for found in plan.formats:
+        found.check(plan.recipes, options)
+    return plan
 
 
 def _fill(folder: Path, model: TrainedModel, plan: _Plan, texts: RealTexts, progress: Progress) -> Report:
-    done = 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        progress("exporting", done, plan.steps())
-
-    progress("exporting", 0, plan.steps())
+    """Write everything into an empty folder."""
+    total = 1 + len(plan.formats) * len(plan.recipes)
+    progress("exporting", 0, total)
     examiner = Examiner(model, texts.texts, texts.labels)
-    step()
-    finished = []
-    if plan.recipes:
-        converted = convert(model, plan.embed)
-        signatures = _listed_signatures(converted)
-        step()
-        for recipe in plan.recipes:
-            finished.append(_tflite_file(folder, examiner, converted, signatures, recipe, plan.runtimes))
-            step()
-    for item in _packages(folder, examiner, plan.storages):
-        finished.append(item)
-        step()
-    skipped = skipped_runtimes(plan.runtimes) if plan.recipes else ()
-    if plan.storages and not has_core_ml():
-        skipped = (*skipped, CORE_ML)
+    progress("exporting", 1, total)
+    exported: list[Exported] = []
+    answers: dict[str, tuple[Floats, float]] = {}
+    for kind in plan.formats:
+        for draft in kind.make(model, plan.recipes, plan.options):
+            artifact, answers[kind.golden_key(draft.recipe)] = _artifact(folder, kind, draft, examiner)
+            exported.append(artifact)
+            progress("exporting", 1 + len(exported), total)
     report = Report(
         folder=folder,
         classifier=model,
-        artifacts=[item.exported for item in finished],
+        artifacts=exported,
         texts=texts.describe(),
         golden_texts=len(examiner.golden),
         accuracy=examiner.accuracy,
-        skipped=skipped,
-    )
-    tables, tolerances = {}, {}
-    for item in finished:
-        key, tolerance = golden_entry(item.recipe, not isinstance(item.exported.data, bytes))
-        tables[key], tolerances[key] = item.table, tolerance
-    golden = golden_bytes(
-        model.encoder, model.labels, examiner.golden_texts, tables, tolerances, decision=model.decision
+        skipped=[name for kind in plan.formats for name in kind.skipped()],
     )
     for name, content in (
         (LABELS_NAME, labels_bytes(model.labels)),
-        (GOLDEN_NAME, golden),
+        (GOLDEN_NAME, examiner.golden_json(answers)),
         (REPORT_NAME, report.to_json()),
         (REPORT_MARKDOWN, report.to_markdown()),
         (REFERENCE_NAME, model.to_bytes()),
@@ -221,124 +162,76 @@ def _fill(folder: Path, model: TrainedModel, plan: _Plan, texts: RealTexts, prog
     return report
 
 
-def _tflite_file(
-    folder: Path, examiner: Examiner, converted: bytes, signatures: Any, recipe: Recipe, runtimes: Mapping[str, str]
-) -> _Finished:
-    """Write a .tflite, run it, and let it state the oldest runtime on which it was right."""
-    model = examiner.classifier
-    file = folder / f"classifier-{recipe.name}.tflite"
-    described = attach_metadata(quantize(converted, recipe.name), about(model, recipe.name), model.labels)
-
-    def stating(oldest: Mapping[str, str]) -> bytes:
-        facts = {**details(model, recipe.name, oldest), SIGNATURES_KEY: signatures}
-        return attach_files(described, model.labels, facts)
-
-    file.write_bytes(stating(dict([recipe.oldest_runtime])))
-    result, table = examine_file(examiner, file, runtimes)
+def _artifact(folder: Path, kind: Format, draft: Draft, examiner: Examiner) -> tuple[Exported, tuple[Floats, float]]:
+    """Write an artifact and run it; return what it is, and what it must answer to the golden texts and how nearly."""
+    path = folder / f"classifier-{draft.recipe.name}{kind.suffix}"
+    draft.write(path, draft.oldest_runtime)
+    result, table = kind.examine(examiner, path)
     if table is None:
         raise RetvecLiteError(str(result.problem))
-    oldest = _oldest_runtime(recipe, result)
-    # The statement is only in the zip tail: what was run and what is kept are the same flatbuffer.
-    data = stating(oldest)
-    file.write_bytes(data)
-    result = _final(result, len(data), oldest)
-    _refuse_broken_file(result)
-    return _Finished(Exported(data, oldest, result), recipe, table)
+    oldest, result = kind.settle(draft, path, result)
+    _refuse_broken(result)
+    exported = Exported(kind, result, oldest, fingerprint(path), kind.open(path).contents())
+    return exported, (table, kind.facts(draft.recipe).parity_tolerance)
 
 
-def _packages(folder: Path, examiner: Examiner, storages: Sequence[Storage]) -> Iterator[_Finished]:
-    """Write an .mlpackage for each recipe and evaluate it; where there is Core ML, it runs as well."""
-    if not storages:
-        return
-    load_coremltools()
-    from retvec_lite.converters.coreml.build import build_package, write_package
-
-    model = examiner.classifier
-    for storage in storages:
-        oldest = {"iOS": str(storage.ios)}
-        name = storage.recipe.name
-        files = build_package(model, storage, about(model, name), details(model, name, oldest))
-        path = folder / f"classifier-{name}.mlpackage"
-        write_package(files, path)
-        result, table = examine_package(examiner, path)
-        if table is None:
-            raise RetvecLiteError(str(result.problem))
-        for run in result.runtimes:
-            if not run.correct:
-                raise _wrong(result, run)
-        _refuse_broken_file(result)
-        yield _Finished(Exported(files, oldest, result), storage.recipe, table)
-
-
-def convert(model: TrainedModel, embed: bool = False) -> bytes:
-    """Return the classifier's whole graph as a float32 .tflite with all its signatures, without metadata.
-
-    Imports TensorFlow. Its notes about the machine and the conversion are kept from standard error; whatever goes wrong is an
-    exception.
-    """
-    with silent_standard_error():
-        from retvec_lite.converters.tflite.convert import entries, to_tflite
-
-        return to_tflite(entries(model, embed))
-
-
-def package(graph: bytes, model: TrainedModel, recipe: Recipe, oldest_runtime: Mapping[str, str]) -> bytes:
-    """Return a quantized graph as a file with metadata and zip tail that was not run; `export_model` runs its files."""
-    facts = {**details(model, recipe.name, oldest_runtime), SIGNATURES_KEY: _listed_signatures(graph)}
-    return attach_files(attach_metadata(graph, about(model, recipe.name), model.labels), model.labels, facts)
-
-
-def _listed_signatures(graph: bytes) -> list[dict[str, Any]]:
-    return [signature.to_dict() for signature in signatures_of(read_model(graph))]
-
-
-def _oldest_runtime(recipe: Recipe, result: ArtifactResult) -> dict[str, str]:
-    """Return the oldest installed runtime from which on the artifact is right on every one.
-
-    Raises:
-        RetvecLiteError: when it is wrong on the newest, or on one that the recipe is meant for.
-    """
-    by_age = sorted(result.runtimes, key=lambda run: age(run.runtime, run.version))
-    oldest = None
-    for run in reversed(by_age):
-        if not run.correct:
-            break
-        oldest = run
-    for run in by_age:
-        meant = promises(dict([recipe.oldest_runtime]), run.runtime, run.version)
-        if not run.correct and (meant or run is by_age[-1]):
-            raise _wrong(result, run)
-    assert oldest is not None
-    return {oldest.runtime: oldest.version}
-
-
-def _wrong(result: ArtifactResult, run: RuntimeResult) -> RetvecLiteError:
-    """Return the error for an artifact that computes something else than it says on one runtime."""
-    place = f"{result.file} is wrong on {run.runtime} {run.version}"
-    if run.refusal is not None:
-        return RetvecLiteError(f"{place}: {run.refusal}")
-    check = next(check for check in run.checks if check.question == "computation" and not check.ok)
-    worst = check.worst[0]
-    return RetvecLiteError(
-        f"{place}: {check.title} is off by {check.value_text} (bound {check.bound_text}), worst {worst.text} {worst.where}."
-    )
-
-
-def _final(result: ArtifactResult, size: int, oldest: Mapping[str, str]) -> ArtifactResult:
-    """Return the result of the provisional file as that of the final one: another oldest runtime, another size."""
-    checks = tuple(
-        dataclasses.replace(check, value=float(size)) if check.name == "size" else check for check in result.checks
-    )
-    runs = tuple(
-        dataclasses.replace(run, promised=promises(oldest, run.runtime, run.version)) for run in result.runtimes
-    )
-    return dataclasses.replace(result, bytes=size, checks=checks, runtimes=runs, problem=None)
-
-
-def _refuse_broken_file(result: ArtifactResult) -> None:
+def _refuse_broken(result: ArtifactResult) -> None:
     for check in result.checks:
         if not check.ok:
             advice = "Choose a smaller head or recipe." if check.name == "size" else f"Worst: {check.worst[0].text}."
             raise RetvecLiteError(
                 f"{result.file}: {check.title} is {check.value_text}, must be {check.bound_text}. {advice}"
             )
+
+
+# --- Android ----------------------------------------------------------------------------------------------------------
+
+
+def find_android_files(project: str | Path, recipes: Sequence[str], *, force: bool = False) -> AndroidFiles:
+    """Return where the one recipe goes in a Gradle project, or in one of its modules; checked before any work is done.
+
+    Raises:
+        RetvecLiteError: for a folder that is not an Android project, several recipes, or files that exist without `force`.
+    """
+    names = list(dict.fromkeys(recipes))
+    if len(names) != 1:
+        raise RetvecLiteError(f"An Android app opens one model: choose one recipe out of {', '.join(names) or 'none'}.")
+    manifest = Path("src", "main", "AndroidManifest.xml")
+    module = next((Path(project, name) for name in _MODULES if Path(project, name, manifest).is_file()), None)
+    if module is None:
+        raise RetvecLiteError(
+            f"{project} is not an Android project: {Path('app', manifest)} is not in it. Name the Gradle project's folder."
+        )
+    files = AndroidFiles(module / "src/main/assets" / MODEL_NAME, module / "src/test/resources" / GOLDEN_NAME)
+    for file in files:
+        refuse_existing(file, force)
+    return files
+
+
+def write_android_assets(dist: str | Path, recipe: str, files: AndroidFiles) -> None:
+    """Copy the `.tflite` of one recipe out of an export, and `golden.json` with only the answers of that recipe.
+
+    Raises:
+        RetvecLiteError: when the export has no such file, or the project cannot be written.
+    """
+    source = Path(dist, f"classifier-{recipe}.tflite")
+    try:
+        model, golden = source.read_bytes(), Path(dist, GOLDEN_NAME).read_bytes()
+    except FileNotFoundError as error:
+        raise RetvecLiteError(f"{error.filename} does not exist: export the recipe {recipe} again.") from error
+    except OSError as error:
+        raise explain_os_error(error, source) from error
+    told = _golden_of(golden, recipe)
+    # The texts first: after a write that was cut off between the two, the app's tests fail.
+    atomic_write(files.golden, told)
+    atomic_write(files.model, model)
+
+
+def _golden_of(golden: bytes, recipe: str) -> bytes:
+    """Return `golden.json` as an export of that recipe alone writes it."""
+    document = json.loads(golden)
+    config = EncoderConfig.from_dict(document["encoder"])
+    table = np.array([case["probabilities"][recipe] for case in document["cases"]], np.float32)
+    expected = {recipe: (table, document["tolerance"][recipe])}
+    decision = Decision.from_dict(document.get("decision"))
+    return golden_bytes(config, document["labels"], golden_texts(config), expected, decision)

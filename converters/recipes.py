@@ -26,36 +26,44 @@ _LITERT_OPERATORS: Final[Mapping[str, int]] = {"FULLY_CONNECTED": 12, "DEQUANTIZ
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoreMLFacts:
-    """What a recipe means in an .mlpackage.
+class Facts:
+    """What a recipe means in one format.
 
     Attributes:
         description: one line for help texts and reports.
+        parity_tolerance: largest difference of any embedding value or probability from the NumPy reference that runs with
+            the artifact's own dequantized weights.
+    """
+
+    description: str
+    parity_tolerance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreMLFacts(Facts):
+    """What a recipe means in an .mlpackage.
+
+    Arithmetic in 16 bits alone moves values of the default embedding by up to 7e-3 and probabilities by up to 1.3e-3.
+
+    Attributes:
         computes: data type of the network's arithmetic. The encoder, the softmax and an LSTM always use float32.
-        parity_tolerance: like `Recipe.parity_tolerance`. Arithmetic in 16 bits alone moves values of the default embedding
-            by up to 7e-3 and probabilities by up to 1.3e-3.
         unclipped_bound: like `Recipe.weight_bound`, for weights that were not clipped. With 4 bits, half a step of 15 even
             levels is 0.07.
     """
 
-    description: str
     computes: Literal["float32", "float16"]
-    parity_tolerance: float
     unclipped_bound: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """One way to store the network's weights.
+class Recipe(Facts):
+    """One way to store the network's weights; as `Facts`, what it means in a .tflite.
 
     Attributes:
         name: what users type, and the suffix of the file name.
-        description: one line about the .tflite, for help texts and reports.
         weights: data type of the network's matrices. Biases and layer norms stay float32.
         dynamic: whether matrix products use 8-bit integers (activations are quantized on the fly) instead of float32.
         bits: bits per weight.
-        parity_tolerance: largest difference of any embedding value or probability from the NumPy reference that runs with
-            the file's own dequantized weights.
         embedding_cosine: smallest mean cosine of the embeddings to those of the float32 weights; None: not checked.
         label_agreement: smallest share of real texts with the same label as under float32 weights; None: not checked.
         weight_bound: largest rounding error of a weight as a share of its tensor's largest: half a step of 10 mantissa
@@ -69,11 +77,9 @@ class Recipe:
     """
 
     name: str
-    description: str
     weights: Weights
     dynamic: bool = False
     bits: int
-    parity_tolerance: float
     embedding_cosine: float | None
     label_agreement: float | None
     weight_bound: float
@@ -176,11 +182,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
 
 
 def find_recipe(name: str) -> Recipe:
-    """Return the recipe called `name`.
-
-    Raises:
-        RetvecLiteError: when there is none.
-    """
+    """Return the recipe called `name`; raise RetvecLiteError when there is none."""
     if name not in RECIPES:
         raise RetvecLiteError(f"Unknown recipe {name!r}. Choose from {', '.join(RECIPES)}.")
     return RECIPES[name]

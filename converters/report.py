@@ -3,29 +3,18 @@
 The same classifier on the same runtimes gives the same bytes: no dates, no durations, no paths.
 """
 
-import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from retvec_lite.converters.parity.checks import (
-    CORE_ML,
-    ArtifactResult,
-    Check,
-    RuntimeResult,
-    results_table,
-    skipped_line,
-)
-from retvec_lite.converters.parity.verify import fingerprint
+from retvec_lite.converters.format import CREATED_BY, Contents, Format
+from retvec_lite.converters.formats import skipped_lines
+from retvec_lite.converters.parity import ArtifactResult, Check, RuntimeResult, results_table
 from retvec_lite.converters.recipes import find_recipe
-from retvec_lite.converters.tflite.graph import operators, signatures_of, sizes
-from retvec_lite.converters.tflite.metadata import CREATED_BY
-from retvec_lite.converters.tflite.model import read_model
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import Signature
 from retvec_lite.terminal import draw
 
 FORMAT: Final = "retvec-lite-report"
@@ -40,63 +29,32 @@ class Exported:
     """A finished artifact.
 
     Attributes:
-        data: the bytes of a .tflite, or those of each file of an .mlpackage by their paths in it.
-        oldest_runtime: what it states.
+        format: its format.
         result: what was measured.
+        oldest_runtime: what it states.
+        sha256: see `fingerprint`.
+        contents: what it holds.
     """
 
-    data: bytes | Mapping[str, bytes]
-    oldest_runtime: Mapping[str, str]
+    format: Format
     result: ArtifactResult
-
-    @functools.cached_property
-    def _model(self) -> Any:
-        return read_model(cast(bytes, self.data))  # asked for .tflite files only
-
-    @property
-    def description(self) -> str:
-        """What its recipe means in this format."""
-        recipe = find_recipe(str(self.result.recipe))
-        facts = recipe if isinstance(self.data, bytes) or recipe.coreml is None else recipe.coreml
-        return facts.description
+    oldest_runtime: Mapping[str, str]
+    sha256: str
+    contents: Contents
 
     @property
-    def sha256(self) -> str:
-        """See `fingerprint`."""
-        return fingerprint(self.data)
-
-    def sizes(self) -> dict[str, int]:
-        """Return the bytes of each part; they add up to the artifact's size."""
-        if isinstance(self.data, bytes):
-            return sizes(self.data, self._model)
-        from retvec_lite.converters.coreml.build import package_sizes
-
-        return package_sizes(self.data)
-
-    def signatures(self) -> list[Signature]:
-        """Return the signatures of a .tflite; none for an .mlpackage, which has one interface."""
-        return signatures_of(self._model) if isinstance(self.data, bytes) else []
-
-    def operators(self) -> list[tuple[str, int, int]]:
-        """Return name, version and count of each kind of operator; Core ML's version is the iOS that the package is for."""
-        if isinstance(self.data, bytes):
-            return operators(self._model)
-        from retvec_lite.converters.coreml.build import package_operators
-
-        return package_operators(self.data)
+    def oldest(self) -> str:
+        """The oldest runtime in words."""
+        return ", ".join(f"{name} {version} or newer" for name, version in self.oldest_runtime.items())
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         return {
             **self.result.to_dict(),
-            "description": self.description,
+            "description": self.format.facts(find_recipe(str(self.result.recipe))).description,
             "sha256": self.sha256,
-            "sizes": self.sizes(),
-            "operators": [
-                {"name": name, "version": version, "count": count} for name, version, count in self.operators()
-            ],
             "oldest_runtime": dict(self.oldest_runtime),
-            "signatures": [signature.to_dict() for signature in self.signatures()],
+            **self.contents.to_dict(),
         }
 
 
@@ -137,10 +95,9 @@ class Report:
     def __str__(self) -> str:
         results = [exported.result for exported in self.artifacts]
         lines = [line for result in results for line in result.complaints()]
-        lines += [f"{skipped_line(name)}: skipped." for name in self.skipped]
+        lines += [f"{line}: skipped." for line in skipped_lines(self.skipped)]
         for exported, path in zip(self.artifacts, self.files, strict=True):
-            is_right = "right on" if isinstance(exported.data, bytes) else "made for"
-            lines.append(f"{path}: {exported.result.bytes:,} bytes, {is_right} {_oldest(exported)}")
+            lines.append(f"{path}: {exported.result.bytes:,} bytes, {exported.format.claim} {exported.oldest}")
         if self.android_files:
             lines.append(f"{' and '.join(map(str, self.android_files))}: for the app and its tests")
         if not self.ok:
@@ -197,15 +154,15 @@ class Report:
         ]
         if self.accuracy is not None:
             parts.append(f"Accuracy of the float32 reference on {self.texts}: {self.accuracy:.4f}.")
+            ran = [(exported.result.file, run) for exported in self.artifacts for run in exported.result.runtimes]
             rows = [
-                (e.result.file, f"{r.runtime} {r.version}", f"{r.accuracy:.4f}")
-                for e in self.artifacts
-                for r in e.result.runtimes
-                if r.accuracy is not None
+                (file, f"{run.runtime} {run.version}", f"{run.accuracy:.4f}")
+                for file, run in ran
+                if run.accuracy is not None
             ]
             parts.append(_table(("file", "runtime", "accuracy"), rows))
         if self.skipped:
-            parts.append(f"Skipped: {'; '.join(map(skipped_line, self.skipped))}.")
+            parts.append(f"Skipped: {'; '.join(skipped_lines(self.skipped))}.")
         parts += ["## Operators", _table(("file", "operators (version, count)"), map(_operator_row, self.artifacts))]
         facts = dict(classifier.training)
         curve = facts.pop("validation", {})
@@ -215,15 +172,13 @@ class Report:
         return ("\n\n".join(parts) + "\n").encode()
 
     def _signature_parts(self) -> Iterable[str]:
-        """Yield a section about the signatures of the .tflite files, which are the same in all of them."""
-        signatures = next(
-            (exported.signatures() for exported in self.artifacts if isinstance(exported.data, bytes)), []
-        )
-        if len(signatures) > 1:
-            yield "## Signatures of the .tflite files"
-            yield "They share their weights. A text is classified by the first one that it fits into (`retvec_lite.json` lists them)."
-            rows = ((s.name, s.kind, str(s.max_chars), str(s.max_words)) for s in signatures)
-            yield _table(("signature", "kind", "code points", "word slots"), rows)
+        """Yield a section about the signatures of each format, which are the same in all of its artifacts."""
+        for suffix, signatures in {e.format.suffix: e.contents.signatures for e in self.artifacts}.items():
+            if len(signatures) > 1:
+                yield f"## Signatures of the {suffix} files"
+                yield "They share their weights. A text is classified by the first one that it fits into (`retvec_lite.json` lists them)."
+                rows = ((s.name, s.kind, str(s.max_chars), str(s.max_words)) for s in signatures)
+                yield _table(("signature", "kind", "code points", "word slots"), rows)
 
     def _parity_rows(self) -> Iterable[tuple[str, ...]]:
         for exported in self.artifacts:
@@ -236,37 +191,26 @@ class Report:
                     yield (result.file, name, "runs", "refused", "", _promise(runtime), runtime.refusal)
                 for check in runtime.checks:
                     cells = _check_cells(check)
-                    yield (
-                        (result.file, name, *cells)
-                        if runtime.promised
-                        else (result.file, name, *cells[:3], "", "not promised")
-                    )
-
-
-def _oldest(exported: Exported) -> str:
-    return ", ".join(f"{name} {version} or newer" for name, version in exported.oldest_runtime.items())
+                    yield (result.file, name, *(cells if runtime.promised else (*cells[:3], "", "not promised")))
 
 
 def _file_row(exported: Exported) -> tuple[str, ...]:
-    parts = exported.sizes()
-    oldest = _oldest(exported)
-    if not isinstance(exported.data, bytes) and all(run.runtime != CORE_ML for run in exported.result.runtimes):
-        oldest = f"made for {oldest}; evaluated in NumPy, not run on Core ML"
-    shown = (f"{parts[part]:,}" for part in ("encoder", "embedding", "head", "ngrams", "graph", "metadata"))
+    oldest, caveat = exported.oldest, exported.format.caveat(exported.result)
+    if caveat:
+        oldest = f"{exported.format.claim} {oldest}; {caveat}"
+    sizes = exported.contents.sizes
+    shown = (f"{sizes[part]:,}" for part in ("encoder", "embedding", "head", "ngrams", "graph", "metadata"))
     return (exported.result.file, f"{exported.result.bytes:,}", *shown, oldest)
 
 
 def _operator_row(exported: Exported) -> tuple[str, str]:
-    kinds = exported.operators()
+    kinds = exported.contents.operators
     return exported.result.file, ", ".join(f"{name} ({version}, {count})" for name, version, count in kinds)
 
 
 def _check_cells(check: Check) -> tuple[str, ...]:
-    over = (
-        f"{check.texts:,} {'words' if check.name == 'embedding cosine' else 'texts'}"
-        if check.question != "file"
-        else ""
-    )
+    measured = "words" if check.name == "embedding cosine" else "texts"
+    over = f"{check.texts:,} {measured}" if check.question != "file" else ""
     note = "; ".join(filter(None, (check.question, over, check.note)))
     return check.title, check.value_text, check.bound_text, "ok" if check.ok else "**broken**", note
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from retvec_lite.api import load, train
     from retvec_lite.classifier import Classifier
     from retvec_lite.contract import EncoderConfig
-    from retvec_lite.converters.parity.verify import verify
-    from retvec_lite.converters.tflite.metadata import info
+    from retvec_lite.converters.tflite.format import info
+    from retvec_lite.converters.verify import verify
     from retvec_lite.data.dataset import Dataset, read_dataset
     from retvec_lite.data.scores import Evaluation
     from retvec_lite.data.texts import read_texts
@@ -53,7 +53,7 @@ _PLACES: Final = {
     "demo": "playground.demo",
     "evaluate_embedding": "pretraining.report.evaluate_embedding",
     "import_embedding": "pretraining.import_v1.import_embedding",
-    "info": "converters.tflite.metadata.info",
+    "info": "converters.tflite.format.info",
     "load": "api.load",
     "mistype": "data.typos.mistype",
     "mistype_many": "data.typos.mistype_many",
@@ -61,7 +61,7 @@ _PLACES: Final = {
     "read_dataset": "data.dataset.read_dataset",
     "read_texts": "data.texts.read_texts",
     "train": "api.train",
-    "verify": "converters.parity.verify.verify",
+    "verify": "converters.verify.verify",
 }
 """Public name -> where it is defined."""
 

@@ -8,7 +8,7 @@ import pytest
 from command_line import Main
 
 import retvec_lite as rl
-from retvec_lite.converters.parity.verify import REFERENCE_NAME
+from retvec_lite.converters.verify import REFERENCE_NAME
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import load_trained_model
 

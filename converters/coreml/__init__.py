@@ -32,7 +32,6 @@ from retvec_lite.runtime.interpreters import silent_standard_error
 FOUR_BITS_SINCE: Final = 18
 """The first iOS that knows 4-bit integers with one scale for each output, or for each block of a row."""
 
-
 _SMALLEST_SCALE: Final = np.finfo(np.float16).tiny
 """Scales are stored as float16; smaller ones would lose digits."""
 
@@ -65,6 +64,11 @@ class Storage:
     block: int | None = None
 
     @property
+    def is_new(self) -> bool:
+        """Whether the package may use the operators of iOS 18."""
+        return self.ios >= FOUR_BITS_SINCE
+
+    @property
     def computes(self) -> type[np.floating[Any]]:
         """The data type of the network's arithmetic. The encoder, the softmax and an LSTM always use float32."""
         assert self.recipe.coreml is not None
@@ -72,12 +76,7 @@ class Storage:
 
 
 def find_storage(recipe: str, ios: int = DEFAULT_IOS, block: int | None = None) -> Storage:
-    """Return how a recipe is stored for an iOS version.
-
-    Args:
-        recipe: a name from `RECIPES`.
-        ios: the oldest iOS version; macOS 13, 14 and 15 belong to iOS 16, 17 and 18.
-        block: see `Storage`.
+    """Return how a recipe is stored for an iOS version, see `Storage`; macOS 13, 14 and 15 belong to iOS 16, 17 and 18.
 
     Raises:
         RetvecLiteError: for a recipe without a Core ML form, an unsupported iOS, or a block where there can be none.
@@ -96,11 +95,7 @@ def find_storage(recipe: str, ios: int = DEFAULT_IOS, block: int | None = None) 
 
 
 def load_coremltools() -> Any:
-    """Import coremltools, without its warnings about versions of other packages that it was not tested with.
-
-    Raises:
-        ModuleNotFoundError: when it is not installed.
-    """
+    """Import coremltools, without its warnings about versions of other packages that it was not tested with."""
     with silent_standard_error(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import coremltools
@@ -132,7 +127,7 @@ def compressed(values: Floats, bits: int, name: str, block: int | None = None) -
         values: float32 `[outputs, inputs]`.
         bits: 8 or 4.
         name: the matrix's name, for the error.
-        block: how many weights of a row share a scale, which makes it a grid; None: the whole row.
+        block: see `Storage`; it makes a grid.
 
     Raises:
         RetvecLiteError: when the block does not divide the rows.

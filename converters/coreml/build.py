@@ -24,10 +24,17 @@ from coremltools.converters.mil.mil import Function, Program, mil_list, types
 
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import Storage
-from retvec_lite.converters.coreml.encoder import check_length, cut_words, sanitize, word_bits, word_mask
+from retvec_lite.converters.coreml.encoder import (
+    check_length,
+    cut_words,
+    find_ngrams,
+    ngram_logits,
+    sanitize,
+    word_bits,
+    word_mask,
+)
 from retvec_lite.converters.coreml.network import CoreMLNetwork, probability_values
-from retvec_lite.converters.coreml.ngrams import find_ngrams, ngram_logits
-from retvec_lite.converters.tflite.metadata import About
+from retvec_lite.converters.format import About
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import silent_standard_error
@@ -46,16 +53,7 @@ _IOS_OF_OPSET: Final = {"CoreML6": 16, "CoreML7": 17, "CoreML8": 18}
 def build_package(
     classifier: TrainedModel, storage: Storage, about: About, details: Mapping[str, Any]
 ) -> dict[str, bytes]:
-    """Build the files of a package.
-
-    Args:
-        classifier: what is exported.
-        storage: how the weights are stored, and for which iOS.
-        about: the words about the model.
-        details: JSON-ready user-defined metadata.
-
-    Returns:
-        Path inside the package -> content.
+    """Return the files of a package by their paths in it; `details` are its JSON-ready user-defined metadata.
 
     Raises:
         RetvecLiteError: for a text length, a head or a block that Core ML's graph cannot have.
@@ -84,9 +82,6 @@ def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
 
     Returns:
         float32 `[1, classes]`, named `probability_values`.
-
-    Raises:
-        RetvecLiteError: for a text length, a head or a block that Core ML's graph cannot have.
     """
     check_length(classifier.encoder)
     characters = sanitize(codepoints, classifier.encoder)
@@ -104,48 +99,6 @@ def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
     vectors = network.word_vectors(bits, network.embed(bits))
     ngrams = said()
     return network.classify(vectors, word_mask(words), classifier.head, ngrams, classifier.multi_label)
-
-
-def write_package(files: Mapping[str, bytes], path: Path) -> None:
-    """Write a package as the new folder `path`. Not atomic: the caller sees to that."""
-    for name, content in files.items():
-        file = path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-
-
-def package_sizes(files: Mapping[str, bytes]) -> dict[str, int]:
-    """Return the bytes of a package by part: constants of `encoder`, `embedding`, `head` and `ngrams`, `metadata`, `graph`.
-
-    Character features count as part of the head, which alone reads them.
-
-    Args:
-        files: from `build_package`.
-    """
-    model = proto.Model_pb2.Model.FromString(files[_MODEL_FILE])
-    parts = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
-    own = "encoder"
-    for operation in _operations(model):
-        name = operation.outputs[0].name
-        part = next((part for part in ("embedding", "head", "ngrams") if name.startswith(f"{part}_")), own)
-        parts[part] += sum(_stored_bytes(value) for value in _values(operation))
-        # Constants without a name of their own belong to the operators around them.
-        own = "head" if name == "bits" else own
-    parts["metadata"] = len(files["Manifest.json"]) + model.description.ByteSize()
-    parts["graph"] = sum(map(len, files.values())) - sum(parts.values())
-    return parts
-
-
-def package_operators(files: Mapping[str, bytes]) -> list[tuple[str, int, int]]:
-    """Return every kind of operator but constants: name, iOS version of its operator set, count; sorted by name.
-
-    Args:
-        files: from `build_package`.
-    """
-    model = proto.Model_pb2.Model.FromString(files[_MODEL_FILE])
-    (opset,) = (function.opset for function in model.mlProgram.functions.values())
-    counts = collections.Counter(operation.type for operation in _operations(model) if operation.type != "const")
-    return [(name, _IOS_OF_OPSET[opset], count) for name, count in sorted(counts.items())]
 
 
 def _program(classifier: TrainedModel, storage: Storage) -> Program:
@@ -227,7 +180,32 @@ def _files(model: "proto.Model_pb2.Model", weights: bytes) -> dict[str, bytes]:
     }
 
 
-def _operations(model: "proto.Model_pb2.Model") -> Sequence[Any]:
+def package_sizes(model: Any, manifest: int, total: int) -> dict[str, int]:
+    """Return the bytes of a package by part: constants of `encoder`, `embedding`, `head` and `ngrams`, `metadata`, `graph`.
+
+    Character features count as part of the head, which alone reads them. `manifest` and `total` are bytes of files.
+    """
+    parts = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
+    own = "encoder"
+    for operation in _operations(model):
+        name = operation.outputs[0].name
+        part = next((part for part in ("embedding", "head", "ngrams") if name.startswith(f"{part}_")), own)
+        parts[part] += sum(_stored_bytes(value) for value in _values(operation))
+        # Constants without a name of their own belong to the operators around them.
+        own = "head" if name == "bits" else own
+    parts["metadata"] = manifest + model.description.ByteSize()
+    parts["graph"] = total - sum(parts.values())
+    return parts
+
+
+def package_operators(model: Any) -> list[tuple[str, int, int]]:
+    """Return every kind of operator but constants: name, iOS version of its operator set, count; sorted by name."""
+    (opset,) = (function.opset for function in model.mlProgram.functions.values())
+    counts = collections.Counter(operation.type for operation in _operations(model) if operation.type != "const")
+    return [(name, _IOS_OF_OPSET[opset], count) for name, count in sorted(counts.items())]
+
+
+def _operations(model: Any) -> Sequence[Any]:
     (function,) = model.mlProgram.functions.values()
     return list(function.block_specializations[function.opset].operations)
 

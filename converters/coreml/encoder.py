@@ -1,4 +1,4 @@
-"""The encoder as a Core ML graph: the contract's rules 1 to 6, from code points to bits.
+"""The encoder as a Core ML graph: the contract's rules 1 to 6, from code points to bits, and hashed character n-grams.
 
 It computes the same as `model/encoder_graph.py` in another way:
 
@@ -6,13 +6,15 @@ It computes the same as `model/encoder_graph.py` in another way:
   or piece is the number of characters before it, counted by comparing a running total with k. Every such count lies between 0
   and the text's length, so no input can make a gather leave its tensor.
 - No integer division, whose rounding differs between compute units.
-- Only int32 and float32, because float16 loses code points above 2048.
+- Only int32 and float32, because float16 loses code points above 2048. The hashes of n-grams need 22 bits, which also keeps them
+  away from the neural engine, whose numbers have 11.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from coremltools.converters.mil import Builder as mb
 
 from retvec_lite.contract import (
@@ -23,9 +25,13 @@ from retvec_lite.contract import (
     SEPARATORS,
     UNSPACED,
     EncoderConfig,
+    Floats,
     Piece,
 )
+from retvec_lite.converters.coreml import Storage
+from retvec_lite.converters.coreml.network import from_grid, from_palette
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.ngrams import CODES, FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
 
 Var = Any  # a value of a MIL program
 
@@ -49,47 +55,21 @@ class Characters(NamedTuple):
 
 
 def check_length(config: EncoderConfig) -> None:
-    """Check that texts are not too long for this graph.
-
-    Raises:
-        RetvecLiteError: for more than `MAX_CHARS` code points.
-    """
+    """Raise RetvecLiteError for texts of more than `MAX_CHARS` code points."""
     if config.max_chars > MAX_CHARS:
         raise RetvecLiteError(
             f"Core ML takes at most {MAX_CHARS} code points a text, this classifier {config.max_chars}. Train it with fewer."
         )
 
 
-def encode_words(codepoints: Var, config: EncoderConfig) -> Var:
-    """Cut one text into words.
-
-    Args:
-        codepoints: int32 `[1, config.max_chars]`, zero-padded code points; any int32 value is allowed.
-        config: the contract's parameters.
-
-    Returns:
-        int32 `[1, max_words, word_length]`, named `words`; a slot is empty exactly when its first code point is 0.
-    """
-    return cut_words(sanitize(codepoints, config), config)
-
-
 def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
-    """Apply rules 1 to 3 of the contract.
-
-    Args:
-        codepoints: int32 `[1, config.max_chars]`; any int32 value is allowed.
-        config: the contract's parameters.
-    """
+    """Apply rules 1 to 3 of the contract to int32 `[1, config.max_chars]`; any value is allowed."""
     found = _classify(codepoints, config)
     return _drop_invisible(found, config.max_chars) if config.drop_invisible else found
 
 
 def cut_words(characters: Characters, config: EncoderConfig) -> Var:
-    """Cut one sanitized text into words: rules 4 and 5.
-
-    Args:
-        characters: from `sanitize`.
-        config: the contract's parameters.
+    """Cut one text into words: rules 4 and 5.
 
     Returns:
         int32 `[1, max_words, word_length]`, named `words`; a slot is empty exactly when its first code point is 0.
@@ -129,15 +109,9 @@ def cut_words(characters: Characters, config: EncoderConfig) -> Var:
 
 
 def word_bits(words: Var) -> Var:
-    """Turn every code point into its 21 binary digits, most significant first.
+    """Turn every code point into its 21 binary digits, most significant first: float32 `[1, words, word_length * 21]`, named `bits`.
 
     Exact in float32: digit k of c is floor(c / 2**k) - 2 floor(c / 2**(k+1)), and code points stay below 2**24.
-
-    Args:
-        words: int32 `[1, words, word_length]`, Unicode scalar values.
-
-    Returns:
-        float32 `[1, words, word_length * 21]` of zeros and ones, named `bits`.
     """
     _, slots, width = words.shape
     powers = np.arange(BITS - 1, -1, -1, dtype=np.float32)
@@ -164,11 +138,7 @@ def class_borders(config: EncoderConfig) -> tuple[list[int], list[int]]:
     stretches = [
         *((code, code, _SEPARATOR) for code in (0, *SEPARATORS)),
         *((code, code, _INVISIBLE) for code in (INVISIBLE if config.drop_invisible else ())),
-        *(
-            (first, last, _FIRST_UNSPACED + place)
-            for place, name in enumerate(unspaced)
-            for first, last in UNSPACED[name]
-        ),
+        *((*ends, _FIRST_UNSPACED + place) for place, name in enumerate(unspaced) for ends in UNSPACED[name]),
         (0xD800, 0xDFFF, _INVALID),
     ]
     entered = []
@@ -204,10 +174,8 @@ def _drop_invisible(characters: Characters, length: int) -> Characters:
     kept = mb.cumsum(x=_flags(mb.not_equal(x=classes, y=_int(_INVISIBLE))), axis=1, name="kept")
     places = np.arange(length, dtype=np.int32)[:, None]
     source = _counts(mb.less_equal(x=kept, y=places, name="before_kept"), [1, length])
-    return Characters(
-        _gather(_padded(chars, 1), source, "kept_chars"),
-        _gather(_padded(classes, 1), source, "kept_classes"),
-    )
+    kept_chars = _gather(_padded(chars, 1), source, "kept_chars")
+    return Characters(kept_chars, _gather(_padded(classes, 1), source, "kept_classes"))
 
 
 def _on_step(position: Var, classes: Var, runs: Var, rules: Sequence[Piece], length: int) -> Var:
@@ -270,3 +238,133 @@ def _flags(flags: Var) -> Var:
 
 def _int(value: int) -> np.int32:
     return np.int32(value)
+
+
+# --- n-grams ----------------------------------------------------------------------------------------------------------
+
+_PALETTE: Final = 16
+"""Colours of a palette of 4 bits; there are fewer differences between the cases."""
+
+
+class Ngrams(NamedTuple):
+    """The n-grams of one text.
+
+    Attributes:
+        buckets: int32 `[1, places]`, from 0 to buckets - 1, or hashes where there are codebooks; any where there is no n-gram.
+        present: float32 `[1, places]`, 1 where there is an n-gram, else 0.
+    """
+
+    buckets: Var
+    present: Var
+
+
+def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -> Ngrams:
+    """Hash the n-grams of one text, in float32 whatever the recipe: the same as `model/ngram_graph.py`.
+
+    There is a place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
+    """
+    starts = characters.codes.shape[1] + 1
+    front, behind = np.zeros((1, 1), np.float32), np.zeros((1, config.longest), np.float32)
+    marked = mb.concat(values=[front, _folded(characters, storage), behind], axis=1, name="marked_chars")
+    is_char = mb.minimum(x=marked, y=_float(1), name="is_char")
+
+    def shifted(values: Var, places: int) -> Var:
+        return mb.slice_by_index(x=values, begin=[0, places], end=[1, places + starts])
+
+    # The hash begins with 1.
+    product: Var = _float(FACTOR)
+    inner: Var = None
+    hashes, present = [], []
+    for length in range(1, config.longest + 1):
+        code = _modulo(mb.add(x=shifted(marked, length - 1), y=product), PRIME, f"hash_{length}")
+        product = mb.mul(x=code, y=_float(FACTOR))
+        if length > 2:
+            between = shifted(is_char, length - 2)
+            inner = between if inner is None else mb.mul(x=inner, y=between)
+        if length < config.shortest:
+            continue
+        hashes.append(code)
+        if length == 1:
+            present.append(shifted(is_char, 0))
+        elif length == 2:
+            present.append(mb.maximum(x=shifted(is_char, 0), y=shifted(is_char, 1)))
+        else:
+            present.append(inner)
+    found = _joined(hashes)
+    buckets = found if config.codebooks else _modulo(found, config.buckets, "bucket")
+    return Ngrams(mb.cast(x=buckets, dtype="int32"), _joined(present))
+
+
+def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats], storage: Storage) -> Var:
+    """Compute what the n-grams of one text say about the labels, float32 `[1, classes]`; see `retvec_lite.ngrams.ngram_logits`."""
+    if "ngrams/codes" in weights:
+        ngrams = _coded(ngrams, weights["ngrams/codes"], storage)
+    places = ngrams.present.shape[1]
+    width = weights["ngrams/table"].shape[1]
+    # One gather and one sum for the labels and the length.
+    rows = mb.gather(x=_table(weights, storage), indices=ngrams.buckets, axis=0, name="ngram_rows")
+    present = mb.reshape(x=ngrams.present, shape=[1, 1, places])
+    total = mb.reshape(x=mb.matmul(x=present, y=rows), shape=[1, width + 1], name="ngram_total")
+    square = mb.slice_by_index(x=total, begin=[0, width], end=[1, width + 1])
+    length = mb.sqrt(x=mb.maximum(x=square, y=_float(1)), name="ngram_length")
+    said = mb.real_div(x=mb.slice_by_index(x=total, begin=[0, 0], end=[1, width]), y=length)
+    if "ngrams/projection" in weights:
+        projection = mb.const(val=weights["ngrams/projection"].astype(np.float32), name="ngrams_projection")
+        said = mb.matmul(x=said, y=projection)
+    bias = mb.const(val=weights["ngrams/bias"].astype(np.float32), name="ngrams_bias")
+    return mb.add(x=said, y=bias, name="ngrams_logits")
+
+
+def _coded(ngrams: Ngrams, codes: Floats, storage: Storage) -> Ngrams:
+    """Return the bucket of each hash in every codebook: a place for each of them and each place of `ngrams`."""
+    places, books = ngrams.present.shape[1], codes.shape[1]
+    levels = np.arange(CODES, dtype=np.float32)
+    table = from_palette(codes.astype(np.uint8), levels, 8, storage.is_new, "ngrams_codes")
+    found = mb.gather(x=table, indices=ngrams.buckets, axis=0, name="ngram_codes")
+    first = np.arange(books, dtype=np.float32) * np.float32(CODES)
+    buckets = mb.cast(x=mb.add(x=found, y=first), dtype="int32")
+    repeated = mb.mul(x=mb.reshape(x=ngrams.present, shape=[1, places, 1]), y=np.ones((1, 1, books), np.float32))
+    return Ngrams(
+        mb.reshape(x=buckets, shape=[1, places * books], name="bucket"),
+        mb.reshape(x=repeated, shape=[1, places * books], name="ngram_present"),
+    )
+
+
+def _table(weights: Mapping[str, Floats], storage: Storage) -> Var:
+    """Return the weights of all labels and, behind them, the squares: float32 `[buckets, classes + 1]`.
+
+    The file holds 8-bit integers and a scale for each column. `gather` takes no such integers before iOS 17, so an operator
+    unpacks them when the model is loaded, as Core ML's own 8-bit embeddings do.
+    """
+    integers, scales = table_integers(weights["ngrams/table"])
+    squares = weights["ngrams/squares"].astype(np.int8)[:, None]
+    stored: npt.NDArray[np.int8] = np.concatenate([integers, squares], axis=1)
+    scales = np.append(scales, np.float32(1))
+    return from_grid(stored, scales[None], 1, storage.is_new, "ngrams_table")
+
+
+def _folded(characters: Characters, storage: Storage) -> Var:
+    """Return the lower case of characters and a mark, 0, for separators: float32 `[1, max_chars]`."""
+    places, differences = lower_case_table()
+    levels = np.zeros(_PALETTE, np.float32)
+    levels[: len(differences)] = differences
+    table = from_palette(places[:, None], levels, 4, storage.is_new, "ngrams_lower_case")
+    is_word = mb.greater(x=characters.classes, y=np.int32(0))
+    chars = mb.select(cond=is_word, a=characters.codes, b=np.int32(0), name="ngram_chars")
+    found = mb.gather(x=table, indices=mb.minimum(x=chars, y=np.int32(LOWER_CASE_END)), axis=0)
+    difference = mb.reshape(x=found, shape=[1, chars.shape[1]])
+    return mb.add(x=mb.cast(x=chars, dtype="fp32"), y=difference, name="folded_chars")
+
+
+def _modulo(values: Var, divisor: int, name: str) -> Var:
+    """Return the remainder of integers below 2**22, exactly: half a unit keeps the rounded quotient on the right side."""
+    share = mb.mul(x=mb.add(x=values, y=_float(0.5)), y=_float(1 / divisor))
+    return mb.sub(x=values, y=mb.mul(x=mb.floor(x=share), y=_float(divisor)), name=name)
+
+
+def _joined(parts: list[Var]) -> Var:
+    return parts[0] if len(parts) == 1 else mb.concat(values=parts, axis=1)
+
+
+def _float(value: float) -> np.float32:
+    return np.float32(value)

@@ -14,7 +14,7 @@ from coremltools.converters.mil import Builder as mb
 from coremltools.converters.mil.mil import types
 
 from retvec_lite.contract import BITS, Floats
-from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Grid, Palette, Storage, compressed
+from retvec_lite.converters.coreml import Grid, Palette, Storage, compressed
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
 
@@ -37,21 +37,13 @@ class CoreMLNetwork:
     """Builds the network's part of a program, with the weights as the recipe stores them."""
 
     def __init__(self, weights: Mapping[str, Floats], storage: Storage) -> None:
-        """Keep the weights.
-
-        Args:
-            weights: named and shaped as in `HeadSpec.shapes`, with or without an embedding and character features.
-            storage: how matrices are stored.
-        """
+        """Keep the weights, named and shaped as in `HeadSpec.shapes`, with or without an embedding and character features."""
         self._weights = weights
         self._store = _WeightStore(weights, storage)
         self._type = np.dtype(storage.computes).type
 
     def embed(self, bits: Var) -> Var:
-        """Compute word embeddings.
-
-        Args:
-            bits: float32 `[1, words, word_length * 21]`.
+        """Compute word embeddings of bits, float32 `[1, words, word_length * 21]`.
 
         Returns:
             `[1, words, dimension]` in the recipe's precision, named `embedding`; the bits themselves without an embedding.
@@ -64,15 +56,7 @@ class CoreMLNetwork:
         return mb.tanh(x=self._dense(hidden, "embedding/dense_2"), name="embedding")
 
     def word_vectors(self, bits: Var, embedding: Var) -> Var:
-        """Compute what the head reads of each word: its embedding and its character features.
-
-        Args:
-            bits: float32 `[1, words, word_length * 21]`.
-            embedding: `[1, words, dimension]` in the recipe's precision, of these bits.
-
-        Returns:
-            `[1, words, dimension + filters]` in the recipe's precision; the embedding itself without character features.
-        """
+        """Return what the head reads of each word: its embedding and its character features, `[1, words, dimension + filters]`."""
         if "characters/kernel" not in self._weights:
             return embedding
         words, digits = bits.shape[1:]
@@ -85,7 +69,7 @@ class CoreMLNetwork:
     def classify(
         self, vectors: Var, mask: Var, head: HeadSpec, ngrams: Var | None = None, multi_label: bool = False
     ) -> Var:
-        """Compute label probabilities.
+        """Compute label probabilities, float32 `[1, classes]`, named `probability_values`.
 
         Args:
             vectors: `[1, words, dimension]` in the recipe's precision, what the head reads of each word.
@@ -93,12 +77,6 @@ class CoreMLNetwork:
             head: which head, with its sizes.
             ngrams: what n-grams add to the logits, float32 `[1, classes]`; None for a classifier without them.
             multi_label: whether each label has a probability of its own.
-
-        Returns:
-            float32 `[1, classes]`, named `probability_values`.
-
-        Raises:
-            RetvecLiteError: for a head that cannot be built.
         """
         used = self._cast(mask)
         present = mb.mul(x=vectors, y=used, name="present")
@@ -124,9 +102,6 @@ class CoreMLNetwork:
     def _cast(self, values: Var) -> Var:
         return values if self._type is np.float32 else mb.cast(x=values, dtype="fp16")
 
-    def _number(self, value: float) -> Any:
-        return self._type(value)
-
     def _dense(self, values: Var, name: str) -> Var:
         """Compute `values @ kernel + bias` over the last axis."""
         weight, bias = self._store.matrix(f"{name}/kernel"), self._store.vector(f"{name}/bias")
@@ -148,7 +123,7 @@ class CoreMLNetwork:
 
     def _mean(self, present: Var, used: Var) -> Var:
         """Return the mean over the words in use, `[1, width]`; unused words must be zeros."""
-        count = mb.maximum(x=mb.reduce_sum(x=used, axes=[1], keep_dims=False), y=self._number(1))
+        count = mb.maximum(x=mb.reduce_sum(x=used, axes=[1], keep_dims=False), y=self._type(1))
         return mb.real_div(x=mb.reduce_sum(x=present, axes=[1], keep_dims=False), y=count, name="mean")
 
     def _far_unused(self, values: Var, used: Var) -> Var:
@@ -157,7 +132,7 @@ class CoreMLNetwork:
 
     def _unused(self, used: Var) -> Var:
         """Return 0 for words in use and a large negative number for others, in the shape of `used`."""
-        return mb.mul(x=mb.sub(x=used, y=self._number(1)), y=self._number(_FAR))
+        return mb.mul(x=mb.sub(x=used, y=self._type(1)), y=self._type(_FAR))
 
     def _neighbours(self, values: Var, width: int = 3) -> list[Var]:
         """Return the `width` places around each place of axis 1; zeros beyond the ends."""
@@ -241,13 +216,13 @@ class CoreMLNetwork:
             )
             for part in ("query", "key", "value")
         )
-        scores = mb.mul(x=mb.matmul(x=query, y=key, transpose_y=True), y=self._number(1 / math.sqrt(size)))
+        scores = mb.mul(x=mb.matmul(x=query, y=key, transpose_y=True), y=self._type(1 / math.sqrt(size)))
         shares = mb.softmax(x=mb.add(x=scores, y=unused), axis=-1)
         mixed = mb.transpose(x=mb.matmul(x=shares, y=value), perm=[1, 0, 2])
         return self._dense(mb.reshape(x=mixed, shape=[1, words, head.width]), f"{name}/output")
 
     def _normalize(self, values: Var, **gain_and_bias: Var) -> Var:
-        return mb.layer_norm(x=values, axes=[-1], epsilon=self._number(NORM_EPSILON), **gain_and_bias)
+        return mb.layer_norm(x=values, axes=[-1], epsilon=self._type(NORM_EPSILON), **gain_and_bias)
 
 
 def _gelu(values: Var) -> Var:
@@ -272,11 +247,7 @@ class _WeightStore:
         return [mb.const(val=row, name=f"{_called(name)}_{place}") for place, row in rows]
 
     def matrix(self, name: str) -> Var:
-        """Return a kernel `[outputs, inputs]` (transposed, compared with `HeadSpec.shapes`) in the network's precision.
-
-        Raises:
-            RetvecLiteError: when a block does not divide its rows.
-        """
+        """Return a kernel `[outputs, inputs]` (transposed, compared with `HeadSpec.shapes`) in the network's precision."""
         return self._matrix(name, np.ascontiguousarray(self._weights[name].T), self._type)
 
     def gates(self, name: str) -> Var:
@@ -292,7 +263,7 @@ class _WeightStore:
 
     def _matrix(self, name: str, values: Floats, kind: type[np.floating[Any]]) -> Var:
         """Return a matrix, stored as the recipe says, that the program reads as `kind`."""
-        weights, is_new = self._storage.recipe.weights, self._storage.ios >= FOUR_BITS_SINCE
+        weights, is_new = self._storage.recipe.weights, self._storage.is_new
         if weights in ("float32", "float16"):
             if weights == "float16" and kind is np.float32:
                 return mb.constexpr_cast(source_val=values.astype(np.float16), output_dtype="fp32", name=_called(name))
@@ -302,19 +273,10 @@ class _WeightStore:
         match compressed(values, bits, name, self._storage.block):
             case Palette() as palette:
                 return from_palette(palette.indices, palette.levels.astype(kind), bits, is_new, _called(name))
-            case Grid() as grid if is_new:
+            case Grid() as grid if is_new or bits == 8:
                 kind_of_integer = np.int8 if bits == 8 else types.nptype_from_builtin(types.int4)
-                integers = grid.integers.astype(kind_of_integer)
-                return mb.constexpr_blockwise_shift_scale(
-                    data=integers, scale=grid.scales.astype(kind), name=_called(name)
-                )
-            case Grid() as grid if bits == 8:
-                return mb.constexpr_affine_dequantize(
-                    quantized_data=grid.integers,
-                    zero_point=np.zeros(len(values), np.int8),
-                    scale=grid.scales[:, 0].astype(kind),
-                    axis=np.int32(0),
-                    name=_called(name),
+                return from_grid(
+                    grid.integers.astype(kind_of_integer), grid.scales.astype(kind), 0, is_new, _called(name)
                 )
             case Grid() as grid:
                 # There are only palettes for whole matrices: one holds the integers, and a product applies the scales.
@@ -328,15 +290,23 @@ def _called(weight: str) -> str:
     return weight.replace("/", "_")
 
 
+def from_grid(integers: npt.NDArray[Any], scales: npt.NDArray[Any], axis: int, is_new: bool, name: str) -> Var:
+    """Return a matrix of integers times a scale for each index of an axis; the operator has another form since iOS 18.
+
+    Integers are `[rows, columns]`, scales float16 or float32 `[rows, blocks]`, before iOS 18 one block, or `[1, columns]`.
+    """
+    if is_new:
+        return mb.constexpr_blockwise_shift_scale(data=integers, scale=scales, name=name)
+    zeros = np.zeros(scales.size, np.int8)
+    return mb.constexpr_affine_dequantize(
+        quantized_data=integers, zero_point=zeros, scale=scales.reshape(-1), axis=np.int32(axis), name=name
+    )
+
+
 def from_palette(indices: npt.NDArray[np.uint8], levels: npt.NDArray[Any], bits: int, is_new: bool, name: str) -> Var:
     """Return a matrix of numbers from a list; the operator has another form since iOS 18.
 
-    Args:
-        indices: places in the list, uint8 `[rows, columns]`.
-        levels: the list, float16 or float32 `[2**bits]`.
-        bits: 8 or 4.
-        is_new: whether the package is for iOS 18 or newer.
-        name: of the value.
+    Indices are uint8 `[rows, columns]`, the levels float16 or float32 `[2**bits]`.
     """
     if is_new:
         kind = types.nptype_from_builtin(types.uint4 if bits == 4 else types.uint8)

@@ -18,7 +18,6 @@ from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.evaluator.package import (
     NUMPY_TYPES,
     Array,
-    Package,
     proto,
     read_package,
     unpack_values,
@@ -80,15 +79,6 @@ class Operation:
         return (item for items in self.inputs.values() for item in items if isinstance(item, str))
 
 
-def load_package(path: str | Path) -> "Program":
-    """Read an `.mlpackage` and check all that it declares.
-
-    Raises:
-        RetvecLiteError: when it is none or damaged, has an unknown op, or is for another system than iOS 16 to 18.
-    """
-    return Program(read_package(path))
-
-
 class Program:
     """The main function of a package.
 
@@ -100,9 +90,13 @@ class Program:
         operations: every op, in order.
     """
 
-    def __init__(self, package: Package) -> None:
-        """Parse; see `load_package`."""
-        self.package = package
+    def __init__(self, path: str | Path) -> None:
+        """Read an `.mlpackage` and check all that it declares.
+
+        Raises:
+            RetvecLiteError: when it is none or damaged, has an unknown op, or is for another system than iOS 16 to 18.
+        """
+        self.package = package = read_package(path)
         spec = package.spec
         if spec.WhichOneof("Type") != "mlProgram" or list(spec.mlProgram.functions) != ["main"]:
             raise RetvecLiteError(f"{package.path} is no ML program with one function ({spec.WhichOneof('Type')}).")
@@ -133,14 +127,8 @@ class Program:
     @property
     def labels(self) -> list[str]:
         """The classes of a classifier, in the order of its probabilities; empty for other programs."""
-        return [
-            str(label)
-            for operation in self.operations
-            if operation.kind == "classify"
-            for part in operation.inputs["classes"]
-            if isinstance(part, Literal)
-            for label in part.value
-        ]
+        parts = [part for item in self.operations if item.kind == "classify" for part in item.inputs["classes"]]
+        return [str(label) for part in parts if isinstance(part, Literal) for label in part.value]
 
     def run(self, inputs: Mapping[str, Array], wanted: Sequence[str] | None = None) -> dict[str, Any]:
         """Compute values by name, and only what they need.
@@ -150,11 +138,10 @@ class Program:
             wanted: names of outputs or inner values; by default the outputs.
 
         Returns:
-            Arrays; the label of a classifier is a `str`, its probabilities are a `dict[str, float]`.
+            Arrays; a classifier's label is a `str`, its probabilities are a `dict[str, float]`.
 
         Raises:
-            RetvecLiteError: for other inputs or an unknown name, or when an op does not give what it declares or
-                cannot be computed.
+            RetvecLiteError: for other inputs, an unknown name, or an op that cannot be computed or gives something else than it declares.
         """
         names = self.outputs if wanted is None else list(wanted)
         if set(inputs) != set(self.inputs):
@@ -168,12 +155,15 @@ class Program:
                 constant = all(source in self._constants for source in operation.sources)
                 found = self._compute(operation, values)
                 (self._constants if constant else values).update(found)
-        return {name: self._constants[name] if name in self._constants else values[name] for name in names}
+        return {name: self._known(name, values) for name in names}
 
     def constant(self, name: str) -> Any:
         """Return a value that depends on no input."""
         zeros = {key: np.zeros(kind.shape, NUMPY_TYPES[kind.dtype]) for key, kind in self.inputs.items()}
         return self.run(zeros, [name])[name]
+
+    def _known(self, name: str, values: Mapping[str, Any]) -> Any:
+        return self._constants[name] if name in self._constants else values[name]
 
     def _needed(self, names: tuple[str, ...]) -> list[Operation]:
         """Return the ops behind some values, in order, but those whose results are known constants."""
@@ -197,12 +187,7 @@ class Program:
     def _compute(self, operation: Operation, values: Mapping[str, Any]) -> dict[str, Any]:
         arguments = {}
         for key, items in operation.inputs.items():
-            found = [
-                item.value
-                if isinstance(item, Literal)
-                else (self._constants[item] if item in self._constants else values[item])
-                for item in items
-            ]
+            found = [item.value if isinstance(item, Literal) else self._known(item, values) for item in items]
             arguments[key] = found[0] if len(found) == 1 else found
         place = f"the op {operation.name!r} ({operation.kind})"
         if operation.kind == "const":

@@ -34,9 +34,9 @@ def _require_same_type(*values: Array) -> None:
         raise RetvecLiteError(f"Values of different types: {' and '.join(value.dtype.name for value in values)}.")
 
 
-def _require_booleans(*values: Array) -> None:
-    if any(value.dtype != np.bool_ for value in values):
-        raise RetvecLiteError(f"Booleans are needed, not {', '.join(value.dtype.name for value in values)}.")
+def _require_boolean(values: Array) -> None:
+    if values.dtype != np.bool_:
+        raise RetvecLiteError(f"Booleans are needed, not {values.dtype.name}.")
 
 
 def _require_default(**flags: Any) -> None:
@@ -64,45 +64,25 @@ def _wide(values: Array) -> Array:
     return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
-def _binary(function: Callable[[Array, Array], Any], *, floats_only: bool = False) -> Op:
+def _binary(function: Callable[[Array, Array], Any], require: Callable[[Array], None] = lambda _: None) -> Op:
+    """Return an op of two values of one type, which `require` checks."""
+
     def op(*, x: Array, y: Array) -> Array:
         _require_same_type(x, y)
-        if floats_only:
-            _require_float(x)
-        return np.asarray(function(x, y), dtype=x.dtype)
-
-    return op
-
-
-def _comparison(function: Callable[[Array, Array], Any]) -> Op:
-    def op(*, x: Array, y: Array) -> Array:
-        _require_same_type(x, y)
+        require(x)
         return np.asarray(function(x, y))
 
     return op
 
 
-def _logical(function: Callable[[Array, Array], Any]) -> Op:
-    def op(*, x: Array, y: Array) -> Array:
-        _require_booleans(x, y)
-        return np.asarray(function(x, y))
+def _unary(function: Callable[[Array], Any]) -> Op:
+    """Return an op of floats that computes in float32."""
+
+    def op(*, x: Array) -> Array:
+        _require_float(x)
+        return np.asarray(function(x.astype(np.float32))).astype(x.dtype)
 
     return op
-
-
-def _floor(*, x: Array) -> Array:
-    _require_float(x)
-    return np.asarray(np.floor(x))
-
-
-def _sqrt(*, x: Array) -> Array:
-    _require_float(x)
-    return np.sqrt(x.astype(np.float32)).astype(x.dtype)
-
-
-def _tanh(*, x: Array) -> Array:
-    _require_float(x)
-    return np.tanh(x.astype(np.float32)).astype(x.dtype)
 
 
 def _gelu(*, x: Array, mode: str) -> Array:
@@ -118,11 +98,6 @@ def _sigmoid(values: Array) -> Array:
     """The logistic function, by tanh so that nothing overflows."""
     found: Array = 0.5 * (1 + np.tanh(0.5 * values))
     return found
-
-
-def _logistic(*, x: Array) -> Array:
-    _require_float(x)
-    return _sigmoid(x.astype(np.float32)).astype(x.dtype)
 
 
 def _softmax(*, x: Array, axis: Any = -1) -> Array:
@@ -147,7 +122,7 @@ def _cast(*, x: Array, dtype: str) -> Array:
 
 def _select(*, cond: Array, a: Array, b: Array) -> Array:
     _require_same_type(a, b)
-    _require_booleans(cond)
+    _require_boolean(cond)
     return np.where(cond, a, b)
 
 
@@ -166,10 +141,7 @@ def _cumsum(*, x: Array, axis: Any = 0, exclusive: Any = False, reverse: Any = F
 
 
 def _gather(*, x: Array, indices: Array, axis: Any = 0, batch_dims: Any = 0, validate_indices: Any = False) -> Array:
-    """An index outside of the axis is an error: what it reads is undefined, so no input may make a graph use one.
-
-    That includes negative indices, which only the oldest opset counts from the end.
-    """
+    """An index outside of the axis is an error, a negative one too: what it reads is undefined, so no input may cause one."""
     _require_default(batch_dims=batch_dims)
     place = _axis(axis, x.ndim)
     if indices.dtype.name not in _INDEX_TYPES:
@@ -324,22 +296,22 @@ OPS: Final[Mapping[str, Op]] = {
     "sub": _binary(np.subtract),
     "mul": _binary(np.multiply),
     # Core ML's documentation leaves the quotient of integers open.
-    "real_div": _binary(np.true_divide, floats_only=True),
+    "real_div": _binary(np.true_divide, _require_float),
     "maximum": _binary(np.maximum),
     "minimum": _binary(np.minimum),
-    "equal": _comparison(np.equal),
-    "not_equal": _comparison(np.not_equal),
-    "less": _comparison(np.less),
-    "less_equal": _comparison(np.less_equal),
-    "greater": _comparison(np.greater),
-    "greater_equal": _comparison(np.greater_equal),
-    "logical_and": _logical(np.logical_and),
-    "logical_or": _logical(np.logical_or),
-    "floor": _floor,
-    "sqrt": _sqrt,
-    "tanh": _tanh,
+    "equal": _binary(np.equal),
+    "not_equal": _binary(np.not_equal),
+    "less": _binary(np.less),
+    "less_equal": _binary(np.less_equal),
+    "greater": _binary(np.greater),
+    "greater_equal": _binary(np.greater_equal),
+    "logical_and": _binary(np.logical_and, _require_boolean),
+    "logical_or": _binary(np.logical_or, _require_boolean),
+    "floor": _unary(np.floor),
+    "sqrt": _unary(np.sqrt),
+    "tanh": _unary(np.tanh),
     "gelu": _gelu,
-    "sigmoid": _logistic,
+    "sigmoid": _unary(_sigmoid),
     "softmax": _softmax,
     "cast": _cast,
     "select": _select,

@@ -70,15 +70,7 @@ def bits_of(dtype: str) -> int:
 
 
 def unpack_values(data: bytes, dtype: str, count: int) -> Array:
-    """Unpack values; of two 4-bit values in a byte, the first is in the low half.
-
-    Args:
-        data: exactly the bytes of `count` values.
-        dtype: a MIL data type.
-        count: number of values.
-
-    Returns:
-        `[count]`, of the type in `NUMPY_TYPES`.
+    """Return `count` values of a MIL data type as their type in `NUMPY_TYPES`; the first of two 4-bit values is in the low half.
 
     Raises:
         RetvecLiteError: for more or fewer bytes, or a set bit that belongs to no value.
@@ -120,10 +112,6 @@ class WeightFile:
     def __init__(self, name: str, data: bytes) -> None:
         """Check the whole file.
 
-        Args:
-            name: for error messages.
-            data: the file's bytes.
-
         Raises:
             RetvecLiteError: for another version, a damaged description, or bytes that belong to no array.
         """
@@ -149,16 +137,7 @@ class WeightFile:
         self._unread = set(self.blobs)
 
     def read(self, offset: int, dtype: str, shape: tuple[int, ...]) -> Array:
-        """Read one array.
-
-        Args:
-            offset: of its description.
-            dtype: the MIL data type that the model declares.
-            shape: the shape that the model declares.
-
-        Raises:
-            RetvecLiteError: when the file holds something else there.
-        """
+        """Return the array whose description is at an offset; raise RetvecLiteError for another type or size than declared."""
         if offset not in self.blobs:
             raise RetvecLiteError(f"{self.name} has no array at offset {offset}.")
         blob = self.blobs[offset]
@@ -245,9 +224,6 @@ def proto() -> SimpleNamespace:
     """Load coremltools' generated protobuf modules, `Model_pb2` and `MIL_pb2`.
 
     They are loaded without the package around them, whose import loads TensorFlow and takes ten seconds.
-
-    Raises:
-        RetvecLiteError: when coremltools is not installed.
     """
     package = importlib.util.find_spec("coremltools")
     if package is None or not package.submodule_search_locations:

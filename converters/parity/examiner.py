@@ -13,8 +13,8 @@ import numpy.typing as npt
 from retvec_lite import contract
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters import PROBABILITIES
-from retvec_lite.converters.parity.checks import WORST, Check, Difference, bounded
-from retvec_lite.converters.parity.golden import BIT_TEXTS, edge_sample, golden_texts
+from retvec_lite.converters.parity import WORST, Check, Difference, bounded
+from retvec_lite.converters.parity.golden import BIT_TEXTS, edge_sample, golden_bytes, golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.errors import RetvecLiteError
@@ -44,13 +44,7 @@ class StageComparison:
     """Collects the differences of one artifact's inner values, text by text."""
 
     def __init__(self, tensors: Mapping[str, str], exact: Oracle | None, real: frozenset[str]) -> None:
-        """Prepare; `Examiner.stages` is the usual way.
-
-        Args:
-            tensors: stage -> the name under which the answers hold it.
-            exact: the oracle of the float32 weights, to measure the cosine; None: do not measure it.
-            real: names of the texts whose words count for it.
-        """
+        """Prepare; see `Examiner.stages`. Without the oracle of the float32 weights, no cosine is measured."""
         self._tensors = tensors
         self._exact = exact if "embedding" in tensors else None
         self._real = real
@@ -58,13 +52,7 @@ class StageComparison:
         self._cosines: dict[bytes, float] = {}
 
     def compare(self, answers: Answers, sample: Sample, oracle: Oracle) -> None:
-        """Compare all inner values of some texts.
-
-        Args:
-            answers: name -> values `[texts, ...]`.
-            sample: the texts.
-            oracle: the reference under the artifact's own weights.
-        """
+        """Compare all inner values of some texts with the reference under the artifact's own weights."""
         self.compare_encoding(answers, sample)
         if "embedding" not in self._tensors:
             return
@@ -91,11 +79,8 @@ class StageComparison:
             if stage != "embedding":
                 checks.append(bounded(stage, "computation", differences, 0.0))
                 continue
-            wide = max(recipe.parity_tolerance, EVERY_BIT_BOUND)
-            for name, is_bits, bound in (
-                (stage, False, recipe.parity_tolerance),
-                (f"{stage} of every bit", True, wide),
-            ):
+            usual, wide = recipe.parity_tolerance, max(recipe.parity_tolerance, EVERY_BIT_BOUND)
+            for name, is_bits, bound in ((stage, False, usual), (f"{stage} of every bit", True, wide)):
                 chosen = [item for item in differences if item.text.startswith(_BIT_NAMES) is is_bits]
                 if chosen:
                     checks.append(bounded(name, "computation", chosen, bound))
@@ -144,24 +129,15 @@ class Examiner:
     def __init__(
         self, classifier: TrainedModel, texts: Sequence[str], labels: Sequence[tuple[str, ...]] | None = None
     ) -> None:
-        """Compute the reference.
-
-        Args:
-            classifier: the float32 weights that the artifacts are compared with.
-            texts: real texts, to measure what quantization costs.
-            labels: the right labels of each, all of them known to the classifier; None: unknown.
-        """
+        """Compute the reference for a classifier and real texts; their labels must be known to the classifier, or be None."""
         config = classifier.encoder
         self.classifier = classifier
         self.golden_texts = golden_texts(config)
-        self.golden = Sample.of(
-            (f"golden text {text.name!r}" for text in self.golden_texts),
-            [text.codepoints for text in self.golden_texts],
-            config,
-        )
+        names = (f"golden text {text.name!r}" for text in self.golden_texts)
+        self.golden = Sample.of(names, [text.codepoints for text in self.golden_texts], config)
         rows = [contract.codepoints(text, config.max_chars) for text in texts]
         self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
-        self.staged = self.golden + self.real.first(_STAGE_TEXTS)
+        self.staged = self.golden + self.real[:_STAGE_TEXTS]
         self.edges = edge_sample(config)
         self._exact = Oracle(classifier, classifier.weights)
         self._exact_answers = list(self._exact.table(self.real)) if texts else []
@@ -170,22 +146,14 @@ class Examiner:
         self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
 
     def stages(self, tensors: Mapping[str, str], recipe: Recipe) -> StageComparison:
-        """Return a fresh comparison for the inner values of one artifact on one runtime.
-
-        Args:
-            tensors: stage (see `STAGES`) -> the name under which the answers hold it.
-            recipe: the bounds.
-        """
+        """Return a fresh comparison for one artifact on one runtime; `tensors` are its names for the `STAGES`."""
         names = frozenset(self.real.names)
         return StageComparison(tensors, self._exact if recipe.embedding_cosine else None, names)
 
     def answer_checks(self, table: Floats, oracle: Oracle, recipe: Recipe) -> list[Check]:
         """Compare an artifact's answers with the reference under its own weights, and its labels with float32's.
 
-        Args:
-            table: float32 `[texts, classes]`, the answers to the golden texts and then the real ones.
-            oracle: the reference under the artifact's own weights.
-            recipe: the bounds.
+        `table` is float32 `[texts, classes]`: the answers to the golden texts, then to the real ones.
         """
         checks = [self._probabilities(table, oracle, recipe)]
         guesses = self._guesses(table)
@@ -194,8 +162,13 @@ class Examiner:
         return checks
 
     def accuracy_of(self, table: Floats) -> float | None:
-        """Return the share of real texts with the right label in a table of answers, see `answer_checks`; None without labels."""
+        """Return the share of real texts with the right label in a table as for `answer_checks`; None without labels."""
         return None if self._right is None else _share_equal(self._guesses(table), self._right)
+
+    def golden_json(self, expected: Mapping[str, tuple[Floats, float]]) -> bytes:
+        """Return `golden.json`, see `golden_bytes`."""
+        model = self.classifier
+        return golden_bytes(model.encoder, model.labels, self.golden_texts, expected, model.decision)
 
     def _guesses(self, table: Floats) -> list[Columns]:
         """Return the labels of the answers to the real texts."""
@@ -215,19 +188,17 @@ class Examiner:
         differences = []
         # The table goes on behind the staged texts.
         for name, row, slots, found in zip(self.staged.names, self.staged.rows, self.staged.slots, table, strict=False):
-            off = np.abs(oracle.probabilities(row, slots) - found)
-            off = off[off.max(axis=1).argmin()]
+            off = oracle.off(row, slots, found)
             label = self.classifier.labels[int(off.argmax())]
             differences.append(Difference(name, float(off.max()), f"label {label!r}"))
         return bounded(PROBABILITIES, "computation", differences, recipe.parity_tolerance)
 
     def _labels(self, guesses: list[Columns], bound: float) -> Check:
-        """Compare labels with those of the float32 weights; a difference is how sure those are of their own."""
+        """Compare labels with the float32 model's; sort mismatches by its margin."""
+        texts = zip(self.real.names, self._exact_answers, self._exact_labels, guesses, strict=True)
         differences = [
             Difference(name, self._margin(answer, exact, guess), f"{self._names(exact)} became {self._names(guess)}")
-            for name, answer, exact, guess in zip(
-                self.real.names, self._exact_answers, self._exact_labels, guesses, strict=True
-            )
+            for name, answer, exact, guess in texts
             if exact != guess
         ]
         differences.sort(key=lambda item: -item.amount)

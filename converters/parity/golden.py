@@ -9,6 +9,7 @@ import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Any, Final
 
 import numpy as np
@@ -17,11 +18,11 @@ import numpy.typing as npt
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig, Floats
 from retvec_lite.converters.parity.oracle import Sample
-from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import short_signatures
 
+GOLDEN_NAME: Final = "golden.json"
 FORMAT: Final = "retvec-lite-golden"
 VERSION: Final = 1
 
@@ -130,10 +131,7 @@ _VALUES: Final[Mapping[str, tuple[int, ...]]] = {
         2**31 - 1,
         2**30,
         0x20,
-        2**24 + 0x61,
-        2**21,
-        0x1FFFFF,
-        0x7F000020,
+        *(2**24 + 0x61, 2**21, 0x1FFFFF, 0x7F000020),
         0x63,
     ),
     "around the surrogates": (0xD7FF, 0x20, 0xE000, 0x20, 0xD800, 0x20, 0xDFFF),
@@ -154,10 +152,8 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     """Return the golden texts of a config, always the same in the same order, with distinct names."""
     length = config.word_length
     texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
-    texts["words as long as a slot"] = " ".join(("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length] for i in range(3))
-    texts["words one longer than a slot"] = " ".join(
-        ("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length + 1] for i in range(3)
-    )
+    for name, size in (("words as long as a slot", length), ("words one longer than a slot", length + 1)):
+        texts[name] = " ".join((ascii_lowercase * 3)[start : start + size] for start in range(3))
     texts["more words than slots"] = " ".join(f"{index % 10}" for index in range(config.max_words + 3))
     texts["Chinese, more pieces than slots"] = "".join(chr(0x4E00 + 7 * index) for index in range(config.max_words + 9))
     texts |= dict(_limit_texts(config))
@@ -175,13 +171,8 @@ def edge_sample(config: EncoderConfig) -> Sample:
     A graph keeps the ranges as constants. The golden texts hold characters of all of them, but not every edge: with every edge,
     `golden.json` would grow by a quarter under the default config.
     """
-    alone = [(code, code) for code in (*SEPARATORS, *INVISIBLE)]
-    ranges = [
-        *alone,
-        *(found for script in UNSPACED.values() for found in script),
-        (0xD800, 0xDFFF),
-        (0, MAX_CODE_POINT),
-    ]
+    ranges = [(code, code) for code in (*SEPARATORS, *INVISIBLE)] + [(0xD800, 0xDFFF), (0, MAX_CODE_POINT)]
+    ranges += [found for script in UNSPACED.values() for found in script]
     edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
     # Three of a kind tell all cutting rules apart; with their neighbours they need at most five slots.
     together = max(1, min(config.max_words // 5, config.max_chars // 6))
@@ -200,8 +191,7 @@ def golden_bytes(
     config: EncoderConfig,
     labels: Sequence[str],
     texts: Sequence[GoldenText],
-    probabilities: Mapping[str, npt.NDArray[np.float32]],
-    tolerances: Mapping[str, float] | None = None,
+    expected: Mapping[str, tuple[Floats, float]],
     decision: Decision | None = None,
 ) -> bytes:
     """Return `golden.json`, with one line for each case, which makes differences readable.
@@ -214,28 +204,26 @@ def golden_bytes(
         config: the contract.
         labels: the classes, in the order of the probabilities.
         texts: from `golden_texts`.
-        probabilities: by recipe, what the file must answer: float32 `[texts, classes]` of the reference run with the
-            file's own weights. Core ML's packages have keys of their own, `coreml-<recipe>`.
-        tolerances: how far an answer may be off, for each key of `probabilities`; those of the recipes by default.
+        expected: by golden key (see `Format`), what the artifact must answer, float32 `[texts, classes]` of the reference run
+            with its own weights, and how far an answer may be off.
         decision: when a text belongs to none of the labels; None: never.
     """
-    if tolerances is None:
-        tolerances = {recipe: find_recipe(recipe).parity_tolerance for recipe in probabilities}
+    expected = dict(sorted(expected.items()))
     head: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "encoder": config.to_dict(),
         "labels": list(labels),
-        "tolerance": {recipe: tolerances[recipe] for recipe in sorted(probabilities)},
+        "tolerance": {key: tolerance for key, (_, tolerance) in expected.items()},
     }
     answers: dict[str, dict[int, Answer]] = {}
     if decision is not None and decision.rejects:
         head |= decision.entry()
         answers = {
-            recipe: dict(clear_answers(texts, table, labels, decision, tolerances[recipe]))
-            for recipe, table in sorted(probabilities.items())
+            key: dict(clear_answers(texts, table, labels, decision, tolerance))
+            for key, (table, tolerance) in expected.items()
         }
-    decimals = {recipe: 2 - math.floor(math.log10(bound)) for recipe, bound in head["tolerance"].items()}
+    decimals = {key: 2 - math.floor(math.log10(tolerance)) for key, (_, tolerance) in expected.items()}
     cases = []
     for index, text in enumerate(texts):
         slots = contract.words(text.codepoints, config)
@@ -245,11 +233,11 @@ def golden_bytes(
             "codepoints": np.trim_zeros(text.codepoints, "b").tolist(),
             "words": slots[slots[:, 0] != 0].tolist(),
             "probabilities": {
-                recipe: [round(value, decimals[recipe]) for value in table[index].tolist()]
-                for recipe, table in sorted(probabilities.items())
+                key: [round(value, decimals[key]) for value in table[index].tolist()]
+                for key, (table, _) in expected.items()
             },
         }
-        if found := {recipe: known[index] for recipe, known in answers.items() if index in known}:
+        if found := {key: known[index] for key, known in answers.items() if index in known}:
             case["labels"] = found
         cases.append(json.dumps(case, separators=(",", ":")))
     lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2] + ',\n "cases": [\n' + ",\n".join(cases) + "\n ]\n}\n"
@@ -261,12 +249,7 @@ def clear_answers(
 ) -> Iterator[tuple[int, Answer]]:
     """Yield the index of each text whose answer no difference within the tolerance can change, and the answer.
 
-    Args:
-        texts: from `golden_texts`; those that no string gives are left out.
-        table: float32 `[texts, classes]`.
-        labels: the classes, in the order of the columns.
-        decision: when a text belongs to none of the labels.
-        tolerance: how far a probability may be off.
+    Arguments as for `golden_bytes`, for one artifact; texts that no string gives are left out.
     """
     columns = np.array(decision.columns(labels))
     others = np.array([label == decision.unknown_label for label in labels])
@@ -291,11 +274,7 @@ def clear_answers(
 
 
 def check_golden(data: bytes, expected: bytes) -> None:
-    """Make sure that a `golden.json` says what `golden_bytes` returns now, up to a fifth of the tolerance.
-
-    Raises:
-        RetvecLiteError: names the first part that differs.
-    """
+    """Raise RetvecLiteError unless a `golden.json` says what `golden_bytes` returns now, up to a fifth of the tolerance."""
     wanted = json.loads(expected)
     try:
         found = json.loads(data)
@@ -381,10 +360,8 @@ def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
 def _limit_values(config: EncoderConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the same by slots, of values that are not code points."""
     for signature in short_signatures(config):
-        for count, limit in (
-            (signature.max_words, "as many slots as it has"),
-            (signature.max_words + 1, "one slot more"),
-        ):
+        slots = signature.max_words
+        for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
             values = tuple(value for index in range(count) for value in (-(7**index) % 2**32 - 2**31, 0x20))
             yield f"{signature.name}: {limit}, hostile", values
 

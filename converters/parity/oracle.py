@@ -1,4 +1,8 @@
-"""Run the NumPy reference on many texts: each text is encoded once, each distinct word embedded once."""
+"""The NumPy reference with the weights that a file really computes with.
+
+This separates the cost of rounding the weights from computing wrongly. The weights are found by shape and value alone: names do not
+survive the converters, and a file must not vouch for itself.
+"""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +14,7 @@ import numpy.typing as npt
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats, Ints
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import ngram_logits
@@ -26,39 +31,27 @@ class Sample:
     @classmethod
     def of(cls, names: Iterable[str], rows: Sequence[Ints], config: EncoderConfig) -> "Sample":
         """Encode the rows; there may be none."""
-        slots = [contract.words(row, config) for row in rows]
-        shape = (len(rows), config.max_words, config.word_length)
-        return cls(
-            tuple(names),
-            np.array(rows, np.int32).reshape(len(rows), config.max_chars),
-            np.array(slots, np.int32).reshape(shape),
-        )
+        slots = np.array([contract.words(row, config) for row in rows], np.int32)
+        texts = np.array(rows, np.int32).reshape(len(rows), config.max_chars)
+        return cls(tuple(names), texts, slots.reshape(len(rows), config.max_words, config.word_length))
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __add__(self, other: "Sample") -> "Sample":
-        return Sample(
-            self.names + other.names,
-            np.concatenate([self.rows, other.rows]),
-            np.concatenate([self.slots, other.slots]),
-        )
+        rows, slots = (np.concatenate(both) for both in ((self.rows, other.rows), (self.slots, other.slots)))
+        return Sample(self.names + other.names, rows, slots)
 
-    def first(self, count: int) -> "Sample":
-        """Return the first `count` texts."""
-        return self._part(slice(0, count))
+    def __getitem__(self, part: slice) -> "Sample":
+        return Sample(self.names[part], self.rows[part], self.slots[part])
 
     def chosen(self, places: npt.NDArray[np.intp]) -> "Sample":
         """Return the texts at the given places."""
         return Sample(tuple(self.names[place] for place in places), self.rows[places], self.slots[places])
 
-    def parts(self, count: int) -> Iterator["Sample"]:
-        """Yield all texts in order, at most `count` at once."""
-        for start in range(0, len(self), count):
-            yield self._part(slice(start, start + count))
-
-    def _part(self, part: slice) -> "Sample":
-        return Sample(self.names[part], self.rows[part], self.slots[part])
+    def parts(self, count: int) -> list["Sample"]:
+        """Return all texts in order, at most `count` in a part."""
+        return [self[start : start + count] for start in range(0, len(self), count)]
 
 
 _NUDGE: Final = 1e-3
@@ -74,12 +67,9 @@ class Oracle:
     """The reference under one set of weights. It is slow, so every word and text is computed once."""
 
     def __init__(self, classifier: TrainedModel, weights: Mapping[str, Floats], eight_bit: bool = False) -> None:
-        """Prepare.
+        """Take a classifier's contract and head, and weights like its own.
 
-        Args:
-            classifier: contract parameters and head.
-            weights: named and shaped like the classifier's.
-            eight_bit: whether dense layers round their inputs to 8 bits, as files of dynamic recipes do.
+        With `eight_bit`, dense layers round their inputs to 8 bits, as files of dynamic recipes do.
         """
         self._classifier = classifier
         self._variants = [_eight_bit(weights, sign) for sign in (0, 1, -1)] if eight_bit else [weights]
@@ -115,10 +105,6 @@ class Oracle:
 
         With `eight_bit`, a word that is near none of the variants is also compared with rarer ones: for any two ties among a layer's
         inputs, some variant rounds one up and the other down.
-
-        Args:
-            slots: the words of one text.
-            found: float32 `[max_words, dimension]`.
         """
         right = self.embeddings(slots)
         off = np.abs(found - right).max(axis=2)
@@ -136,12 +122,7 @@ class Oracle:
         return chosen
 
     def probabilities(self, row: Ints, slots: Ints) -> Floats:
-        """Return every right answer to one text: float32 `[variants, classes]`, see `embeddings`.
-
-        Args:
-            row: its code points.
-            slots: its words.
-        """
+        """Return every right answer to one text, its code points and its words: float32 `[variants, classes]`."""
         key = row.tobytes()
         if key not in self._answers:
             mask = slots[:, 0] != 0
@@ -156,6 +137,12 @@ class Oracle:
             self._answers[key] = reference_network.shares(np.stack(logits), self._classifier.multi_label)
         return self._answers[key]
 
+    def off(self, row: Ints, slots: Ints, found: Floats) -> Floats:
+        """Return how far an answer to a text is from the nearest right one: float32 `[classes]`."""
+        differences = np.abs(self.probabilities(row, slots) - found)
+        nearest: Floats = differences[differences.max(axis=1).argmin()]
+        return nearest
+
     def table(self, sample: Sample) -> Floats:
         """Return the first variant of each text's answer: float32 `[texts, classes]`."""
         return np.stack(
@@ -164,11 +151,7 @@ class Oracle:
 
 
 def text_embedding(embeddings: Floats) -> Floats:
-    """Return the embedding of a text: the mean over its words, scaled to length 1; zeros for a text without words.
-
-    Args:
-        embeddings: float32 `[max_words, dimension]`, zeros for empty slots.
-    """
+    """Return the mean of a text's embeddings `[max_words, dimension]`, scaled to length 1; zeros for a text without words."""
     total = embeddings.sum(axis=0, dtype=np.float64)
     length = float(np.linalg.norm(total))
     found: Floats = (total / length if length > 0 else total).astype(np.float32)
@@ -190,10 +173,8 @@ class _EightBitKernel(np.ndarray[Any, np.dtype[Any]]):
 def _eight_bit(weights: Mapping[str, Floats], sign: int, bit: int | None = None) -> dict[str, Floats]:
     """Return weights whose dense kernels round. An LSTM's hybrid kernel rounds in other ways, which matters far less.
 
-    Args:
-        weights: float32 weights by name.
-        sign: whether ties are rounded up (1), down (-1) or by the sums themselves (0).
-        bit: inputs whose place has this binary digit set are rounded the other way; None: all the same way.
+    Ties are rounded up (`sign` 1), down (-1) or by the sums themselves (0); inputs whose place has the binary digit `bit` set, the
+    other way.
     """
     found = dict(weights)
     for name in weights:
@@ -218,3 +199,134 @@ def _rounded(inputs: npt.NDArray[Any], nudge: Floats) -> Floats:
     rounded = np.clip(np.rint(values / scale + nudge) + zero, -128, 127) - zero
     result: Floats = (rounded * scale).astype(np.float32)
     return result
+
+
+# --- which weights ----------------------------------------------------------------------------------------------------
+
+_BOUNDS: Final = ((32, 1e-6), (16, 1e-3), (8, 0.05), (6, 0.2), (0, 0.4))
+"""Fewest bits of a value, and the largest root mean square of (found - reference) / reference. Rounding a normal distribution with a
+maximum of four deviations to b bits gives about 4 / 2**(b - 1) / sqrt(12); unrelated weights differ by 1.4."""
+
+EXACT: Final = 32
+"""Bits of a value that is not rounded."""
+
+SMALLEST: Final = 2.0**-14
+"""Smaller numbers have fewer digits in half precision: its steps stay 2**-24 below it. Training leaves such weights where nothing
+depends on them, for example in the bias of attention keys."""
+
+_GATES: Final = 4
+_MOST_PARTS: Final = 8
+"""A constant may hold this many weights (the gates of an LSTM, the projections of attention, in both directions), and a weight may be
+kept as this many constants."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A stored float tensor, dequantized: what the graph computes with, and in how many bits the file stores each value."""
+
+    name: str
+    values: Floats
+    bits: int
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a file computes with in the place of a weight, in its shape, and the bits in which it is stored."""
+
+    values: Floats
+    bits: int
+
+
+def magnitude(weights: Floats) -> float:
+    """Return what a tensor's rounding errors are measured by: its largest weight, or `SMALLEST` if that is larger."""
+    return max(float(np.abs(weights).max()), SMALLEST)
+
+
+def match_constants(found: Sequence[Constant], reference: Mapping[str, Floats]) -> dict[str, Match]:
+    """Return what a file computes with in the place of every reference weight.
+
+    A weight may be transposed, have other axes of one, be part of a larger constant, or be stored gate by gate (LSTM) or row by row (a
+    depthwise kernel becomes three vectors). A weight that is all zeros may have been left out, which computes the same.
+
+    Raises:
+        RetvecLiteError: names every weight for which the file holds nothing that is close enough.
+    """
+    matches = {name: _match(name, weights, found) for name, weights in reference.items()}
+    missing = [name for name, match in matches.items() if match is None]
+    if missing:
+        raise RetvecLiteError(f"The model does not hold the classifier's weights: none for {', '.join(missing)}.")
+    return {name: match for name, match in matches.items() if match is not None}
+
+
+def _match(name: str, weights: Floats, found: Sequence[Constant]) -> Match | None:
+    whole = _nearest(weights, found)
+    if whole is None and "/lstm/" in name:
+        # Core ML has the gates in another order.
+        whole = _joined(np.split(weights, _GATES, axis=-1), found, -1, weights.shape)
+    if whole is None and weights.ndim == 2 and len(weights) <= _MOST_PARTS:
+        whole = _joined(list(weights), found, 0, weights.shape)
+    if whole is None and not weights.any():
+        whole = Match(weights.copy(), EXACT)
+    return whole
+
+
+def _joined(parts: Sequence[Floats], found: Sequence[Constant], axis: int, shape: tuple[int, ...]) -> Match | None:
+    """Return the matches of all parts as one, in `shape`; None when one is missing."""
+    matches = [match for match in (_nearest(part, found) for part in parts) if match is not None]
+    if len(matches) < len(parts):
+        return None
+    values = np.concatenate([match.values for match in matches], axis=axis).reshape(shape)
+    return Match(values, min(match.bits for match in matches))
+
+
+def _nearest(weights: Floats, found: Sequence[Constant]) -> Match | None:
+    """Return the nearest part of a constant in the shape of `weights`; None when none is within its bound."""
+    best, least = None, np.inf
+    size = float(np.sqrt(np.mean(np.square(weights, dtype=np.float64))))
+    for constant in found:
+        bound = next(bound for bits, bound in _BOUNDS if constant.bits >= bits)
+        bound *= size if constant.bits >= EXACT else max(size, SMALLEST)
+        for values in _views(constant.values, weights.shape):
+            distance = float(np.sqrt(np.mean(np.square(values - weights, dtype=np.float64))))
+            if distance < least and distance <= bound:
+                best, least = Match(values, constant.bits), distance
+    return best
+
+
+def _views(values: Floats, shape: tuple[int, ...]) -> Iterator[Floats]:
+    """Yield `values`, or equal parts of it along one axis, in every order of axes that makes `shape`."""
+    wanted = int(np.prod(shape))
+    if not wanted or values.size % wanted:
+        return
+    given = values.reshape([size for size in values.shape if size > 1])
+    parts = values.size // wanted
+    if parts > _MOST_PARTS:
+        return
+    pieces = [given] if parts == 1 else []
+    for axis, size in enumerate(given.shape if parts > 1 else ()):
+        if size % parts == 0:
+            pieces += np.split(given, parts, axis=axis)
+    sizes = [size for size in shape if size > 1]
+    for piece in pieces:
+        for order in itertools.permutations(range(piece.ndim)):
+            turned = piece.transpose(order)
+            if _merges(turned.shape, sizes):
+                yield turned.reshape(shape)
+
+
+def _merges(given: tuple[int, ...], wanted: list[int]) -> bool:
+    """Return whether joining neighbouring axes of `given` makes `wanted`."""
+    left = [size for size in given if size > 1]
+    for size in wanted:
+        joined = 1
+        while joined < size and left:
+            joined *= left.pop(0)
+        if joined != size:
+            return False
+    return not left
+
+
+def require_table(table: npt.NDArray[Any], found: Iterable[Floats]) -> None:
+    """Raise RetvecLiteError when the file does not hold a part of the table of lower case: golden texts have few of its letters."""
+    if not any(np.array_equal(values.reshape(-1), table) for values in found):
+        raise RetvecLiteError("The model does not hold the table of lower case that n-grams need.")

@@ -11,6 +11,7 @@ read with the memory of the previous one. Nothing in the file can reset them, so
 sequence, marked by one extra input that is zero everywhere else, closes the input gate and the forget gate.
 """
 
+import functools
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,9 +22,16 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from retvec_lite.converters import INPUT, PROBABILITIES
-from retvec_lite.converters.tflite.graph import NETWORK_INPUT, before, behind, check_operators, operator_name
-from retvec_lite.converters.tflite.metadata import stage_names
-from retvec_lite.converters.tflite.model import find_signature, find_tensor, pack, read_model
+from retvec_lite.converters.format import stage_names
+from retvec_lite.converters.tflite import find_signature, find_tensor, pack, read_model
+from retvec_lite.converters.tflite.graph import (
+    NETWORK_INPUT,
+    before,
+    behind,
+    check_operators,
+    has_network,
+    operator_name,
+)
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.network_graph import classify, classify_short, embed
@@ -37,9 +45,7 @@ _FROM_BITS: Final = frozenset({PROBABILITIES, "embeddings", "text"})
 """Outputs of the network; all others belong to the encoder."""
 
 _CLOSED: Final = 100.0
-"""sigmoid(-100) is 3.7e-44: zero for any state, whose size is below the number of steps."""
-
-Graph = Callable[[tf.Tensor], dict[str, tf.Tensor]]
+"""sigmoid(-100) is 3.7e-44. Large enough to zero the gate."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +53,15 @@ class Entry:
     """One signature of the file that is made.
 
     Attributes:
-        function: a `tf.function` or concrete function with the one argument `codepoints`, int32 `[1, max_chars]`, that returns
-            a dict of the outputs, `bits` and any other stages. Weights should be constants: an LSTM whose weights are variables
-            cannot become the fused operator. Captured variables are frozen first.
+        function: a `tf.function` with the one argument `codepoints`, int32 `[1, max_chars]`, that returns a dict of the outputs,
+            `bits` and any other stages. All weights must be constants.
         name: the signature's name.
         outputs: which of the results are its outputs.
-        has_network: whether `bits` are among the results.
     """
 
     function: Any
     name: str = CLASSIFY
     outputs: tuple[str, ...] = (PROBABILITIES,)
-    has_network: bool = True
 
 
 def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
@@ -70,37 +73,33 @@ def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
     weights = {name: np.asarray(value, np.float32) for name, value in classifier.weights.items()}
     stages = stage_names(classifier)
 
+    def only(found: Any, outputs: Sequence[str]) -> dict[str, tf.Tensor]:
+        return {name: getattr(found, name) for name in (*stages, *outputs)}
+
     def full(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
-        return _only(classify(codepoints, classifier, weights, fused_lstm), [*stages, PROBABILITIES])
+        return only(classify(codepoints, classifier, weights, fused_lstm), [PROBABILITIES])
 
-    def short(max_words: int) -> Graph:
-        def graph(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
-            found, slots = classify_short(codepoints, classifier, weights, fused_lstm, max_words)
-            return {**_only(found, [*stages, PROBABILITIES]), "slots": slots}
-
-        return graph
+    def short(codepoints: tf.Tensor, max_words: int) -> dict[str, tf.Tensor]:
+        found, slots = classify_short(codepoints, classifier, weights, fused_lstm, max_words)
+        return {**only(found, [PROBABILITIES]), "slots": slots}
 
     def embedded(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
-        return _only(embed(codepoints, classifier, weights), [*stages, *EMBED_OUTPUTS])
+        return only(embed(codepoints, classifier, weights), EMBED_OUTPUTS)
+
+    def traced(graph: Callable[[tf.Tensor], dict[str, tf.Tensor]], max_chars: int) -> Any:
+        spec = tf.TensorSpec([1, max_chars], tf.int32, name=INPUT)
+        return tf.function(graph, input_signature=[spec], autograph=False)
 
     config = classifier.encoder
     if embeds and isinstance(classifier.head, NgramHead):
         raise RetvecLiteError("The head ngrams reads no words, so there are none to embed: leave out the option embed.")
-    made = [Entry(_traced(full, config.max_chars), CLASSIFY, has_network=bool(stages))]
+    made = [Entry(traced(full, config.max_chars), CLASSIFY)]
     for signature in short_signatures(config) if stages else ():
-        made.append(Entry(_traced(short(signature.max_words), signature.max_chars), signature.name, SHORT_OUTPUTS))
+        graph = functools.partial(short, max_words=signature.max_words)
+        made.append(Entry(traced(graph, signature.max_chars), signature.name, SHORT_OUTPUTS))
     if embeds:
-        made.append(Entry(_traced(embedded, config.max_chars), EMBED, EMBED_OUTPUTS))
+        made.append(Entry(traced(embedded, config.max_chars), EMBED, EMBED_OUTPUTS))
     return made
-
-
-def _traced(graph: Graph, max_chars: int) -> Any:
-    spec = tf.TensorSpec([1, max_chars], tf.int32, name=INPUT)
-    return tf.function(graph, input_signature=[spec], autograph=False)
-
-
-def _only(found: Any, names: list[str]) -> dict[str, tf.Tensor]:
-    return {name: getattr(found, name) for name in names}
 
 
 def to_tflite(entries: Sequence[Entry]) -> bytes:
@@ -113,16 +112,12 @@ def to_tflite(entries: Sequence[Entry]) -> bytes:
         The model, the same bytes for the same functions and weights.
 
     Raises:
-        RetvecLiteError: for other inputs or outputs, or when an operator is not on the allow-list.
+        RetvecLiteError: for outputs that are not computed from the bits, or an operator that is not on the allow-list.
     """
     module = tf.Module()
-    signatures = {}
-    for entry in entries:
-        function = entry.function
-        concrete = function if hasattr(function, "structured_outputs") else function.get_concrete_function()
-        _check_interface(concrete, entry)
-        signatures[entry.name] = _frozen(concrete)
-        setattr(module, entry.name, signatures[entry.name])
+    signatures = {entry.name: entry.function.get_concrete_function() for entry in entries}
+    for name, function in signatures.items():
+        setattr(module, name, function)
     with tempfile.TemporaryDirectory() as folder:
         # Through a SavedModel: in a bare concrete function the converter inlines the call that becomes the fused LSTM.
         tf.saved_model.save(module, folder, signatures=signatures)
@@ -135,43 +130,12 @@ def to_tflite(entries: Sequence[Entry]) -> bytes:
     model = pack(edited)
     check_operators(edited)
     for entry, graph in zip(entries, edited.subgraphs, strict=True):
-        source = NETWORK_INPUT if entry.has_network else INPUT
+        source = NETWORK_INPUT if has_network(graph) else INPUT
         network = behind(graph, find_tensor(graph, source))
         for output in set(entry.outputs) & _FROM_BITS:
             if not network & before(graph, find_tensor(graph, output)):
                 raise RetvecLiteError(f"The graph does not compute {output!r} from {source!r}.")
     return model
-
-
-def _check_interface(concrete: Any, entry: Entry) -> None:
-    arguments = concrete.structured_input_signature
-    specs = [*arguments[0], *arguments[1].values()]
-    if len(specs) != 1 or specs[0].name != INPUT or specs[0].dtype != tf.int32 or specs[0].shape.rank != 2:
-        raise RetvecLiteError(f"The function must take one int32 argument {INPUT!r} [1, max_chars], not {specs}.")
-    if specs[0].shape[0] != 1 or specs[0].shape[1] is None:
-        raise RetvecLiteError(f"{INPUT!r} must have the static shape [1, max_chars], not {specs[0].shape}.")
-    outputs = concrete.structured_outputs
-    wanted = [*entry.outputs, *([NETWORK_INPUT] if entry.has_network else [])]
-    if not isinstance(outputs, dict) or not set(wanted) <= set(outputs):
-        raise RetvecLiteError(
-            f"The function must return a dict with {' and '.join(map(repr, wanted))}, not {outputs!r}."
-        )
-
-
-def _frozen(concrete: Any) -> Any:
-    """Return the function with its variables turned into constants."""
-    if not concrete.variables:
-        return concrete
-    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
-
-    names = sorted(concrete.structured_outputs)
-    frozen = convert_variables_to_constants_v2(concrete)
-
-    def constants(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
-        return dict(zip(names, tf.nest.flatten(frozen(codepoints)), strict=True))
-
-    spec = tf.TensorSpec(concrete.inputs[0].shape, tf.int32, INPUT)
-    return tf.function(constants, input_signature=[spec], autograph=False).get_concrete_function()
 
 
 def _tidied(model: bytes, entries: Sequence[Entry]) -> Any:

@@ -7,13 +7,13 @@ import functools
 import io
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.tflite.model import find_signature, find_tensor, schema
+from retvec_lite.converters.parity.oracle import Constant
+from retvec_lite.converters.tflite import find_signature, find_tensor, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
 
@@ -46,18 +46,6 @@ BITS: Final[Mapping[str, int]] = {"float32": 32, "float16": 16, "int8": 8, "int4
 """Types of the network's weights -> bits per value."""
 
 
-@dataclass(frozen=True)
-class Constant:
-    """A stored float tensor, dequantized: what the graph computes with, and in how many bits the file stores each value."""
-
-    name: str
-    values: Floats
-    bits: int
-
-
-# --- operators --------------------------------------------------------------------------------------------------------
-
-
 def operator_name(model: Any, operator: Any) -> str:
     """Return the schema's name of an operator; `CUSTOM:<name>` for a custom one."""
     code = model.operatorCodes[operator.opcodeIndex]
@@ -79,15 +67,7 @@ def operators(model: Any) -> list[tuple[str, int, int]]:
 
 
 def check_operators(model: Any, newer: Mapping[str, int] | None = None) -> None:
-    """Make sure that a graph contains only allowed operators.
-
-    Args:
-        model: the parsed file.
-        newer: newer versions that are allowed as well, by operator name.
-
-    Raises:
-        RetvecLiteError: names every operator that is not allowed.
-    """
+    """Raise RetvecLiteError for operators that are not allowed; `newer` are versions that a recipe allows as well."""
     allowed = {**ALLOWED, **(newer or {})}
     refused = [
         f"{name} version {version} ({count}x)"
@@ -119,9 +99,6 @@ def before(graph: Any, end: int) -> frozenset[int]:
             found.add(position)
             needed.update(operator.inputs.tolist())
     return frozenset(found)
-
-
-# --- tensors ----------------------------------------------------------------------------------------------------------
 
 
 def dtype_of(tensor: Any) -> str:
@@ -224,9 +201,6 @@ def _stored(model: Any, graph: Any) -> Iterator[tuple[Any, int]]:
                 yield graph.tensors[index], consumer[index]
 
 
-# --- the whole file ---------------------------------------------------------------------------------------------------
-
-
 def graph_of(model: Any, signature: str = CLASSIFY) -> Any:
     """Return the graph of a signature, the first one for a file without signatures; raise RetvecLiteError for another name."""
     if not model.signatureDefs:
@@ -238,20 +212,16 @@ def signatures_of(model: Any) -> list[Signature]:
     """Return the signatures of a file as its graphs have them: those that classify first, short ones before long ones.
 
     A graph with neither `words` nor `bits` (head `ngrams`) counts as one with one slot.
-
-    Raises:
-        RetvecLiteError: for a graph with `bits` but without `words`, or an `embed` without `embeddings`.
     """
     found = []
     for entry in model.signatureDefs:
         graph = model.subgraphs[entry.subgraphIndex]
         max_chars = shape_of(graph.tensors[graph.inputs[0]])[-1]
         max_words = shape_of(graph.tensors[find_tensor(graph, "words")])[1] if has_network(graph) else 1
+        kind, dimension = CLASSIFY, None
         if entry.signatureKey == EMBED:
-            dimension = shape_of(graph.tensors[find_tensor(graph, "embeddings")])[-1]
-            found.append(Signature(EMBED, EMBED, max_chars, max_words, dimension))
-        else:
-            found.append(Signature(entry.signatureKey, CLASSIFY, max_chars, max_words))
+            kind, dimension = EMBED, shape_of(graph.tensors[find_tensor(graph, "embeddings")])[-1]
+        found.append(Signature(entry.signatureKey, kind, max_chars, max_words, dimension))
     return sorted(found, key=lambda signature: (signature.kind != CLASSIFY, signature.max_words))
 
 
@@ -266,34 +236,25 @@ def sizes(data: bytes, model: Any) -> dict[str, int]:
     Constants that several graphs share count once; character features belong to the head, which alone reads them. The tensors
     `bits` and `embedding`, which the exporter names, separate the parts; a RETVec-raw graph has no `embedding`, and one without
     both `words` and `bits` consists of n-grams.
-
-    Args:
-        data: the file.
-        model: the same, parsed.
-
-
-    Raises:
-        RetvecLiteError: for a file with `words` but without `bits`.
     """
     parts = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
     seen = {0}
     for graph in model.subgraphs:
         network = behind(graph, find_tensor(graph, NETWORK_INPUT)) if has_network(graph) else None
         names = {tensor.name for tensor in graph.tensors}
-        embedding = (network or frozenset()) & (
-            before(graph, find_tensor(graph, "embedding")) if "embedding" in names else frozenset()
-        )
+        embedding = before(graph, find_tensor(graph, "embedding")) if "embedding" in names else frozenset()
         for tensor, position in _stored(model, graph):
-            if tensor.buffer not in seen:
-                part = "encoder" if network is not None else "ngrams"
-                if network is not None and position in network:
-                    part = "embedding" if position in embedding else "head"
-                # The only matrices of plain bytes are the table of n-grams and the codes, see `model/ngram_graph.py`.
-                is_plain = dtype_of(tensor) in ("int8", "uint8") and not scales_of(tensor).size
-                part = "ngrams" if is_plain and len(tensor.shape) == 2 else part
-                zero_points = _quantization(tensor, "zeroPoint", np.int64)
-                parts[part] += len(data_of(model, tensor)) + scales_of(tensor).nbytes + zero_points.nbytes
-                seen.add(tensor.buffer)
+            if tensor.buffer in seen:
+                continue
+            seen.add(tensor.buffer)
+            part = "encoder" if network is not None else "ngrams"
+            if network is not None and position in network:
+                part = "embedding" if position in embedding else "head"
+            # The only matrices of plain bytes are the table of n-grams and the codes, see `model/ngram_graph.py`.
+            if dtype_of(tensor) in ("int8", "uint8") and not scales_of(tensor).size and len(tensor.shape) == 2:
+                part = "ngrams"
+            zero_points = _quantization(tensor, "zeroPoint", np.int64)
+            parts[part] += len(data_of(model, tensor)) + scales_of(tensor).nbytes + zero_points.nbytes
     parts["metadata"] = sum(len(data_of(model, entry)) for entry in model.metadata)
     parts["metadata"] += len(data) - flatbuffer_size(data)
     parts["graph"] = len(data) - sum(parts.values())

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.converters import INPUT
 from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.tflite import add_buffer, find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import NETWORK_INPUT, behind, check_operators, has_network, operator_name
-from retvec_lite.converters.tflite.model import add_buffer, find_tensor, pack, read_model, schema
 
 _LSTM: Final = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 
@@ -60,13 +60,8 @@ class _Stored:
 def quantize(model: bytes, recipe: str) -> bytes:
     """Return a float32 model under another recipe.
 
-    Args:
-        model: what `to_tflite` returned: float32 weights, the network's input named `bits`, no zip tail. Of a
-            graph without a network, all matrices are rounded, and its arithmetic stays that of float32.
-        recipe: a name in `RECIPES`.
-
-    Returns:
-        The quantized model, the same bytes for the same input.
+    The model is what `to_tflite` returned. Of a graph without a network, all matrices are rounded, and its arithmetic stays that of
+    float32. The same input gives the same bytes.
 
     Raises:
         RetvecLiteError: for an unknown recipe, a network without a tensor `bits`, or an operator that is not allowed.
@@ -75,13 +70,11 @@ def quantize(model: bytes, recipe: str) -> bytes:
     if chosen.weights == "float32":
         return model
     edited = read_model(model)
-    matrices = _Matrices()
+    matrices: _Matrices = {}
     for graph in edited.subgraphs:
-        if has_network(graph):
-            _GraphQuantizer(edited, graph, chosen, matrices).rewrite(behind(graph, find_tensor(graph, NETWORK_INPUT)))
-        else:
-            plain = dataclasses.replace(chosen, dynamic=False)
-            _GraphQuantizer(edited, graph, plain, matrices).rewrite(behind(graph, find_tensor(graph, INPUT)))
+        start = find_tensor(graph, NETWORK_INPUT if has_network(graph) else INPUT)
+        recipe_of_graph = chosen if has_network(graph) else dataclasses.replace(chosen, dynamic=False)
+        _GraphQuantizer(edited, graph, recipe_of_graph, matrices).rewrite(behind(graph, start))
     quantized = pack(edited)
     check_operators(edited, chosen.newer_operators)
     return quantized
@@ -105,11 +98,8 @@ def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np
     largest = np.abs(rows).max(axis=1)
     seventh = np.where(largest > 0, largest / np.float32(7), np.float32(1)).astype(np.float32)
     # Multiplying training's step by seven and dividing by seven may move it by one unit in the last place.
-    candidates = [
-        (seventh, 7),
-        (np.nextafter(seventh, np.float32(0)), 7),
-        (np.nextafter(seventh, np.float32(np.inf)), 7),
-    ]
+    below, above = (np.nextafter(seventh, np.float32(end)) for end in (0, np.inf))
+    candidates = [(seventh, 7), (below, 7), (above, 7)]
     if bits == 8:
         full = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
         candidates.append((full, 127))
@@ -130,18 +120,8 @@ def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np
     return np.ascontiguousarray(np.moveaxis(integers.reshape(moved), 0, axis)), scales
 
 
-class _Matrices:
-    """Matrices that the graphs of one model share, rounded once."""
-
-    def __init__(self) -> None:
-        self._stored: dict[tuple[int, tuple[int, ...], str, int | None], _Stored] = {}
-
-    def stored(self, buffer: int, values: Floats, kind: str, axis: int | None) -> _Stored:
-        """Return the `values` of a buffer stored as `kind`."""
-        key = (buffer, values.shape, kind, axis)
-        if key not in self._stored:
-            self._stored[key] = _half(values) if kind == "float16" else _integers(values, kind, axis)
-        return self._stored[key]
+_Matrices = dict[tuple[int, tuple[int, ...], str, int | None], _Stored]
+"""Matrices that the graphs of one model share, rounded once, by buffer, shape, data type and axis."""
 
 
 class _GraphQuantizer:
@@ -187,14 +167,21 @@ class _GraphQuantizer:
             version = _DYNAMIC_VERSION.get((name, kind)) if self._recipe.dynamic else None
             index, buffer = inputs[place], self._graph.tensors[inputs[place]].buffer
             if version is not None:
-                stored = self._matrices.stored(buffer, values, kind, None if name == _LSTM else axis)
+                stored = self._rounded(buffer, values, kind, None if name == _LSTM else axis)
                 inputs[place] = self._store(index, stored)
-                continue
-            inputs[place] = self._dequantized(index, self._matrices.stored(buffer, values, kind, axis), added)
+            else:
+                inputs[place] = self._dequantized(index, self._rounded(buffer, values, kind, axis), added)
         if version is not None:
             operator.opcodeIndex = self._operator_code(name, version)
         operator.inputs = inputs
         return added
+
+    def _rounded(self, buffer: int, values: Floats, kind: str, axis: int | None) -> _Stored:
+        """Return the values of a buffer stored as `kind`."""
+        key = (buffer, values.shape, kind, axis)
+        if key not in self._matrices:
+            self._matrices[key] = _half(values) if kind == "float16" else _integers(values, kind, axis)
+        return self._matrices[key]
 
     def _constant(self, index: int) -> Floats | None:
         """Return a stored float32 tensor's values; None for any other tensor."""
@@ -211,19 +198,23 @@ class _GraphQuantizer:
         tensor = self._graph.tensors[index]
         key = _key(tensor, stored)
         if key not in self._stored:
-            generated = schema()
-            made = generated.TensorT()
-            made.name, made.shape, made.hasRank = tensor.name or "", tensor.shape, tensor.hasRank
-            made.type = getattr(generated.TensorType, stored.kind)
+            self._stored[key] = self._add_tensor(tensor, "", stored.kind)
+            made = self._graph.tensors[-1]
             made.buffer = add_buffer(self._model, stored.data)
             if stored.scales.size:
-                made.quantization = generated.QuantizationParametersT()
+                made.quantization = schema().QuantizationParametersT()
                 made.quantization.scale = stored.scales
                 made.quantization.zeroPoint = np.zeros(stored.scales.size, np.int64)
                 made.quantization.quantizedDimension = stored.axis
-            self._graph.tensors.append(made)
-            self._stored[key] = len(self._graph.tensors) - 1
         return self._stored[key]
+
+    def _add_tensor(self, like: Any, suffix: str, kind: str) -> int:
+        """Add a tensor in the shape of another; return its index."""
+        made = schema().TensorT()
+        made.name, made.shape, made.hasRank = f"{like.name or ''}{suffix}", like.shape, like.hasRank
+        made.type = getattr(schema().TensorType, kind)
+        self._graph.tensors.append(made)
+        return len(self._graph.tensors) - 1
 
     def _dequantized(self, index: int, stored: _Stored, added: list[Any]) -> int:
         """Return the index of the stored tensor's float32 values; a new DEQUANTIZE operator is put into `added`."""
@@ -231,13 +222,7 @@ class _GraphQuantizer:
         key = _key(self._graph.tensors[index], stored)
         if key not in self._floats:
             generated = schema()
-            tensor = self._graph.tensors[index]
-            made = generated.TensorT()
-            made.name, made.shape, made.hasRank = f"{tensor.name or ''}/float32", tensor.shape, tensor.hasRank
-            made.type = generated.TensorType.FLOAT32
-            self._graph.tensors.append(made)
-            self._floats[key] = len(self._graph.tensors) - 1
-
+            self._floats[key] = self._add_tensor(self._graph.tensors[index], "/float32", "FLOAT32")
             versions = {"FLOAT16": 3, "INT4": 6, "INT8": 5 if stored.scales.size > 1 else 2}
             operator = generated.OperatorT()
             operator.opcodeIndex = self._operator_code("DEQUANTIZE", versions[stored.kind])

@@ -1,11 +1,9 @@
 """`retvec-lite export`: a trained classifier in, a folder of .tflite files and .mlpackages out."""
 
 import argparse
-from typing import Final
 
+from retvec_lite.converters.formats import ALL, FORMATS
 from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, IOS_VERSIONS, RECIPES
-
-_FORMATS: Final = ("tflite", "coreml", "all")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         nargs="+",
         metavar="NAME",
-        help=f"one or several of {', '.join(_FORMATS)} (default: tflite); coreml makes .mlpackages for iOS and macOS",
+        help=f"one or several of {', '.join([*FORMATS, ALL])} (default: tflite); coreml makes .mlpackages for iOS and macOS",
     )
     parser.add_argument(
         "--recipe",

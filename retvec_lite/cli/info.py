@@ -2,7 +2,7 @@
 
 import argparse
 
-from retvec_lite.converters.tflite.metadata import info
+from retvec_lite.converters.tflite.format import info
 from retvec_lite.terminal import json_line
 
 

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Verify; return 1 when a bound is broken."""
-    from retvec_lite.converters.parity.verify import verify
+    from retvec_lite.converters.verify import verify
 
     options = vars(args)
     as_json = options.pop("json")

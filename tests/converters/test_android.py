@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.converters.android import find_android_files, write_android_assets
+from retvec_lite.converters.export import find_android_files, write_android_assets
 from retvec_lite.converters.parity.golden import check_golden, golden_bytes, golden_texts
+from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.errors import RetvecLiteError
 
 CONFIG = EncoderConfig(max_chars=24, max_words=4)
@@ -16,7 +17,9 @@ LABELS = ("one", "two")
 def golden(*recipes: str) -> bytes:
     texts = golden_texts(CONFIG)
     table = np.random.default_rng(3).random((len(texts), 2), np.float32)
-    return golden_bytes(CONFIG, LABELS, texts, dict.fromkeys(recipes, table))
+    return golden_bytes(
+        CONFIG, LABELS, texts, {recipe: (table, RECIPES[recipe].parity_tolerance) for recipe in recipes}
+    )
 
 
 @pytest.fixture

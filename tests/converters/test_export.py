@@ -18,14 +18,15 @@ from retvec_lite.__main__ import main
 from retvec_lite.cli import export as export_command
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
-from retvec_lite.converters.export import OWNED, export_model
-from retvec_lite.converters.parity import tflite as parity
-from retvec_lite.converters.parity import verify
-from retvec_lite.converters.parity.checks import ArtifactResult, Check, Difference, RuntimeResult
+from retvec_lite.converters import verify
+from retvec_lite.converters.export import export_model, owned_files
+from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.report import Report
+from retvec_lite.converters.tflite import examine as parity
+from retvec_lite.converters.tflite import format as tflite_format
+from retvec_lite.converters.tflite import read_model
 from retvec_lite.converters.tflite.graph import check_operators
-from retvec_lite.converters.tflite.model import read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import read_artifact
@@ -51,7 +52,7 @@ def converted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stands in for TensorFlow, which must not be loaded here: the float32 file that was converted before."""
     call_it_kept_version(monkeypatch.setattr)
     model = read_artifact(POOL / "classifier-float32.tflite").model
-    monkeypatch.setattr(export_module, "convert", lambda classifier, embed: model)
+    monkeypatch.setattr(tflite_format, "convert", lambda classifier, embed: model)
 
 
 def export(source: Path, **options: Any) -> Report:
@@ -152,12 +153,12 @@ def test_the_folder_holds_what_is_promised_and_the_same_bytes_every_time(source:
     report = export(source, recipes=[*names, "int8"], progress=lambda *state: progress.append(state))
     assert report.files == tuple(dist / f"classifier-{name}.tflite" for name in names)
     assert report.ok == all(exported.result.ok for exported in report.artifacts)
-    assert progress == [("exporting", done, 4) for done in range(5)]
+    assert progress == [("exporting", done, 3) for done in range(4)]
     first = {path.name: path.read_bytes() for path in dist.iterdir()}
     assert set(first) == {path.name for path in report.files} | {
         *("labels.txt", "golden.json", "report.json", "report.md", "reference.safetensors")
     }
-    assert all(any(fnmatch.fnmatchcase(name, pattern) for pattern in OWNED) for name in first)
+    assert all(any(fnmatch.fnmatchcase(name, pattern) for pattern in owned_files()) for name in first)
     for name in (*(path.name for path in report.files), "labels.txt", "reference.safetensors"):
         assert first[name] == (POOL / name).read_bytes(), name
     check_everything(source, {"dist": ",".join(names)})
@@ -170,7 +171,7 @@ def test_the_folder_holds_what_is_promised_and_the_same_bytes_every_time(source:
 def test_conversion_keeps_tensorflow_s_notes_from_the_user() -> None:
     program = (
         "import sys\n"
-        "from retvec_lite.converters.export import convert\n"
+        "from retvec_lite.converters.tflite.format import convert\n"
         "from retvec_lite.model.weight_files import load_trained_model\n"
         "convert(load_trained_model(sys.argv[1]), embed=True)"
     )
@@ -263,13 +264,13 @@ def test_the_statement_follows_from_the_runs(
     result = ArtifactResult("classifier-x.tflite", recipe, 1, runtimes=runs)
     if isinstance(expected, str):
         with pytest.raises(RetvecLiteError, match=expected):
-            export_module._oldest_runtime(RECIPES[recipe], result)
+            tflite_format.oldest_runtime(RECIPES[recipe], result)
     else:
-        assert export_module._oldest_runtime(RECIPES[recipe], result) == expected
+        assert tflite_format.oldest_runtime(RECIPES[recipe], result) == expected
 
 
 def test_without_a_runtime_nothing_is_exported(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "installed_runtimes", dict)
+    monkeypatch.setattr(parity, "installed_runtimes", dict)
     with pytest.raises(RetvecLiteError, match=r"No runtime to run .*: run `pip install ai-edge-litert`"):
         export(source)
     assert leftovers(source) == []

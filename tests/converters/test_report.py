@@ -8,13 +8,15 @@ import pytest
 import standin
 from exported import EXPORTED
 
-from retvec_lite.converters.parity.checks import ArtifactResult, Check, Difference, RuntimeResult
+from retvec_lite.converters.format import fingerprint
+from retvec_lite.converters.formats import find_format
+from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.report import Exported, Report
 
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    data = (EXPORTED / "pool" / "classifier-int4.tflite").read_bytes()
+    path, tflite = EXPORTED / "pool" / "classifier-int4.tflite", find_format("tflite")
     checks = (
         Check("words", "computation", 0.0, 0.0, texts=70),
         Check("embedding", "computation", math.nan, 0.02, texts=70, worst=(Difference("a | b\nc", math.nan, "at 0"),)),
@@ -24,9 +26,7 @@ def report() -> Report:
         RuntimeResult("ai-edge-litert", "2.3.0", True, checks, None, 0.5),
         RuntimeResult("tflite-runtime", "2.14.0", False, (), "refused: op | version"),
     )
-    result = ArtifactResult(
-        "classifier-int4.tflite", "int4", len(data), (Check("size", "file", 54321.0, 999999),), runs
-    )
+    result = ArtifactResult(path.name, "int4", path.stat().st_size, (Check("size", "file", 54321.0, 999999),), runs)
     classifier = dataclasses.replace(
         standin.classifier("pool"),
         training={
@@ -39,7 +39,9 @@ def report() -> Report:
     return Report(
         folder=Path("dist"),
         classifier=classifier,
-        artifacts=[Exported(data, {"ai-edge-litert": "2.3.0"}, result)],
+        artifacts=[
+            Exported(tflite, result, {"ai-edge-litert": "2.3.0"}, fingerprint(path), tflite.open(path).contents())
+        ],
         texts="300 texts of test.csv",
         golden_texts=70,
         accuracy=0.75,

@@ -15,8 +15,8 @@ import standin
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.coreml import find_storage, load_coremltools
+from retvec_lite.converters.format import about, details
 from retvec_lite.converters.recipes import IOS_VERSIONS
-from retvec_lite.converters.tflite.metadata import about, details
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig
 
@@ -133,10 +133,10 @@ def inferred_words(row: np.ndarray, config: EncoderConfig) -> tuple[np.ndarray, 
     from coremltools.converters.mil import Builder as mb
     from coremltools.converters.mil.mil import Function
 
-    from retvec_lite.converters.coreml.encoder import encode_words, word_bits
+    from retvec_lite.converters.coreml.encoder import cut_words, sanitize, word_bits
 
     with Function({}, opset_version=coremltools.target.iOS16):
-        words = encode_words(mb.const(val=row.reshape(1, -1)), config)
+        words = cut_words(sanitize(mb.const(val=row.reshape(1, -1)), config), config)
         bits = word_bits(words)
     return words.val, bits.val
 
@@ -149,8 +149,7 @@ def inferred_ngrams(
     from coremltools.converters.mil import Builder as mb
     from coremltools.converters.mil.mil import Function
 
-    from retvec_lite.converters.coreml.encoder import sanitize
-    from retvec_lite.converters.coreml.ngrams import find_ngrams, ngram_logits
+    from retvec_lite.converters.coreml.encoder import find_ngrams, ngram_logits, sanitize
 
     storage = find_storage("int8")
     with _unpacked(mb), Function({}, opset_version=coremltools.target.iOS16):

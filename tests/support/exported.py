@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from retvec_lite.converters.tflite import metadata
+from retvec_lite.converters import format
 
 DATA = Path(__file__).parents[1] / "data"
 EXPORTED = DATA / "exported"
@@ -50,8 +50,8 @@ KEPT_VERSION = "0"
 
 def call_it_kept_version(setattr: Callable[[object, str, object], None] = setattr) -> None:
     """Let exports name that version from now on; a test passes its `monkeypatch.setattr`."""
-    setattr(metadata, "__version__", KEPT_VERSION)
-    setattr(metadata, "CREATED_BY", f"retvec-lite {KEPT_VERSION}")
+    setattr(format, "__version__", KEPT_VERSION)
+    setattr(format, "CREATED_BY", f"retvec-lite {KEPT_VERSION}")
 
 
 def texts_csv(folder: Path) -> Path:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from retvec_lite.converters.tflite import add_buffer, find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import flatbuffer_size
-from retvec_lite.converters.tflite.model import add_buffer, find_tensor, pack, read_model, schema
 from retvec_lite.ngrams import LOWER_CASE_END
 from retvec_lite.runtime.artifact import read_artifact
 

@@ -8,8 +8,8 @@ from modeling_cases import random_head
 from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.converters.export import convert, package
 from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.converters.tflite.format import convert, package
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.heads import HEADS, PoolHead, character_shapes

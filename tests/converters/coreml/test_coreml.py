@@ -28,6 +28,7 @@ from coreml_cases import (
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.coreml import Grid, Palette, compressed, find_storage
 from retvec_lite.converters.evaluator.ops import OPS
+from retvec_lite.converters.evaluator.package import parse_model
 from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
@@ -265,17 +266,20 @@ def test_what_a_package_says_about_itself() -> None:
 def test_sizes_and_operators_of_a_package() -> None:
     from retvec_lite.converters.coreml.build import package_operators, package_sizes
 
+    def sizes_of(files: dict[str, bytes]) -> dict[str, int]:
+        return package_sizes(parse_model(files[MODEL], ""), len(files["Manifest.json"]), sum(map(len, files.values())))
+
     files = grid_files("cnn", "int4", 18)
-    sizes = package_sizes(files)
+    sizes = sizes_of(files)
     assert sum(sizes.values()) == sum(map(len, files.values()))
     assert sizes["embedding"] > sizes["head"] > sizes["ngrams"] == 0 < sizes["graph"]
-    found = {(name, version): count for name, version, count in package_operators(files)}
+    found = {(name, version): count for name, version, count in package_operators(parse_model(files[MODEL], ""))}
     assert found["classify", 18] == 1
     assert found["linear", 18] == 3 + 1 + 1 + 1 + 2 + 1, "embedding, characters, word, region, blocks, logits"
     buckets, columns = standin.NGRAMS["pool"].buckets, len(standin.LABELS) + 1
     for recipe in RECIPES:
         # The scales of few labels stand in the model file.
-        table = package_sizes(grid_files("pool", recipe, 18))["ngrams"] - (LOWER_CASE_END + 1) // 2
+        table = sizes_of(grid_files("pool", recipe, 18))["ngrams"] - (LOWER_CASE_END + 1) // 2
         assert buckets * columns <= table <= buckets * columns + 200
 
 

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from contract_cases import code_points, configs, padded
-from coreml_cases import import_coremltools, inferred_words, needs_coremltools
+import standin
+from contract_cases import code_points, configs, ngram_configs, padded
+from coreml_cases import import_coremltools, inferred_ngrams, inferred_words, needs_coremltools
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retvec_lite import contract
 from retvec_lite.contract import UNSPACED, EncoderConfig, Piece
+from retvec_lite.ngrams import PRIME, NgramConfig, ngram_buckets, ngram_logits
 
 pytestmark = needs_coremltools
 
@@ -98,3 +100,19 @@ def test_pieces_that_overlap_by_more_than_the_text() -> None:
     config = EncoderConfig(max_chars=3, max_words=4, kana_piece=Piece(8, 1))
     row = padded([ord(char) for char in "かなか"], 3)
     np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))
+
+
+@settings(max_examples=15)
+@given(
+    data=st.data(),
+    config=ngram_configs(),
+)
+def test_any_input_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
+    encoder = data.draw(configs())
+    row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)
+    weights = standin.ngram_weights(config, 3)
+    buckets, logits = inferred_ngrams(row, encoder, config, weights)
+    whole = NgramConfig(buckets=PRIME, longest=config.longest, shortest=config.shortest) if config.codebooks else config
+    assert sorted(buckets) == sorted(ngram_buckets(row, encoder, whole))
+    assert (logits.dtype, logits.shape) == (np.float32, (1, 3))
+    np.testing.assert_allclose(logits[0], ngram_logits(row, encoder, config, weights), rtol=1e-5, atol=1e-5)

@@ -12,9 +12,9 @@ from coreml_cases import import_coremltools, needs_coremltools, on_grid
 from exported import texts_csv
 
 from retvec_lite.__main__ import main
-from retvec_lite.converters import export as export_module
+from retvec_lite.converters.coreml.format import CoreML
 from retvec_lite.converters.export import export_model
-from retvec_lite.converters.parity.checks import Check, Difference
+from retvec_lite.converters.parity import Check, Difference
 from retvec_lite.errors import RetvecLiteError
 
 RECIPES = ("float32", "float16", "int8", "int4")
@@ -106,16 +106,16 @@ def test_the_same_classifier_gives_the_same_bytes(dist: Path, tmp_path: Path) ->
 
 @needs_coremltools
 def test_a_package_that_computes_wrongly_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = export_module.examine_package
+    real = CoreML.examine
 
-    def wrong(examiner, path):
-        result, table = real(examiner, path)
+    def wrong(self, examiner, path):
+        result, table = real(self, examiner, path)
         worst = (Difference("a text", 0.5, "label 'one'"),)
         check = Check("probabilities", "computation", 0.5, 1.5e-2, texts=1, worst=worst)
         runs = tuple(dataclasses.replace(run, checks=(check,)) for run in result.runtimes)
         return dataclasses.replace(result, runtimes=runs), table
 
-    monkeypatch.setattr(export_module, "examine_package", wrong)
+    monkeypatch.setattr(CoreML, "examine", wrong)
     with pytest.raises(RetvecLiteError, match=r"int8\.mlpackage is wrong on coreml .*off by 5\.0e-01 .*worst a text"):
         export_model(on_grid("pool"), source / "dist", formats=["coreml"], data=source / "texts.csv")
     assert leftovers(source) == []
@@ -158,7 +158,7 @@ def test_without_coremltools_the_extra_is_named(
 ) -> None:
     real = importlib.util.find_spec
     missing = lambda name, package=None: None if name == "coremltools" else real(name, package)  # noqa: E731
-    monkeypatch.setattr(export_module.importlib.util, "find_spec", missing)
+    monkeypatch.setattr(importlib.util, "find_spec", missing)
     assert main(["export", str(source), "--out", str(source / "dist"), "--format", "coreml"]) == 2
     hint = 'The package coremltools is not installed. Run: pip install "retvec-lite[coreml]"'
     assert hint in capsys.readouterr().err

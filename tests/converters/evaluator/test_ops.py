@@ -5,7 +5,7 @@ import pytest
 from mil_cases import CASES
 from packages import mil_programs
 
-from retvec_lite.converters.evaluator import Program, load_package
+from retvec_lite.converters.evaluator import Program
 from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.evaluator.package import NUMPY_TYPES
 from retvec_lite.errors import RetvecLiteError
@@ -15,7 +15,7 @@ TARGETS = ("iOS16", "iOS17", "iOS18")
 
 @functools.cache
 def program(target: str) -> Program:
-    return load_package(mil_programs() / f"cases-{target}.mlpackage")
+    return Program(mil_programs() / f"cases-{target}.mlpackage")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_every_op_has_a_case() -> None:
         ("cast", {"x": np.float32([2**31]), "dtype": "int32"}, "do not fit int32"),
         ("cast", {"x": np.float32([np.nan]), "dtype": "int32"}, "do not fit int32"),
         ("cast", {"x": np.float32([1]), "dtype": "complex"}, "'complex' is no data type"),
-        ("logical_and", {"x": np.int32([1]), "y": np.int32([1])}, "Booleans are needed, not int32, int32"),
+        ("logical_and", {"x": np.int32([1]), "y": np.int32([1])}, "Booleans are needed, not int32"),
         ("select", {"cond": np.int32([1]), "a": np.int32([1]), "b": np.int32([1])}, "Booleans are needed, not int32"),
         ("gelu", {"x": np.float32([1]), "mode": "TANH_APPROXIMATION"}, "does not support the mode 'TANH_APPROXIMATION'"),
         ("transpose", {"x": np.zeros((2, 2)), "perm": np.int32([0, 2])}, "no axis 2 of 2 dimensions"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from packages import MODEL, WEIGHTS, blobs, mil_programs
 
-from retvec_lite.converters.evaluator import load_package
+from retvec_lite.converters.evaluator import Program
 from retvec_lite.converters.evaluator import package as package_module
 from retvec_lite.converters.evaluator.package import WeightFile, read_package, unpack_values
 from retvec_lite.errors import RetvecLiteError
@@ -154,7 +154,7 @@ def test_every_byte_between_the_arrays_counts(package: Path, step: int, later_st
         changed[place] ^= 0x10
         (package / WEIGHTS).write_bytes(bytes(changed))
         with pytest.raises(RetvecLiteError):
-            load_package(package)
+            Program(package)
 
 
 def test_an_array_that_nothing_reads_is_told(package: Path) -> None:

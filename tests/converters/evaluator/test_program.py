@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from packages import MODEL, mil_programs
 
-from retvec_lite.converters.evaluator import Program, load_package
+from retvec_lite.converters.evaluator import Program
 from retvec_lite.converters.evaluator.package import parse_model, proto
 from retvec_lite.errors import RetvecLiteError
 
@@ -22,7 +22,7 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("target", ["iOS16", "iOS17", "iOS18"])
 def test_a_classifier_gives_its_label_and_probabilities(target: str) -> None:
-    program = load_package(mil_programs() / f"classifier-{target}.mlpackage")
+    program = Program(mil_programs() / f"classifier-{target}.mlpackage")
     assert program.target == target
     assert program.labels == ["one", "two", "drei 😀"]
     found = program.run({"codepoints": CODES})
@@ -37,14 +37,14 @@ def test_a_classifier_gives_its_label_and_probabilities(target: str) -> None:
 
 
 def test_indices_of_sixteen_bits_are_noticed() -> None:
-    program = load_package(mil_programs() / "trap-iOS17.mlpackage")
+    program = Program(mil_programs() / "trap-iOS17.mlpackage")
     found = program.run({"codepoints": CODES}, ["codes"])["codes"]
     np.testing.assert_array_equal(found, CODES % 65536)
     assert (found != CODES).sum() == 3
 
 
 def test_only_what_is_wanted_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = load_package(mil_programs() / "classifier-iOS16.mlpackage")
+    program = Program(mil_programs() / "classifier-iOS16.mlpackage")
     seen: list[str] = []
     compute = Program._compute
 
@@ -77,7 +77,7 @@ def test_only_what_is_wanted_is_computed(monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_other_inputs_and_names_are_refused(inputs: dict[str, Any], wanted: list[str] | None, sentence: str) -> None:
-    program = load_package(mil_programs() / "classifier-iOS16.mlpackage")
+    program = Program(mil_programs() / "classifier-iOS16.mlpackage")
     with pytest.raises(RetvecLiteError, match=sentence):
         program.run(inputs, wanted)
 
@@ -167,7 +167,7 @@ def other_description(spec: Any, block: Any) -> None:
 def test_what_a_program_must_not_hold_is_refused(package: Path, change: Change, sentence: str) -> None:
     edit(package, change)
     with pytest.raises(RetvecLiteError, match=sentence):
-        load_package(package)
+        Program(package)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_what_a_program_must_not_hold_is_refused(package: Path, change: Change, 
 def test_every_declared_type_and_shape_is_checked(package: Path, change: Change, sentence: str) -> None:
     edit(package, change)
     with pytest.raises(RetvecLiteError, match=sentence):
-        load_package(package).run({"codepoints": CODES})
+        Program(package).run({"codepoints": CODES})
 
 
 def edit(package: Path, change: Change) -> None:

@@ -7,8 +7,8 @@ import pytest
 import standin
 from packages import packages, run_script
 
-from retvec_lite.converters.evaluator import load_package
-from retvec_lite.converters.parity.coreml import evaluate
+from retvec_lite.converters.coreml.format import evaluate
+from retvec_lite.converters.evaluator import Program
 
 PACKAGES = (
     "pool/classifier-float32",
@@ -33,7 +33,7 @@ def test_coremltools_own_inference_agrees_with_the_evaluator(tmp_path: Path) -> 
     with np.load(tmp_path / "inferred.npz") as stored:
         inferred = dict(stored)
     for number, path in enumerate(paths):
-        program = load_package(path)
+        program = Program(path)
         # Two ways to round to 16 bits may be that far apart.
         tolerance = 1e-5 if path.stem.endswith("float32") else 1.5e-2
         for place, row in enumerate(rows):

@@ -16,9 +16,9 @@ from packages import both_formats, run_command
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
 from retvec_lite.converters import INPUT
-from retvec_lite.converters.evaluator import load_package
-from retvec_lite.converters.parity.coreml import evaluate
-from retvec_lite.converters.tflite.model import promote_outputs
+from retvec_lite.converters.coreml.format import evaluate
+from retvec_lite.converters.evaluator import Program
+from retvec_lite.converters.tflite import promote_outputs
 from retvec_lite.data.dataset import read_dataset, starter_file
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.interpreters import Job, installed_runtimes, run_models
@@ -66,7 +66,7 @@ def both(dist: Path, rows: np.ndarray, runtime: str) -> tuple[dict[str, np.ndarr
     artifact = read_artifact(dist / "classifier-int8.tflite")
     promoted = promote_outputs(artifact.model, ["words", "bits"])
     (flat,) = run_models(runtime, [Job(promoted, rows)])
-    program = load_package(dist / f"{artifact.path.stem}.mlpackage")
+    program = Program(dist / f"{artifact.path.stem}.mlpackage")
     found = [program.run({INPUT: row[None]}, ["words", "bits"]) for row in rows]
     return flat, {name: np.stack([item[name][0] for item in found]) for name in ("words", "bits")}
 
@@ -132,7 +132,7 @@ def test_both_formats_cut_100_000_generated_strings_alike() -> None:
 def answers_by_format(dist: Path, recipe: str, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """The probabilities of texts by both formats of a recipe, `[texts, classes]` each."""
     artifact = read_artifact(dist / f"classifier-{recipe}.tflite")
-    program = load_package(dist / f"classifier-{recipe}.mlpackage")
+    program = Program(dist / f"classifier-{recipe}.mlpackage")
     rows = np.stack([contract.codepoints(text, artifact.config.max_chars) for text in texts])
     (flat,) = run_models(next(iter(installed_runtimes())), [Job(artifact.model, rows)])
     package = [evaluate(program, row, artifact.labels)["probabilities"] for row in rows]

@@ -28,11 +28,15 @@ def used_words(config: EncoderConfig) -> np.ndarray:
     return slots[slots[:, 0] != 0]
 
 
+def with_tolerances(tables: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, float]]:
+    return {recipe: (table, RECIPES[recipe].parity_tolerance) for recipe, table in tables.items()}
+
+
 def document(recipes: tuple[str, ...] = ("int8",)) -> bytes:
     texts = golden_texts(CONFIGS[1])
     rng = np.random.default_rng(0)
     tables = {recipe: rng.dirichlet([1.0, 1.0, 1.0], len(texts)).astype(np.float32) for recipe in recipes}
-    return golden_bytes(CONFIGS[1], LABELS, texts, tables)
+    return golden_bytes(CONFIGS[1], LABELS, texts, with_tolerances(tables))
 
 
 @pytest.mark.parametrize("config", CONFIGS)
@@ -129,7 +133,7 @@ def test_the_document_is_small_with_all_recipes_and_many_labels() -> None:
     texts = golden_texts(config)
     rng = np.random.default_rng(0)
     tables = {name: rng.dirichlet(np.full(77, 0.05), len(texts)).astype(np.float32) for name in RECIPES}
-    data = golden_bytes(config, [f"label {index}" for index in range(77)], texts, tables)
+    data = golden_bytes(config, [f"label {index}" for index in range(77)], texts, with_tolerances(tables))
     assert len(data) < 300_000
 
 
@@ -146,7 +150,7 @@ def deciding(shift: float = 0.0) -> bytes:
     table[names.index("url")] = [0.5015, 0.4985, 0.0]
     table[names.index("Chinese")] = [1.0, 0.0, 0.0]
     table[names.index("empty")] = [0.5, 0.0, 0.5]
-    return golden_bytes(CONFIGS[0], LABELS, texts, {"int8": table}, {"int8": 0.002}, DECISION)
+    return golden_bytes(CONFIGS[0], LABELS, texts, {"int8": (table, 0.002)}, DECISION)
 
 
 def test_cases_have_the_answer_where_no_tolerance_can_change_it() -> None:

@@ -12,11 +12,12 @@ import pytest
 import standin
 
 from retvec_lite import contract
-from retvec_lite.converters.parity import tflite as parity
-from retvec_lite.converters.parity.checks import Check, Difference, age, bounded, promises
+from retvec_lite.converters.parity import Check, Difference, bounded
 from retvec_lite.converters.parity.examiner import STAGES, Examiner
 from retvec_lite.converters.parity.oracle import Oracle, _rounded
 from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.converters.tflite import examine as parity
+from retvec_lite.converters.tflite.examine import age, promises
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import ngram_logits

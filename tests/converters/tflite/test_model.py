@@ -13,11 +13,11 @@ import standin
 from conftest import RUNTIMES, Run
 from exported import DATA, EXPORTED
 
-from retvec_lite.converters.parity.matching import match_weights
+from retvec_lite.converters import tflite as model_module
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.converters.tflite import model as model_module
+from retvec_lite.converters.tflite import find_signature, pack, promote_outputs, read_model, schema
+from retvec_lite.converters.tflite.examine import match_weights
 from retvec_lite.converters.tflite.graph import ALLOWED, check_operators, constants, operators, sizes
-from retvec_lite.converters.tflite.model import find_signature, pack, promote_outputs, read_model, schema
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
@@ -221,8 +221,8 @@ def test_matching_takes_absent_zeros_and_rows(pool: bytes) -> None:
     weights = load_trained_model(EXPORTED / "pool" / "reference.safetensors").weights
     rows = np.stack([weights["embedding/dense_0/bias"], weights["embedding/dense_1/bias"]])
     matched = match_weights(read_model(pool), {"zeros": np.zeros(77, np.float32), "rows": rows})
-    np.testing.assert_array_equal(matched["zeros"], np.zeros(77))
-    np.testing.assert_array_equal(matched["rows"], rows)
+    np.testing.assert_array_equal(matched["zeros"].values, np.zeros(77))
+    np.testing.assert_array_equal(matched["rows"].values, rows)
 
 
 def test_reading_and_editing_load_no_runtime() -> None:
@@ -230,9 +230,10 @@ def test_reading_and_editing_load_no_runtime() -> None:
     script = (
         "import sys, json\n"
         "from retvec_lite.converters import recipes\n"
-        "from retvec_lite.converters.parity import matching\n"
-        "from retvec_lite.converters.tflite import graph, metadata, model, quantize\n"
-        "model.schema()\n"
+        "from retvec_lite.converters.parity import oracle\n"
+        "from retvec_lite.converters import tflite\n"
+        "from retvec_lite.converters.tflite import examine, format, graph, quantize\n"
+        "tflite.schema()\n"
         f"print(json.dumps([name for name in sys.modules if name in {['tensorflow', *RUNTIMES.values()]}]))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS
-from retvec_lite.converters.parity.matching import match_weights
 from retvec_lite.converters.parity.oracle import text_embedding
+from retvec_lite.converters.tflite import pack, read_model
+from retvec_lite.converters.tflite.examine import match_weights
 from retvec_lite.converters.tflite.graph import data_of, flatbuffer_size, is_stored, signatures_of, sizes
-from retvec_lite.converters.tflite.model import pack, read_model
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFY, read_artifact
@@ -82,8 +82,8 @@ def test_every_signature_computes_with_the_same_weights(head: str, recipe: str) 
     weights = load_trained_model(EXPORTED / head / "reference.safetensors").weights
     wanted = {name: value[:16] if name == "head/positions" else value for name, value in weights.items()}
     full, short = match_weights(model, weights), match_weights(model, wanted, "classify_16")
-    for name, value in short.items():
-        np.testing.assert_array_equal(value, full[name][: len(value)], err_msg=name)
+    for name, match in short.items():
+        np.testing.assert_array_equal(match.values, full[name].values[: len(match.values)], err_msg=name)
 
 
 # --- the same answers ------------------------------------------------------------------------------------------------
@@ -167,10 +167,11 @@ def test_no_input_at_all_tells_them_apart(head: str, recipe: str) -> None:
 @pytest.mark.parametrize(("head", "recipe"), [("pool", "float32"), ("pool", "int8"), ("raw", "int8")])
 def test_embeddings_are_the_reference_s(head: str, recipe: str) -> None:
     classifier = TextClassifier.load(path_of(head, recipe))
-    weights = match_weights(
+    matches = match_weights(
         read_model(read_artifact(path_of(head, recipe)).model),
-        dict(load_trained_model(EXPORTED / head / "reference.safetensors").weights),
+        load_trained_model(EXPORTED / head / "reference.safetensors").weights,
     )
+    weights = {name: match.values for name, match in matches.items()}
 
     @given(st.text(CHARACTERS, max_size=180))
     @settings(max_examples=40)

@@ -3,11 +3,9 @@
 What an artifact is, its own metadata says; file names do not matter, so renamed files still pass.
 """
 
-import dataclasses
-import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,29 +13,26 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.parity.checks import (
-    CORE_ML,
+from retvec_lite.converters.format import Format, fingerprint
+from retvec_lite.converters.formats import every_format, find_artifacts, skipped_lines
+from retvec_lite.converters.parity import (
     REFERENCE_NAME,
     ArtifactResult,
     Difference,
     Row,
     results_table,
     rows_of,
-    skipped_line,
 )
 from retvec_lite.converters.parity.examiner import Examiner
-from retvec_lite.converters.parity.golden import check_golden, golden_bytes
-from retvec_lite.converters.parity.tflite import examine_file
-from retvec_lite.converters.recipes import RECIPES, Recipe
+from retvec_lite.converters.parity.golden import GOLDEN_NAME, check_golden
+from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import LABELS_NAME
-from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 from retvec_lite.runtime.prebuilt import is_prebuilt, locate
 from retvec_lite.terminal import Progress, draw, watched
 
-GOLDEN_NAME: Final = "golden.json"
 REPORT_NAME: Final = "report.json"
 
 STARTER_TEXTS: Final = 300
@@ -91,29 +86,22 @@ class Verification:
     @property
     def worst(self) -> tuple[Difference, ...]:
         """The worst texts of all broken bounds."""
-        checks = [check for artifact in self.artifacts for check in artifact.checks]
-        for artifact in self.artifacts:
-            checks += [check for run in artifact.runtimes if run.promised for check in run.checks]
-        return tuple(item for check in checks for item in check.worst)
+        of_files = [check for artifact in self.artifacts for check in artifact.checks]
+        runs = [run for artifact in self.artifacts for run in artifact.runtimes if run.promised]
+        return tuple(item for check in (*of_files, *(c for run in runs for c in run.checks)) for item in check.worst)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return fields | {"ok": self.ok, "artifacts": [artifact.to_dict() for artifact in self.artifacts]}
+        return vars(self) | {"ok": self.ok, "artifacts": [artifact.to_dict() for artifact in self.artifacts]}
 
     def __str__(self) -> str:
         lines = [line for artifact in self.artifacts for line in artifact.complaints()]
-        lines += [f"{skipped_line(name)}: skipped." for name in self.skipped]
+        lines += [f"{line}: skipped." for line in skipped_lines(self.skipped)]
         if self.accuracy is not None:
             lines.append(f"Accuracy of the float32 reference on {self.texts}: {self.accuracy:.4f}")
+        title = f"{self.golden_texts} golden texts and {self.texts}"
         end = "Every bound holds." if self.ok else "Not every bound holds: see above."
-        return draw(
-            f"{self.golden_texts} golden texts and {self.texts}",
-            results_table(self.artifacts),
-            *lines,
-            *self.problems,
-            end,
-        )
+        return draw(title, results_table(self.artifacts), *lines, *self.problems, end)
 
 
 def verify(
@@ -146,47 +134,38 @@ def verify(
         True
     """
     folder = Path(dist)
-    files, packages = sorted(folder.glob("*.tflite")), sorted(folder.glob("*.mlpackage"))
-    if is_prebuilt(dist):
-        files, packages = [locate(dist)], []
-    if not files and not packages:
-        raise RetvecLiteError(f"No .tflite or .mlpackage in {dist}: name a folder that 'retvec-lite export' wrote.")
+    artifacts = find_artifacts([locate(dist)] if is_prebuilt(dist) else folder.glob("*"))
+    if not artifacts:
+        suffixes = " or ".join(found.suffix for found in every_format())
+        raise RetvecLiteError(f"No {suffixes} in {dist}: name a folder that 'retvec-lite export' wrote.")
     model = load_trained_model(dist if is_prebuilt(dist) else folder / REFERENCE_NAME)
     texts = real_texts(model, data, text_column, label_column)
-    runtimes = require_runtimes() if files else {}
+    formats = list(dict.fromkeys(found for found, _ in artifacts))
+    for found in formats:
+        found.require_runtime()
     with watched(progress) as report:
-        total = 1 + len(files) + len(packages)
-        report("verifying", 0, total)
+        report("verifying", 0, 1 + len(artifacts))
         examiner = Examiner(model, texts.texts, texts.labels)
-        report("verifying", 1, total)
-        found = []
-        for done, path in enumerate([*files, *packages], start=2):
-            found.append(_examine(examiner, path, runtimes))
-            report("verifying", done, total)
-    found.sort(key=lambda item: _order(item[0]))
-    skipped = skipped_runtimes(runtimes) if files else ()
-    if packages:
-        from retvec_lite.converters.parity.coreml import has_core_ml
-
-        skipped += () if has_core_ml() else (CORE_ML,)
+        report("verifying", 1, 1 + len(artifacts))
+        results = []
+        for done, (kind, path) in enumerate(artifacts, start=2):
+            results.append((kind, *kind.examine(examiner, path)))
+            report("verifying", done, 1 + len(artifacts))
+    # The order of the formats, then that of the recipes; what cannot be read comes last.
+    places = {name: place for place, name in enumerate(RECIPES)}
+    results.sort(key=lambda item: (formats.index(item[0]), places.get(str(item[1].recipe), len(places)), item[1].file))
     problems: tuple[str, ...] = ()
     if not is_prebuilt(dist):
-        problems = (*_folder_problems(folder, examiner, found), *_changed_artifacts(folder, [*files, *packages]))
+        changed = _changed_artifacts(folder, [path for _, path in artifacts])
+        problems = (*_folder_problems(folder, examiner, results), *changed)
     return Verification(
         texts.describe(),
         len(examiner.golden),
         examiner.accuracy,
-        tuple(result for result, _ in found),
+        tuple(result for _, result, _ in results),
         problems,
-        skipped,
+        tuple(name for found in formats for name in found.skipped()),
     )
-
-
-def golden_entry(recipe: Recipe, is_package: bool) -> tuple[str, float]:
-    """Return the key of an artifact in golden.json, and its tolerance."""
-    if is_package and recipe.coreml is not None:
-        return f"{CORE_ML}-{recipe.name}", recipe.coreml.parity_tolerance
-    return recipe.name, recipe.parity_tolerance
 
 
 def real_texts(
@@ -195,11 +174,7 @@ def real_texts(
     text_column: str = "text",
     label_column: str = "label",
 ) -> RealTexts:
-    """Return evenly spread texts of labelled data, or of the starter data's test split.
-
-    Raises:
-        RetvecLiteError: for data that cannot be read.
-    """
+    """Return evenly spread texts of labelled data, or of the starter data's test split."""
     given = STARTER if data is None else data
     dataset = as_dataset(
         given, text_column=text_column, label_column=label_column, split="test", multi_label=model.multi_label
@@ -210,58 +185,9 @@ def real_texts(
     return RealTexts("the starter data (test.csv)" if is_starter else dataset.path.name, chosen.texts, labels)
 
 
-def require_runtimes() -> dict[str, str]:
-    """Return distribution -> version of the installed runtimes; raise RetvecLiteError when there is none."""
-    runtimes = installed_runtimes()
-    if not runtimes:
-        raise RetvecLiteError(
-            f"No runtime to run .tflite files on ({' or '.join(RUNTIMES)}): run `pip install ai-edge-litert`."
-        )
-    return runtimes
-
-
-def skipped_runtimes(installed: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the known runtimes that are missing."""
-    return tuple(name for name in RUNTIMES if name not in installed)
-
-
 def labels_bytes(labels: Sequence[str]) -> bytes:
     """Return `labels.txt`: one label a line, in the order of the probabilities."""
     return "".join(f"{label}\n" for label in labels).encode()
-
-
-def fingerprint(data: bytes | Mapping[str, bytes]) -> str:
-    """Return the SHA-256 of a file or a package, in hexadecimal.
-
-    Args:
-        data: the bytes of a .tflite, or those of each file of an .mlpackage by its path in it. The hash of a package is the
-            hash of its files' hashes and names, as `sha256sum` lists them, sorted by name.
-    """
-    if isinstance(data, bytes):
-        return hashlib.sha256(data).hexdigest()
-    lines = (f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(data.items()))
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-_Found = tuple[ArtifactResult, Floats | None]
-
-
-def _examine(examiner: Examiner, path: Path, runtimes: Mapping[str, str]) -> _Found:
-    if path.suffix == ".tflite":
-        return examine_file(examiner, path, runtimes)
-    from retvec_lite.converters.parity.coreml import examine_package
-
-    return examine_package(examiner, path)
-
-
-def _order(result: ArtifactResult) -> tuple[bool, int, str]:
-    """Return a sort key: .tflite before .mlpackage, then the order of the recipes; unreadable files last."""
-    place = [*RECIPES, result.recipe].index(result.recipe)
-    return _is_package(result), place, result.file
-
-
-def _is_package(result: ArtifactResult) -> bool:
-    return result.file.endswith(".mlpackage")
 
 
 def _spread(dataset: Dataset, most: int) -> Dataset:
@@ -271,22 +197,21 @@ def _spread(dataset: Dataset, most: int) -> Dataset:
     return dataset.select(np.linspace(0, len(dataset) - 1, most).round().astype(int).tolist())
 
 
-def _folder_problems(folder: Path, examiner: Examiner, found: Sequence[_Found]) -> list[str]:
+def _folder_problems(
+    folder: Path, examiner: Examiner, results: Sequence[tuple[Format, ArtifactResult, Floats | None]]
+) -> list[str]:
     model = examiner.classifier
-    expected, tolerances = {}, {}
-    for result, table in found:
+    answers = {}
+    for kind, result, table in results:
         if result.recipe is not None and table is not None:
-            key, tolerance = golden_entry(RECIPES[result.recipe], _is_package(result))
-            expected[key], tolerances[key] = table, tolerance
+            recipe = RECIPES[result.recipe]
+            answers[kind.golden_key(recipe)] = (table, kind.facts(recipe).parity_tolerance)
     problems = []
     try:
         if (folder / LABELS_NAME).read_bytes() != labels_bytes(model.labels):
             problems.append(f"{LABELS_NAME} does not hold the labels of {REFERENCE_NAME} in their order.")
-        if expected:
-            wanted = golden_bytes(
-                model.encoder, model.labels, examiner.golden_texts, expected, tolerances, decision=model.decision
-            )
-            check_golden((folder / GOLDEN_NAME).read_bytes(), wanted)
+        if answers:
+            check_golden((folder / GOLDEN_NAME).read_bytes(), examiner.golden_json(answers))
     except OSError as error:
         problems.append(_unreadable(error))
     except RetvecLiteError as error:
@@ -303,20 +228,12 @@ def _changed_artifacts(folder: Path, artifacts: Sequence[Path]) -> list[str]:
         return [_unreadable(error)]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         return [f"{REPORT_NAME} is not what export writes: {error!r}."]
-    found = {artifact.name: _fingerprint_of(artifact) for artifact in artifacts}
+    found = {artifact.name: fingerprint(artifact) for artifact in artifacts}
     return [
         f"{name} was changed since export: {REPORT_NAME} lists no artifact with its SHA-256 {digest}."
         for name, digest in found.items()
         if digest not in written
     ]
-
-
-def _fingerprint_of(path: Path) -> str:
-    """Return the fingerprint of what lies on the disk; every file in a package's folder counts."""
-    if path.is_file():
-        return fingerprint(path.read_bytes())
-    files = (file for file in path.rglob("*") if file.is_file())
-    return fingerprint({file.relative_to(path).as_posix(): file.read_bytes() for file in files})
 
 
 def _unreadable(error: OSError) -> str:

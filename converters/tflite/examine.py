@@ -5,7 +5,7 @@ give the reference's words and embeddings. Both are run on the texts of `classif
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,77 +13,104 @@ import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters import PROBABILITIES
-from retvec_lite.converters.parity.checks import (
-    ArtifactResult,
-    Check,
-    Difference,
-    RuntimeResult,
-    bounded,
-    promises,
-    require_same,
-    short,
-)
+from retvec_lite.converters.format import Contents, OpenArtifact, stage_names
+from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, require_same, short
 from retvec_lite.converters.parity.examiner import Answers, Examiner, StageComparison, checked, place
 from retvec_lite.converters.parity.golden import edge_sample
-from retvec_lite.converters.parity.matching import magnitude, match_weights
-from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
-from retvec_lite.converters.recipes import Recipe, find_recipe
-from retvec_lite.converters.tflite.graph import check_operators, signatures_of
-from retvec_lite.converters.tflite.metadata import stage_names
-from retvec_lite.converters.tflite.model import promote_outputs, read_model
+from retvec_lite.converters.parity.oracle import (
+    EXACT,
+    Constant,
+    Match,
+    Oracle,
+    Sample,
+    match_constants,
+    require_table,
+    text_embedding,
+)
+from retvec_lite.converters.recipes import Recipe
+from retvec_lite.converters.tflite import promote_outputs, read_model
+from retvec_lite.converters.tflite.graph import (
+    BITS,
+    check_operators,
+    constants,
+    dtype_of,
+    graph_of,
+    operator_name,
+    operators,
+    signatures_of,
+    sizes,
+    values_of,
+)
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, describe_oldest_runtime, read_artifact
-from retvec_lite.runtime.interpreters import Job, run_models
+from retvec_lite.ngrams import lower_case_table
+from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, read_artifact
+from retvec_lite.runtime.interpreters import RUNTIMES, Job, installed_runtimes, run_models
 
 SAME: Final = 1e-5
 """How far a short signature may be from `classify` where both compute in float32: sums over fewer slots end in other last digits.
 Where activations are rounded to 8 bits, such a digit may move one of them by a step, and the recipe's bound applies."""
 
+_RUNTIMES_BY_AGE: Final = ("tflite-runtime", "ai-edge-litert")
+"""ai-edge-litert 1.0 continued tflite-runtime, which ended with 2.14."""
+
 _CHUNK_WORDS: Final = 16_384
 """Word slots whose inner values are held at once: 27 MB of bits and 17 MB of embedding with the default sizes."""
 
 
-def examine_file(examiner: Examiner, file: Path, runtimes: Mapping[str, str]) -> tuple[ArtifactResult, Floats | None]:
-    """Examine one file; its name does not matter, its recipe is what its metadata says.
+class TFLiteFile(OpenArtifact):
+    """A .tflite that was read and parsed."""
 
-    Args:
-        examiner: of the classifier that the file must come from.
-        file: the artifact.
-        runtimes: distribution -> version.
+    def __init__(self, path: Path) -> None:
+        """Read a file; raise RetvecLiteError when it is damaged."""
+        self._artifact = read_artifact(path)
+        self._model = read_model(self._artifact.model)
+        self._promoted = b""
+        self.metadata = self._artifact.metadata
 
-    Returns:
-        The result, and what the artifact must answer to the golden texts, float32 `[texts, classes]`; None when it could not be
-        examined.
-    """
-    size = file.stat().st_size
-    recipe: Recipe | None = None
-    try:
-        artifact = read_artifact(file)
-        recipe = find_recipe(str(artifact.metadata.get("recipe")))
-        model = read_model(artifact.model)
-        _check_origin(artifact, model, recipe, examiner.classifier)
-        own = _own_weights(artifact, model, examiner.classifier)
-        stages = _tensors(artifact, examiner.classifier).values()
-        promoted = promote_outputs(artifact.model, list(stages), [item.name for item in artifact.signatures])
-    except RetvecLiteError as error:
-        return ArtifactResult(file.name, recipe.name if recipe else None, size, problem=str(error)), None
-    checks = [_weights_check(own, examiner.classifier, recipe)]
-    if recipe.size_limit is not None:
-        checks.append(Check("size", "file", size, recipe.size_limit))
-    oracle = Oracle(examiner.classifier, own, eight_bit=recipe.dynamic)
-    results = tuple(
-        run_artifact(examiner, artifact, promoted, recipe, oracle, runtime, version)
-        for runtime, version in runtimes.items()
-    )
-    problem = None
-    if not any(result.promised for result in results):
-        needed = describe_oldest_runtime(artifact.metadata)
-        problem = (
-            f"Nothing proves this file: it promises to be right on {needed}, and only older runtimes are installed."
+    def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
+        """See `OpenArtifact`."""
+        _check_origin(self._artifact, self._model, recipe, classifier)
+        own = _own_weights(self._artifact, self._model, classifier)
+        stages = _tensors(self._artifact, classifier).values()
+        signatures = [item.name for item in self._artifact.signatures]
+        self._promoted = promote_outputs(self._artifact.model, list(stages), signatures)
+        return own
+
+    def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
+        """See `OpenArtifact`; each runtime has a process of its own."""
+        for runtime, version in require_runtimes().items():
+            yield run_artifact(examiner, self._artifact, self._promoted, recipe, oracle, runtime, version)
+
+    def contents(self) -> Contents:
+        """See `OpenArtifact`."""
+        data = self._artifact.path.read_bytes()
+        return Contents(sizes(data, self._model), operators(self._model), signatures_of(self._model))
+
+
+def require_runtimes() -> dict[str, str]:
+    """Return distribution -> version of the installed runtimes; raise RetvecLiteError when there is none."""
+    runtimes = installed_runtimes()
+    if not runtimes:
+        raise RetvecLiteError(
+            f"No runtime to run .tflite files on ({' or '.join(RUNTIMES)}): run `pip install ai-edge-litert`."
         )
-    result = ArtifactResult(file.name, recipe.name, size, tuple(checks), results, problem)
-    return result, oracle.table(examiner.golden)
+    return runtimes
+
+
+def promises(oldest: Any, runtime: str, version: str) -> bool:
+    """Return whether a metadata entry `oldest_runtime` ({distribution: version}, "or newer") covers a runtime."""
+    if not isinstance(oldest, Mapping) or len(oldest) != 1:
+        return True
+    name, since = next(iter(oldest.items()))
+    return age(runtime, version) >= age(str(name), str(since))
+
+
+def age(runtime: str, version: str) -> tuple[int, tuple[int, ...]]:
+    """Return a key that sorts runtimes from the oldest to the newest."""
+    place = _RUNTIMES_BY_AGE.index(runtime) if runtime in _RUNTIMES_BY_AGE else len(_RUNTIMES_BY_AGE)
+    numbers = tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split("."))
+    return place, numbers
 
 
 def run_artifact(
@@ -95,16 +122,9 @@ def run_artifact(
     runtime: str,
     version: str,
 ) -> RuntimeResult:
-    """Run an artifact on one runtime, in a process of its own, and compare.
+    """Run an artifact on one runtime, in a process of its own, and compare; arguments as for `OpenArtifact.run`.
 
-    Args:
-        examiner: of the classifier that the file comes from.
-        artifact: a file whose config and labels are the classifier's.
-        promoted: the same model with its inner values as outputs of every signature.
-        recipe: the bounds.
-        oracle: the reference under the artifact's own weights.
-        runtime: the distribution.
-        version: its version.
+    `promoted` is the model with its inner values as outputs of every signature.
     """
     promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
     exams: list[SignatureExam] = []
@@ -113,7 +133,7 @@ def run_artifact(
         tensors = _tensors(artifact, examiner.classifier)
         stages = examiner.stages(tensors, recipe)
         step = max(1, _CHUNK_WORDS // artifact.config.max_words)
-        parts = list(examiner.staged.parts(step))
+        parts = examiner.staged.parts(step)
         jobs = [Job(artifact.model, whole.rows), *(Job(promoted, part.rows) for part in (*parts, examiner.edges))]
         for signature in artifact.signatures:
             if signature.name != CLASSIFY:
@@ -142,21 +162,13 @@ class SignatureExam:
     def __init__(
         self, signature: Signature, stages: StageComparison, texts: Sample, config: EncoderConfig, chunk: int
     ) -> None:
-        """Choose the texts.
-
-        Args:
-            signature: any but `classify` itself.
-            stages: a fresh comparison for it.
-            texts: those on which `classify` is compared stage by stage.
-            config: the contract of the file.
-            chunk: word slots whose inner values are held at once.
-        """
+        """Choose those of the texts that fit; at most `chunk` word slots are compared at once."""
         self.signature = signature
         self._stages = stages
         lengths = (texts.rows != 0) * np.arange(1, texts.rows.shape[1] + 1)
         chosen = np.flatnonzero(lengths.max(axis=1) <= signature.max_chars)
-        self._texts = _cut(texts.chosen(chosen), signature)
-        self._whole = texts.chosen(chosen)
+        self._whole = whole = texts.chosen(chosen)
+        self._texts = Sample(whole.names, whole.rows[:, : signature.max_chars], whole.slots[:, : signature.max_words])
         self._places = chosen
         narrow = dataclasses.replace(config, max_chars=signature.max_chars, max_words=signature.max_words)
         self._edges = edge_sample(narrow)
@@ -164,23 +176,12 @@ class SignatureExam:
         self._found: dict[str, list[Difference]] = {}
 
     def jobs(self, promoted: bytes) -> Iterator[Job]:
-        """Yield what is to be run; `take` expects the answers in this order.
-
-        Args:
-            promoted: the model with its inner values as outputs of every signature.
-        """
+        """Yield what is to be run; `take` expects the answers in this order."""
         for part in (*self._texts.parts(self._chunk), self._edges):
             yield Job(promoted, part.rows, self.signature.name)
 
     def take(self, answered: Iterator[Answers], classifier: TrainedModel, table: Floats, oracle: Oracle) -> None:
-        """Compare the answers.
-
-        Args:
-            answered: the answers to `jobs`; no more is taken from it.
-            classifier: for its labels.
-            table: what `classify` answered to the same texts, float32 `[texts, classes]`; more may follow.
-            oracle: the reference under the artifact's own weights.
-        """
+        """Compare the answers to `jobs`; `table` is what `classify` answered to all texts, float32 `[texts, classes]`."""
         start = 0
         for part in self._texts.parts(self._chunk):
             answers = next(answered)
@@ -215,11 +216,11 @@ class SignatureExam:
             self._note("slots", name, float(abs(found - asked)), f"{found} instead of {asked}")
             if asked > self.signature.max_words:
                 continue
-            right = np.abs(oracle.probabilities(row, whole) - rows[index])
-            right = right[right.max(axis=1).argmin()]
-            self._note(PROBABILITIES, name, float(right.max()), f"label {classifier.labels[int(right.argmax())]!r}")
-            off = np.abs(table[self._places[start + index]] - rows[index])
-            self._note(f"as {CLASSIFY}", name, float(off.max()), f"label {classifier.labels[int(off.argmax())]!r}")
+            for check, off in (
+                (PROBABILITIES, oracle.off(row, whole, rows[index])),
+                (f"as {CLASSIFY}", np.abs(table[self._places[start + index]] - rows[index])),
+            ):
+                self._note(check, name, float(off.max()), f"label {classifier.labels[int(off.argmax())]!r}")
 
     def _compare_embeddings(self, answers: Answers, part: Sample, oracle: Oracle) -> None:
         """Compare the outputs of `embed`; its stage `embedding`, empty slots included, is compared like that of `classify`."""
@@ -245,11 +246,7 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
         ("labels", list(artifact.labels), list(classifier.labels)),
         ("encoder settings", artifact.config.to_dict(), classifier.encoder.to_dict()),
         ("head settings", artifact.metadata.get("head"), classifier.head.name),
-        (
-            "n-gram settings",
-            artifact.metadata.get("ngrams"),
-            None if classifier.ngrams is None else classifier.ngrams.to_dict(),
-        ),
+        ("n-gram settings", artifact.metadata.get("ngrams"), classifier.ngrams and classifier.ngrams.to_dict()),
         ("decision", artifact.decision.to_dict(), classifier.decision.to_dict()),
     )
     check_operators(model, recipe.newer_operators)
@@ -261,7 +258,7 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
         )
 
 
-def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> dict[str, Floats]:
+def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> dict[str, Match]:
     """Return what the artifact computes with; raise RetvecLiteError for other weights, or signatures that do not share them."""
     own = match_weights(model, classifier.weights)
     for signature in artifact.signatures:
@@ -272,19 +269,10 @@ def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> di
             for name, weights in classifier.weights.items()
             if signature.kind != EMBED or name.startswith("embedding/")
         }
-        for name, weights in match_weights(model, wanted, signature.name).items():
-            if not np.array_equal(weights, own[name][: len(weights)]):
+        for name, match in match_weights(model, wanted, signature.name).items():
+            if not np.array_equal(match.values, own[name].values[: len(match.values)]):
                 raise RetvecLiteError(f"The signature {signature.name} has other weights than {CLASSIFY}: {name}.")
     return own
-
-
-def _weights_check(own: Mapping[str, Floats], classifier: TrainedModel, recipe: Recipe) -> Check:
-    """Measure how far a file's weights are from the classifier's."""
-    differences = []
-    for name, weights in classifier.weights.items():
-        off = np.abs(own[name] - weights) / magnitude(weights)
-        differences.append(Difference(name, float(off.max()), f"at {place(off)}"))
-    return bounded("weights", "file", differences, recipe.weight_bound)
 
 
 def _tensors(artifact: Artifact, classifier: TrainedModel) -> dict[str, str]:
@@ -296,6 +284,63 @@ def _tensors(artifact: Artifact, classifier: TrainedModel) -> dict[str, str]:
     return {stage: named[stage] for stage in stages}
 
 
-def _cut(texts: Sample, signature: Signature) -> Sample:
-    """Return texts as a signature with fewer code points and slots sees them."""
-    return Sample(texts.names, texts.rows[:, : signature.max_chars], texts.slots[:, : signature.max_words])
+def match_weights(model: Any, reference: Mapping[str, Floats], signature: str = CLASSIFY) -> dict[str, Match]:
+    """Return what a signature of a .tflite computes with in the place of every reference weight, see `match_constants`."""
+    graph = graph_of(model, signature)
+    plain = constants(model, graph)
+    found = [*_lstm_matrices(model, graph), *_ngram_tables(model, graph, plain), *plain]
+    if "ngrams/table" in reference:
+        places, differences = lower_case_table()
+        require_table(places, _gathered_integers(model, graph, "uint8"))
+        require_table(differences, [constant.values for constant in plain])
+    return match_constants(found, reference)
+
+
+def _lstm_matrices(model: Any, graph: Any) -> list[Constant]:
+    """Return kernel, recurrent kernel and bias of fused LSTMs in Keras form: gates side by side, input, forget, cell, output.
+
+    Inputs 1 to 4 of the operator are the gates' kernels `[units, inputs]`, 5 to 8 the recurrent ones, 12 to 15 the biases.
+    The kernel is also returned without its last row, the state reset of `fused_lstm`.
+    """
+    named = [(operator_name(model, operator), operator) for operator in graph.operators]
+    sources = {int(op.outputs[0]): int(op.inputs[0]) for name, op in named if name == "DEQUANTIZE"}
+    found = []
+    for kind, operator in named:
+        if kind != "UNIDIRECTIONAL_SEQUENCE_LSTM" or len(operator.inputs) < 16:
+            continue
+        indices = [sources.get(index, index) for index in operator.inputs.tolist()]
+        for name, places in (("kernel", range(1, 5)), ("recurrent_kernel", range(5, 9)), ("bias", range(12, 16))):
+            gates = [graph.tensors[indices[place]] for place in places]
+            joined = np.concatenate([values_of(model, gate).T for gate in gates], axis=-1)
+            bits = BITS.get(dtype_of(gates[0]), 0)
+            found.append(Constant(name, joined, bits))
+            if name == "kernel":
+                found.append(Constant(name, joined[:-1], bits))
+    return found
+
+
+def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator[Constant]:
+    """Yield tables of n-grams, the squares beside them, and the codes of hashes where there are codebooks.
+
+    A table is an int8 constant `[buckets, labels + 1]` that is gathered from; its last column are the squares. Its scales are one
+    of the constants of `labels` numbers: values tell which. A table of low rank has none. Training leaves both on this grid, so they count as exact.
+    """
+    for codes in _gathered_integers(model, graph, "uint8"):
+        yield Constant("codes", codes, EXACT)
+    for stored in _gathered_integers(model, graph, "int8"):
+        if stored.ndim != 2:
+            continue
+        yield Constant("squares", stored[:, -1], EXACT)
+        yield Constant("table of low rank", stored[:, :-1], EXACT)
+        for scales in plain:
+            if scales.values.size == stored.shape[1] - 1:
+                yield Constant("table", stored[:, :-1] * scales.values.reshape(-1), scales.bits)
+
+
+def _gathered_integers(model: Any, graph: Any, dtype: str) -> Iterator[Floats]:
+    """Yield the integers of a type that a .tflite gathers from."""
+    for operator in graph.operators:
+        if operator_name(model, operator) == "GATHER":
+            tensor = graph.tensors[operator.inputs[0]]
+            if dtype_of(tensor) == dtype:
+                yield values_of(model, tensor)

@@ -12,15 +12,15 @@ import pytest
 from packages import MODEL, WEIGHTS, blobs, packages
 
 from retvec_lite.__main__ import main
-from retvec_lite.converters.evaluator import load_package
+from retvec_lite.converters import verify as verify_module
+from retvec_lite.converters.coreml import format as coreml_parity
+from retvec_lite.converters.coreml.format import EVALUATED, CoreML, program_constants
+from retvec_lite.converters.evaluator import Program
 from retvec_lite.converters.evaluator.package import parse_model
-from retvec_lite.converters.parity import coreml as coreml_parity
-from retvec_lite.converters.parity import verify as verify_module
-from retvec_lite.converters.parity.coreml import EVALUATED, examine_package
 from retvec_lite.converters.parity.examiner import Examiner
-from retvec_lite.converters.parity.matching import match_constants, program_constants
-from retvec_lite.converters.parity.verify import Verification, verify
-from retvec_lite.converters.tflite.graph import Constant
+from retvec_lite.converters.parity.oracle import Constant, match_constants
+from retvec_lite.converters.tflite import examine as tflite_examine
+from retvec_lite.converters.verify import Verification, verify
 from retvec_lite.errors import RetvecLiteError
 
 FOLDERS = ("pool", "cnn", "rnn", "bert", "raw", "pool-17", "pool-18")
@@ -29,7 +29,7 @@ FOLDERS = ("pool", "cnn", "rnn", "bert", "raw", "pool-17", "pool-18")
 @pytest.fixture(autouse=True)
 def _no_tflite_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     """Packages need none, and must not ask for one."""
-    monkeypatch.setattr(verify_module, "installed_runtimes", dict)
+    monkeypatch.setattr(tflite_examine, "installed_runtimes", dict)
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def test_one_flipped_byte_in_an_array_is_noticed(
     name = f"classifier-{recipe}.mlpackage"
     package = Path(shutil.copytree(packages() / folder / name, tmp_path / name))
     untouched = (package / WEIGHTS).read_bytes()
-    weights = next(iter(load_package(package).package.weights.values()))
+    weights = next(iter(Program(package).package.weights.values()))
     places = blobs(package)
     arrays: dict[str, list[tuple[int, int]]] = {}
     for place, blob in zip(places, weights.blobs.values(), strict=True):
@@ -237,7 +237,7 @@ def test_one_flipped_byte_in_an_array_is_noticed(
             changed = bytearray(untouched)
             changed[place] ^= 0xFF
             (package / WEIGHTS).write_bytes(bytes(changed))
-            result, _ = examine_package(examiner, package)
+            result, _ = CoreML().examine(examiner, package)
             if result.ok:
                 missed.append(f"{kind} at {start}, {size} bytes: {untouched[element : element + width].hex()}")
     assert missed == []
@@ -247,7 +247,7 @@ def test_every_head_is_matched_to_its_weights() -> None:
     for folder in FOLDERS:
         classifier = verify_module.load_trained_model(packages() / f"{folder}.safetensors")
         for package in (packages() / folder).glob("*.mlpackage"):
-            matches = match_constants(program_constants(load_package(package)), classifier.weights)
+            matches = match_constants(program_constants(Program(package)), classifier.weights)
             bits = {match.bits for name, match in matches.items() if name.endswith("kernel") and "lstm" not in name}
             assert bits == {int(package.stem.removeprefix("classifier-float").removeprefix("classifier-int"))}
             for name, match in matches.items():
@@ -283,7 +283,7 @@ class _CoreML:
     twist: Callable[[dict[str, Any]], dict[str, Any]] = staticmethod(lambda answer: answer)  # type: ignore[assignment]
 
     def __init__(self, path: str) -> None:
-        self._program = load_package(path)
+        self._program = Program(path)
 
     def predict(self, inputs: dict[str, Any]) -> dict[str, Any]:
         return type(self).twist(self._program.run(inputs))

@@ -11,9 +11,10 @@ from exported import EXPORTED
 from tflite_metadata import read_metadata
 
 from retvec_lite.contract import CONTRACT_VERSION
+from retvec_lite.converters.format import About
+from retvec_lite.converters.tflite import read_model
+from retvec_lite.converters.tflite.format import attach_files, attach_metadata
 from retvec_lite.converters.tflite.graph import data_of, flatbuffer_size, sizes
-from retvec_lite.converters.tflite.metadata import About, attach_files, attach_metadata
-from retvec_lite.converters.tflite.model import read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
 

@@ -33,11 +33,12 @@ from spoiled import (
 )
 
 from retvec_lite.__main__ import main
-from retvec_lite.converters.parity import verify as verify_module
+from retvec_lite.converters.formats import find_format
 from retvec_lite.converters.parity.examiner import Examiner
-from retvec_lite.converters.parity.tflite import examine_file
-from retvec_lite.converters.parity.verify import DATA_TEXTS, STARTER_TEXTS, Verification, real_texts, verify
 from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.converters.tflite import examine as tflite_examine
+from retvec_lite.converters.tflite import format as tflite_format
+from retvec_lite.converters.verify import DATA_TEXTS, STARTER_TEXTS, Verification, real_texts, verify
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
@@ -56,11 +57,16 @@ def dist(tmp_path: Path) -> Path:
     return copy
 
 
+def only_runtimes(monkeypatch: pytest.MonkeyPatch, found: dict[str, str]) -> None:
+    for module in (tflite_examine, tflite_format):
+        monkeypatch.setattr(module, "installed_runtimes", lambda: found)
+
+
 @pytest.fixture
 def one_runtime(monkeypatch: pytest.MonkeyPatch) -> str:
     """Only one of the installed runtimes counts: enough where the file is wrong everywhere."""
     name, version = next(iter(installed_runtimes().items()))
-    monkeypatch.setattr(verify_module, "installed_runtimes", lambda: {name: version})
+    only_runtimes(monkeypatch, {name: version})
     return name
 
 
@@ -117,7 +123,7 @@ def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str) ->
     examiner = Examiner(model, [text for text, _ in TEXTS], [(label,) for _, label in TEXTS])
     for recipe in recipes.split(","):
         file = EXPORTED / head / f"classifier-{recipe}.tflite"
-        result, _ = examine_file(examiner, file, installed_runtimes())
+        result, _ = find_format("tflite").examine(examiner, file)
         assert result.problem is None
         assert all(check.ok for check in result.checks)
         for run in result.runtimes:
@@ -218,7 +224,7 @@ def test_missing_runtimes_are_skipped_by_name(dist: Path, one_runtime: str, caps
 
 
 def test_a_file_that_promises_no_installed_runtime_is_not_proven(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify_module, "installed_runtimes", lambda: {"tflite-runtime": "2.1.0"})
+    only_runtimes(monkeypatch, {"tflite-runtime": "2.1.0"})
     (artifact,) = check(dist).artifacts
     assert not artifact.ok
     assert "only older runtimes are installed" in str(artifact.problem)
@@ -253,7 +259,7 @@ def test_bad_input_is_one_sentence(dist: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_no_runtime_is_one_sentence(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify_module, "installed_runtimes", dict)
+    only_runtimes(monkeypatch, {})
     with pytest.raises(RetvecLiteError, match="No runtime to run"):
         check(dist)
 

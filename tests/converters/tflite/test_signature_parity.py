@@ -8,12 +8,12 @@ import pytest
 import standin
 
 from retvec_lite import contract
-from retvec_lite.converters.parity.checks import Check
+from retvec_lite.converters.parity import Check
 from retvec_lite.converters.parity.examiner import STAGES, StageComparison
 from retvec_lite.converters.parity.golden import golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
-from retvec_lite.converters.parity.tflite import SignatureExam
 from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.converters.tflite.examine import SignatureExam
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, Signature, full_signature, short_signatures
 from retvec_lite.runtime.interpreters import Job

@@ -1,0 +1,280 @@
+"""What a format is: all that `export`, `verify` and the reports ask about one kind of artifact.
+
+To add a format, implement `Format` in a module of its own, name the class in `formats.py`, and give each recipe its facts.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from retvec_lite.contract import Floats
+from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult, bounded
+from retvec_lite.converters.parity.examiner import Examiner, place
+from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
+from retvec_lite.converters.recipes import Facts, Recipe, find_recipe
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import NgramHead, filters_in
+from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.runtime.artifact import METADATA_FORMAT, Signature, describe_oldest_runtime
+from retvec_lite.version import __version__
+
+CREATED_BY: Final = f"retvec-lite {__version__}"
+
+Options = Mapping[str, Any]
+"""Option of `export_model` -> what was given."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An artifact that is ready to be written.
+
+    Attributes:
+        recipe: its recipe.
+        oldest_runtime: what it states until it has run.
+        write: writes it to a path; the mapping is the oldest runtime to state.
+    """
+
+    recipe: Recipe
+    oldest_runtime: Mapping[str, str]
+    write: Callable[[Path, Mapping[str, str]], None]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What an artifact holds.
+
+    Attributes:
+        sizes: the bytes of `encoder`, `embedding`, `head`, `ngrams`, `graph` and `metadata`; they add up to the artifact's.
+        operators: name, version and count of each kind, sorted.
+        signatures: its entry points; none where a format has a single one.
+    """
+
+    sizes: Mapping[str, int]
+    operators: Sequence[tuple[str, int, int]]
+    signatures: Sequence[Signature] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        operators = [dict(zip(("name", "version", "count"), kind, strict=True)) for kind in self.operators]
+        signatures = [signature.to_dict() for signature in self.signatures]
+        return {"sizes": dict(self.sizes), "operators": operators, "signatures": signatures}
+
+
+class OpenArtifact(ABC):
+    """An artifact that was read from disk.
+
+    Attributes:
+        metadata: what it says about itself; `recipe` is in it.
+    """
+
+    metadata: Mapping[str, Any]
+
+    @abstractmethod
+    def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
+        """Return what it computes with in the place of each weight of the classifier.
+
+        Raises:
+            RetvecLiteError: when it is not this classifier under this recipe.
+        """
+
+    @abstractmethod
+    def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterable[RuntimeResult]:
+        """Run it in every way that this machine can, and compare.
+
+        Args:
+            examiner: of the classifier that it comes from.
+            recipe: the bounds, with the parity tolerance of the format.
+            oracle: the reference under the artifact's own weights.
+        """
+
+    @abstractmethod
+    def contents(self) -> Contents:
+        """Return what it holds."""
+
+    def rounding(self, own: Mapping[str, Match], reference: Mapping[str, Floats], recipe: Recipe) -> list[Difference]:
+        """Return how far each of its weights is from the classifier's, as a share of the largest of their matrix."""
+        found = []
+        for name, weights in reference.items():
+            off = np.abs(own[name].values - weights) / magnitude(weights)
+            found.append(Difference(name, float(off.max()), f"at {place(off)}"))
+        return found
+
+
+class Format(ABC):
+    """One kind of artifact.
+
+    Attributes:
+        name: what users type.
+        suffix: of its artifacts.
+        options: the options of `export_model` that only this format has -> their defaults.
+        runtimes: names of what runs it -> why it is skipped where that is missing.
+        claim: how a report introduces the oldest runtime.
+    """
+
+    name: ClassVar[str]
+    suffix: ClassVar[str]
+    options: ClassVar[Options] = {}
+    runtimes: ClassVar[Mapping[str, str]]
+    claim: ClassVar[str] = "right on"
+
+    @abstractmethod
+    def check(self, recipes: Sequence[Recipe], options: Options) -> None:
+        """Check before any work is done that artifacts can be made.
+
+        Raises:
+            ModuleNotFoundError: when a package is missing.
+            RetvecLiteError: for anything else that is missing, and for recipes or options that the format does not have.
+        """
+
+    @abstractmethod
+    def make(self, model: TrainedModel, recipes: Sequence[Recipe], options: Options) -> Iterator[Draft]:
+        """Make an artifact for each recipe."""
+
+    @abstractmethod
+    def open(self, path: Path) -> OpenArtifact:
+        """Read an artifact; raise RetvecLiteError when it is damaged."""
+
+    @abstractmethod
+    def facts(self, recipe: Recipe) -> Facts:
+        """Return what a recipe means in this format, which must have it."""
+
+    @abstractmethod
+    def skipped(self) -> tuple[str, ...]:
+        """Return which of `runtimes` this machine lacks."""
+
+    @abstractmethod
+    def require_runtime(self) -> None:
+        """Raise RetvecLiteError where nothing can run the format."""
+
+    def rounds_activations(self, recipe: Recipe) -> bool:
+        """Return whether dense layers round their inputs to 8 bits."""
+        return False
+
+    def caveat(self, result: ArtifactResult) -> str:
+        """Return what a result leaves open about the oldest runtime, for reports; nothing by default."""
+        return ""
+
+    def golden_key(self, recipe: Recipe) -> str:
+        """Return the key of an artifact's answers in golden.json."""
+        return f"{self.name}-{recipe.name}"
+
+    def settle(self, draft: Draft, path: Path, result: ArtifactResult) -> tuple[Mapping[str, str], ArtifactResult]:
+        """Return the oldest runtime that an artifact states after it has run, and the result of its final form.
+
+        Raises:
+            RetvecLiteError: when it computes something else than it says.
+        """
+        for run in result.runtimes:
+            if not run.correct:
+                raise result.error_on(run)
+        return draft.oldest_runtime, result
+
+    def examine(self, examiner: Examiner, path: Path) -> tuple[ArtifactResult, Floats | None]:
+        """Examine an artifact. Its name does not matter; its recipe is what its metadata says.
+
+        Args:
+            examiner: of the classifier that it must come from.
+            path: the artifact.
+
+        Returns:
+            The result, and what the artifact must answer to the golden texts, float32 `[texts, classes]`; None when it could
+            not be examined.
+        """
+        recipe: Recipe | None = None
+        size = sum(file.stat().st_size for file in files_of(path))
+        try:
+            artifact = self.open(path)
+            recipe = find_recipe(str(artifact.metadata.get("recipe")))
+            own = artifact.weights(examiner.classifier, recipe)
+        except RetvecLiteError as error:
+            return ArtifactResult(path.name, recipe.name if recipe else None, size, problem=str(error)), None
+        rounding = artifact.rounding(own, examiner.classifier.weights, recipe)
+        checks = [bounded("weights", "file", rounding, recipe.weight_bound)]
+        if recipe.size_limit is not None:
+            checks.append(Check("size", "file", size, recipe.size_limit))
+        values = {name: match.values for name, match in own.items()}
+        oracle = Oracle(examiner.classifier, values, eight_bit=self.rounds_activations(recipe))
+        bounds = replace(recipe, parity_tolerance=self.facts(recipe).parity_tolerance)
+        runs = tuple(artifact.run(examiner, bounds, oracle))
+        problem = None
+        if not any(run.promised for run in runs):
+            needed = describe_oldest_runtime(artifact.metadata)
+            problem = (
+                f"Nothing proves this file: it promises to be right on {needed}, and only older runtimes are installed."
+            )
+        result = ArtifactResult(path.name, recipe.name, size, tuple(checks), runs, problem)
+        return result, oracle.table(examiner.golden)
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of an artifact: itself, or all in its folder."""
+    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+
+
+def fingerprint(path: Path) -> str:
+    """Return the SHA-256 of an artifact, in hexadecimal.
+
+    The hash of a folder is the hash of its files' hashes and names, as `sha256sum` lists them, sorted by name.
+    """
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    named = sorted((file.relative_to(path).as_posix(), file) for file in files_of(path))
+    lines = (f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {name}\n" for name, file in named)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """The words of the metadata: `description` of the model, its `version`, `author` and `license`, and of its output."""
+
+    name: str = "retvec-lite text classifier"
+    description: str
+    version: str
+    author: str
+    license: str = "Set by the owner of the training data; the software is under Apache-2.0."
+    output: str = "The probability of each label; they add up to 1."
+
+
+def about(classifier: TrainedModel, recipe: str) -> About:
+    """Return the words about a classifier under a recipe."""
+    words = About(
+        description=f"Classifies text into {len(classifier.labels)} labels from its code points alone, typos and all scripts "
+        f"included ({classifier.head.name} head, {recipe} weights).",
+        version=__version__,
+        author=CREATED_BY,
+    )
+    if classifier.multi_label:
+        return replace(words, output="The probability of each label; a text may have several, or none.")
+    return words
+
+
+def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a runtime and `verify` need to know, JSON-ready; every format stores it."""
+    return {
+        "format": METADATA_FORMAT,
+        "contract_version": classifier.encoder.contract_version,
+        "encoder": classifier.encoder.to_dict(),
+        "labels": list(classifier.labels),
+        "head": classifier.head.name,
+        "ngrams": None if classifier.ngrams is None else classifier.ngrams.to_dict(),
+        "recipe": recipe,
+        "embedding": str(classifier.embedding.get("name", "raw")),
+        "fine_tuned": bool(classifier.training.get("fine_tuned_embedding", False)),
+        "character_filters": filters_in(classifier.weights),
+        "oldest_runtime": dict(oldest_runtime),
+        "created_by": CREATED_BY,
+        "tensors": {stage: stage for stage in stage_names(classifier)},
+        **classifier.decision.entry(),
+    }
+
+
+def stage_names(classifier: TrainedModel) -> list[str]:
+    """Return the inner tensors that exported graphs name: no embedding for RETVec-raw, none at all for the head `ngrams`."""
+    if isinstance(classifier.head, NgramHead):
+        return []
+    return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
