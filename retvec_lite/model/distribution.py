@@ -6,17 +6,16 @@ them and adds up their gradients. A single machine is the usual case: it is its 
 """
 
 import contextlib
+import functools
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from retvec_lite.errors import RetvecLiteError
 
 if TYPE_CHECKING:
     import tensorflow as tf
-
-VARIABLE: Final = "TF_CONFIG"
-"""Environment variable that tells a worker who the others are, and which one it is."""
 
 
 class Workers:
@@ -32,19 +31,14 @@ class Workers:
         self._strategy = strategy
         self.index, self.count = 0, 1
         if strategy is not None:
-            self.index = strategy.cluster_resolver.task_id or 0
-            self.count = strategy.num_replicas_in_sync
-            if (
-                strategy.cluster_resolver.task_type == "worker"
-                and "chief" in strategy.cluster_resolver.cluster_spec().jobs
-            ):
-                self.index += 1
+            resolver = strategy.cluster_resolver
+            is_behind_chief = resolver.task_type == "worker" and "chief" in resolver.cluster_spec().jobs
+            self.index, self.count = (resolver.task_id or 0) + is_behind_chief, strategy.num_replicas_in_sync
         self.is_chief = self.index == 0
 
     def rows_of(self, rows: int) -> slice:
         """Return which of so many rows are this worker's."""
-        first, end = (rows * (self.index + side) // self.count for side in (0, 1))
-        return slice(first, end)
+        return slice(rows * self.index // self.count, rows * (self.index + 1) // self.count)
 
     def total(self, values: Sequence[Any]) -> list[Any]:
         """Return the sums of float32 tensors over all workers, in one message. To be called inside a graph."""
@@ -67,8 +61,15 @@ class Workers:
         import tensorflow as tf
 
         with self.watched():
-            (total,) = tf.function(self.total, autograph=False)([tf.constant([value], tf.float32)])
+            (total,) = self._total([tf.constant([value], tf.float32)])
         return float(total[0]) / self.count
+
+    @functools.cached_property
+    def _total(self) -> Any:
+        """The graph of `total`, made once."""
+        import tensorflow as tf
+
+        return tf.function(self.total, autograph=False)
 
     def agree(self, what: str, value: object) -> None:
         """Refuse to go on unless all workers have the same value.
@@ -76,8 +77,6 @@ class Workers:
         Raises:
             RetvecLiteError: naming `what` differs.
         """
-        import hashlib
-
         # Two bytes: their sums, and the mean of equal ones, are exact in float32.
         digest = int.from_bytes(hashlib.sha256(repr(value).encode()).digest()[:2], "little")
         differs = float(self.mean(digest) != digest)
@@ -112,23 +111,26 @@ def join_workers(strategy: "tf.distribute.Strategy | None" = None) -> Workers:
     Raises:
         RetvecLiteError: for another strategy, a `TF_CONFIG` that TensorFlow cannot use, or a worker that cannot be reached.
     """
-    if strategy is None and not os.environ.get(VARIABLE, "").strip():
+    if strategy is None and not os.environ.get("TF_CONFIG", "").strip():
         return Workers()
     from retvec_lite.runtime.interpreters import silent_standard_error
 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with silent_standard_error():
+        import tensorflow as tf
     try:
         with silent_standard_error():
-            import tensorflow as tf
-
             strategy = strategy or tf.distribute.MultiWorkerMirroredStrategy()
-            machines = sum(map(len, strategy.cluster_resolver.cluster_spec().as_dict().values())) or 1
-    except (AttributeError, RuntimeError, ValueError, TypeError, KeyError, tf.errors.OpError) as error:
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError, tf.errors.OpError) as error:
         reason = " ".join(str(error).split())[:200].rstrip(".")
         raise RetvecLiteError(
-            f"The workers cannot be connected: {reason}. {VARIABLE} must look like "
+            f"The workers cannot be connected: {reason}. TF_CONFIG must look like "
             '{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}.'
         ) from error
-    if strategy.num_replicas_in_sync != machines:
-        raise RetvecLiteError("Pass a MultiWorkerMirroredStrategy with one device a process.")
+    resolver = strategy.cluster_resolver
+    machines = sum(map(len, resolver.cluster_spec().as_dict().values())) if resolver else 0
+    if strategy.num_replicas_in_sync != (machines or 1):
+        raise RetvecLiteError(
+            "Train with a MultiWorkerMirroredStrategy of one device a process (CUDA_VISIBLE_DEVICES)."
+        )
     return Workers(strategy if machines > 1 else None)

@@ -1,4 +1,4 @@
-"""What is measured of an embedding: right words found, cosines of pairs, by language, augmentation, script and precision."""
+"""What is measured of an embedding: right words found, cosines of pairs, by language, kind of typo, script and precision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,36 +6,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.contract import BITS, Floats, Ints
+from retvec_lite.contract import Floats, Ints, bits
+from retvec_lite.model import load_tensorflow
 from retvec_lite.model.weight_files import LAYERS, Embedding
-from retvec_lite.pretraining.augment import AUGMENTATIONS, Indices, Mask, apply_typos
-from retvec_lite.pretraining.tasks import Task, script_of
-from retvec_lite.pretraining.words import decode_word
-from retvec_lite.runtime.interpreters import silent_standard_error
+from retvec_lite.pretraining.retrieval import RetrievalSet, normalized
+from retvec_lite.pretraining.word_typos import Indices, Mask
 
 FLOAT32: Final = "float32"
 PRECISIONS: Final[Mapping[str, int]] = {"int8": 127, "int4": 7}
 """Precisions besides float32, and the largest integer of each grid."""
 
-# Rows embedded at once: their hidden layers (a megabyte each) stay in the processor's cache.
 _ROWS: Final = 1024
-
-# Abramowitz and Stegun, Handbook of Mathematical Functions, formula 7.1.26: |error| <= 1.5e-7, what float32 resolves.
-_ERF_P: Final = 0.3275911
-_ERF_A: Final = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+"""Words embedded at once: their hidden layers (a megabyte each) stay in the processor's cache."""
 
 _QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-_SHOWN_LANGUAGES: Final = 12
-_SHOWN_WORDS: Final = 25  # of each language
-_SHOWN_VARIANTS: Final = 4  # of each word
-
-_PROJECTOR_CONFIG: Final = """embeddings {
-  tensor_name: "words"
-  tensor_path: "tensors.tsv"
-  metadata_path: "metadata.tsv"
-}
-"""
 
 
 @dataclass(frozen=True)
@@ -57,17 +41,17 @@ class Share:
 
 
 @dataclass(frozen=True)
-class TaskScores:
-    """One embedding on one task.
+class SetScores:
+    """One embedding on one retrieval set.
 
     Attributes:
-        name: the task's.
+        name: the set's.
         source: where its words come from.
         found: precision -> right words found.
         cosine_to_float: precision (but float32) -> mean cosine of the candidates' embeddings to the float32 ones.
         pairs: float32 [Q], cosine of each word and its mistyped form.
         randoms: float32 [Q], cosine of each word and the mistyped form of another.
-        kinds: augmentation -> right words found of words mistyped by it alone.
+        kinds: kind of typo -> right words found of words mistyped by it alone.
         scripts: script of the right word -> right words found.
     """
 
@@ -105,13 +89,13 @@ class FileScores:
 
     Attributes:
         name: how reports call the file.
-        languages: a score for each language, in the order of the tasks.
+        languages: a score for each language, in the order of the sets.
         misspellings: people's own, where they were asked for.
     """
 
     name: str
-    languages: tuple[TaskScores, ...]
-    misspellings: TaskScores | None
+    languages: tuple[SetScores, ...]
+    misspellings: SetScores | None
 
     def found(self, precision: str) -> float:
         """Return the share of right words found, mean over languages."""
@@ -127,7 +111,7 @@ class FileScores:
         return float(np.mean(pairs)), float(np.mean(randoms))
 
     def kinds(self) -> dict[str, Share]:
-        """Return the right words found for each augmentation, of the words of all languages together."""
+        """Return the right words found for each kind of typo, of the words of all languages together."""
         return _pooled([scores.kinds for scores in self.languages])
 
     def scripts(self) -> dict[str, Share]:
@@ -167,31 +151,34 @@ class Measured:
         self._embedding = embedding
         self._rounded = {precision: quantized(embedding, levels) for precision, levels in PRECISIONS.items()}
 
-    def score(self, task: Task) -> TaskScores:
-        """Score one task at every precision; augmentations and scripts in float32 only."""
-        candidates, queries = embed(self._embedding, task.candidates), embed(self._embedding, task.queries)
-        right = _right(candidates, queries, task.answers)
+    def score(self, asked: RetrievalSet) -> SetScores:
+        """Score one set at every precision; kinds of typos and scripts in float32 only."""
+        answers = asked.queries.answers
+        candidates, queries = embed(self._embedding, asked.candidates), embed(self._embedding, asked.queries.words)
+        right = _right(candidates, queries, answers)
         found = {FLOAT32: _share(right)}
         cosines = {}
         for precision, rounded in self._rounded.items():
             if same_function(rounded, self._embedding):
                 found[precision], cosines[precision] = found[FLOAT32], 1.0
                 continue
-            others = embed(rounded, task.candidates)
-            found[precision] = _share(_right(others, embed(rounded, task.queries), task.answers))
+            others = embed(rounded, asked.candidates)
+            found[precision] = _share(_right(others, embed(rounded, asked.queries.words), answers))
             cosines[precision] = float(_cosines(candidates, others).mean())
-        kinds = _right(candidates, embed(self._embedding, task.kind_queries), task.kind_answers)
-        scripts = np.asarray(task.scripts())
-        words = candidates[task.answers]
-        return TaskScores(
-            task.name,
-            task.source,
+        scripts = np.asarray(asked.scripts())
+        words = candidates[answers]
+        return SetScores(
+            asked.name,
+            asked.source,
             found,
             cosines,
             _cosines(words, queries),
             # Answers are in order of frequency: half the list away is another word, not its neighbour in the alphabet.
             _cosines(words, np.roll(queries, max(len(queries) // 2, 1), axis=0)),
-            {AUGMENTATIONS[kind]: _share(kinds[task.kinds == kind]) for kind in np.unique(task.kinds)},
+            {
+                kind: _share(_right(candidates, embed(self._embedding, mistyped.words), mistyped.answers))
+                for kind, mistyped in asked.by_kind.items()
+            },
             {str(script): _share(right[scripts == script]) for script in np.unique(scripts)},
         )
 
@@ -249,19 +236,18 @@ def embed(embedding: Embedding, words: Ints) -> Floats:
     Returns:
         float32 [N, dimension].
     """
-    weights = [
-        (embedding.weights[f"embedding/{layer}/kernel"], embedding.weights[f"embedding/{layer}/bias"])
-        for layer in LAYERS
+    load_tensorflow()
+    from retvec_lite.model.network_graph import embed_bits
+
+    fitted = np.zeros((len(words), embedding.word_length), np.int32)
+    kept = words[:, : embedding.word_length]
+    fitted[:, : kept.shape[1]] = kept
+    parts = [
+        embed_bits(bits(fitted[start : start + _ROWS]), embedding.weights).numpy()
+        for start in range(0, len(words), _ROWS)
     ]
-    vectors = np.empty((len(words), embedding.dimension), np.float32)
-    for start in range(0, len(words), _ROWS):
-        hidden = _bits(words[start : start + _ROWS], embedding.word_length)
-        for kernel, bias in weights[:-1]:
-            hidden = _gelu(hidden @ kernel + bias)
-        kernel, bias = weights[-1]
-        found = np.tanh(hidden @ kernel + bias)
-        vectors[start : start + _ROWS] = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
-    return vectors
+    vectors: Floats = np.concatenate(parts) if parts else np.zeros((0, embedding.dimension), np.float32)
+    return normalized(vectors)
 
 
 def quantized(embedding: Embedding, levels: int) -> Embedding:
@@ -273,8 +259,8 @@ def quantized(embedding: Embedding, levels: int) -> Embedding:
         embedding: float32 weights.
         levels: the largest integer: 127 for 8 bits, 7 for 4.
     """
-    with silent_standard_error():  # loads Keras
-        from retvec_lite.model.grid import FOUR_BITS, snap
+    load_tensorflow()
+    from retvec_lite.model.grid import FOUR_BITS, snap
 
     weights = dict(embedding.weights)
     for layer in LAYERS:
@@ -288,76 +274,3 @@ def quantized(embedding: Embedding, levels: int) -> Embedding:
 def same_function(one: Embedding, other: Embedding) -> bool:
     """Return whether two embeddings have the same weights, bit for bit."""
     return all(np.array_equal(one.weights[name], other.weights[name]) for name in one.weights)
-
-
-def _bits(words: Ints, word_length: int) -> Floats:
-    """Return code points as 21 binary digits each, most significant first: float32 [N, word_length * 21]."""
-    fitted = words[:, :word_length]
-    fitted = np.pad(fitted, ((0, 0), (0, word_length - fitted.shape[1])))
-    shifts = np.arange(BITS - 1, -1, -1, dtype=np.int32)
-    digits: Floats = ((fitted[:, :, None] >> shifts) & 1).astype(np.float32)
-    return digits.reshape(len(words), word_length * BITS)
-
-
-def _gelu(inputs: Floats) -> Floats:
-    """Return the exact GELU, x * (1 + erf(x / sqrt 2)) / 2, to float32 precision; NumPy has no erf, `math.erf` is slow."""
-    size = np.abs(inputs) * np.float32(np.sqrt(0.5))
-    t = 1 / (1 + np.float32(_ERF_P) * size)
-    polynomial = np.zeros_like(t)
-    for coefficient in reversed(_ERF_A):
-        polynomial = (polynomial + np.float32(coefficient)) * t
-    # 1 - erf(|x| / sqrt 2); a negative input has that much of itself left, a positive one loses it.
-    missing = polynomial * np.exp(-size * size)
-    activated: Floats = inputs * np.where(inputs < 0, missing, 2 - missing) * np.float32(0.5)
-    return activated
-
-
-def projector_files(embedding: Embedding, tasks: Sequence[Task], seed: int) -> Mapping[str, str]:
-    """Return files for the TensorBoard embedding projector (RETVec paper, appendix).
-
-    The points are about 300 unseen words of 12 languages, each with up to four forms that hold one typo.
-
-    Args:
-        embedding: what to show.
-        tasks: languages to choose from.
-        seed: of the typos.
-
-    Returns:
-        File name -> text: `tensors.tsv` (a line of numbers for each point), `metadata.tsv` (a header, then word, original,
-        language and typo kind of each point; "none" for the word itself) and `projector_config.pbtxt`.
-    """
-    rng = np.random.default_rng(seed)
-    rows, facts = [], ["word\toriginal\tlanguage\ttypo kind"]
-    for task in _many_scripts(tasks):
-        words = task.candidates[task.answers[:_SHOWN_WORDS]]
-        originals = [decode_word(word) for word in words]
-        rows.append(words)
-        facts += [f"{word}\t{word}\t{task.name}\tnone" for word in originals]
-        for _ in range(_SHOWN_VARIANTS):
-            kinds = rng.integers(0, len(AUGMENTATIONS), len(words))
-            mistyped = apply_typos(words, kinds, rng)
-            changed = np.flatnonzero((mistyped != words).any(axis=1))
-            rows.append(mistyped[changed])
-            facts += [
-                f"{decode_word(mistyped[index])}\t{originals[index]}\t{task.name}\t{AUGMENTATIONS[kinds[index]]}"
-                for index in changed
-            ]
-    vectors = embed(embedding, np.concatenate(rows))
-    lines = ("\t".join(f"{value:.6g}" for value in vector) for vector in vectors.tolist())
-    return {
-        "tensors.tsv": "\n".join(lines) + "\n",
-        "metadata.tsv": "\n".join(facts) + "\n",
-        "projector_config.pbtxt": _PROJECTOR_CONFIG,
-    }
-
-
-def _many_scripts(tasks: Sequence[Task]) -> list[Task]:
-    """Return a language of each script first (English for Latin), then the others."""
-    first: list[Task] = []
-    others: list[Task] = []
-    seen: set[str] = set()
-    for task in sorted(tasks, key=lambda task: task.name != "en"):
-        script = script_of(decode_word(task.candidates[task.answers[0]]))
-        (others if script in seen else first).append(task)
-        seen.add(script)
-    return [*first, *others][:_SHOWN_LANGUAGES]

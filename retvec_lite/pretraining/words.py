@@ -4,6 +4,7 @@ Rows are words as int32 code points `[N, L]`, zero-padded, longer words cut off 
 in the embedding that ships.
 """
 
+import csv
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,17 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from retvec_lite.contract import Ints
+from retvec_lite.contract import SEPARATORS, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.augment import WORD_LENGTH, Mask, word_lengths
-from retvec_lite.pretraining.frequency_lists import read_frequency_list
 from retvec_lite.pretraining.substitutes import Doubles, title_table, upper_table
+from retvec_lite.pretraining.word_typos import WORD_LENGTH, Mask, word_lengths
 
 Hashes = npt.NDArray[np.uint64]
 _Weighted = tuple[Ints, Doubles, float]  # words int32 [n, L], their weights [n], the factor of their language
 
 WORDFREQ: Final = "wordfreq"
 """Stands for the lists that come with Python packages, where names of files are asked for."""
+
+WHITE_SPACE: Final = frozenset(map(chr, SEPARATORS))
 
 WORDFREQ_SOURCE: Final = "wordfreq 3.1 (best lists) and CLDR (babel)"
 
@@ -95,12 +97,6 @@ class WordList:
         words = self.rows[np.minimum(chosen, len(self.rows) - 1)]
         return restore_case(restore_digits(words, rng), rng)
 
-    def share(self, index: int, count: int) -> "WordList":
-        """Return every `count`th word from `index` on, with its relative frequency; a copy, so that the rest can be freed."""
-        probabilities = np.diff(self.cumulative, prepend=0.0)[index::count]
-        cumulative = np.cumsum(probabilities)
-        return WordList(self.rows[index::count].copy(), cumulative / cumulative[-1], {}, self.source)
-
     @property
     def digest(self) -> str:
         """What tells word lists apart, and can be read in a message."""
@@ -108,42 +104,6 @@ class WordList:
         digest.update(np.ascontiguousarray(self.rows, "<i4").data)
         digest.update(np.ascontiguousarray(self.cumulative, "<f8").data)
         return digest.hexdigest()[:_DIGITS]
-
-
-@dataclass(frozen=True)
-class WordShares:
-    """A word list that is shared among the workers of a cluster: what this one holds of it, and facts about all of it.
-
-    Attributes:
-        shares: share number -> its words.
-        count: of all shares; each gives as many words to a batch.
-        words, languages, source, digest: of the whole list.
-    """
-
-    shares: Mapping[int, WordList]
-    count: int
-    words: int
-    languages: int
-    source: str
-    digest: str
-
-    @classmethod
-    def of(cls, words: WordList, count: int = 1, held: Iterable[int] | None = None) -> "WordShares":
-        """Cut a word list.
-
-        Args:
-            words: the whole list.
-            count: of shares.
-            held: the numbers of the shares to hold; None for all.
-
-        Raises:
-            RetvecLiteError: when there are fewer words than shares.
-        """
-        if len(words.rows) < count:
-            raise RetvecLiteError(f"{len(words.rows)} words cannot be shared by {count}.")
-        numbers = range(count) if held is None else held
-        shares = {number: words if count == 1 else words.share(number, count) for number in numbers}
-        return cls(shares, count, len(words.rows), len(words.languages), words.source, words.digest)
 
 
 def word_rows(words: Sequence[str], word_length: int = WORD_LENGTH) -> Ints:
@@ -283,6 +243,37 @@ def _first_ones(rows: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
     _, first = np.unique(row_hashes(rows), return_index=True)
     first = np.sort(first)
     return rows[first], weights[first]
+
+
+def read_frequency_list(path: Path) -> list[tuple[str, float]]:
+    """Return the words and counts of a CSV file with the columns `word` and `count`, most frequent first.
+
+    Words with white space inside are left out: the encoder would cut them.
+
+    Raises:
+        RetvecLiteError: for another header, a count that is no number, a file that is not UTF-8.
+    """
+    words = [row for row in counted_words(path) if row[0] and not WHITE_SPACE & set(row[0])]
+    return sorted(words, key=lambda row: -row[1])
+
+
+def counted_words(path: Path) -> Iterator[tuple[str, float]]:
+    """Yield the rows of a frequency list; the first of them is enough to refuse a file of another kind."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            names = reader.fieldnames or []
+            if not {"word", "count"} <= set(names):
+                raise RetvecLiteError(f"No columns 'word' and 'count' in {path} (found: {', '.join(names) or 'none'}).")
+            for row in reader:
+                try:
+                    yield row["word"] or "", float(row["count"])
+                except (TypeError, ValueError):
+                    raise RetvecLiteError(
+                        f"The count in {path}, line {reader.line_num}, is no number: {row['count']!r}."
+                    ) from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise RetvecLiteError(f"Cannot read the frequency list {path} as UTF-8 text: {error}.") from error
 
 
 def packaged_lists(word_length: int = WORD_LENGTH) -> dict[str, _Weighted]:

@@ -15,8 +15,15 @@ from retvec_lite.data.dataset import read_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing
 from retvec_lite.model.weight_files import load_default_embedding, load_embedding
-from retvec_lite.pretraining.measures import FLOAT32, PRECISIONS, FileScores, Measured, better_in, projector_files
-from retvec_lite.pretraining.tasks import CANDIDATES, FEWEST_QUERIES, Task, misspelling_task, word_sources, word_task
+from retvec_lite.pretraining.measures import FLOAT32, PRECISIONS, FileScores, Measured, better_in
+from retvec_lite.pretraining.retrieval import (
+    CANDIDATES,
+    FEWEST_QUERIES,
+    RetrievalSet,
+    language_set,
+    misspelling_set,
+    word_sources,
+)
 from retvec_lite.terminal import Progress, Table, draw, watched
 
 if TYPE_CHECKING:
@@ -24,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REPORT_FILES: Final = ("embedding.json", "embedding.md", "embedding.png", "embedding-found.png")
-PROJECTOR_FILES: Final = ("tensors.tsv", "metadata.tsv", "projector_config.pbtxt")
 
 _PAIRS: Final = "#2a6fbb"
 _RANDOMS: Final = "#d98032"
@@ -42,7 +48,6 @@ class EmbeddingEvaluation:
     Attributes:
         files: scores of each file, in the order they were named.
         skipped: languages with too few words to ask for.
-        trained_on: word lists that an embedding was pre-trained on besides `wordfreq`: their words are not asked for.
         queries: mistyped words per language, at most.
         seed: of the typos.
     """
@@ -83,7 +88,6 @@ def evaluate_embedding(
     queries: int = 500,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
-    projector: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | bool | None = None,
 ) -> EmbeddingEvaluation:
@@ -102,8 +106,7 @@ def evaluate_embedding(
         queries: mistyped words per language, at most.
         seed: of the typos.
         out: folder for the report as JSON, Markdown and plots.
-        projector: folder for the files of the TensorBoard embedding projector.
-        force: replace earlier reports in these folders.
+        force: replace an earlier report.
         progress: True for a progress bar, or a callback.
 
     Raises:
@@ -119,35 +122,31 @@ def evaluate_embedding(
     for name, value, least in (("queries", queries, 1), ("seed", seed, 0)):
         if value < least:
             raise RetvecLiteError(f"{name} must be at least {least}, not {value}.")
-    _check_folders(out, projector, force)
+    if out is not None:
+        refuse_existing(out, force)
+        import matplotlib.figure  # noqa: F401 - what is missing is found before the work
     paths = [Path(file), *map(Path, against)]
     embeddings = [load_default_embedding() if path == Path("default") else load_embedding(path) for path in paths]
     pairs = read_dataset(misspellings) if misspellings is not None else None
     sources = word_sources(None if words is None else Path(words), languages, list(map(Path, trained_on)))
-    human = misspelling_task(pairs, seed=seed, queries=queries) if pairs else None
+    human = misspelling_set(pairs, seed=seed, queries=queries) if pairs else None
     measured = [Measured(name, embedding) for name, embedding in zip(file_names(paths), embeddings, strict=True)]
     with contextlib.ExitStack() as folders:
         # Opened before the work: a place that cannot be written must not cost a result.
-        report, points = (
-            folders.enter_context(atomic_directory(folder, force=force, owned=owned)) if folder is not None else None
-            for folder, owned in ((out, REPORT_FILES), (projector, PROJECTOR_FILES))
-        )
+        report = None if out is None else folders.enter_context(atomic_directory(out, force=force, owned=REPORT_FILES))
         with watched(progress) as tell:
-            found: list[Task | None] = []
+            found: list[RetrievalSet | None] = []
             for source in sources:
-                found.append(word_task(source, seed=seed, queries=queries))
+                found.append(language_set(source, seed=seed, queries=queries))
                 tell("mistyping words", len(found), len(sources))
-            tasks = [task for task in found if task]
-            if not tasks:
+            asked = [one for one in found if one]
+            if not asked:
                 raise RetvecLiteError(f"No language has {FEWEST_QUERIES} words that pre-training never saw.")
-            scores = _score(measured, tasks, human, tell)
-        skipped = tuple(source.language for source, task in zip(sources, found, strict=True) if task is None)
+            scores = _score(measured, asked, human, tell)
+        skipped = tuple(source.language for source, one in zip(sources, found, strict=True) if one is None)
         evaluation = EmbeddingEvaluation(tuple(scores), skipped, queries, seed)
         if report:
             _write_report(report, evaluation)
-        if points:
-            for name, text in projector_files(embeddings[0], tasks, seed).items():
-                (points / name).write_text(text, encoding="utf-8", newline="\n")
     return evaluation
 
 
@@ -161,28 +160,17 @@ def file_names(paths: Sequence[Path]) -> list[str]:
     ]
 
 
-def _check_folders(out: str | os.PathLike[str] | None, projector: str | os.PathLike[str] | None, force: bool) -> None:
-    """Refuse, before the work, folders that exist or lie inside each other, and a missing plotting package."""
-    for folder in (out, projector):
-        if folder is not None:
-            refuse_existing(folder, force)
-    if out is not None and projector is not None:
-        one, other = Path(out).resolve(), Path(projector).resolve()
-        if one == other or one in other.parents or other in one.parents:
-            raise RetvecLiteError(f"out and projector must be separate folders, not {out} and {projector}.")
-    if out is not None:
-        import matplotlib.figure  # noqa: F401
-
-
-def _score(files: Sequence[Measured], tasks: Sequence[Task], human: Task | None, tell: Progress) -> list[FileScores]:
+def _score(
+    files: Sequence[Measured], languages: Sequence[RetrievalSet], human: RetrievalSet | None, tell: Progress
+) -> list[FileScores]:
     results = []
-    asked = [*tasks, human] if human else [*tasks]
+    asked = [*languages, human] if human else [*languages]
     for number, file in enumerate(files):
         scores = []
-        for index, task in enumerate(asked):
-            scores.append(file.score(task))
+        for index, one in enumerate(asked):
+            scores.append(file.score(one))
             tell("measuring", number * len(asked) + index + 1, len(files) * len(asked))
-        results.append(FileScores(file.name, tuple(scores[: len(tasks)]), scores[-1] if human else None))
+        results.append(FileScores(file.name, tuple(scores[: len(languages)]), scores[-1] if human else None))
     return results
 
 
@@ -202,7 +190,7 @@ def tables(files: Sequence[FileScores]) -> list[Table]:
         _summary(files),
         _languages(files),
         _more_languages(files),
-        _shares("Right word found, one augmentation alone", "augmentation", files, FileScores.kinds),
+        _shares("Right word found, one typo of one kind", "kind of typo", files, FileScores.kinds),
         _shares("Right word found, by script of the word", "script", files, FileScores.scripts),
     ]
 

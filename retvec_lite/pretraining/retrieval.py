@@ -4,26 +4,29 @@ Words come from frequency lists of the user, and for other languages from wordfr
 (`held_out`). A word of a user's list is asked for only when it is in no training row of any language.
 """
 
+import dataclasses
+import functools
 import unicodedata
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.augment import AUGMENTATIONS, Indices, Mask, mistype_all, word_lengths
-from retvec_lite.pretraining.frequency_lists import WHITE_SPACE, check_header, read_frequency_list
+from retvec_lite.pretraining.word_typos import KIND_NAMES, Indices, Mask, mistype_all, word_lengths
 from retvec_lite.pretraining.words import (
+    WHITE_SPACE,
     WORDFREQ,
     Hashes,
+    counted_words,
     decode_word,
     held_out,
     load_words,
+    read_frequency_list,
     row_hashes,
     word_rows,
     wordfreq_languages,
@@ -38,38 +41,62 @@ FEWEST_QUERIES: Final = 100
 
 # Shorter words are not asked for, as with wordfreq: they are a closed set, and pieces of other words.
 _SHORTEST_QUERY: Final = 3
-# Words mistyped by one augmentation alone: this part of each language's queries; over 50 languages 3,000 words each.
+# Words mistyped by one kind of typo alone: this part of each language's queries; over 50 languages 3,000 words each.
 _KIND_PART: Final = 8
 # Misspellings are all of one language: their share takes as many queries as ten languages have.
 _MISSPELLING_FACTOR: Final = 10
 
 
-@dataclass(frozen=True)
-class RetrievalTask:
-    """Find the right word for each mistyped one: the metric of a pre-training run.
+class Queries(NamedTuple):
+    """Mistyped words to look up.
 
     Attributes:
-        language: its code.
-        candidates: int32 [C, L], C up to 10,000.
-        queries: int32 [Q, L], mistyped words.
-        answers: int64 [Q], the row of the right one in `candidates`.
+        words: int32 [Q, L].
+        answers: int64 [Q], the row of the right one among the candidates.
     """
 
-    language: str
-    candidates: Ints
-    queries: Ints
+    words: Ints
     answers: Indices
+
+
+@dataclasses.dataclass(frozen=True)
+class RetrievalSet:
+    """Find the right word for each mistyped one.
+
+    Attributes:
+        name: the language, or the file of misspellings.
+        candidates: int32 [C, L] distinct words, C up to 10,000.
+        queries: what to look up.
+        source: where the words come from.
+        by_kind: kind of typo -> words mistyped by it alone; kinds that change no word (case in Arabic) are left out.
+    """
+
+    name: str
+    candidates: Ints
+    queries: Queries
+    source: str = WORDFREQ
+    by_kind: Mapping[str, Queries] = dataclasses.field(default_factory=dict)
 
     def found(self, embed: Callable[[Ints], Floats]) -> float:
         """Return the share of queries whose nearest candidate by cosine is the right one."""
-        candidates, queries = (_normalized(embed(rows)) for rows in (self.candidates, self.queries))
-        return float(np.mean((queries @ candidates.T).argmax(axis=1) == self.answers))
+        candidates, queries = (normalized(embed(rows)) for rows in (self.candidates, self.queries.words))
+        return float(np.mean((queries @ candidates.T).argmax(axis=1) == self.queries.answers))
+
+    def scripts(self) -> list[str]:
+        """Return the script of the right word of each query."""
+        return [script_of(decode_word(row)) for row in self.candidates[self.queries.answers]]
 
 
-def retrieval_task(
-    language: str, rows: Ints, *, seed: int, candidates: int = 10_000, queries: int = 500
-) -> RetrievalTask:
-    """Return the task of finding mistyped held-out words among the most frequent words of their language.
+def normalized(vectors: Floats) -> Floats:
+    """Return vectors scaled to length 1, so that a dot product is a cosine; zeros stay zeros."""
+    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return scaled
+
+
+def retrieval_set(
+    language: str, rows: Ints, *, seed: int, candidates: int = CANDIDATES, queries: int = 500
+) -> RetrievalSet:
+    """Return held-out words, mistyped, among the most frequent words of their language: the metric of a pre-training.
 
     Args:
         language: its code.
@@ -78,13 +105,16 @@ def retrieval_task(
         candidates: words to find the right one among, at most.
         queries: mistyped words to look up, at most.
     """
-    rng = np.random.default_rng(seed)
     unseen = held_out(rows)
     if not unseen.any():
         unseen = np.ones(len(rows), np.bool_)
     pool, asked = candidate_words(rows, unseen, candidates)
-    answers, mistyped = mistyped_queries(pool, asked, queries, rng)
-    return RetrievalTask(language, pool, mistyped, answers)
+    return RetrievalSet(language, pool, mistyped_queries(pool, asked, queries, np.random.default_rng(seed)))
+
+
+def wordfreq_sets(languages: Sequence[str], *, seed: int) -> list[RetrievalSet]:
+    """Return the retrieval sets of some languages of wordfreq."""
+    return [retrieval_set(language, wordfreq_words(language)[0], seed=seed) for language in languages]
 
 
 def candidate_words(rows: Ints, unseen: Mask, most: int) -> tuple[Ints, int]:
@@ -103,53 +133,13 @@ def candidate_words(rows: Ints, unseen: Mask, most: int) -> tuple[Ints, int]:
     return np.concatenate([rows[chosen], rows[rest]]), len(chosen)
 
 
-def mistyped_queries(pool: Ints, asked: int, queries: int, rng: np.random.Generator) -> tuple[Indices, Ints]:
-    """Return up to `queries` of the first `asked` rows, ascending int64 [Q], and their mistyped forms int32 [Q, L]."""
+def mistyped_queries(pool: Ints, asked: int, queries: int, rng: np.random.Generator) -> Queries:
+    """Return up to `queries` of the first `asked` rows, mistyped; answers ascend."""
     answers = np.sort(rng.permutation(asked)[:queries]).astype(np.int64)
-    return answers, mistype_all(pool[answers], rng)
+    return Queries(mistype_all(pool[answers], rng), answers)
 
 
-def wordfreq_tasks(languages: tuple[str, ...], *, seed: int) -> list[RetrievalTask]:
-    """Return the retrieval tasks of some languages of wordfreq."""
-    return [retrieval_task(language, wordfreq_words(language)[0], seed=seed) for language in languages]
-
-
-def _normalized(vectors: Floats) -> Floats:
-    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    return scaled
-
-
-@dataclass(frozen=True)
-class Task:
-    """Find the right word for each mistyped one.
-
-    Attributes:
-        name: the language, or the file of misspellings.
-        source: where its words come from.
-        candidates: int32 [C, 16] distinct words, C up to 10,000.
-        queries: int32 [Q, 16], mistyped words.
-        answers: int64 [Q], the row of the right one in `candidates`.
-        kind_queries: int32 [K, 16], words mistyped by one augmentation each.
-        kind_answers: int64 [K], the rows of their right ones.
-        kinds: int64 [K], their augmentations, indices of `AUGMENTATIONS`.
-    """
-
-    name: str
-    source: str
-    candidates: Ints
-    queries: Ints
-    answers: Indices
-    kind_queries: Ints
-    kind_answers: Indices
-    kinds: Indices
-
-    def scripts(self) -> list[str]:
-        """Return the script of the right word of each query."""
-        return [script_of(decode_word(row)) for row in self.candidates[self.answers]]
-
-
-@dataclass(frozen=True)
-class WordSource:
+class WordSource(NamedTuple):
     """One language's words.
 
     Attributes:
@@ -177,27 +167,54 @@ def word_sources(
     Raises:
         RetvecLiteError: for a folder that is missing or holds no such file, or an unknown language.
     """
+
+    @functools.cache
+    def trained() -> Hashes:
+        return np.sort(row_hashes(load_words([Path(WORDFREQ), *trained_on]).rows))
+
     lists = {} if folder is None else _list_files(folder)
-    sources = [
-        WordSource(name, "wordfreq", _wordfreq_loader(name)) for name in wordfreq_languages() if name not in lists
-    ]
-    trained: list[Hashes] = []
-
-    def hashes() -> Hashes:
-        if not trained:
-            trained.append(np.sort(row_hashes(load_words([Path(WORDFREQ), *trained_on]).rows)))
-        return trained[0]
-
-    sources += [WordSource(name, "list", _list_loader(path, hashes)) for name, path in lists.items()]
-    known = {source.language: source for source in sources}
+    known = {name: WordSource(name, WORDFREQ, functools.partial(_load_wordfreq, name)) for name in wordfreq_languages()}
+    known |= {
+        name: WordSource(name, "list", functools.partial(_load_list, path, trained)) for name, path in lists.items()
+    }
     unknown = sorted(set(languages or ()) - set(known))
     if unknown:
         raise RetvecLiteError(f"Unknown language {unknown[0]!r}: choose from {', '.join(sorted(known))}.")
     return [known[language] for language in sorted(set(languages) if languages else known)]
 
 
-def word_task(source: WordSource, *, seed: int, queries: int) -> Task | None:
-    """Return the task of finding mistyped unseen words of a language among its most frequent words.
+def _list_files(folder: Path) -> dict[str, Path]:
+    paths = sorted(folder.glob("*.csv")) if folder.is_dir() else []
+    if not paths:
+        raise RetvecLiteError(f"There are no frequency lists <language>.csv in {folder}.")
+    for path in paths:
+        next(counted_words(path), None)  # a file of another kind is refused before the long work
+    return {path.stem: path for path in paths}
+
+
+def _load_wordfreq(language: str) -> tuple[Ints, Mask]:
+    rows, _ = wordfreq_words(language)
+    return rows, held_out(rows)
+
+
+def _load_list(path: Path, trained: Callable[[], Hashes]) -> tuple[Ints, Mask]:
+    words = list(dict.fromkeys(word.casefold() for word, _ in read_frequency_list(path)))
+    rows = word_rows(words)
+    _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the last place
+    first = np.sort(first)
+    rows = rows[first]
+    lettered = np.asarray([any(char.isalpha() for char in words[index]) for index in first], np.bool_)
+    return rows, lettered & (word_lengths(rows) >= _SHORTEST_QUERY) & ~_contains(trained(), row_hashes(rows))
+
+
+def _contains(ordered: Hashes, hashes: Hashes) -> Mask:
+    """Return which hashes are in an ascending array."""
+    found: Mask = ordered[np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)] == hashes
+    return found
+
+
+def language_set(source: WordSource, *, seed: int, queries: int) -> RetrievalSet | None:
+    """Return mistyped unseen words of a language among its most frequent words, also by kind of typo.
 
     The most frequent unseen words make up to half of the candidates; the rest are the most frequent others. The same seed
     asks the same of every embedding, whichever other languages are asked for.
@@ -208,32 +225,30 @@ def word_task(source: WordSource, *, seed: int, queries: int) -> Task | None:
         queries: mistyped words to look up, at most.
 
     Returns:
-        The task; None for a language with fewer than `FEWEST_QUERIES` words to ask for.
+        None for a language with fewer than `FEWEST_QUERIES` words to ask for.
     """
     rows, unseen = source.load()
     pool, asked = candidate_words(rows, unseen, CANDIDATES)
     if asked < FEWEST_QUERIES:
         return None
     rng = np.random.default_rng((seed, zlib.crc32(source.language.encode())))
-    answers, mistyped = mistyped_queries(pool, asked, queries, rng)
-    return Task(source.language, source.origin, pool, mistyped, answers, *_by_kind(pool, answers, rng))
+    found = mistyped_queries(pool, asked, queries, rng)
+    return RetrievalSet(source.language, pool, found, source.origin, _by_kind(pool, found.answers, rng))
 
 
-def _by_kind(pool: Ints, answers: Indices, rng: np.random.Generator) -> tuple[Ints, Indices, Indices]:
-    """Return words mistyped by each augmentation alone; words it cannot change (case in Arabic) are left out."""
-    queries, rights, kinds = [], [], []
-    for kind in range(len(AUGMENTATIONS)):
+def _by_kind(pool: Ints, answers: Indices, rng: np.random.Generator) -> dict[str, Queries]:
+    found = {}
+    for kind in KIND_NAMES:
         right = rng.permutation(answers)[: max(len(answers) // _KIND_PART, 1)]
         mistyped = mistype_all(pool[right], rng, kind=kind)
         changed = (mistyped != pool[right]).any(axis=1)
-        queries.append(mistyped[changed])
-        rights.append(right[changed])
-        kinds.append(np.full(int(changed.sum()), kind, np.int64))
-    return np.concatenate(queries), np.concatenate(rights), np.concatenate(kinds)
+        if changed.any():
+            found[kind] = Queries(mistyped[changed], right[changed])
+    return found
 
 
-def misspelling_task(pairs: Dataset, *, seed: int, queries: int) -> Task:
-    """Return the task of finding the right words of human misspellings among them and the most frequent English words.
+def misspelling_set(pairs: Dataset, *, seed: int, queries: int) -> RetrievalSet:
+    """Return human misspellings, whose right words are among themselves and the most frequent English words.
 
     A pair counts if both are single words, they differ once casefolded and cut off at 16 characters, and the misspelling is
     no candidate itself: without a sentence around it, "their" is no misspelling of "there".
@@ -267,8 +282,7 @@ def misspelling_task(pairs: Dataset, *, seed: int, queries: int) -> Task:
         )
     order = np.argsort(row_hashes(rights))
     answers = order[np.searchsorted(row_hashes(rights), row_hashes(right[asked]), sorter=order)].astype(np.int64)
-    nothing = np.zeros(0, np.int64)
-    return Task(pairs.path.name, "misspellings", candidates, wrong[asked], answers, wrong[:0], nothing, nothing)
+    return RetrievalSet(pairs.path.name, candidates, Queries(wrong[asked], answers), "misspellings")
 
 
 def script_of(word: str) -> str:
@@ -279,40 +293,3 @@ def script_of(word: str) -> str:
             script = name.partition(" ")[0].partition("-")[0]
             return "Han" if script == "CJK" else script.capitalize()
     return "other"
-
-
-def _wordfreq_loader(language: str) -> Callable[[], tuple[Ints, Mask]]:
-    def load() -> tuple[Ints, Mask]:
-        rows, _ = wordfreq_words(language)
-        return rows, held_out(rows)
-
-    return load
-
-
-def _list_loader(path: Path, trained: Callable[[], Hashes]) -> Callable[[], tuple[Ints, Mask]]:
-    def load() -> tuple[Ints, Mask]:
-        words = list(dict.fromkeys(word.casefold() for word, _ in read_frequency_list(path)))
-        rows = word_rows(words)
-        _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the last place
-        first = np.sort(first)
-        rows = rows[first]
-        lettered = np.asarray([any(char.isalpha() for char in words[index]) for index in first], np.bool_)
-        return rows, lettered & (word_lengths(rows) >= _SHORTEST_QUERY) & ~_contains(trained(), row_hashes(rows))
-
-    return load
-
-
-def _contains(ordered: Hashes, hashes: Hashes) -> Mask:
-    """Return which hashes are in an ascending array."""
-    found: Mask = ordered[np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)] == hashes
-    return found
-
-
-def _list_files(folder: Path) -> dict[str, Path]:
-    paths = sorted(folder.glob("*.csv")) if folder.is_dir() else []
-    if not paths:
-        raise RetvecLiteError(f"There are no frequency lists <language>.csv in {folder}.")
-    for path in paths:
-        # A file of another kind is refused before the long work.
-        check_header(path)
-    return {path.stem: path for path in paths}
