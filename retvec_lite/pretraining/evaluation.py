@@ -15,11 +15,18 @@ from retvec_lite.data.dataset import read_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing
 from retvec_lite.model.weight_files import load_default_embedding, load_embedding
-from retvec_lite.pretraining.measures import FLOAT32, PRECISIONS, FileScores, Measured, better_in
+from retvec_lite.pretraining.measures import (
+    FLOAT32,
+    PRECISIONS,
+    FileScores,
+    SetScores,
+    at_every_precision,
+    better_in,
+    score,
+)
 from retvec_lite.pretraining.retrieval import (
     CANDIDATES,
     FEWEST_QUERIES,
-    RetrievalSet,
     language_set,
     misspelling_set,
     word_sources,
@@ -130,22 +137,26 @@ def evaluate_embedding(
     pairs = read_dataset(misspellings) if misspellings is not None else None
     sources = word_sources(None if words is None else Path(words), languages, list(map(Path, trained_on)))
     human = misspelling_set(pairs, seed=seed, queries=queries) if pairs else None
-    measured = [Measured(name, embedding) for name, embedding in zip(file_names(paths), embeddings, strict=True)]
-    with contextlib.ExitStack() as folders:
-        # Opened before the work: a place that cannot be written must not cost a result.
-        report = None if out is None else folders.enter_context(atomic_directory(out, force=force, owned=REPORT_FILES))
+    # Opened before the work: a place that cannot be written must not cost a result.
+    with contextlib.nullcontext() if out is None else atomic_directory(out, force=force, owned=REPORT_FILES) as report:
+        files = [at_every_precision(embedding) for embedding in embeddings]
+        scores: list[list[SetScores]] = [[] for _ in files]
+        skipped = []
         with watched(progress) as tell:
-            found: list[RetrievalSet | None] = []
-            for source in sources:
-                found.append(language_set(source, seed=seed, queries=queries))
-                tell("mistyping words", len(found), len(sources))
-            asked = [one for one in found if one]
-            if not asked:
-                raise RetvecLiteError(f"No language has {FEWEST_QUERIES} words that pre-training never saw.")
-            scores = _score(measured, asked, human, tell)
-        skipped = tuple(source.language for source, one in zip(sources, found, strict=True) if one is None)
-        evaluation = EmbeddingEvaluation(tuple(scores), skipped, queries, seed)
-        if report:
+            for done, source in enumerate(sources, 1):
+                asked = language_set(source, seed=seed, queries=queries)
+                if asked is None:
+                    skipped.append(source.language)
+                else:
+                    for rounded, found in zip(files, scores, strict=True):
+                        found.append(score(rounded, asked))
+                tell("measuring", done, len(sources))
+        if len(skipped) == len(sources):
+            raise RetvecLiteError(f"No language has {FEWEST_QUERIES} words that pre-training never saw.")
+        people = [None if human is None else score(rounded, human) for rounded in files]
+        found_by = map(FileScores, file_names(paths), map(tuple, scores), people)
+        evaluation = EmbeddingEvaluation(tuple(found_by), tuple(skipped), queries, seed)
+        if report is not None:
             _write_report(report, evaluation)
     return evaluation
 
@@ -158,20 +169,6 @@ def file_names(paths: Sequence[Path]) -> list[str]:
         name if names.count(name) == 1 else f"{name} ({names[: index + 1].count(name)})"
         for index, name in enumerate(names)
     ]
-
-
-def _score(
-    files: Sequence[Measured], languages: Sequence[RetrievalSet], human: RetrievalSet | None, tell: Progress
-) -> list[FileScores]:
-    results = []
-    asked = [*languages, human] if human else [*languages]
-    for number, file in enumerate(files):
-        scores = []
-        for index, one in enumerate(asked):
-            scores.append(file.score(one))
-            tell("measuring", number * len(asked) + index + 1, len(files) * len(asked))
-        results.append(FileScores(file.name, tuple(scores[: len(languages)]), scores[-1] if human else None))
-    return results
 
 
 def _write_report(folder: Path, evaluation: EmbeddingEvaluation) -> None:

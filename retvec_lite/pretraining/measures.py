@@ -13,8 +13,8 @@ from retvec_lite.pretraining.retrieval import RetrievalSet, normalized
 from retvec_lite.pretraining.word_typos import Indices, Mask
 
 FLOAT32: Final = "float32"
-PRECISIONS: Final[Mapping[str, int]] = {"int8": 127, "int4": 7}
-"""Precisions besides float32, and the largest integer of each grid."""
+PRECISIONS: Final = ("int8", "int4")
+"""Those besides float32."""
 
 _ROWS: Final = 1024
 """Words embedded at once: their hidden layers (a megabyte each) stay in the processor's cache."""
@@ -138,49 +138,43 @@ class FileScores:
         }
 
 
-class Measured:
-    """An embedding at every precision, ready to be scored.
+def score(rounded: Mapping[str, Embedding], asked: RetrievalSet) -> SetScores:
+    """Score an embedding on one set.
 
     Args:
-        name: how reports call it.
-        embedding: float32 weights.
+        rounded: it at every precision, see `at_every_precision`; kinds of typos and scripts are scored in float32 only.
+        asked: the set.
     """
-
-    def __init__(self, name: str, embedding: Embedding) -> None:
-        self.name = name
-        self._embedding = embedding
-        self._rounded = {precision: quantized(embedding, levels) for precision, levels in PRECISIONS.items()}
-
-    def score(self, asked: RetrievalSet) -> SetScores:
-        """Score one set at every precision; kinds of typos and scripts in float32 only."""
-        answers = asked.queries.answers
-        candidates, queries = embed(self._embedding, asked.candidates), embed(self._embedding, asked.queries.words)
-        right = _right(candidates, queries, answers)
-        found = {FLOAT32: _share(right)}
-        cosines = {}
-        for precision, rounded in self._rounded.items():
-            if same_function(rounded, self._embedding):
-                found[precision], cosines[precision] = found[FLOAT32], 1.0
-                continue
-            others = embed(rounded, asked.candidates)
-            found[precision] = _share(_right(others, embed(rounded, asked.queries.words), answers))
+    answers, found, cosines = asked.queries.answers, {}, {}
+    exact = rounded[FLOAT32]
+    candidates, queries = embed(exact, asked.candidates), embed(exact, asked.queries.words)
+    right = _right(candidates, queries, answers)
+    for precision, embedding in rounded.items():
+        if embedding is exact:
+            found[precision], cosines[precision] = _share(right), 1.0
+        else:
+            others = embed(embedding, asked.candidates)
+            found[precision] = _share(_right(others, embed(embedding, asked.queries.words), answers))
             cosines[precision] = float(_cosines(candidates, others).mean())
-        scripts = np.asarray(asked.scripts())
-        words = candidates[answers]
-        return SetScores(
-            asked.name,
-            asked.source,
-            found,
-            cosines,
-            _cosines(words, queries),
-            # Answers are in order of frequency: half the list away is another word, not its neighbour in the alphabet.
-            _cosines(words, np.roll(queries, max(len(queries) // 2, 1), axis=0)),
-            {
-                kind: _share(_right(candidates, embed(self._embedding, mistyped.words), mistyped.answers))
-                for kind, mistyped in asked.by_kind.items()
-            },
-            {str(script): _share(right[scripts == script]) for script in np.unique(scripts)},
-        )
+    del cosines[FLOAT32]
+    kinds = {
+        kind: _share(_right(candidates, embed(exact, mistyped.words), mistyped.answers))
+        for kind, mistyped in asked.by_kind.items()
+    }
+    scripts = np.asarray(asked.scripts())
+    words = candidates[answers]
+    # Answers are in order of frequency: half the list away is another word, not its neighbour in the alphabet.
+    others = np.roll(queries, max(len(queries) // 2, 1), axis=0)
+    return SetScores(
+        asked.name,
+        asked.source,
+        found,
+        cosines,
+        _cosines(words, queries),
+        _cosines(words, others),
+        kinds,
+        {str(script): _share(right[scripts == script]) for script in np.unique(scripts)},
+    )
 
 
 def better_in(one: FileScores, other: FileScores) -> tuple[int, list[str]]:
@@ -250,27 +244,22 @@ def embed(embedding: Embedding, words: Ints) -> Floats:
     return normalized(vectors)
 
 
-def quantized(embedding: Embedding, levels: int) -> Embedding:
-    """Return the embedding with each kernel on a symmetric integer grid per output, as an exported file stores it.
+def at_every_precision(embedding: Embedding) -> dict[str, Embedding]:
+    """Return precision -> the embedding as an exported file stores it; the same object where nothing is rounded.
 
-    A kernel that is on its 4-bit grid already (trained for it) stays as it is at either width, as in an export.
-
-    Args:
-        embedding: float32 weights.
-        levels: the largest integer: 127 for 8 bits, 7 for 4.
+    Each kernel is on a symmetric integer grid per output. One that is on its 4-bit grid already (trained for it) stays as it is
+    at either width, as in an export.
     """
     load_tensorflow()
-    from retvec_lite.model.grid import FOUR_BITS, snap
+    from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 
-    weights = dict(embedding.weights)
-    for layer in LAYERS:
-        name = f"embedding/{layer}/kernel"
-        four_bits = snap(weights[name], FOUR_BITS)
-        if not np.array_equal(four_bits, weights[name]):
-            weights[name] = four_bits if levels == FOUR_BITS else snap(weights[name], levels)
-    return Embedding(embedding.name, weights, embedding.card)
-
-
-def same_function(one: Embedding, other: Embedding) -> bool:
-    """Return whether two embeddings have the same weights, bit for bit."""
-    return all(np.array_equal(one.weights[name], other.weights[name]) for name in one.weights)
+    rounded = {FLOAT32: embedding}
+    for precision, levels in zip(PRECISIONS, (EIGHT_BITS, FOUR_BITS), strict=True):
+        weights = dict(embedding.weights)
+        for layer in LAYERS:
+            name = f"embedding/{layer}/kernel"
+            if not np.array_equal(snap(weights[name], FOUR_BITS), weights[name]):
+                weights[name] = snap(weights[name], levels)
+        is_same = all(np.array_equal(value, embedding.weights[name]) for name, value in weights.items())
+        rounded[precision] = embedding if is_same else Embedding(embedding.name, weights, embedding.card)
+    return rounded

@@ -24,6 +24,7 @@ from retvec_lite.pretraining.words import (
     Hashes,
     counted_words,
     decode_word,
+    distinct,
     held_out,
     load_words,
     read_frequency_list,
@@ -200,8 +201,7 @@ def _load_wordfreq(language: str) -> tuple[Ints, Mask]:
 def _load_list(path: Path, trained: Callable[[], Hashes]) -> tuple[Ints, Mask]:
     words = list(dict.fromkeys(word.casefold() for word, _ in read_frequency_list(path)))
     rows = word_rows(words)
-    _, first = np.unique(row_hashes(rows), return_index=True)  # words that differ behind the last place
-    first = np.sort(first)
+    first = distinct(rows)
     rows = rows[first]
     lettered = np.asarray([any(char.isalpha() for char in words[index]) for index in first], np.bool_)
     return rows, lettered & (word_lengths(rows) >= _SHORTEST_QUERY) & ~_contains(trained(), row_hashes(rows))

@@ -19,7 +19,6 @@ import regex
 
 from retvec_lite.contract import MAX_CODE_POINT, Ints
 from retvec_lite.data.keyboards import LAYOUTS, neighbor_keys
-from retvec_lite.errors import RetvecLiteError
 
 Doubles = npt.NDArray[np.float64]
 
@@ -170,12 +169,8 @@ def lookalikes() -> Choices:
 
     Confusables of several characters ("rn" for "m") are left out: a substitution replaces one character by one.
     """
-    try:
-        import confusable_homoglyphs
-    except ImportError as error:
-        raise RetvecLiteError(
-            'The package confusable-homoglyphs is missing. Install it: pip install "retvec-lite[pretrain]"'
-        ) from error
+    import confusable_homoglyphs
+
     path = Path(confusable_homoglyphs.__file__).parent / "confusables.json"
     table: dict[str, list[dict[str, str]]] = json.loads(path.read_text(encoding="utf-8"))
     lists: dict[int, list[int]] = {}

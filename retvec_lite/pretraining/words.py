@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import regex
 from retvec_lite.contract import SEPARATORS, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.pretraining.substitutes import Doubles, title_table, upper_table
-from retvec_lite.pretraining.word_typos import WORD_LENGTH, Mask, word_lengths
+from retvec_lite.pretraining.word_typos import WORD_LENGTH, Indices, Mask, word_lengths
 
 Hashes = npt.NDArray[np.uint64]
 _Weighted = tuple[Ints, Doubles, float]  # words int32 [n, L], their weights [n], the factor of their language
@@ -162,12 +162,14 @@ def pieces(rows: Ints, sizes: Sequence[int]) -> Ints:
         for start in range(word_length - size + 1):
             whole = rows[lengths >= start + size, start : start + size]
             found.append(np.pad(whole, ((0, 0), (0, word_length - size))))
-    return _distinct(np.concatenate(found))
+    every = np.concatenate(found)
+    return every[distinct(every)]
 
 
-def _distinct(rows: Ints) -> Ints:
+def distinct(rows: Ints) -> Indices:
+    """Return where each word is for the first time, ascending: int64 [D]. Words may differ behind the last place only."""
     _, first = np.unique(row_hashes(rows), return_index=True)
-    return rows[np.sort(first)]
+    return np.sort(first)
 
 
 def build_word_list(lists: Iterable[tuple[str, Ints, Doubles, float]], source: str) -> WordList:
@@ -239,9 +241,8 @@ def _union(one: _Weighted, other: _Weighted) -> _Weighted:
 
 
 def _first_ones(rows: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
-    """Return each word once, with the weight of its first row (words may differ behind the last place only)."""
-    _, first = np.unique(row_hashes(rows), return_index=True)
-    first = np.sort(first)
+    """Return each word once, with the weight of its first row."""
+    first = distinct(rows)
     return rows[first], weights[first]
 
 
@@ -285,7 +286,8 @@ def packaged_lists(word_length: int = WORD_LENGTH) -> dict[str, _Weighted]:
     for language in cldr_languages():
         words = cldr_words(language) if language not in known else []
         if len(words) >= 200 or language in SCRIPT_LOCALES:
-            rows = _distinct(word_rows(words, word_length))
+            rows = word_rows(words, word_length)
+            rows = rows[distinct(rows)]
             factor = _SCRIPT_SHARE if language in SCRIPT_LOCALES else _SMALL_LANGUAGE_SHARE
             lists[language] = rows, np.ones(len(rows)), factor
     for language in _UNSPACED_LANGUAGES:
@@ -299,12 +301,16 @@ def packaged_lists(word_length: int = WORD_LENGTH) -> dict[str, _Weighted]:
 
 def wordfreq_languages() -> list[str]:
     """Return the 42 languages of wordfreq, sorted."""
-    return sorted(_wordfreq().available_languages("best"))
+    import wordfreq
+
+    return sorted(wordfreq.available_languages("best"))
 
 
 def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, Doubles]:
     """Return casefolded words by falling frequency, int32 [N, word_length], and their sampling weights, float64 [N]."""
-    frequencies: dict[str, float] = _wordfreq().get_frequency_dict(language, "best")
+    import wordfreq
+
+    frequencies: dict[str, float] = wordfreq.get_frequency_dict(language, "best")
     ranked = sorted(frequencies.items(), key=lambda item: (-item[1], item[0]))
     words = [word for word, _ in ranked]
     if language == "el":  # casefolding made the final sigma a plain one
@@ -312,16 +318,6 @@ def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints,
     rows = word_rows(words, word_length)
     weights = np.asarray([frequency for _, frequency in ranked]) ** _FREQUENCY_EXPONENT
     return _first_ones(rows, weights)
-
-
-def _wordfreq() -> Any:
-    try:
-        import wordfreq
-    except ImportError as error:
-        raise RetvecLiteError(
-            'The package wordfreq is missing. Install it: pip install "retvec-lite[pretrain]"'
-        ) from error
-    return wordfreq
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -337,7 +333,8 @@ def _strings(value: object) -> Iterator[str]:
 
 def cldr_words(locale: str) -> list[str]:
     """Return the distinct casefolded words of one locale's own CLDR data, sorted; empty where it has none."""
-    localedata = _localedata()
+    from babel import localedata
+
     data = localedata.load(locale, merge_inherited=False)
     found: set[str] = set()
     for section in _SECTIONS:
@@ -353,14 +350,6 @@ def cldr_words(locale: str) -> list[str]:
 
 def cldr_languages() -> list[str]:
     """Return all plain language locales (no territory, no script), sorted."""
-    return sorted(name for name in _localedata().locale_identifiers() if "_" not in name and name != "root")
+    from babel import localedata
 
-
-def _localedata() -> Any:
-    try:
-        from babel import localedata
-    except ImportError as error:
-        raise RetvecLiteError(
-            'The package babel is missing. Install it: pip install "retvec-lite[pretrain]"'
-        ) from error
-    return localedata
+    return sorted(name for name in localedata.locale_identifiers() if "_" not in name and name != "root")

@@ -181,7 +181,7 @@ def test_bad_input_is_told_before_the_work_and_leaves_nothing(
     (tmp_path / "empty").mkdir()
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "mine.txt").touch()
-    monkeypatch.setattr(evaluation, "_score", lambda *_: pytest.fail("The work was begun."))
+    monkeypatch.setattr(evaluation, "language_set", lambda *_, **__: pytest.fail("The work was begun."))
     before = set(tmp_path.iterdir())
     out = tmp_path / "out"
     for arguments in (

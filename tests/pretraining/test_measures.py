@@ -9,14 +9,7 @@ from retvec_lite.contract import Ints
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import LAYERS, Embedding
 from retvec_lite.pretraining import measures
-from retvec_lite.pretraining.measures import (
-    PRECISIONS,
-    Measured,
-    Share,
-    embed,
-    quantized,
-    same_function,
-)
+from retvec_lite.pretraining.measures import Share, at_every_precision, embed, score
 from retvec_lite.pretraining.retrieval import Queries, RetrievalSet
 from retvec_lite.pretraining.words import word_rows
 
@@ -38,7 +31,7 @@ def circle_set() -> RetrievalSet:
 
 def test_every_number_of_a_hand_made_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measures, "embed", on_the_circle)
-    scores = Measured("circle", random_embedding()).score(circle_set())
+    scores = score(at_every_precision(random_embedding()), circle_set())
     assert scores.found == {name: Share(3, 4) for name in ("float32", "int8", "int4")}
     assert scores.kinds == {"insert": Share(2, 2), "swap": Share(0, 1)}
     assert scores.scripts == {"Latin": Share(2, 3), "Cyrillic": Share(1, 1)}
@@ -60,17 +53,17 @@ def random_set(name: str, mistyped: bool, seed: int = 0) -> RetrievalSet:
 
 
 def test_words_that_are_not_mistyped_are_all_found_and_strangers_hardly_ever() -> None:
-    measured = Measured("random", random_embedding())
-    clean, strange = measured.score(random_set("aa", False)), measured.score(random_set("bb", True))
+    rounded = at_every_precision(random_embedding())
+    clean, strange = score(rounded, random_set("aa", False)), score(rounded, random_set("bb", True))
     assert clean.found["float32"].share == 1.0 and clean.pairs.min() > 0.9999 and clean.gap > 0.05
     assert strange.found["float32"].share <= 0.05 and abs(strange.gap) < 0.05
 
 
 def test_rounding_costs_what_it_costs_and_nothing_on_the_grid() -> None:
-    embedding = random_embedding()
-    scores = Measured("random", embedding).score(random_set("aa", False))
+    rounded = at_every_precision(random_embedding())
+    scores = score(rounded, random_set("aa", False))
     assert 0.5 < scores.cosine_to_float["int4"] < scores.cosine_to_float["int8"] < 1
-    snapped = Measured("snapped", quantized(embedding, 7)).score(random_set("aa", True))
+    snapped = score(at_every_precision(rounded["int4"]), random_set("aa", True))
     assert snapped.cosine_to_float == {"int8": 1.0, "int4": 1.0}
     assert len(set(snapped.found.values())) == 1
 
@@ -99,8 +92,8 @@ def test_embed_agrees_with_the_oracle(word_length: int, dimension: int) -> None:
 @pytest.mark.parametrize(("precision", "most"), [("int8", 255), ("int4", 15)])
 def test_rounded_kernels_have_as_many_values_as_the_integers(precision: str, most: int) -> None:
     embedding = random_embedding()
-    rounded = quantized(embedding, PRECISIONS[precision])
-    assert not same_function(rounded, embedding)
+    rounded = at_every_precision(embedding)[precision]
+    assert rounded is not embedding
     for kernel, before in zip(kernels(rounded), kernels(embedding), strict=True):
         assert max(len(np.unique(column)) for column in kernel.T) <= most
         assert np.abs(kernel - before).max() <= 0.52 * np.abs(before).max() / (most // 2)
@@ -109,6 +102,5 @@ def test_rounded_kernels_have_as_many_values_as_the_integers(precision: str, mos
 
 
 def test_a_file_on_its_four_bit_grid_stays_as_it_is_at_either_width() -> None:
-    snapped = quantized(random_embedding(), 7)
-    for levels in (7, 127):
-        assert same_function(quantized(snapped, levels), snapped)
+    snapped = at_every_precision(random_embedding())["int4"]
+    assert all(embedding is snapped for embedding in at_every_precision(snapped).values())
