@@ -28,12 +28,10 @@ class Workers:
     """
 
     def __init__(self, strategy: "tf.distribute.Strategy | None" = None) -> None:
-        self._strategy = strategy
-        self.index, self.count = 0, 1
+        self._strategy, self.index, self.count = strategy, 0, 1
         if strategy is not None:
-            resolver = strategy.cluster_resolver
-            is_behind_chief = resolver.task_type == "worker" and "chief" in resolver.cluster_spec().jobs
-            self.index, self.count = (resolver.task_id or 0) + is_behind_chief, strategy.num_replicas_in_sync
+            resolver, self.count = strategy.cluster_resolver, strategy.num_replicas_in_sync
+            self.index = resolver.task_id + (resolver.task_type == "worker" and "chief" in resolver.cluster_spec().jobs)
         self.is_chief = self.index == 0
 
     def rows_of(self, rows: int) -> slice:
@@ -56,27 +54,18 @@ class Workers:
 
     def mean(self, value: float) -> float:
         """Return the mean of a number over all workers: what they decide by it, they decide alike."""
-        if self._strategy is None:
-            return value
-        import tensorflow as tf
-
         with self.watched():
-            (total,) = self._total([tf.constant([value], tf.float32)])
-        return float(total[0]) / self.count
+            return value if self._strategy is None else float(self._mean(value))
 
     @functools.cached_property
-    def _total(self) -> Any:
-        """The graph of `total`, made once."""
+    def _mean(self) -> Any:
         import tensorflow as tf
 
-        return tf.function(self.total, autograph=False)
+        scalar = [tf.TensorSpec([], tf.float32)]
+        return tf.function(lambda value: self.total([value])[0] / self.count, scalar, autograph=False)
 
     def agree(self, what: str, value: object) -> None:
-        """Refuse to go on unless all workers have the same value.
-
-        Raises:
-            RetvecLiteError: naming `what` differs.
-        """
+        """Refuse to go on, by a `RetvecLiteError` that names `what`, unless all workers have the same value."""
         # Two bytes: their sums, and the mean of equal ones, are exact in float32.
         digest = int.from_bytes(hashlib.sha256(repr(value).encode()).digest()[:2], "little")
         differs = float(self.mean(digest) != digest)
@@ -89,14 +78,13 @@ class Workers:
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
         """Turn the death of another worker, which ends the block, into one sentence."""
-        if self._strategy is None:
-            yield
-            return
-        import tensorflow as tf
-
         try:
             yield
-        except tf.errors.OpError as error:
+        except Exception as error:
+            import tensorflow as tf
+
+            if self._strategy is None or not isinstance(error, tf.errors.OpError):
+                raise
             raise RetvecLiteError(
                 "Another worker is gone. Start all workers again with the same command: they go on from the last checkpoint."
             ) from error
