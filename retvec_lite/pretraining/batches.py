@@ -1,8 +1,9 @@
 """Batches for pre-training, prepared ahead of time in a thread."""
 
-import queue
-import threading
+import itertools
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,35 +71,15 @@ def prefetch(make: Callable[[int], list[WordBatch]], start: int, stop: int, *, d
 
     NumPy and the training step both release the interpreter lock, so a thread is enough. Its exceptions are raised here.
     """
-    ready: queue.Queue[list[WordBatch] | BaseException] = queue.Queue(maxsize=depth)
-    stopped = threading.Event()
-
-    def produce() -> None:
-        for chunk in range(start // CHUNK, -(-stop // CHUNK)):
-            try:
-                made: list[WordBatch] | BaseException = make(chunk)
-            except BaseException as error:  # noqa: BLE001 - handed over: it belongs to the thread that trains
-                made = error
-            while not stopped.is_set():
-                try:
-                    ready.put(made, timeout=0.2)
-                    break
-                except queue.Full:
-                    continue
-            if stopped.is_set() or isinstance(made, BaseException):
-                return
-
-    thread = threading.Thread(target=produce, name="pretrain-batches", daemon=True)
-    thread.start()
+    chunks = iter(range(start // CHUNK, -(-stop // CHUNK)))
+    maker = ThreadPoolExecutor(1, thread_name_prefix="pretrain-batches")
     try:
-        step = start
-        while step < stop:
-            chunk = ready.get()
-            if isinstance(chunk, BaseException):
-                raise chunk
-            for batch in chunk[step % CHUNK : step % CHUNK + stop - step]:
-                yield batch
-                step += 1
+        ahead = deque(maker.submit(make, chunk) for chunk in itertools.islice(chunks, depth))
+        while ahead:
+            batches = ahead.popleft().result()
+            ahead.extend(maker.submit(make, chunk) for chunk in itertools.islice(chunks, 1))
+            first = start % CHUNK
+            yield from batches[first : first + stop - start]
+            start += CHUNK - first
     finally:
-        stopped.set()
-        thread.join(timeout=10)
+        maker.shutdown(cancel_futures=True)

@@ -1,6 +1,7 @@
 """Pre-training of the word embedding (RETVec paper, arXiv:2302.09207), quantization-aware and resumable."""
 
 import functools
+import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,10 +17,10 @@ from retvec_lite.model.distribution import Workers, join_workers
 from retvec_lite.model.weight_files import Embedding, load_embedding
 from retvec_lite.pretraining.batches import WordBatch, make_chunk, prefetch
 from retvec_lite.pretraining.model import WordModel, build_model, multi_similarity_loss
-from retvec_lite.pretraining.retrieval import RetrievalSet, retrieval_set, wordfreq_sets
+from retvec_lite.pretraining.retrieval import RetrievalSet, retrieval_set
 from retvec_lite.pretraining.run_folder import RunLog, make_run_folder, origin, read_checkpoint, write_checkpoint
 from retvec_lite.pretraining.settings import PretrainOptions, PretrainSettings, RunOptions
-from retvec_lite.pretraining.words import WORDFREQ, WordList, load_words
+from retvec_lite.pretraining.words import WORDFREQ, WordList, load_words, wordfreq_words
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -100,9 +101,11 @@ def pretrain_embedding(  # noqa: D417  # the decorators document the options
 def _metric_sets(files: Sequence[Path], words: WordList, seed: int) -> list[RetrievalSet]:
     """Return what is measured during the run: words of up to seven languages."""
     if Path(WORDFREQ) in files:
-        return wordfreq_sets(_METRIC_LANGUAGES, seed=seed)
-    spans = list(words.languages.items())[: len(_METRIC_LANGUAGES)]
-    return [retrieval_set(language, words.rows[first:last], seed=seed) for language, (first, last) in spans]
+        lists = {language: wordfreq_words(language)[0] for language in _METRIC_LANGUAGES}
+    else:
+        lists = {language: words.rows[first:last] for language, (first, last) in words.languages.items()}
+    first = itertools.islice(lists.items(), len(_METRIC_LANGUAGES))
+    return [retrieval_set(language, rows, seed=seed) for language, rows in first]
 
 
 def _command(files: Sequence[Path], options: PretrainOptions, run: RunOptions) -> str:

@@ -94,47 +94,29 @@ def normalized(vectors: Floats) -> Floats:
     return scaled
 
 
-def retrieval_set(
-    language: str, rows: Ints, *, seed: int, candidates: int = CANDIDATES, queries: int = 500
-) -> RetrievalSet:
-    """Return held-out words, mistyped, among the most frequent words of their language: the metric of a pre-training.
+def retrieval_set(language: str, rows: Ints, *, seed: int) -> RetrievalSet:
+    """Return 500 held-out words, mistyped, among the most frequent words of their language: the metric of a pre-training.
 
     Args:
         language: its code.
         rows: int32 [N, L], words by falling frequency. Of lists without held-out words, all words are asked for.
         seed: of typos and of the choice of queries.
-        candidates: words to find the right one among, at most.
-        queries: mistyped words to look up, at most.
     """
     unseen = held_out(rows)
     if not unseen.any():
         unseen = np.ones(len(rows), np.bool_)
-    pool, asked = candidate_words(rows, unseen, candidates)
-    return RetrievalSet(language, pool, mistyped_queries(pool, asked, queries, np.random.default_rng(seed)))
+    pool, asked = _candidates(rows, unseen)
+    return RetrievalSet(language, pool, _mistyped(pool, asked, 500, np.random.default_rng(seed)))
 
 
-def wordfreq_sets(languages: Sequence[str], *, seed: int) -> list[RetrievalSet]:
-    """Return the retrieval sets of some languages of wordfreq."""
-    return [retrieval_set(language, wordfreq_words(language)[0], seed=seed) for language in languages]
-
-
-def candidate_words(rows: Ints, unseen: Mask, most: int) -> tuple[Ints, int]:
-    """Return the words to look up among: the most frequent unseen words, up to half, before the most frequent others.
-
-    Args:
-        rows: int32 [N, L], words by falling frequency.
-        unseen: bool [N], which of them may be asked for.
-        most: candidates, at most.
-
-    Returns:
-        int32 [C, L] and how many of the first rows are unseen words.
-    """
-    chosen = np.flatnonzero(unseen)[: most // 2]
-    rest = np.setdiff1d(np.arange(len(rows)), chosen)[: most - len(chosen)]
+def _candidates(rows: Ints, unseen: Mask) -> tuple[Ints, int]:
+    """Return the most frequent unseen words, up to half, before the most frequent others; and how many are unseen."""
+    chosen = np.flatnonzero(unseen)[: CANDIDATES // 2]
+    rest = np.setdiff1d(np.arange(len(rows)), chosen)[: CANDIDATES - len(chosen)]
     return np.concatenate([rows[chosen], rows[rest]]), len(chosen)
 
 
-def mistyped_queries(pool: Ints, asked: int, queries: int, rng: np.random.Generator) -> Queries:
+def _mistyped(pool: Ints, asked: int, queries: int, rng: np.random.Generator) -> Queries:
     """Return up to `queries` of the first `asked` rows, mistyped; answers ascend."""
     answers = np.sort(rng.permutation(asked)[:queries]).astype(np.int64)
     return Queries(mistype_all(pool[answers], rng), answers)
@@ -228,11 +210,11 @@ def language_set(source: WordSource, *, seed: int, queries: int) -> RetrievalSet
         None for a language with fewer than `FEWEST_QUERIES` words to ask for.
     """
     rows, unseen = source.load()
-    pool, asked = candidate_words(rows, unseen, CANDIDATES)
+    pool, asked = _candidates(rows, unseen)
     if asked < FEWEST_QUERIES:
         return None
     rng = np.random.default_rng((seed, zlib.crc32(source.language.encode())))
-    found = mistyped_queries(pool, asked, queries, rng)
+    found = _mistyped(pool, asked, queries, rng)
     return RetrievalSet(source.language, pool, found, source.origin, _by_kind(pool, found.answers, rng))
 
 
