@@ -24,12 +24,7 @@ _QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Share:
-    """A share of queries whose nearest candidate by cosine is the right one.
-
-    Attributes:
-        found: how many.
-        queries: out of how many.
-    """
+    """How many of so many queries have the right one as their nearest candidate by cosine."""
 
     found: int
     queries: int
@@ -139,12 +134,7 @@ class FileScores:
 
 
 def score(rounded: Mapping[str, Embedding], asked: RetrievalSet) -> SetScores:
-    """Score an embedding on one set.
-
-    Args:
-        rounded: it at every precision, see `at_every_precision`; kinds of typos and scripts are scored in float32 only.
-        asked: the set.
-    """
+    """Score an embedding, as from `at_every_precision`, on one set; kinds of typos and scripts in float32 only."""
     answers, found, cosines = asked.queries.answers, {}, {}
     exact = rounded[FLOAT32]
     candidates, queries = embed(exact, asked.candidates), embed(exact, asked.queries.words)
@@ -221,15 +211,7 @@ def _distribution(cosines: Floats) -> dict[str, float]:
 
 
 def embed(embedding: Embedding, words: Ints) -> Floats:
-    """Return the embeddings of words, each scaled to length 1, so that a dot product is a cosine.
-
-    Args:
-        embedding: its own word length may differ from that of `words`, which are padded or cut off.
-        words: int32 [N, L] code points, zero-padded.
-
-    Returns:
-        float32 [N, dimension].
-    """
+    """Return the embeddings of words int32 [N, L], padded or cut off to its length, scaled to length 1: float32 [N, D]."""
     load_tensorflow()
     from retvec_lite.model.network_graph import embed_bits
 

@@ -180,7 +180,7 @@ def multi_similarity_loss(
     center: float = 0.5,
     epsilon: float = 0.1,
 ) -> Tensor:
-    """Return the mean Multi-Similarity loss (Wang et al. 2019) of a batch of pairs, every row an anchor.
+    """Return the mean Multi-Similarity loss (Wang et al. 2019), a float32 scalar, of a batch of pairs, every row an anchor.
 
     Rows i and i + B/2 are variants of one word. An anchor is compared with the other half of the batch only. That half holds
     a variant of every word, so only the number of negatives halves, while similarities and their gradients cost a quarter.
@@ -198,9 +198,6 @@ def multi_similarity_loss(
         beta: weight of negatives, the steepness above `center`.
         center: the paper's lambda, the cosine that both are measured from.
         epsilon: the margin of the mining.
-
-    Returns:
-        float32 scalar.
     """
     half = vectors.shape[0] // 2
     similarity = ops.matmul(vectors[:half], ops.transpose(vectors[half:]))

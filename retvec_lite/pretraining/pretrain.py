@@ -12,13 +12,13 @@ import numpy as np
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write, require_writable
+from retvec_lite.files import atomic_write, explain_os_error, require_writable
 from retvec_lite.model.distribution import Workers, join_workers
 from retvec_lite.model.weight_files import Embedding, load_embedding
 from retvec_lite.pretraining.batches import WordBatch, make_chunk, prefetch
 from retvec_lite.pretraining.model import WordModel, build_model, multi_similarity_loss
 from retvec_lite.pretraining.retrieval import RetrievalSet, retrieval_set
-from retvec_lite.pretraining.run_folder import RunLog, make_run_folder, origin, read_checkpoint, write_checkpoint
+from retvec_lite.pretraining.run_folder import RunLog, origin, read_checkpoint, write_checkpoint
 from retvec_lite.pretraining.settings import PretrainOptions, PretrainSettings, RunOptions
 from retvec_lite.pretraining.words import WORDFREQ, WordList, load_words, wordfreq_words
 
@@ -104,8 +104,8 @@ def _metric_sets(files: Sequence[Path], words: WordList, seed: int) -> list[Retr
         lists = {language: wordfreq_words(language)[0] for language in _METRIC_LANGUAGES}
     else:
         lists = {language: words.rows[first:last] for language, (first, last) in words.languages.items()}
-    first = itertools.islice(lists.items(), len(_METRIC_LANGUAGES))
-    return [retrieval_set(language, rows, seed=seed) for language, rows in first]
+    chosen = itertools.islice(lists.items(), len(_METRIC_LANGUAGES))
+    return [retrieval_set(language, rows, seed=seed) for language, rows in chosen]
 
 
 def _command(files: Sequence[Path], options: PretrainOptions, run: RunOptions) -> str:
@@ -148,9 +148,8 @@ def pretrain(
     (on the same machine and backend): batches are a function of seed and step, all other state is in the checkpoint.
 
     Args:
-        words: what to learn from.
-        settings: what decides the result; these, `words` and `initial` must be those of the checkpoint in `run_dir`, if there
-            is one.
+        words: what to learn from; this, `settings` and `initial` must be those of the checkpoint in `run_dir`, if there is one.
+        settings: what else decides the result.
         out: the safetensors file to write at the end.
         run_dir: folder for the checkpoint and the log; made if missing.
         sets: what to measure during the run and at the end.
@@ -170,7 +169,10 @@ def pretrain(
             that disagree, or a loss that is no longer finite.
     """
     sets, workers = list(sets), workers or Workers()
-    make_run_folder(run_dir)
+    try:
+        run_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise explain_os_error(error, run_dir) from error
     model = build_model(settings)
     if initial is not None:
         model.load(initial)

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import explain_os_error
 from retvec_lite.model.checkpoints import damaged, read_arrays, weights_digest, write_arrays
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.model import WordModel
@@ -23,37 +22,15 @@ _RETIRED: Final = {"decomposed_share": 0.0, "network.weight_bits": 4, "network.p
 """Settings of earlier releases that only experiments changed: with these values their checkpoints go on."""
 
 
-def make_run_folder(folder: Path) -> None:
-    """Make the folder where it is missing.
-
-    Raises:
-        RetvecLiteError: when it cannot be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise explain_os_error(error, folder) from error
-
-
 def origin(settings: PretrainSettings, words: WordList, initial: Embedding | None) -> dict[str, Any]:
-    """Return all that a checkpoint depends on, by the names that messages use.
-
-    Args:
-        settings: of the run.
-        words: what it learns from.
-        initial: the weights it begins with; None for random ones.
-    """
+    """Return all that a checkpoint depends on, by the names that messages use."""
     fields = settings.to_dict()
     fields |= {f"network.{name}": value for name, value in fields.pop("network").items()}
     return {**fields, "words": words.digest, "start_from": weights_digest(initial)}
 
 
 def write_checkpoint(folder: Path, model: WordModel, belongs_to: Mapping[str, Any], step: int) -> None:
-    """Write a checkpoint, flushed to disk, whole or not at all.
-
-    Raises:
-        RetvecLiteError: when it cannot be written.
-    """
+    """Write a checkpoint, flushed to disk, whole or not at all."""
     from keras import ops
 
     arrays = {_name(index): ops.convert_to_numpy(variable) for index, variable in enumerate(_variables(model))}
@@ -61,19 +38,10 @@ def write_checkpoint(folder: Path, model: WordModel, belongs_to: Mapping[str, An
 
 
 def read_checkpoint(folder: Path, model: WordModel, belongs_to: Mapping[str, Any], steps: int) -> int:
-    """Read the checkpoint, if there is one, into the model.
-
-    Args:
-        folder: of the run.
-        model: as `build_model` returns it.
-        belongs_to: the `origin` of the run that continues.
-        steps: of the whole run.
-
-    Returns:
-        The steps that are done; 0 without a checkpoint.
+    """Read the checkpoint of a run of so many steps, if there is one, into the model; return the steps that are done.
 
     Raises:
-        RetvecLiteError: for a checkpoint that belongs to another run, or is damaged.
+        RetvecLiteError: for a checkpoint that does not have the `origin` of the run, or is damaged.
     """
     path, variables = folder / CHECKPOINT, _variables(model)
     if not path.exists():
@@ -109,14 +77,7 @@ def _variables(model: WordModel) -> list[Any]:
 
 
 class RunLog:
-    """Lines for people, and the same facts in a JSON-lines file.
-
-    Args:
-        folder: of the run.
-        tell: receives the lines; None for the file alone.
-        settings: of the run.
-        every: steps between two lines.
-    """
+    """Lines for people, which `tell` receives `every` so many steps, and the same facts in a JSON-lines file."""
 
     def __init__(
         self, folder: Path, tell: Callable[[str], None] | None, settings: PretrainSettings, every: int

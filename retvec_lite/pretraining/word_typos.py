@@ -183,22 +183,19 @@ def augment(
     share: float = 0.8,
     weights: Sequence[int] | None = None,
 ) -> Ints:
-    """Return the words mistyped as in the paper: most words, up to a quarter of their characters, at most four typos.
+    """Return words int32 [B, L] mistyped as in the paper: most words, up to a quarter of their characters, at most four typos.
+
+    A typo that is impossible (a case change in Arabic, a swap in a word of one character) becomes a substitution within the
+    alphabet, so that every chosen word comes out different.
 
     Args:
         words: int32 [B, L].
         rng: the only source of randomness.
         share: share of words that are mistyped at all. Words of one to three characters are mistyped less often, so that on
             average no more than a quarter of their characters changes either.
-        weights: how often each of the 22 is drawn, as integers; None for equally often.
-
-    Returns:
-        int32 [B, L]. A typo that is impossible (a case change in Arabic, a swap in a word of one character) becomes a
-        substitution within the alphabet, so that every chosen word comes out different.
+        weights: how often each of the 22 is drawn, see `SAMPLING`; None for equally often.
     """
-    pool = np.arange(len(KINDS))
-    if weights is not None:
-        pool = np.repeat(pool, weights)
+    pool = np.repeat(np.arange(len(KINDS)), SAMPLING["kinds"] if weights is None else weights)
     lengths = word_lengths(words)
     typos = _typo_counts(lengths, rng)
     typos[rng.random(len(words)) >= share * np.minimum(lengths * _MAX_SHARE, 1.0)] = 0
@@ -206,15 +203,9 @@ def augment(
 
 
 def mistype_all(words: Ints, rng: np.random.Generator, *, kind: str | int | None = None) -> Ints:
-    """Return the words with one to four typos in each, in up to a quarter of its characters, but at least in one.
+    """Return words int32 [B, L] with one to four typos in each, in up to a quarter of its characters, but at least in one.
 
-    Args:
-        words: int32 [B, L].
-        rng: the only source of randomness.
-        kind: name or index of the only kind of typo; None for all 22 alike.
-
-    Returns:
-        int32 [B, L]. Words that `kind` cannot change stay as they are; with None every word changes.
+    Of all 22 kinds alike, every word changes; with the name or index of one `kind`, those stay that it cannot change.
     """
     pool = np.arange(len(KINDS)) if kind is None else kind_indices(kind, 1)
     return _with_typos(words, _typo_counts(word_lengths(words), rng), pool, rng, always=kind is None)

@@ -178,9 +178,6 @@ def build_word_list(lists: Iterable[tuple[str, Ints, Doubles, float]], source: s
     Args:
         lists: (language, int32 [n, L] casefolded words, float64 [n] weights within the language, factor of the language).
         source: for the model card.
-
-    Raises:
-        RetvecLiteError: when no word is left.
     """
     rows, probabilities, languages, start = [], [], {}, 0
     for language, words, weights, factor in lists:
@@ -203,8 +200,8 @@ def load_words(names: Sequence[Path], word_length: int = WORD_LENGTH) -> WordLis
 
     Args:
         names: `wordfreq` (see `packaged_lists`), and UTF-8 files, one for each language and named after it: frequency lists
-            (`.csv` with the columns `word` and `count`), or one word a line (what follows a blank or a tab is ignored).
-            Words of a language that `wordfreq` has as well are added to its own.
+            (`.csv`, see `read_frequency_list`), or one word a line (what follows a blank or a tab is ignored). Words of a
+            language that `wordfreq` has as well are added to its own.
         word_length: code points of a word.
 
     Raises:
