@@ -2,20 +2,11 @@
 
 import argparse
 
-from retvec_lite.pretraining.settings import PretrainOptions, RunOptions
+from retvec_lite.pretraining.settings import PretrainOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--words",
-        nargs="+",
-        default=["wordfreq"],
-        metavar="FILE",
-        help="UTF-8 files, one for each language: one word a line, or CSV with the columns word and count; 'wordfreq' "
-        "(default): its 42 languages, and CLDR's words for those it lacks; both may be combined",
-    )
-    RunOptions.add_arguments(parser)
     PretrainOptions.add_arguments(parser)
 
 

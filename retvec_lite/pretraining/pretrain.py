@@ -19,8 +19,8 @@ from retvec_lite.pretraining.batches import WordBatch, make_chunk, prefetch
 from retvec_lite.pretraining.model import WordModel, build_model, multi_similarity_loss
 from retvec_lite.pretraining.retrieval import RetrievalSet, retrieval_set
 from retvec_lite.pretraining.run_folder import RunLog, origin, read_checkpoint, write_checkpoint
-from retvec_lite.pretraining.settings import PretrainOptions, PretrainSettings, RunOptions
-from retvec_lite.pretraining.words import WORDFREQ, WordList, load_words, wordfreq_words
+from retvec_lite.pretraining.settings import WORDFREQ, PretrainOptions, PretrainSettings, ResultOptions
+from retvec_lite.pretraining.words import WordList, load_words, wordfreq_words
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -28,35 +28,31 @@ if TYPE_CHECKING:
 _METRIC_LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
 
 
-@RunOptions.document
 @PretrainOptions.document
-def pretrain_embedding(  # noqa: D417  # the decorators document the options
-    words: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (WORDFREQ,),
+def pretrain_embedding(  # noqa: D417  # the decorator documents the options
+    words: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = PretrainOptions.words,
     *,
-    out: str | os.PathLike[str] = RunOptions.out,
+    out: str | os.PathLike[str] = PretrainOptions.out,
     steps: int = PretrainOptions.steps,
     batch_size: int = PretrainOptions.batch_size,
-    resume: str | os.PathLike[str] | None = RunOptions.resume,
+    resume: str | os.PathLike[str] | None = PretrainOptions.resume,
     seed: int = PretrainOptions.seed,
-    start_from: str | os.PathLike[str] | None = RunOptions.start_from,
+    start_from: str | os.PathLike[str] | None = PretrainOptions.start_from,
     peak_rate: float = PretrainOptions.peak_rate,
     learned_clipping: bool = PretrainOptions.learned_clipping,
     warmup: int = PretrainOptions.warmup,
     quantized_share: float = PretrainOptions.quantized_share,
     sampling: str = PretrainOptions.sampling,
-    evaluate_every: int = RunOptions.evaluate_every,
-    name: str = RunOptions.name,
-    force: bool = RunOptions.force,
+    evaluate_every: int = PretrainOptions.evaluate_every,
+    name: str = PretrainOptions.name,
+    force: bool = PretrainOptions.force,
     log: Callable[[str], None] | None = None,
     strategy: "tf.distribute.Strategy | None" = None,
 ) -> Path:
     """Pre-train a word embedding, and write it as safetensors.
 
     Args:
-        words: `wordfreq` (its 42 languages, and CLDR's words for those it lacks), and UTF-8 files, one for each language and
-            named after it: one word a line, or CSV with the columns `word` and `count`.
-        out, ..., force: see `RunOptions`.
-        steps, ..., learned_clipping: see `PretrainOptions`.
+        words, ..., force: see `PretrainOptions`.
         log: receives a line every 100 steps; None for silence. The folder of checkpoints always holds a `log.jsonl`.
         strategy: a `MultiWorkerMirroredStrategy` of several machines, all of which make this call; None makes one where `TF_CONFIG`
             names them. The first of them writes the files, in folders that all of them see.
@@ -76,7 +72,7 @@ def pretrain_embedding(  # noqa: D417  # the decorators document the options
         >>> rl.pretrain("words.txt", steps=2, batch_size=8, out="tiny.safetensors").name
         'tiny.safetensors'
     """
-    options, run = PretrainOptions.of(locals()), RunOptions.of(locals())
+    options = PretrainOptions.of(locals())
     files = [Path(words)] if isinstance(words, (str, os.PathLike)) else [Path(file) for file in words]
     workers, out = join_workers(strategy), Path(out)
     require_writable(out, force)
@@ -89,7 +85,7 @@ def pretrain_embedding(  # noqa: D417  # the decorators document the options
         run_dir=out.with_name(out.stem + "-run") if resume is None else Path(resume),
         sets=_metric_sets(files, word_list, seed),
         name=name,
-        command=_command(files, options, run),
+        command=_command(files, options),
         every=Every(evaluate=evaluate_every),
         initial=initial,
         log=log,
@@ -108,14 +104,14 @@ def _metric_sets(files: Sequence[Path], words: WordList, seed: int) -> list[Retr
     return [retrieval_set(language, rows, seed=seed) for language, rows in chosen]
 
 
-def _command(files: Sequence[Path], options: PretrainOptions, run: RunOptions) -> str:
+def _command(files: Sequence[Path], options: PretrainOptions) -> str:
     """Return the command that repeats a run."""
     told = ["retvec-lite pretrain --words", *(file.name for file in files)]
-    for name, value in vars(options).items():
+    for name, value in vars(ResultOptions.of(vars(options))).items():
         if not isinstance(value, bool):
             told += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
     told += [] if options.learned_clipping else ["--no-learned-clipping"]
-    told += ["--start-from", Path(run.start_from).name] if run.start_from is not None else []
+    told += [] if options.start_from is None else ["--start-from", Path(options.start_from).name]
     return " ".join(told)
 
 
@@ -124,7 +120,7 @@ class Every(NamedTuple):
 
     checkpoint: int = 1000
     report: int = 100
-    evaluate: int = RunOptions.evaluate_every
+    evaluate: int = PretrainOptions.evaluate_every
 
 
 def pretrain(
@@ -134,7 +130,7 @@ def pretrain(
     *,
     run_dir: Path,
     sets: Iterable[RetrievalSet] = (),
-    name: str = RunOptions.name,
+    name: str = PretrainOptions.name,
     command: str = "",
     every: Every = Every(),  # noqa: B008 - immutable
     stop_at: int | None = None,

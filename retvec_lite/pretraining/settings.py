@@ -2,9 +2,14 @@
 
 import dataclasses
 import math
+import os
+from collections.abc import Sequence
 from typing import Any, Final
 
 from retvec_lite.options import Limits, Options, choice, integer, number, option
+
+WORDFREQ: Final = "wordfreq"
+"""Stands for the lists that come with Python packages, where names of files are asked for."""
 
 _SHARE: Final = number(lambda value: 0 <= value < 1, "at least 0 and less than 1")
 _RATE: Final = number(lambda value: 0 < value < math.inf, "a number above 0")
@@ -18,52 +23,64 @@ _NETWORK: Final = ("word_length", "embedding_dim", "learned_clipping", "projecti
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RunOptions(Options):
-    """What a run begins with, and what it writes where."""
-
-    out: str = option("embedding.safetensors", "the file to write", metavar="FILE")
-    resume: str | None = option(
-        None,
-        "folder of checkpoints and log: continue there, or begin there; by default beside the file, named after it",
-        metavar="DIR",
-    )
-    start_from: str | None = option(
-        None, "an embedding file whose weights to begin with, instead of random ones", metavar="FILE"
-    )
-    name: str = option("retvec-lite", "name of the embedding, inside the file", metavar="NAME")
-    evaluate_every: int = option(2500, "steps between two measurements of the words found", integer(1))
-    force: bool = option(False, "replace an existing file")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PretrainOptions(Options):
+class ResultOptions(Options):
     """What decides the result of a run, together with the words. The defaults are ours (docs/embedding.md)."""
 
-    steps: int = option(100_000, "training steps", integer(1))
-    batch_size: int = option(2048, "rows of a batch, two for each word; of several machines, each draws its own", _ROWS)
-    seed: int = option(0, "seed of everything random", integer(0))
-    peak_rate: float = option(1e-3, "highest learning rate", _RATE, metavar="R")
-    warmup: int = option(1000, "steps of warm-up, a tenth of all steps at most", integer(0))
+    steps: int = option(100_000, "training steps (default: 100,000)", integer(1))
+    batch_size: int = option(
+        2048, "rows of a batch, two for each word; of several machines, each draws its own (default: 2,048)", _ROWS
+    )
+    seed: int = option(0, "seed of everything random (default: 0)", integer(0))
+    peak_rate: float = option(1e-3, "highest learning rate (default: 0.001)", _RATE, metavar="R")
+    warmup: int = option(1000, "steps of warm-up, a tenth of all steps at most (default: 1,000)", integer(0))
     quantized_share: float = option(
         0.4,
-        "last part of the steps, trained with 4-bit weights; 0 for none",
+        "last part of the steps, trained with 4-bit weights; 0 for none (default: 0.4)",
         number(lambda value: 0 <= value <= 1, "a share from 0 to 1"),
         metavar="SHARE",
     )
     sampling: str = option(
         "shifts",
         "how often each kind of typo is drawn: all 22 kinds alike, the paper's four categories alike, or shifts of the rest "
-        "of the word more often",
+        "of the word more often (default: shifts)",
         choice("kinds", "categories", "shifts"),
     )
     learned_clipping: bool = option(
-        True, "train the steps of the 4-bit grid too (LSQ), instead of taking them from each output's largest weight"
+        True,
+        "train the steps of the 4-bit grid too, instead of taking them from each output's largest weight (default: on)",
     )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PretrainSettings(PretrainOptions):
-    """All settings of a run: the options, and those that experiments change (`benchmarks/`)."""
+class PretrainOptions(ResultOptions):
+    """The options of `retvec_lite.pretrain` and of `retvec-lite pretrain`."""
+
+    words: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = option(
+        (WORDFREQ,),
+        "UTF-8 files, one for each language and named after it: one word a line, or CSV with the columns word and count; "
+        "'wordfreq' (default): its 42 languages, and CLDR's words for those it lacks; both may be combined",
+        nargs="+",
+        metavar="FILE",
+    )
+    out: str | os.PathLike[str] = option(
+        "embedding.safetensors", "the file to write (default: embedding.safetensors)", metavar="FILE"
+    )
+    resume: str | os.PathLike[str] | None = option(
+        None,
+        "folder of checkpoints and log: continue there, or begin there (default: beside the file, named after it)",
+        metavar="DIR",
+    )
+    start_from: str | os.PathLike[str] | None = option(
+        None, "embedding file whose weights to begin with (default: random ones)", metavar="FILE"
+    )
+    name: str = option("retvec-lite", "name of the embedding, inside the file (default: retvec-lite)", metavar="NAME")
+    evaluate_every: int = option(2500, "steps between two measurements of the words found (default: 2,500)", integer(1))
+    force: bool = option(False, "replace an existing file")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PretrainSettings(ResultOptions):
+    """All that decides the result of a run: the options, and what only experiments change (`benchmarks/`)."""
 
     final_rate: float = option(2e-5, "last learning rate, on a cosine from the highest", _RATE)
     muon: bool = option(

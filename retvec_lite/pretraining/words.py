@@ -17,14 +17,12 @@ import regex
 
 from retvec_lite.contract import SEPARATORS, Ints
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.pretraining.settings import WORDFREQ
 from retvec_lite.pretraining.substitutes import Doubles, title_table, upper_table
 from retvec_lite.pretraining.word_typos import WORD_LENGTH, Indices, Mask, word_lengths
 
 Hashes = npt.NDArray[np.uint64]
 _Weighted = tuple[Ints, Doubles, float]  # words int32 [n, L], their weights [n], the factor of their language
-
-WORDFREQ: Final = "wordfreq"
-"""Stands for the lists that come with Python packages, where names of files are asked for."""
 
 WHITE_SPACE: Final = frozenset(map(chr, SEPARATORS))
 

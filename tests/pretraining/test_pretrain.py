@@ -17,7 +17,7 @@ from retvec_lite.pretraining.measures import embed
 from retvec_lite.pretraining.pretrain import Every, pretrain, pretrain_embedding
 from retvec_lite.pretraining.retrieval import RetrievalSet, retrieval_set
 from retvec_lite.pretraining.run_folder import LOG
-from retvec_lite.pretraining.settings import PretrainOptions, PretrainSettings, RunOptions
+from retvec_lite.pretraining.settings import PretrainOptions, PretrainSettings
 from retvec_lite.pretraining.words import WordList, load_words, word_rows
 
 SETTINGS = PretrainSettings(steps=30, batch_size=64, warmup=5)
@@ -181,7 +181,7 @@ def test_an_interval_below_one_is_refused() -> None:
 
 def test_the_function_has_every_option_with_its_default() -> None:
     given = {name: parameter.default for name, parameter in inspect.signature(pretrain_embedding).parameters.items()}
-    options = {**vars(RunOptions()), **vars(PretrainOptions())}
+    options = vars(PretrainOptions())
     assert {name: given.get(name, "missing") for name in options} == options
     assert all(f"{name}: " in pretrain_embedding.__doc__ for name in options)
 
