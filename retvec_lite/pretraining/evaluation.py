@@ -34,7 +34,6 @@ from retvec_lite.pretraining.retrieval import (
 from retvec_lite.terminal import Progress, Table, draw, watched
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 REPORT_FILES: Final = ("embedding.json", "embedding.md", "embedding.png", "embedding-found.png")
@@ -172,10 +171,9 @@ def file_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _write_report(folder: Path, evaluation: EmbeddingEvaluation) -> None:
-    text = json.dumps(evaluation.to_dict(), indent=1, ensure_ascii=False) + "\n"
-    (folder / "embedding.json").write_text(text, encoding="utf-8", newline="\n")
-    text = markdown(evaluation.files, evaluation.skipped)
-    (folder / "embedding.md").write_text(text, encoding="utf-8", newline="\n")
+    facts = json.dumps(evaluation.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    for name, text in (("embedding.json", facts), ("embedding.md", markdown(evaluation.files, evaluation.skipped))):
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
     (folder / "embedding.png").write_bytes(box_plot(evaluation.files))
     if len(evaluation.files) > 1:
         (folder / "embedding-found.png").write_bytes(dot_plot(evaluation.files))
@@ -229,15 +227,13 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], wo
 
 
 def _summary(files: Sequence[FileScores]) -> Table:
-    one = files[0]
-    precisions = (FLOAT32, *PRECISIONS)
+    one, precisions = files[0], (FLOAT32, *PRECISIONS)
     rows = [(f"right word found, {name}", *_compared([scores.found(name) for scores in files])) for name in precisions]
     pairs, randoms = zip(*(scores.cosines() for scores in files), strict=True)
-    gaps = [pair - other for pair, other in zip(pairs, randoms, strict=True)]
     rows += [
         ("cosine of a word and its mistyped form", *_compared(pairs)),
         ("cosine of random pairs", *_compared(randoms)),
-        ("gap", *_compared(gaps)),
+        ("gap", *_compared(np.subtract(pairs, randoms).tolist())),
     ]
     for name in PRECISIONS:
         rows.append((f"{name}: cosine to float32", *_compared([scores.cosine_to_float(name) for scores in files], 5)))
@@ -252,10 +248,10 @@ def _summary(files: Sequence[FileScores]) -> Table:
 
 def _languages(files: Sequence[FileScores]) -> Table:
     rows = []
-    for mine, *others in zip(*(scores.languages for scores in files), strict=True):
-        shares = [scores.found[FLOAT32].share for scores in (mine, *others)]
-        queries = str(mine.found[FLOAT32].queries)
-        rows.append((mine.name, mine.source, queries, *_compared(shares)))
+    for beside in zip(*(scores.languages for scores in files), strict=True):
+        found = [scores.found[FLOAT32] for scores in beside]
+        cells = (beside[0].name, beside[0].source, str(found[0].queries))
+        rows.append((*cells, *_compared([one.share for one in found])))
     return _table("Right word found", ("language", "words", "queries", *_names(files)), rows, words=2)
 
 
@@ -272,10 +268,10 @@ def _shares(
     title: str, column: str, files: Sequence[FileScores], pick: Callable[[FileScores], dict[str, Any]]
 ) -> Table:
     beside = [pick(scores) for scores in files]
-    rows = []
-    for name, share in beside[0].items():
-        shares = [found[name].share for found in beside]
-        rows.append((name.replace("_", " "), f"{share.queries:,}", *_compared(shares)))
+    rows = [
+        (name.replace("_", " "), f"{share.queries:,}", *_compared([found[name].share for found in beside]))
+        for name, share in beside[0].items()
+    ]
     return _table(title, (column, "queries", *_names(files)), rows)
 
 
@@ -311,25 +307,17 @@ def box_plot(files: Sequence[FileScores]) -> bytes:
             (-0.18, _PAIRS, "a word and its mistyped form", [item.pairs for item in ordered]),
             (0.18, _RANDOMS, "random pairs", [item.randoms for item in ordered]),
         ):
+            line = {"color": colour, "linewidth": 0.8}
             axes.boxplot(
-                values,
-                positions=np.arange(languages) + offset,
-                widths=0.3,
-                whis=(5, 95),
-                showfliers=False,
-                patch_artist=True,
-                manage_ticks=False,
-                boxprops={"facecolor": colour, "edgecolor": colour, "alpha": 0.75, "linewidth": 0.6},
+                values, positions=np.arange(languages) + offset, widths=0.3, whis=(5, 95), showfliers=False,
+                patch_artist=True, manage_ticks=False, whiskerprops=line, capprops=line,
                 medianprops={"color": "black", "linewidth": 0.9},
-                whiskerprops={"color": colour, "linewidth": 0.8},
-                capprops={"color": colour, "linewidth": 0.8},
-            )
+                boxprops={"facecolor": colour, "edgecolor": colour, "alpha": 0.75, "linewidth": 0.6},
+            )  # fmt: skip
             axes.fill_between([], [], color=colour, alpha=0.75, label=label)  # the legend's patch
         axes.set(title=_plain(scores.name), ylabel="cosine")
-        axes.grid(axis="y", alpha=0.3)
     panels[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False)
-    _name_languages(panels[-1], [files[0].languages[index].name for index in order])
-    return _png(figure)
+    return _png(figure, [files[0].languages[index].name for index in order])
 
 
 def dot_plot(files: Sequence[FileScores]) -> bytes:
@@ -346,26 +334,14 @@ def dot_plot(files: Sequence[FileScores]) -> bytes:
         label = f"mean {scores.found(FLOAT32):.3f}: {_plain(scores.name)}"
         axes.scatter(places, shares[index][order], color=colour, marker=marker, s=26, label=label, zorder=2)
     axes.set(ylabel="right word found", ylim=(max(0.0, np.floor(10 * shares.min() - 0.5) / 10), 1.0))
-    axes.grid(axis="y", alpha=0.3)
     axes.legend(loc="lower left")
-    _name_languages(axes, [files[0].languages[index].name for index in order])
-    return _png(figure)
+    return _png(figure, [files[0].languages[index].name for index in order])
 
 
 def _plain(name: str) -> str:
     """Return a name for matplotlib: the end of a long path, and dollar signs, which would start mathematics, escaped."""
     shown = name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
     return shown.replace("$", r"\$")
-
-
-def _name_languages(axes: "Axes", names: Sequence[str]) -> None:
-    axes.set_xticks(
-        np.arange(len(names)),
-        [_plain(name) for name in names],
-        fontsize=8,
-        rotation=0 if max(map(len, names)) < 4 else 90,
-    )
-    axes.set_xlim(-0.8, len(names) - 0.2)
 
 
 def _figure(width: float, height: float) -> "Figure":
@@ -377,7 +353,13 @@ def _figure(width: float, height: float) -> "Figure":
     return figure
 
 
-def _png(figure: "Figure") -> bytes:
+def _png(figure: "Figure", languages: Sequence[str]) -> bytes:
+    """Name the languages below the last panel, and return the picture."""
+    for axes in figure.axes:
+        axes.grid(axis="y", alpha=0.3)
+    rotation = 0 if max(map(len, languages)) < 4 else 90
+    figure.axes[-1].set_xticks(range(len(languages)), list(map(_plain, languages)), fontsize=8, rotation=rotation)
+    figure.axes[-1].set_xlim(-0.8, len(languages) - 0.2)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=130, metadata={"Software": None})
     return picture.getvalue()

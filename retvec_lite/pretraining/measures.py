@@ -169,12 +169,11 @@ def score(rounded: Mapping[str, Embedding], asked: RetrievalSet) -> SetScores:
 
 def better_in(one: FileScores, other: FileScores) -> tuple[int, list[str]]:
     """Return in how many languages `one` finds more right words than `other` (float32), and where it finds fewer."""
-    better, worse = 0, []
-    for mine, theirs in zip(one.languages, other.languages, strict=True):
-        better += mine.found[FLOAT32].found > theirs.found[FLOAT32].found
-        if mine.found[FLOAT32].found < theirs.found[FLOAT32].found:
-            worse.append(mine.name)
-    return better, worse
+    leads = {
+        mine.name: mine.found[FLOAT32].found - theirs.found[FLOAT32].found
+        for mine, theirs in zip(one.languages, other.languages, strict=True)
+    }
+    return sum(lead > 0 for lead in leads.values()), [name for name, lead in leads.items() if lead < 0]
 
 
 def _right(candidates: Floats, queries: Floats, answers: Indices) -> Mask:
