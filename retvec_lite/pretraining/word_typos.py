@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Ints
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.pretraining.settings import PretrainSettings
 from retvec_lite.pretraining.substitutes import (
     Doubles,
     alphabets,
@@ -29,7 +30,7 @@ from retvec_lite.pretraining.substitutes import (
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-WORD_LENGTH: Final = 16
+WORD_LENGTH: Final = PretrainSettings.word_length
 _MAX_INSERT: Final = 5
 _MAX_SHARE: Final = 0.25  # of a word's characters
 _MAX_TYPOS: Final = 4
