@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from retvec_lite.data.typos import mistype, mistype_many
     from retvec_lite.errors import RetvecLiteError
     from retvec_lite.playground import demo
+    from retvec_lite.pretraining.evaluation import evaluate_embedding
     from retvec_lite.pretraining.import_v1 import import_embedding
     from retvec_lite.pretraining.pretrain import pretrain_embedding as pretrain
-    from retvec_lite.pretraining.report import evaluate_embedding
     from retvec_lite.runtime.explanation import Explanation, Span
     from retvec_lite.runtime.predictor import Prediction
     from retvec_lite.runtime.text_classifier import TextClassifier
@@ -51,7 +51,7 @@ _PLACES: Final = {
     "TextClassifier": "runtime.text_classifier.TextClassifier",
     "classify_files": "scale.files.classify_files",
     "demo": "playground.demo",
-    "evaluate_embedding": "pretraining.report.evaluate_embedding",
+    "evaluate_embedding": "pretraining.evaluation.evaluate_embedding",
     "import_embedding": "pretraining.import_v1.import_embedding",
     "info": "converters.tflite.format.info",
     "load": "api.load",

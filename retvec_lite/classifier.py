@@ -88,7 +88,7 @@ class Classifier(Predictor):
             from retvec_lite.model import load_tensorflow
 
             load_tensorflow()
-            from retvec_lite.model.predict import predictor
+            from retvec_lite.model.network_graph import predictor
 
             self._predict = predictor(self.model)
         return self._predict(found)

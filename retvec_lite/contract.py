@@ -30,64 +30,32 @@ BITS: Final = 21
 """Binary digits per code point: 2**21 > 0x10FFFF. The paper uses 24 digits, of which three are always zero."""
 
 SEPARATORS: Final[tuple[int, ...]] = (
-    *range(0x09, 0x0E),
-    0x20,
-    0x85,
-    0xA0,
-    0x1680,
-    *range(0x2000, 0x200B),
-    0x2028,
-    0x2029,
-    0x202F,
-    0x205F,
-    0x3000,
-)
+    *range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000,
+)  # fmt: skip
 """The 25 code points with the property White_Space (Unicode 16, PropList.txt). The padding, U+0000, separates words too."""
 
 INVISIBLE: Final[tuple[int, ...]] = (
-    0x00AD,
-    0x061C,
-    0x180E,
-    *range(0x200B, 0x2010),
-    *range(0x202A, 0x202F),
-    *range(0x2060, 0x2065),
-    *range(0x2066, 0x206A),
-    0xFEFF,
-)
+    0x00AD, 0x061C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065),
+    *range(0x2066, 0x206A), 0xFEFF,
+)  # fmt: skip
 """Soft hyphen, zero-width space, joiner and non-joiner, Mongolian vowel separator, word joiner, invisible operators,
 bidirectional controls (UAX 9) and byte order mark. Dropped before words are cut, because spam hides words with them."""
 
 HAN_RANGES: Final[tuple[tuple[int, int], ...]] = (
-    (0x2E80, 0x2FDF),
-    (0x3005, 0x3007),
-    (0x3021, 0x3029),
-    (0x3038, 0x303B),
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
-)
+    (0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303B), (0x3400, 0x4DBF), (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
+)  # fmt: skip
 """Han, as (first, last). Whole blocks, so that code points assigned later fall into the same class."""
 
 KANA_RANGES: Final[tuple[tuple[int, int], ...]] = (
-    (0x3031, 0x3035),
-    (0x303C, 0x303C),
-    (0x3040, 0x30FA),
-    (0x30FC, 0x30FF),
-    (0x31F0, 0x31FF),
-    (0xFF66, 0xFF9F),
+    (0x3031, 0x3035), (0x303C, 0x303C), (0x3040, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F),
     (0x1AFF0, 0x1B16F),
-)
+)  # fmt: skip
 """Hiragana and Katakana with their marks, as (first, last). The middle dot, U+30FB, is punctuation."""
 
 SEA_RANGES: Final[tuple[tuple[int, int], ...]] = (
-    (0x0E00, 0x0EFF),
-    (0x1000, 0x109F),
-    (0x1780, 0x17FF),
-    (0x19E0, 0x19FF),
-    (0xA9E0, 0xA9FF),
-    (0xAA60, 0xAA7F),
-)
+    (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x19E0, 0x19FF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F),
+)  # fmt: skip
 """Thai, Lao, Myanmar and Khmer, as (first, last): South-East Asian scripts without spaces between words."""
 
 UNSPACED: Final[Mapping[str, tuple[tuple[int, int], ...]]] = {

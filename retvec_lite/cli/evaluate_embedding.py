@@ -33,19 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the typos (default: 0)")
     parser.add_argument("--out", metavar="DIR", help="folder for the report as JSON, Markdown and plots")
-    parser.add_argument("--projector", metavar="DIR", help="folder for files of the TensorBoard embedding projector")
-    parser.add_argument("--force", action="store_true", help="replace earlier reports in these folders")
+    parser.add_argument("--force", action="store_true", help="replace an earlier report")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and write."""
     import rich.console  # noqa: F401 - a missing package is found before the work
 
-    from retvec_lite.pretraining.report import evaluate_embedding
+    from retvec_lite.pretraining.evaluation import evaluate_embedding
 
     print(evaluate_embedding(progress=True, **vars(args)))
     if args.out:
         print(f"Written to {args.out}.")
-    if args.projector:
-        print(f"Written to {args.projector}. Next: tensorboard --logdir {args.projector}")
     return 0

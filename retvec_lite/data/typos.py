@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from retvec_lite.contract import INVISIBLE, SEPARATORS
+from retvec_lite.data.keyboards import LAYOUTS, neighbor_keys
 from retvec_lite.errors import RetvecLiteError
 
 TYPO_KINDS: Final = ("insert", "delete", "substitute", "swap", "neighbor_key")
@@ -68,9 +69,6 @@ _SCRIPTS: Final = (
     _Script(0x30A1, 0x30FE, "30a2 30a4 30a6 30a8 30aa-30c2 30c4-30e2 30e4 30e6 30e8-30ed 30ef 30f2-30f3"),  # Katakana
 )  # fmt: skip
 
-_ROWS: Final = (("qwertyuiop", 0.0), ("asdfghjkl", 0.25), ("zxcvbnm", 0.75))
-"""The letter rows of a QWERTY keyboard and how far each is shifted to the right, in key widths (ISO/IEC 9995-2)."""
-
 
 def _spans(spans: str) -> str:
     characters = []
@@ -80,23 +78,16 @@ def _spans(spans: str) -> str:
     return "".join(characters)
 
 
-def _neighbor_keys() -> dict[str, str]:
-    place = {key: (column + shift, row) for row, (keys, shift) in enumerate(_ROWS) for column, key in enumerate(keys)}
-    neighbors = {
-        key: "".join(
-            other
-            for other, (x2, y2) in place.items()
-            if other != key and ((y1 == y2 and abs(x1 - x2) == 1) or (abs(y1 - y2) == 1 and abs(x1 - x2) < 1))
-        )
-        for key, (x1, y1) in place.items()
-    }
-    neighbors.update({key.upper(): others.upper() for key, others in list(neighbors.items())})
-    row = "1234567890"
-    neighbors.update({key: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for at, key in enumerate(row)})
-    return neighbors
+def _neighbors() -> dict[str, str]:
+    """Return the letters around each letter of a QWERTY keyboard, and the digits beside each digit."""
+    order = "".join(LAYOUTS["us"])
+    around = {key: sorted(others, key=order.index) for key, others in neighbor_keys(LAYOUTS["us"]).items()}
+    letters = {key: "".join(filter(str.isalpha, around[key])) for key in order if key.isalpha()}
+    capitals = {key.upper(): others.upper() for key, others in letters.items()}
+    return {**letters, **capitals, **{key: "".join(filter(str.isdigit, around[key])) for key in order[:10]}}
 
 
-_NEIGHBORS: Final = _neighbor_keys()
+_NEIGHBORS: Final = _neighbors()
 _HIDDEN: Final = frozenset({0, *SEPARATORS, *INVISIBLE, *range(0xD800, 0xE000)})
 
 

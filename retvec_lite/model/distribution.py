@@ -6,17 +6,16 @@ them and adds up their gradients. A single machine is the usual case: it is its 
 """
 
 import contextlib
+import functools
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from retvec_lite.errors import RetvecLiteError
 
 if TYPE_CHECKING:
     import tensorflow as tf
-
-VARIABLE: Final = "TF_CONFIG"
-"""Environment variable that tells a worker who the others are, and which one it is."""
 
 
 class Workers:
@@ -29,22 +28,15 @@ class Workers:
     """
 
     def __init__(self, strategy: "tf.distribute.Strategy | None" = None) -> None:
-        self._strategy = strategy
-        self.index, self.count = 0, 1
+        self._strategy, self.index, self.count = strategy, 0, 1
         if strategy is not None:
-            self.index = strategy.cluster_resolver.task_id or 0
-            self.count = strategy.num_replicas_in_sync
-            if (
-                strategy.cluster_resolver.task_type == "worker"
-                and "chief" in strategy.cluster_resolver.cluster_spec().jobs
-            ):
-                self.index += 1
+            resolver, self.count = strategy.cluster_resolver, strategy.num_replicas_in_sync
+            self.index = resolver.task_id + (resolver.task_type == "worker" and "chief" in resolver.cluster_spec().jobs)
         self.is_chief = self.index == 0
 
     def rows_of(self, rows: int) -> slice:
         """Return which of so many rows are this worker's."""
-        first, end = (rows * (self.index + side) // self.count for side in (0, 1))
-        return slice(first, end)
+        return slice(rows * self.index // self.count, rows * (self.index + 1) // self.count)
 
     def total(self, values: Sequence[Any]) -> list[Any]:
         """Return the sums of float32 tensors over all workers, in one message. To be called inside a graph."""
@@ -62,22 +54,18 @@ class Workers:
 
     def mean(self, value: float) -> float:
         """Return the mean of a number over all workers: what they decide by it, they decide alike."""
-        if self._strategy is None:
-            return value
+        with self.watched():
+            return value if self._strategy is None else float(self._mean(value))
+
+    @functools.cached_property
+    def _mean(self) -> Any:
         import tensorflow as tf
 
-        with self.watched():
-            (total,) = tf.function(self.total, autograph=False)([tf.constant([value], tf.float32)])
-        return float(total[0]) / self.count
+        scalar = [tf.TensorSpec([], tf.float32)]
+        return tf.function(lambda value: self.total([value])[0] / self.count, scalar, autograph=False)
 
     def agree(self, what: str, value: object) -> None:
-        """Refuse to go on unless all workers have the same value.
-
-        Raises:
-            RetvecLiteError: naming `what` differs.
-        """
-        import hashlib
-
+        """Refuse to go on, by a `RetvecLiteError` that names `what`, unless all workers have the same value."""
         # Two bytes: their sums, and the mean of equal ones, are exact in float32.
         digest = int.from_bytes(hashlib.sha256(repr(value).encode()).digest()[:2], "little")
         differs = float(self.mean(digest) != digest)
@@ -90,14 +78,13 @@ class Workers:
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
         """Turn the death of another worker, which ends the block, into one sentence."""
-        if self._strategy is None:
-            yield
-            return
-        import tensorflow as tf
-
         try:
             yield
-        except tf.errors.OpError as error:
+        except Exception as error:
+            import tensorflow as tf
+
+            if self._strategy is None or not isinstance(error, tf.errors.OpError):
+                raise
             raise RetvecLiteError(
                 "Another worker is gone. Start all workers again with the same command: they go on from the last checkpoint."
             ) from error
@@ -112,23 +99,26 @@ def join_workers(strategy: "tf.distribute.Strategy | None" = None) -> Workers:
     Raises:
         RetvecLiteError: for another strategy, a `TF_CONFIG` that TensorFlow cannot use, or a worker that cannot be reached.
     """
-    if strategy is None and not os.environ.get(VARIABLE, "").strip():
+    if strategy is None and not os.environ.get("TF_CONFIG", "").strip():
         return Workers()
     from retvec_lite.runtime.interpreters import silent_standard_error
 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with silent_standard_error():
+        import tensorflow as tf
     try:
         with silent_standard_error():
-            import tensorflow as tf
-
             strategy = strategy or tf.distribute.MultiWorkerMirroredStrategy()
-            machines = sum(map(len, strategy.cluster_resolver.cluster_spec().as_dict().values())) or 1
-    except (AttributeError, RuntimeError, ValueError, TypeError, KeyError, tf.errors.OpError) as error:
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError, tf.errors.OpError) as error:
         reason = " ".join(str(error).split())[:200].rstrip(".")
         raise RetvecLiteError(
-            f"The workers cannot be connected: {reason}. {VARIABLE} must look like "
+            f"The workers cannot be connected: {reason}. TF_CONFIG must look like "
             '{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}.'
         ) from error
-    if strategy.num_replicas_in_sync != machines:
-        raise RetvecLiteError("Pass a MultiWorkerMirroredStrategy with one device a process.")
+    resolver = strategy.cluster_resolver
+    machines = sum(map(len, resolver.cluster_spec().as_dict().values())) if resolver else 0
+    if strategy.num_replicas_in_sync != (machines or 1):
+        raise RetvecLiteError(
+            "Train with a MultiWorkerMirroredStrategy of one device a process (CUDA_VISIBLE_DEVICES)."
+        )
     return Workers(strategy if machines > 1 else None)

@@ -57,15 +57,7 @@ class _ClassTable(NamedTuple):
 
 
 def encode_words(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
-    """Cut texts into words.
-
-    Args:
-        codepoints: int32 `[batch, config.max_chars]`, zero-padded code points; any int32 value is allowed.
-        config: the parameters of the contract.
-
-    Returns:
-        int32 `[batch, max_words, word_length]`. A slot is empty exactly when its first code point is 0.
-    """
+    """Cut texts into words: `sanitize`, then `cut_words`."""
     return cut_words(sanitize(codepoints, config), config)
 
 

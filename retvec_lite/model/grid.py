@@ -19,10 +19,9 @@ _SMALLEST_SCALE: Final = 2.0**-20
 """Avoids division by zero for a channel of zeros."""
 
 
-def channel_scale(kernel: Tensor, levels: int, *, per_tensor: bool = False) -> Tensor:
-    """Return the step of the symmetric grid that ends at the largest weight: float32 [1, out], or [1, 1] per tensor."""
-    largest = ops.max(ops.abs(kernel), axis=None if per_tensor else 0, keepdims=True)
-    return ops.maximum(largest / levels, _SMALLEST_SCALE)
+def channel_scale(kernel: Tensor, levels: int) -> Tensor:
+    """Return the step of the symmetric grid that ends at the largest weight of each channel: float32 [1, out]."""
+    return ops.maximum(ops.max(ops.abs(kernel), axis=0, keepdims=True) / levels, _SMALLEST_SCALE)
 
 
 def fake_quantize(kernel: Tensor, levels: int = FOUR_BITS, scale: Tensor = None) -> Tensor:
@@ -35,7 +34,7 @@ def fake_quantize(kernel: Tensor, levels: int = FOUR_BITS, scale: Tensor = None)
     Args:
         kernel: float32 [in, out].
         levels: the largest integer of the grid, 7 for 4 bits, 127 for 8.
-        scale: the step of the grid, float32 [1, out] or [1, 1]; None for `channel_scale`.
+        scale: the step of the grid, float32 [1, out]; None for `channel_scale`.
 
     Returns:
         float32 [in, out].
@@ -58,7 +57,7 @@ def snap(kernel: Floats, levels: int = FOUR_BITS, scale: Floats | None = None) -
     Args:
         kernel: float32 [in, out].
         levels: the largest integer of the grid, 7 for 4 bits, 127 for 8.
-        scale: the step of the grid, float32 [1, out] or [1, 1], at most max / levels; None for max / levels per channel.
+        scale: the step of the grid, float32 [1, out], at most max / levels; None for max / levels per channel.
 
     Returns:
         float32 [in, out].

@@ -1,17 +1,22 @@
-"""The network as a TensorFlow graph, for training and export: code points -> words -> bits -> embedding -> head -> logits."""
+"""The network as a TensorFlow graph, for training and export: code points -> words -> bits -> embedding -> head -> logits.
+
+`reference_network` computes the same in NumPy, and says where the formulas come from.
+"""
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
-from retvec_lite.contract import BITS
+from retvec_lite.contract import BITS, Floats
 from retvec_lite.model.encoder_graph import cut_words, encode_words, sanitize, word_bits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
 from retvec_lite.model.ngram_graph import find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.runtime.interpreters import codepoint_rows
 
 Tensors = Mapping[str, tf.Tensor]
 Dropout = Callable[[tf.Tensor], tf.Tensor]
@@ -22,6 +27,9 @@ _SMALLEST_SQUARE: Final = 1e-12
 
 _FAR: Final = 1e4
 """Keeps unused words out of a maximum or softmax. Fits into float16 and is far above any activation."""
+
+_BATCH: Final = 64
+"""Texts in one call of `predictor`'s graph."""
 
 
 class Stages(NamedTuple):
@@ -58,6 +66,25 @@ class Embedded(NamedTuple):
     embedding: tf.Tensor
     embeddings: tf.Tensor
     text: tf.Tensor
+
+
+def predictor(model: TrainedModel) -> Callable[[Sequence[str]], Floats]:
+    """Return a function of texts that computes the probability of each label, float32 `[texts, labels]`."""
+    weights = {name: tf.constant(value) for name, value in model.weights.items()}
+    graph = tf.function(
+        lambda rows: classify(rows, model, weights, scan_lstm).probabilities,
+        input_signature=[tf.TensorSpec([None, model.encoder.max_chars], tf.int32)],
+        autograph=False,
+    )
+
+    def predict(texts: Sequence[str]) -> Floats:
+        parts = [
+            graph(codepoint_rows(texts[start : start + _BATCH], model.encoder.max_chars)).numpy()
+            for start in range(0, len(texts), _BATCH)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, len(model.labels)), np.float32)
+
+    return predict
 
 
 def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:
@@ -140,15 +167,7 @@ def _mask(words: tf.Tensor) -> tf.Tensor:
 
 
 def embed_bits(bits: tf.Tensor, weights: Tensors) -> tf.Tensor:
-    """Compute the word embedding (RETVec, arXiv:2302.09207, embedding model): dense GELU, dense GELU, dense tanh.
-
-    Args:
-        bits: float32 `[..., word_length * 21]`.
-        weights: `embedding/dense_{0,1,2}/{kernel,bias}`; without them, the embedding is the bits themselves (RETVec-raw).
-
-    Returns:
-        float32 `[..., dimension]`.
-    """
+    """Compute the word embedding, float32 `[..., dimension]`, of bits float32 `[..., word_length * 21]`."""
     if "embedding/dense_0/kernel" not in weights:
         return bits
     hidden = gelu(dense(bits, weights, "embedding/dense_0"))
@@ -157,20 +176,12 @@ def embed_bits(bits: tf.Tensor, weights: Tensors) -> tf.Tensor:
 
 
 def word_vectors(bits: tf.Tensor, embedding: tf.Tensor, weights: Tensors) -> tf.Tensor:
-    """Append the character features of a classifier that has them to the word embedding.
-
-    The features are a convolution over the characters of a word and its maximum over all positions,
-    `tanh(max_i(window_i @ kernel + bias))` (Kim et al. 2016, https://arxiv.org/abs/1508.06615, section 2.2). They tell
-    what the word contains anywhere; the embedding describes the word as a whole. Positions outside the slot count as code
-    point 0, so that a window can see where a word starts and ends.
+    """Append character features, where a classifier has them, to the word embedding: float32 `[..., dimension + filters]`.
 
     Args:
         bits: float32 `[..., word_length * 21]`.
         embedding: float32 `[..., dimension]`, of these bits.
-        weights: `characters/kernel` `[window * 21, filters]` and `characters/bias`; without them, return the embedding.
-
-    Returns:
-        float32 `[..., dimension + filters]`.
+        weights: those of the features are `characters/...`.
     """
     if "characters/kernel" not in weights:
         return embedding

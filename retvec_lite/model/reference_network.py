@@ -34,7 +34,8 @@ def word_vectors(word_bits: Floats, embedding: Floats, weights: Weights) -> Floa
     """Append the character features of a classifier that has them to the word embedding.
 
     A feature is the tanh of the largest response of a filter to any window of neighbouring characters (Kim et al. 2016,
-    https://arxiv.org/abs/1508.06615, section 2.2). Positions outside the slot are zeros.
+    https://arxiv.org/abs/1508.06615, section 2.2). It tells what the word contains anywhere; the embedding describes the word as a
+    whole. Positions outside the slot are zeros, so that a window can see where a word starts and ends.
 
     Args:
         word_bits: float32 `[words, word_length * 21]`.

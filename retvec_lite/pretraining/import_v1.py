@@ -35,15 +35,12 @@ _CARD: Final = {
 
 
 def import_embedding(source: str | os.PathLike[str], out: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Import the released RETVec v1 weights as an embedding file, for `train(embedding=...)` and comparisons.
+    """Import the released RETVec v1 weights as an embedding file, for `train(embedding=...)` and comparisons; return its path.
 
     Args:
         source: a SavedModel folder, a TF.js folder (or its model.json), or an .npz file with k0, b0, k1, b1, k2, b2.
         out: the embedding file to write (.safetensors).
         force: replace an existing file.
-
-    Returns:
-        The path of the file written.
 
     Raises:
         RetvecLiteError: when `source` is none of these or holds other layers, or `out` exists.

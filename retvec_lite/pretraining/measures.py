@@ -1,4 +1,4 @@
-"""What is measured of an embedding: right words found, cosines of pairs, by language, augmentation, script and precision."""
+"""What is measured of an embedding: right words found, cosines of pairs, by language, kind of typo, script and precision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,46 +6,25 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.contract import BITS, Floats, Ints
+from retvec_lite.contract import Floats, Ints, bits
+from retvec_lite.model import load_tensorflow
 from retvec_lite.model.weight_files import LAYERS, Embedding
-from retvec_lite.pretraining.augment import AUGMENTATIONS, Indices, Mask, apply_typos
-from retvec_lite.pretraining.tasks import Task, script_of
-from retvec_lite.pretraining.words import decode_word
-from retvec_lite.runtime.interpreters import silent_standard_error
+from retvec_lite.pretraining.retrieval import RetrievalSet, normalized
+from retvec_lite.pretraining.word_typos import Indices, Mask
 
 FLOAT32: Final = "float32"
-PRECISIONS: Final[Mapping[str, int]] = {"int8": 127, "int4": 7}
-"""Precisions besides float32, and the largest integer of each grid."""
+PRECISIONS: Final = ("int8", "int4")
+"""Those besides float32."""
 
-# Rows embedded at once: their hidden layers (a megabyte each) stay in the processor's cache.
 _ROWS: Final = 1024
-
-# Abramowitz and Stegun, Handbook of Mathematical Functions, formula 7.1.26: |error| <= 1.5e-7, what float32 resolves.
-_ERF_P: Final = 0.3275911
-_ERF_A: Final = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+"""Words embedded at once: their hidden layers (a megabyte each) stay in the processor's cache."""
 
 _QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-_SHOWN_LANGUAGES: Final = 12
-_SHOWN_WORDS: Final = 25  # of each language
-_SHOWN_VARIANTS: Final = 4  # of each word
-
-_PROJECTOR_CONFIG: Final = """embeddings {
-  tensor_name: "words"
-  tensor_path: "tensors.tsv"
-  metadata_path: "metadata.tsv"
-}
-"""
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share of queries whose nearest candidate by cosine is the right one.
-
-    Attributes:
-        found: how many.
-        queries: out of how many.
-    """
+    """How many of so many queries have the right one as their nearest candidate by cosine."""
 
     found: int
     queries: int
@@ -57,17 +36,17 @@ class Share:
 
 
 @dataclass(frozen=True)
-class TaskScores:
-    """One embedding on one task.
+class SetScores:
+    """One embedding on one retrieval set.
 
     Attributes:
-        name: the task's.
+        name: the set's.
         source: where its words come from.
         found: precision -> right words found.
         cosine_to_float: precision (but float32) -> mean cosine of the candidates' embeddings to the float32 ones.
         pairs: float32 [Q], cosine of each word and its mistyped form.
         randoms: float32 [Q], cosine of each word and the mistyped form of another.
-        kinds: augmentation -> right words found of words mistyped by it alone.
+        kinds: kind of typo -> right words found of words mistyped by it alone.
         scripts: script of the right word -> right words found.
     """
 
@@ -105,13 +84,13 @@ class FileScores:
 
     Attributes:
         name: how reports call the file.
-        languages: a score for each language, in the order of the tasks.
+        languages: a score for each language, in the order of the sets.
         misspellings: people's own, where they were asked for.
     """
 
     name: str
-    languages: tuple[TaskScores, ...]
-    misspellings: TaskScores | None
+    languages: tuple[SetScores, ...]
+    misspellings: SetScores | None
 
     def found(self, precision: str) -> float:
         """Return the share of right words found, mean over languages."""
@@ -127,7 +106,7 @@ class FileScores:
         return float(np.mean(pairs)), float(np.mean(randoms))
 
     def kinds(self) -> dict[str, Share]:
-        """Return the right words found for each augmentation, of the words of all languages together."""
+        """Return the right words found for each kind of typo, of the words of all languages together."""
         return _pooled([scores.kinds for scores in self.languages])
 
     def scripts(self) -> dict[str, Share]:
@@ -154,56 +133,47 @@ class FileScores:
         }
 
 
-class Measured:
-    """An embedding at every precision, ready to be scored.
-
-    Args:
-        name: how reports call it.
-        embedding: float32 weights.
-    """
-
-    def __init__(self, name: str, embedding: Embedding) -> None:
-        self.name = name
-        self._embedding = embedding
-        self._rounded = {precision: quantized(embedding, levels) for precision, levels in PRECISIONS.items()}
-
-    def score(self, task: Task) -> TaskScores:
-        """Score one task at every precision; augmentations and scripts in float32 only."""
-        candidates, queries = embed(self._embedding, task.candidates), embed(self._embedding, task.queries)
-        right = _right(candidates, queries, task.answers)
-        found = {FLOAT32: _share(right)}
-        cosines = {}
-        for precision, rounded in self._rounded.items():
-            if same_function(rounded, self._embedding):
-                found[precision], cosines[precision] = found[FLOAT32], 1.0
-                continue
-            others = embed(rounded, task.candidates)
-            found[precision] = _share(_right(others, embed(rounded, task.queries), task.answers))
+def score(rounded: Mapping[str, Embedding], asked: RetrievalSet) -> SetScores:
+    """Score an embedding, as from `at_every_precision`, on one set; kinds of typos and scripts in float32 only."""
+    answers, found, cosines = asked.queries.answers, {}, {}
+    exact = rounded[FLOAT32]
+    candidates, queries = embed(exact, asked.candidates), embed(exact, asked.queries.words)
+    right = _right(candidates, queries, answers)
+    for precision, embedding in rounded.items():
+        if embedding is exact:
+            found[precision], cosines[precision] = _share(right), 1.0
+        else:
+            others = embed(embedding, asked.candidates)
+            found[precision] = _share(_right(others, embed(embedding, asked.queries.words), answers))
             cosines[precision] = float(_cosines(candidates, others).mean())
-        kinds = _right(candidates, embed(self._embedding, task.kind_queries), task.kind_answers)
-        scripts = np.asarray(task.scripts())
-        words = candidates[task.answers]
-        return TaskScores(
-            task.name,
-            task.source,
-            found,
-            cosines,
-            _cosines(words, queries),
-            # Answers are in order of frequency: half the list away is another word, not its neighbour in the alphabet.
-            _cosines(words, np.roll(queries, max(len(queries) // 2, 1), axis=0)),
-            {AUGMENTATIONS[kind]: _share(kinds[task.kinds == kind]) for kind in np.unique(task.kinds)},
-            {str(script): _share(right[scripts == script]) for script in np.unique(scripts)},
-        )
+    del cosines[FLOAT32]
+    kinds = {
+        kind: _share(_right(candidates, embed(exact, mistyped.words), mistyped.answers))
+        for kind, mistyped in asked.by_kind.items()
+    }
+    scripts = np.asarray(asked.scripts())
+    words = candidates[answers]
+    # Answers are in order of frequency: half the list away is another word, not its neighbour in the alphabet.
+    others = np.roll(queries, max(len(queries) // 2, 1), axis=0)
+    return SetScores(
+        asked.name,
+        asked.source,
+        found,
+        cosines,
+        _cosines(words, queries),
+        _cosines(words, others),
+        kinds,
+        {str(script): _share(right[scripts == script]) for script in np.unique(scripts)},
+    )
 
 
 def better_in(one: FileScores, other: FileScores) -> tuple[int, list[str]]:
     """Return in how many languages `one` finds more right words than `other` (float32), and where it finds fewer."""
-    better, worse = 0, []
-    for mine, theirs in zip(one.languages, other.languages, strict=True):
-        better += mine.found[FLOAT32].found > theirs.found[FLOAT32].found
-        if mine.found[FLOAT32].found < theirs.found[FLOAT32].found:
-            worse.append(mine.name)
-    return better, worse
+    leads = {
+        mine.name: mine.found[FLOAT32].found - theirs.found[FLOAT32].found
+        for mine, theirs in zip(one.languages, other.languages, strict=True)
+    }
+    return sum(lead > 0 for lead in leads.values()), [name for name, lead in leads.items() if lead < 0]
 
 
 def _right(candidates: Floats, queries: Floats, answers: Indices) -> Mask:
@@ -240,124 +210,37 @@ def _distribution(cosines: Floats) -> dict[str, float]:
 
 
 def embed(embedding: Embedding, words: Ints) -> Floats:
-    """Return the embeddings of words, each scaled to length 1, so that a dot product is a cosine.
+    """Return the embeddings of words int32 [N, L], padded or cut off to its length, scaled to length 1: float32 [N, D]."""
+    load_tensorflow()
+    from retvec_lite.model.network_graph import embed_bits
 
-    Args:
-        embedding: its own word length may differ from that of `words`, which are padded or cut off.
-        words: int32 [N, L] code points, zero-padded.
-
-    Returns:
-        float32 [N, dimension].
-    """
-    weights = [
-        (embedding.weights[f"embedding/{layer}/kernel"], embedding.weights[f"embedding/{layer}/bias"])
-        for layer in LAYERS
+    fitted = np.zeros((len(words), embedding.word_length), np.int32)
+    kept = words[:, : embedding.word_length]
+    fitted[:, : kept.shape[1]] = kept
+    parts = [
+        embed_bits(bits(fitted[start : start + _ROWS]), embedding.weights).numpy()
+        for start in range(0, len(words), _ROWS)
     ]
-    vectors = np.empty((len(words), embedding.dimension), np.float32)
-    for start in range(0, len(words), _ROWS):
-        hidden = _bits(words[start : start + _ROWS], embedding.word_length)
-        for kernel, bias in weights[:-1]:
-            hidden = _gelu(hidden @ kernel + bias)
-        kernel, bias = weights[-1]
-        found = np.tanh(hidden @ kernel + bias)
-        vectors[start : start + _ROWS] = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
-    return vectors
+    vectors: Floats = np.concatenate(parts) if parts else np.zeros((0, embedding.dimension), np.float32)
+    return normalized(vectors)
 
 
-def quantized(embedding: Embedding, levels: int) -> Embedding:
-    """Return the embedding with each kernel on a symmetric integer grid per output, as an exported file stores it.
+def at_every_precision(embedding: Embedding) -> dict[str, Embedding]:
+    """Return precision -> the embedding as an exported file stores it; the same object where nothing is rounded.
 
-    A kernel that is on its 4-bit grid already (trained for it) stays as it is at either width, as in an export.
-
-    Args:
-        embedding: float32 weights.
-        levels: the largest integer: 127 for 8 bits, 7 for 4.
+    Each kernel is on a symmetric integer grid per output. One that is on its 4-bit grid already (trained for it) stays as it is
+    at either width, as in an export.
     """
-    with silent_standard_error():  # loads Keras
-        from retvec_lite.model.grid import FOUR_BITS, snap
+    load_tensorflow()
+    from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 
-    weights = dict(embedding.weights)
-    for layer in LAYERS:
-        name = f"embedding/{layer}/kernel"
-        four_bits = snap(weights[name], FOUR_BITS)
-        if not np.array_equal(four_bits, weights[name]):
-            weights[name] = four_bits if levels == FOUR_BITS else snap(weights[name], levels)
-    return Embedding(embedding.name, weights, embedding.card)
-
-
-def same_function(one: Embedding, other: Embedding) -> bool:
-    """Return whether two embeddings have the same weights, bit for bit."""
-    return all(np.array_equal(one.weights[name], other.weights[name]) for name in one.weights)
-
-
-def _bits(words: Ints, word_length: int) -> Floats:
-    """Return code points as 21 binary digits each, most significant first: float32 [N, word_length * 21]."""
-    fitted = words[:, :word_length]
-    fitted = np.pad(fitted, ((0, 0), (0, word_length - fitted.shape[1])))
-    shifts = np.arange(BITS - 1, -1, -1, dtype=np.int32)
-    digits: Floats = ((fitted[:, :, None] >> shifts) & 1).astype(np.float32)
-    return digits.reshape(len(words), word_length * BITS)
-
-
-def _gelu(inputs: Floats) -> Floats:
-    """Return the exact GELU, x * (1 + erf(x / sqrt 2)) / 2, to float32 precision; NumPy has no erf, `math.erf` is slow."""
-    size = np.abs(inputs) * np.float32(np.sqrt(0.5))
-    t = 1 / (1 + np.float32(_ERF_P) * size)
-    polynomial = np.zeros_like(t)
-    for coefficient in reversed(_ERF_A):
-        polynomial = (polynomial + np.float32(coefficient)) * t
-    # 1 - erf(|x| / sqrt 2); a negative input has that much of itself left, a positive one loses it.
-    missing = polynomial * np.exp(-size * size)
-    activated: Floats = inputs * np.where(inputs < 0, missing, 2 - missing) * np.float32(0.5)
-    return activated
-
-
-def projector_files(embedding: Embedding, tasks: Sequence[Task], seed: int) -> Mapping[str, str]:
-    """Return files for the TensorBoard embedding projector (RETVec paper, appendix).
-
-    The points are about 300 unseen words of 12 languages, each with up to four forms that hold one typo.
-
-    Args:
-        embedding: what to show.
-        tasks: languages to choose from.
-        seed: of the typos.
-
-    Returns:
-        File name -> text: `tensors.tsv` (a line of numbers for each point), `metadata.tsv` (a header, then word, original,
-        language and typo kind of each point; "none" for the word itself) and `projector_config.pbtxt`.
-    """
-    rng = np.random.default_rng(seed)
-    rows, facts = [], ["word\toriginal\tlanguage\ttypo kind"]
-    for task in _many_scripts(tasks):
-        words = task.candidates[task.answers[:_SHOWN_WORDS]]
-        originals = [decode_word(word) for word in words]
-        rows.append(words)
-        facts += [f"{word}\t{word}\t{task.name}\tnone" for word in originals]
-        for _ in range(_SHOWN_VARIANTS):
-            kinds = rng.integers(0, len(AUGMENTATIONS), len(words))
-            mistyped = apply_typos(words, kinds, rng)
-            changed = np.flatnonzero((mistyped != words).any(axis=1))
-            rows.append(mistyped[changed])
-            facts += [
-                f"{decode_word(mistyped[index])}\t{originals[index]}\t{task.name}\t{AUGMENTATIONS[kinds[index]]}"
-                for index in changed
-            ]
-    vectors = embed(embedding, np.concatenate(rows))
-    lines = ("\t".join(f"{value:.6g}" for value in vector) for vector in vectors.tolist())
-    return {
-        "tensors.tsv": "\n".join(lines) + "\n",
-        "metadata.tsv": "\n".join(facts) + "\n",
-        "projector_config.pbtxt": _PROJECTOR_CONFIG,
-    }
-
-
-def _many_scripts(tasks: Sequence[Task]) -> list[Task]:
-    """Return a language of each script first (English for Latin), then the others."""
-    first: list[Task] = []
-    others: list[Task] = []
-    seen: set[str] = set()
-    for task in sorted(tasks, key=lambda task: task.name != "en"):
-        script = script_of(decode_word(task.candidates[task.answers[0]]))
-        (others if script in seen else first).append(task)
-        seen.add(script)
-    return [*first, *others][:_SHOWN_LANGUAGES]
+    rounded = {FLOAT32: embedding}
+    for precision, levels in zip(PRECISIONS, (EIGHT_BITS, FOUR_BITS), strict=True):
+        weights = dict(embedding.weights)
+        for layer in LAYERS:
+            name = f"embedding/{layer}/kernel"
+            if not np.array_equal(snap(weights[name], FOUR_BITS), weights[name]):
+                weights[name] = snap(weights[name], levels)
+        is_same = all(np.array_equal(value, embedding.weights[name]) for name, value in weights.items())
+        rounded[precision] = embedding if is_same else Embedding(embedding.name, weights, embedding.card)
+    return rounded

@@ -1,7 +1,5 @@
 """The network that is pre-trained, quantization-aware, and its loss, in Keras 3 ops (any backend)."""
 
-import math
-from dataclasses import dataclass
 from typing import Any, Final
 
 import keras
@@ -10,13 +8,12 @@ from keras import ops
 
 from retvec_lite.contract import BITS, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.grid import channel_scale, fake_quantize, snap
+from retvec_lite.model.grid import FOUR_BITS, channel_scale, fake_quantize, snap
 from retvec_lite.model.weight_files import Embedding
-from retvec_lite.pretraining.augment import WORD_LENGTH
+from retvec_lite.pretraining.settings import PretrainSettings
 
 Tensor = Any  # a tensor of whichever Keras backend is in use
 
-EMBEDDING_DIM: Final = 256
 _OUT_OF_RANGE: Final = 3.0  # beyond every cosine, also after the margin
 
 
@@ -26,68 +23,36 @@ def bits_of(codepoints: Tensor) -> Tensor:
     return ops.cast(ops.bitwise_and(ops.right_shift(codepoints[..., None], places), 1), "float32")
 
 
-def _first_clipping() -> keras.initializers.Initializer:
-    return keras.initializers.Constant(0.85)  # near what four bits of a normal distribution want
-
-
-@dataclass(frozen=True)
-class NetworkSettings:
-    """What decides the network and its grid. The defaults are what ships; `benchmarks/` compares the others.
-
-    Attributes:
-        word_length: characters a word.
-        embedding_dim: width of all three layers' outputs.
-        weight_bits: of the grid that the last part of training computes on, 2 to 8.
-        per_tensor: one scale for a whole kernel, which old runtimes need, instead of one for each output channel.
-        learned_clipping: train the scales too (LSQ, Esser et al. 2020), instead of taking each channel's largest weight.
-        projection: train the similarities of a fourth layer that is dropped afterwards, as the paper does, instead of those
-            of the embedding itself.
-    """
-
-    word_length: int = WORD_LENGTH
-    embedding_dim: int = EMBEDDING_DIM
-    weight_bits: int = 4
-    per_tensor: bool = False
-    learned_clipping: bool = True
-    projection: bool = False
-
-    @property
-    def levels(self) -> int:
-        """The largest integer of the grid."""
-        return int(2 ** (self.weight_bits - 1)) - 1
-
-
 class QuantizableDense(keras.layers.Layer):  # type: ignore[misc]
     """A dense layer that computes with its kernel on the grid while `active` is 1, and learns the float one."""
 
     def __init__(
-        self, units: int, activation: str, active: keras.Variable, seed: int, settings: NetworkSettings, **options: Any
+        self, activation: str, active: keras.Variable, seed: int, settings: PretrainSettings, **options: Any
     ) -> None:
         super().__init__(**options)
-        self.units, self.activation, self.active, self.seed, self.settings = units, activation, active, seed, settings
+        self.activation, self.active, self.seed, self.settings = activation, active, seed, settings
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         """Create kernel float32 [in, units], bias float32 [units] and, where it is learned, the clipping [units]."""
-        glorot = keras.initializers.GlorotUniform(seed=self.seed)
-        self.kernel = self.add_weight(shape=(input_shape[-1], self.units), initializer=glorot, name="kernel")
-        self.bias = self.add_weight(shape=(self.units,), initializer="zeros", name="bias")
+        units, glorot = self.settings.embedding_dim, keras.initializers.GlorotUniform(seed=self.seed)
+        self.kernel = self.add_weight(shape=(input_shape[-1], units), initializer=glorot, name="kernel")
+        self.bias = self.add_weight(shape=(units,), initializer="zeros", name="bias")
         if self.settings.learned_clipping:
             # A share of the largest weight: it stays right while weights grow, is never more than all of it (so that a
             # quantizer which looks for the largest weight finds the same grid), and the weights' learning rate fits it.
-            width = 1 if self.settings.per_tensor else self.units
-            self.clipping = self.add_weight(shape=(width,), initializer=_first_clipping(), name="clipping")
+            start = keras.initializers.Constant(0.85)  # near what four bits of a normal distribution want
+            self.clipping = self.add_weight(shape=(units,), initializer=start, name="clipping")
 
     def scale(self) -> Tensor:
-        """Return the step of the grid: float32 [1, units], or [1, 1] per tensor."""
-        largest = channel_scale(self.kernel, self.settings.levels, per_tensor=self.settings.per_tensor)
+        """Return the step of the grid: float32 [1, units]."""
+        largest = channel_scale(self.kernel, FOUR_BITS)
         if not self.settings.learned_clipping:
             return largest
         return ops.stop_gradient(largest) * ops.clip(self.clipping, 0.1, 1.0)
 
     def call(self, inputs: Tensor) -> Tensor:
         """Return the outputs, float32 [B, units], of float32 [B, in]."""
-        scale = self.scale() if self.settings.learned_clipping or self.settings.per_tensor else None
-        quantized = fake_quantize(self.kernel, self.settings.levels, scale)
+        quantized = fake_quantize(self.kernel, FOUR_BITS, self.scale() if self.settings.learned_clipping else None)
         values = ops.matmul(inputs, self.kernel + self.active * (quantized - self.kernel)) + self.bias
         # The exact GELU, whatever Keras's default is.
         return ops.gelu(values, approximate=False) if self.activation == "gelu" else ops.tanh(values)
@@ -96,25 +61,23 @@ class QuantizableDense(keras.layers.Layer):  # type: ignore[misc]
         """Return kernel and bias, the kernel on its grid if `snapped`."""
         kernel = ops.convert_to_numpy(self.kernel).astype(np.float32)
         if snapped:
-            kernel = snap(kernel, self.settings.levels, ops.convert_to_numpy(self.scale()))
+            kernel = snap(kernel, FOUR_BITS, ops.convert_to_numpy(self.scale()))
         return kernel, ops.convert_to_numpy(self.bias).astype(np.float32)
 
 
 class WordModel(keras.Model):  # type: ignore[misc]
     """Bits -> 256 GELU -> 256 GELU -> 256 tanh, and the similarities that are trained (RETVec paper, embedding model)."""
 
-    def __init__(self, seed: int, settings: NetworkSettings) -> None:
+    def __init__(self, settings: PretrainSettings) -> None:
         super().__init__(name="word_model")
         self.settings = settings
         self.quantized = keras.Variable(0.0, trainable=False, dtype="float32", name="quantized")
         self.dense_layers = [
-            QuantizableDense(
-                settings.embedding_dim, activation, self.quantized, seed + index, settings, name=f"dense_{index}"
-            )
+            QuantizableDense(activation, self.quantized, settings.seed + index, settings, name=f"dense_{index}")
             for index, activation in enumerate(("gelu", "gelu", "tanh"))
         ]
         if settings.projection:
-            glorot = keras.initializers.GlorotUniform(seed=seed + 3)
+            glorot = keras.initializers.GlorotUniform(seed=settings.seed + 3)
             self.similarity = keras.layers.Dense(settings.embedding_dim, kernel_initializer=glorot, name="similarity")
 
     def embed(self, codepoints: Tensor, keep: Tensor | None = None) -> Tensor:
@@ -171,61 +134,16 @@ class WordModel(keras.Model):  # type: ignore[misc]
 
     def embed_words(self, words: Ints, batch_size: int = 1024) -> Floats:
         """Return embeddings, float32 [N, 256], of int32 [N, 16], computed in batches."""
-        parts = [
-            ops.convert_to_numpy(self.embed(ops.convert_to_tensor(words[start : start + batch_size]))).astype(
-                np.float32
-            )
-            for start in range(0, len(words), batch_size)
-        ]
-        return np.concatenate(parts)
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Linear warm-up to `peak`, then cosine decay to `final`.
-
-    Attributes:
-        steps: training steps in all.
-        warmup: steps of warm-up.
-        peak, final: learning rates.
-        muon: whether matrices are trained by Muon, and everything else by Adam at the same rate; otherwise all by Adam.
-        weight_decay: of the matrices but the last, decoupled (Loshchilov and Hutter 2019): each step takes this share of the
-            learning rate off them.
-    """
-
-    steps: int
-    warmup: int
-    peak: float
-    final: float
-    muon: bool
-    weight_decay: float
-
-    def rate(self, step: int) -> float:
-        """Return the learning rate of a step, for the log."""
-        if step < self.warmup:
-            return self.peak * step / self.warmup
-        progress = min((step - self.warmup) / max(self.steps - self.warmup, 1), 1.0)
-        return self.final + (self.peak - self.final) * 0.5 * (1 + math.cos(math.pi * progress))
-
-    def optimizer(self) -> keras.optimizers.Optimizer:
-        """Return Adam, or Muon for matrices (https://kellerjordan.github.io/posts/muon/), with this learning rate."""
-        rate = keras.optimizers.schedules.CosineDecay(
-            0.0 if self.warmup else self.peak,
-            decay_steps=max(self.steps - self.warmup, 1),
-            alpha=self.final / self.peak,
-            warmup_target=self.peak if self.warmup else None,
-            warmup_steps=self.warmup,
+        batches = (
+            ops.convert_to_tensor(words[start : start + batch_size]) for start in range(0, len(words), batch_size)
         )
-        decay = self.weight_decay or None
-        if self.muon:
-            return keras.optimizers.Muon(rate, weight_decay=decay, adam_weight_decay=None)
-        return keras.optimizers.Adam(rate, weight_decay=decay)
+        return np.concatenate([ops.convert_to_numpy(self.embed(batch)).astype(np.float32) for batch in batches])
 
 
-def build_model(schedule: Schedule, seed: int, settings: NetworkSettings) -> WordModel:
+def build_model(settings: PretrainSettings) -> WordModel:
     """Return a compiled model, with XLA where the backend has it."""
-    model = WordModel(seed, settings)
-    model.compile(optimizer=schedule.optimizer(), jit_compile=keras.backend.backend() in ("tensorflow", "jax"))
+    model = WordModel(settings)
+    model.compile(optimizer=_optimizer(settings), jit_compile=keras.backend.backend() in ("tensorflow", "jax"))
     ones = np.ones((2, settings.word_length), np.float32)
     model({"codepoints": ones.astype(np.int32), "keep": ones})
     hidden = [layer.kernel for layer in model.dense_layers[:-1]]
@@ -238,6 +156,21 @@ def build_model(schedule: Schedule, seed: int, settings: NetworkSettings) -> Wor
     return model
 
 
+def _optimizer(settings: PretrainSettings) -> keras.optimizers.Optimizer:
+    """Return Adam for all variables, or Muon for matrices (https://kellerjordan.github.io/posts/muon/) and Adam for the rest."""
+    rate = keras.optimizers.schedules.CosineDecay(
+        0.0 if settings.warmup else settings.peak_rate,
+        decay_steps=max(settings.steps - settings.warmup, 1),
+        alpha=settings.final_rate / settings.peak_rate,
+        warmup_target=settings.peak_rate if settings.warmup else None,
+        warmup_steps=settings.warmup,
+    )
+    decay = settings.weight_decay or None
+    if settings.muon:
+        return keras.optimizers.Muon(rate, weight_decay=decay, adam_weight_decay=None)
+    return keras.optimizers.Adam(rate, weight_decay=decay)
+
+
 def multi_similarity_loss(
     classes: Tensor,
     vectors: Tensor,
@@ -247,7 +180,7 @@ def multi_similarity_loss(
     center: float = 0.5,
     epsilon: float = 0.1,
 ) -> Tensor:
-    """Return the mean Multi-Similarity loss (Wang et al. 2019) of a batch of pairs, every row an anchor.
+    """Return the mean Multi-Similarity loss (Wang et al. 2019), a float32 scalar, of a batch of pairs, every row an anchor.
 
     Rows i and i + B/2 are variants of one word. An anchor is compared with the other half of the batch only. That half holds
     a variant of every word, so only the number of negatives halves, while similarities and their gradients cost a quarter.
@@ -265,9 +198,6 @@ def multi_similarity_loss(
         beta: weight of negatives, the steepness above `center`.
         center: the paper's lambda, the cosine that both are measured from.
         epsilon: the margin of the mining.
-
-    Returns:
-        float32 scalar.
     """
     half = vectors.shape[0] // 2
     similarity = ops.matmul(vectors[:half], ops.transpose(vectors[half:]))

@@ -1,4 +1,4 @@
-"""What a typo may put in place of a character: letters of its alphabet, its other case, neighbouring keys, look-alikes.
+"""What a typo may put in place of a character: letters of its alphabet, its other case, neighboring keys, look-alikes.
 
 The tables are derived at first use from the Unicode data of Python's standard library and of the packages `regex` and
 `confusable-homoglyphs`, and kept for the life of the process. A table is indexed by code point, so that a whole batch is
@@ -18,7 +18,7 @@ import numpy.typing as npt
 import regex
 
 from retvec_lite.contract import MAX_CODE_POINT, Ints
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.data.keyboards import LAYOUTS, neighbor_keys
 
 Doubles = npt.NDArray[np.float64]
 
@@ -125,9 +125,10 @@ def title_table() -> Ints:
 
 
 @functools.cache
-def swapcase_table() -> Ints:
-    """Return the other case of each code point, where it is one code point: int32 [1114112]."""
-    return _one_to_one("swapcase")
+def other_case() -> Choices:
+    """Return the other case of each code point that has one of one code point."""
+    table = _one_to_one("swapcase")
+    return make_choices({code: [int(table[code])] for code in np.flatnonzero(table != np.arange(_ALL_CODES)).tolist()})
 
 
 @functools.cache
@@ -163,17 +164,13 @@ def emoji_pool() -> Ints:
 
 
 @functools.cache
-def homoglyphs() -> Choices:
+def lookalikes() -> Choices:
     """Return for each code point the single code points that Unicode calls confusable with it (UTS 39, both directions).
 
     Confusables of several characters ("rn" for "m") are left out: a substitution replaces one character by one.
     """
-    try:
-        import confusable_homoglyphs
-    except ImportError as error:
-        raise RetvecLiteError(
-            'The package confusable-homoglyphs is missing. Install it: pip install "retvec-lite[pretrain]"'
-        ) from error
+    import confusable_homoglyphs
+
     path = Path(confusable_homoglyphs.__file__).parent / "confusables.json"
     table: dict[str, list[dict[str, str]]] = json.loads(path.read_text(encoding="utf-8"))
     lists: dict[int, list[int]] = {}
@@ -185,88 +182,15 @@ def homoglyphs() -> Choices:
     return make_choices(lists)
 
 
-# The keyboard layouts equal those of xkeyboard-config 2.35 (`xkb-data`), for most names that country's default, but:
-# - Armenian is xkb's "eastern-alt", made after the layout of Windows; the default there is another. Bulgarian is there
-#   twice, phonetic ("bg") and the default ("bg_bds"). Sinhala and Urdu are xkb's defaults, which are phonetic. Korean is
-#   Dubeolsik, which xkb leaves to the input method.
-# - The Arabic lam-alef key and one Khmer vowel key are empty: they type two characters, a substitution is one for one.
-# - Empty too are the Malayalam key of the invisible joiner and the Latin "z" that xkb leaves in Gurmukhi and Gujarati.
-#
-# No maintained Python package holds layouts, so they are written here as data: level 1 (plain) and, in "_shift", level 2.
-# Four rows each, from the digit row down. On a staggered keyboard the key at column c touches columns c-1 and c+1 of its
-# own row, c and c+1 of the row above and c-1 and c of the row below (the digit row sits half a key to the left).
-#
-# A space stands for a key that types no single character (a dead key, or see above). The rows of letters begin at the key
-# right of Tab, of Caps Lock and of Shift; the digit row begins at the key "1".
-LAYOUTS: dict[str, tuple[str, str, str, str]] = {
-    "us": ("1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./"),
-    "us_shift": ("!@#$%^&*()_+", "QWERTYUIOP{}", 'ASDFGHJKL:"', "ZXCVBNM<>?"),
-    "fr": ("&é\"'(-è_çà)=", "azertyuiop $", "qsdfghjklmù", "wxcvbn,;:!"),
-    "fr_shift": ("1234567890°+", "AZERTYUIOP £", "QSDFGHJKLM%", "WXCVBN?./§"),
-    "de": ("1234567890ß ", "qwertzuiopü+", "asdfghjklöä", "yxcvbnm,.-"),
-    "de_shift": ('!"§$%&/()=? ', "QWERTZUIOPÜ*", "ASDFGHJKLÖÄ", "YXCVBNM;:_"),
-    "es": ("1234567890'¡", "qwertyuiop +", "asdfghjklñ ", "zxcvbnm,.-"),
-    "se": ("1234567890+ ", "qwertyuiopå ", "asdfghjklöä", "zxcvbnm,.-"),
-    "tr": ("1234567890*-", "qwertyuıopğü", "asdfghjklşi", "zxcvbnmöç."),
-    "ru": ("1234567890-=", "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю."),
-    "ru_shift": ('!"№;%:?*()_+', "ЙЦУКЕНГШЩЗХЪ", "ФЫВАПРОЛДЖЭ", "ЯЧСМИТЬБЮ,"),
-    "ua": ("1234567890-=", "йцукенгшщзхї", "фівапролджє", "ячсмитьбю."),
-    "bg": ("1234567890-=", "явертъуиопшщ", "асдфгхйкл;'", "зьцжбнм,./"),
-    "gr": ("1234567890-=", ";ςερτυθιοπ[]", "ασδφγηξκλ '", "ζχψωβνμ,./"),
-    "il": ("1234567890-=", "/'קראטוןםפ][", "שדגכעיחלךף,", "זסבהנמצתץ."),
-    "ara": ("1234567890-=", "ضصثقفغعهخحجد", "شسيبلاتنمكط", "ئءؤر ىةوزظ"),
-    "ir": ("۱۲۳۴۵۶۷۸۹۰-=", "ضصثقفغعهخحجچ", "شسیبلاتنمکگ", "ظطزرذدپو./"),
-    "in_deva": ("१२३४५६७८९०-ृ", "ौैाीूबहगदजड़", "ोे्िुपरकतचट", "ॆंमनवलस,.य"),
-    "th": ("ๅ/-ภถุึคตจขช", "ๆไำพะัีรนยบล", "ฟหกดเ้่าสวง", "ผปแอิืทมใฝ"),
-    "kr": ("1234567890-=", "ㅂㅈㄷㄱㅅㅛㅕㅑㅐㅔ[]", "ㅁㄴㅇㄹㅎㅗㅓㅏㅣ;'", "ㅋㅌㅊㅍㅠㅜㅡ,./"),
-    "ge": ("1234567890-=", "ქწერტყუიოპ[]", "ასდფგჰჯკლ;'", "ზხცვბნმ,./"),
-    "am": ("։ձյ՛,-.«»օռժ", "խւէրտեըիոպչջ", "ասդֆքհճկլթփ", "զցգվբնմշղծ"),
-    "bg_bds": ("1234567890-.", ",уеишщксдзц;", "ьяаожгтнвмч", "юйъэфхпрлб"),
-    "mk": ("1234567890-=", "љњертѕуиопшѓ", "асдфгхјклчќ", "зџцвбнм,./"),
-    "rs": ("1234567890'+", "љњертзуиопшђ", "асдфгхјклчћ", "жџцвбнм,.-"),
-    "kz": ('"әіңғ,.үұқөһ', "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю№"),
-    "mn": ("1234567890ещ", "фцужэнгшүзкъ", "йыбөахролдп", "ячёсмитьвю"),
-    "hu": ("123456789öüó", "qwertzuiopőú", "asdfghjkléá", "yxcvbnm,.-"),
-    "cz": ("+ěščřžýáíé= ", "qwertzuiopú)", "asdfghjklů§", "yxcvbnm,.-"),
-    "pk": ("1234567890-=", "قوعرتےءیہپ][", "اسدفگحجکل؛'", "زشچطبنم،۔/"),
-    "bd": ("১২৩৪৫৬৭৮৯০-=", "ঙযডপটচজহগড়[]", "ৃুিব্াকতদ;'", "ঁোেরনসম,./"),
-    "in_guru": ("੧੨੩੪੫੬੭੮੯੦ਃ=", "ੌੈਾੀੂਬਹਗਦਜਡ਼", "ੋੇ੍ਿੁਪਰਕਤਚਟ", " ਂਮਨਵਲਸ,.ਯ"),
-    "in_gujr": ("૧૨૩૪૫૬૭૮૯૦-ઋ", "ૌૈાીૂબહગદજડ઼", "ોે્િુપરકતચટ", " ંમનવલસ,.ય"),
-    "in_orya": ("୧୨୩୪୫୬୭୮୯୦ଃୃ", "ୌୈାୀୂବହଗଦଜଡ଼", "ୋେ୍ିୁପରକତଚଟ", " ଂମନଵଲସ,.ଯ"),
-    "in_taml": ("௧௨௩௪௫௬௭௮௯௰௱௲", "ௌைாீூ ஹ  ஜ ஞ", "ோே்ிுபரகதசட", "ெஂமநவலஸ,.ய"),
-    "in_telu": ("౧౨౩౪౫౬౭౮౯౦ఃృ", "ౌైాీూబహగదజడఞ", "ోే్ిుపరకతచట", "ెంమనవలస,.య"),
-    "in_knda": ("೧೨೩೪೫೬೭೮೯೦ಃೃ", "ೌೈಾೀೂಬಹಗದಜಡ಼", "ೋೇ್ಿುಪರಕತಚಟ", "ೆಂಮನವಲಸ,.ಯ"),
-    "in_mlym": ("൧൨൩൪൫൬൭൮൯൦-ൃ", "ൌൈാീൂബഹഗദജഡ", "ോേ്ിുപരകതചട", "െംമനവലസ,.യ"),
-    "lk": ("1234567890-=", "ඍඇඑරතයඋඉඔප[]", "අසදෆගහජකල;'", "ඤඳචවබනම,./"),
-    "kh": ("១២៣៤៥៦៧៨៩០ឥឲ", "ឆឹេរតយុិោផៀឪ", "ាសដថងហ្កលើ់", "ឋខចវបនម ។៊"),
-    "la": ("ຢຟໂຖຸູຄຕຈຂຊໍ", "ົໄຳພະິີຣນຍບລ", "ັຫກດເ້່າສວງ", "ຜປແອຶືທມໃຝ"),
-    "mm": ("၁၂၃၄၅၆၇၈၉၀-=", "ဆတနမအပကငသစဟဩ", "ေျိ်ါ့ြုူး'", "ဖထခလဘညာ,./"),
-    "bt": ("༡༢༣༤༥༦༧༨༩༠༔།", "ཀཁགངིེོུཅཆཇཉ", "ཏཐདནཔཕབམཙཚཛ", "ཞཟའཡརལཤསཧཨ"),
-}
-
-# English QWERTY is what "QWERTY substitution" names: its neighbours count three times as much as any other layout's.
-_WEIGHTS = {"us": 3, "us_shift": 3}
-
-
-def neighbours_of_layout(rows: tuple[str, str, str, str]) -> dict[str, list[str]]:
-    """Return for each character of a layout the characters of the keys that touch its key."""
-    found: dict[str, list[str]] = {}
-    for row, keys in enumerate(rows):
-        for column, key in enumerate(keys):
-            if key == " ":
-                continue
-            places = [(row, column - 1), (row, column + 1), (row - 1, column), (row - 1, column + 1)]
-            places += [(row + 1, column - 1), (row + 1, column)]
-            inside = [(r, c) for r, c in places if 0 <= r < len(rows) and 0 <= c < len(rows[r])]
-            found[key] = [rows[r][c] for r, c in inside if rows[r][c] not in (" ", key)]
-    return found
+_WEIGHTS: Final = {"us": 3, "us_shift": 3}
+"""English QWERTY, the paper's only layout, counts three times as much as any other."""
 
 
 @functools.cache
-def keyboard_neighbours() -> Choices:
-    """Return for each code point of any layout the neighbours of its key, pooled over the layouts that have it."""
+def keyboard_neighbors() -> Choices:
+    """Return for each code point of any layout the neighbors of its key, pooled over the layouts that have it."""
     pooled: dict[int, list[int]] = {}
     for name, rows in LAYOUTS.items():
-        for key, neighbours in neighbours_of_layout(rows).items():
-            pooled.setdefault(ord(key), []).extend([ord(other) for other in neighbours] * _WEIGHTS.get(name, 1))
+        for key, neighbors in neighbor_keys(rows).items():
+            pooled.setdefault(ord(key), []).extend([ord(other) for other in neighbors] * _WEIGHTS.get(name, 1))
     return make_choices(pooled)

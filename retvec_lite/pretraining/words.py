@@ -4,27 +4,27 @@ Rows are words as int32 code points `[N, L]`, zero-padded, longer words cut off 
 in the embedding that ships.
 """
 
+import csv
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import regex
 
-from retvec_lite.contract import Ints
+from retvec_lite.contract import SEPARATORS, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.augment import WORD_LENGTH, Mask, word_lengths
-from retvec_lite.pretraining.frequency_lists import read_frequency_list
+from retvec_lite.pretraining.settings import WORDFREQ
 from retvec_lite.pretraining.substitutes import Doubles, title_table, upper_table
+from retvec_lite.pretraining.word_typos import WORD_LENGTH, Indices, Mask, word_lengths
 
 Hashes = npt.NDArray[np.uint64]
 _Weighted = tuple[Ints, Doubles, float]  # words int32 [n, L], their weights [n], the factor of their language
 
-WORDFREQ: Final = "wordfreq"
-"""Stands for the lists that come with Python packages, where names of files are asked for."""
+WHITE_SPACE: Final = frozenset(map(chr, SEPARATORS))
 
 WORDFREQ_SOURCE: Final = "wordfreq 3.1 (best lists) and CLDR (babel)"
 
@@ -95,12 +95,6 @@ class WordList:
         words = self.rows[np.minimum(chosen, len(self.rows) - 1)]
         return restore_case(restore_digits(words, rng), rng)
 
-    def share(self, index: int, count: int) -> "WordList":
-        """Return every `count`th word from `index` on, with its relative frequency; a copy, so that the rest can be freed."""
-        probabilities = np.diff(self.cumulative, prepend=0.0)[index::count]
-        cumulative = np.cumsum(probabilities)
-        return WordList(self.rows[index::count].copy(), cumulative / cumulative[-1], {}, self.source)
-
     @property
     def digest(self) -> str:
         """What tells word lists apart, and can be read in a message."""
@@ -108,42 +102,6 @@ class WordList:
         digest.update(np.ascontiguousarray(self.rows, "<i4").data)
         digest.update(np.ascontiguousarray(self.cumulative, "<f8").data)
         return digest.hexdigest()[:_DIGITS]
-
-
-@dataclass(frozen=True)
-class WordShares:
-    """A word list that is shared among the workers of a cluster: what this one holds of it, and facts about all of it.
-
-    Attributes:
-        shares: share number -> its words.
-        count: of all shares; each gives as many words to a batch.
-        words, languages, source, digest: of the whole list.
-    """
-
-    shares: Mapping[int, WordList]
-    count: int
-    words: int
-    languages: int
-    source: str
-    digest: str
-
-    @classmethod
-    def of(cls, words: WordList, count: int = 1, held: Iterable[int] | None = None) -> "WordShares":
-        """Cut a word list.
-
-        Args:
-            words: the whole list.
-            count: of shares.
-            held: the numbers of the shares to hold; None for all.
-
-        Raises:
-            RetvecLiteError: when there are fewer words than shares.
-        """
-        if len(words.rows) < count:
-            raise RetvecLiteError(f"{len(words.rows)} words cannot be shared by {count}.")
-        numbers = range(count) if held is None else held
-        shares = {number: words if count == 1 else words.share(number, count) for number in numbers}
-        return cls(shares, count, len(words.rows), len(words.languages), words.source, words.digest)
 
 
 def word_rows(words: Sequence[str], word_length: int = WORD_LENGTH) -> Ints:
@@ -202,12 +160,14 @@ def pieces(rows: Ints, sizes: Sequence[int]) -> Ints:
         for start in range(word_length - size + 1):
             whole = rows[lengths >= start + size, start : start + size]
             found.append(np.pad(whole, ((0, 0), (0, word_length - size))))
-    return _distinct(np.concatenate(found))
+    every = np.concatenate(found)
+    return every[distinct(every)]
 
 
-def _distinct(rows: Ints) -> Ints:
+def distinct(rows: Ints) -> Indices:
+    """Return where each word is for the first time, ascending: int64 [D]. Words may differ behind the last place only."""
     _, first = np.unique(row_hashes(rows), return_index=True)
-    return rows[np.sort(first)]
+    return np.sort(first)
 
 
 def build_word_list(lists: Iterable[tuple[str, Ints, Doubles, float]], source: str) -> WordList:
@@ -216,9 +176,6 @@ def build_word_list(lists: Iterable[tuple[str, Ints, Doubles, float]], source: s
     Args:
         lists: (language, int32 [n, L] casefolded words, float64 [n] weights within the language, factor of the language).
         source: for the model card.
-
-    Raises:
-        RetvecLiteError: when no word is left.
     """
     rows, probabilities, languages, start = [], [], {}, 0
     for language, words, weights, factor in lists:
@@ -241,8 +198,8 @@ def load_words(names: Sequence[Path], word_length: int = WORD_LENGTH) -> WordLis
 
     Args:
         names: `wordfreq` (see `packaged_lists`), and UTF-8 files, one for each language and named after it: frequency lists
-            (`.csv` with the columns `word` and `count`), or one word a line (what follows a blank or a tab is ignored).
-            Words of a language that `wordfreq` has as well are added to its own.
+            (`.csv`, see `read_frequency_list`), or one word a line (what follows a blank or a tab is ignored). Words of a
+            language that `wordfreq` has as well are added to its own.
         word_length: code points of a word.
 
     Raises:
@@ -279,10 +236,40 @@ def _union(one: _Weighted, other: _Weighted) -> _Weighted:
 
 
 def _first_ones(rows: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
-    """Return each word once, with the weight of its first row (words may differ behind the last place only)."""
-    _, first = np.unique(row_hashes(rows), return_index=True)
-    first = np.sort(first)
+    """Return each word once, with the weight of its first row."""
+    first = distinct(rows)
     return rows[first], weights[first]
+
+
+def read_frequency_list(path: Path) -> list[tuple[str, float]]:
+    """Return the words and counts of a CSV file with the columns `word` and `count`, most frequent first.
+
+    Words with white space inside are left out: the encoder would cut them.
+
+    Raises:
+        RetvecLiteError: for another header, a count that is no number, a file that is not UTF-8.
+    """
+    words = [row for row in counted_words(path) if row[0] and not WHITE_SPACE & set(row[0])]
+    return sorted(words, key=lambda row: -row[1])
+
+
+def counted_words(path: Path) -> Iterator[tuple[str, float]]:
+    """Yield the rows of a frequency list; the first of them is enough to refuse a file of another kind."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            names = reader.fieldnames or []
+            if not {"word", "count"} <= set(names):
+                raise RetvecLiteError(f"No columns 'word' and 'count' in {path} (found: {', '.join(names) or 'none'}).")
+            for row in reader:
+                try:
+                    yield row["word"] or "", float(row["count"])
+                except (TypeError, ValueError):
+                    raise RetvecLiteError(
+                        f"The count in {path}, line {reader.line_num}, is no number: {row['count']!r}."
+                    ) from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise RetvecLiteError(f"Cannot read the frequency list {path} as UTF-8 text: {error}.") from error
 
 
 def packaged_lists(word_length: int = WORD_LENGTH) -> dict[str, _Weighted]:
@@ -294,7 +281,8 @@ def packaged_lists(word_length: int = WORD_LENGTH) -> dict[str, _Weighted]:
     for language in cldr_languages():
         words = cldr_words(language) if language not in known else []
         if len(words) >= 200 or language in SCRIPT_LOCALES:
-            rows = _distinct(word_rows(words, word_length))
+            rows = word_rows(words, word_length)
+            rows = rows[distinct(rows)]
             factor = _SCRIPT_SHARE if language in SCRIPT_LOCALES else _SMALL_LANGUAGE_SHARE
             lists[language] = rows, np.ones(len(rows)), factor
     for language in _UNSPACED_LANGUAGES:
@@ -308,12 +296,16 @@ def packaged_lists(word_length: int = WORD_LENGTH) -> dict[str, _Weighted]:
 
 def wordfreq_languages() -> list[str]:
     """Return the 42 languages of wordfreq, sorted."""
-    return sorted(_wordfreq().available_languages("best"))
+    import wordfreq
+
+    return sorted(wordfreq.available_languages("best"))
 
 
 def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, Doubles]:
     """Return casefolded words by falling frequency, int32 [N, word_length], and their sampling weights, float64 [N]."""
-    frequencies: dict[str, float] = _wordfreq().get_frequency_dict(language, "best")
+    import wordfreq
+
+    frequencies: dict[str, float] = wordfreq.get_frequency_dict(language, "best")
     ranked = sorted(frequencies.items(), key=lambda item: (-item[1], item[0]))
     words = [word for word, _ in ranked]
     if language == "el":  # casefolding made the final sigma a plain one
@@ -321,16 +313,6 @@ def wordfreq_words(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints,
     rows = word_rows(words, word_length)
     weights = np.asarray([frequency for _, frequency in ranked]) ** _FREQUENCY_EXPONENT
     return _first_ones(rows, weights)
-
-
-def _wordfreq() -> Any:
-    try:
-        import wordfreq
-    except ImportError as error:
-        raise RetvecLiteError(
-            'The package wordfreq is missing. Install it: pip install "retvec-lite[pretrain]"'
-        ) from error
-    return wordfreq
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -346,7 +328,8 @@ def _strings(value: object) -> Iterator[str]:
 
 def cldr_words(locale: str) -> list[str]:
     """Return the distinct casefolded words of one locale's own CLDR data, sorted; empty where it has none."""
-    localedata = _localedata()
+    from babel import localedata
+
     data = localedata.load(locale, merge_inherited=False)
     found: set[str] = set()
     for section in _SECTIONS:
@@ -362,14 +345,6 @@ def cldr_words(locale: str) -> list[str]:
 
 def cldr_languages() -> list[str]:
     """Return all plain language locales (no territory, no script), sorted."""
-    return sorted(name for name in _localedata().locale_identifiers() if "_" not in name and name != "root")
+    from babel import localedata
 
-
-def _localedata() -> Any:
-    try:
-        from babel import localedata
-    except ImportError as error:
-        raise RetvecLiteError(
-            'The package babel is missing. Install it: pip install "retvec-lite[pretrain]"'
-        ) from error
-    return localedata
+    return sorted(name for name in localedata.locale_identifiers() if "_" not in name and name != "root")

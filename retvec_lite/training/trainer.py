@@ -20,7 +20,7 @@ from retvec_lite.data.warnings import data_warnings
 from retvec_lite.decision import letters_and_digits
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, HeadSpec, LinearHead
-from retvec_lite.model.predict import predictor
+from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, origin

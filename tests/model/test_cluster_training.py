@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import cluster_pretrain
 import cluster_train
 import pytest
 
@@ -55,26 +54,6 @@ def losses(done: subprocess.CompletedProcess[str]) -> list[float]:
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout)
     return list(found.values()) if isinstance(found, dict) else found
-
-
-def test_pretraining(tmp_path: Path) -> None:
-    script = cluster_pretrain.__file__
-    for name in ("one", "two", "killed"):
-        (tmp_path / name).mkdir()
-    (alone,) = run(script, 1, tmp_path / "one", 2, 100)
-    together = run(script, 2, tmp_path / "two", 2, 100)
-    assert len(losses(alone)) == 100 and losses(alone)[-1] < losses(alone)[0] / 2
-    for worker in together:
-        assert losses(worker) == pytest.approx(losses(alone), abs=1e-5)
-    # One is killed: the other ends with a sentence. Both go on from step 30, to the same file.
-    first = run(script, 2, tmp_path / "killed", 2, 100, 35)
-    assert {one.returncode for one in first} == {1, -9}
-    left = next(one for one in first if one.returncode == 1)
-    assert left.stderr.splitlines()[-1].startswith("Another worker is gone. Start all workers again")
-    again = run(script, 2, tmp_path / "killed", 2, 100, 35)
-    assert losses(again[0]) == losses(again[1]) == losses(together[0])[30:]
-    files = [(tmp_path / name / "out.safetensors").read_bytes() for name in ("two", "killed")]
-    assert files[0] == files[1]
 
 
 def furthest(one: list[float], other: list[float]) -> float:

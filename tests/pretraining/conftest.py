@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from tiny_words import NAMES, tiny_training, tiny_wordfreq
 
-from retvec_lite.pretraining import tasks
+from retvec_lite.pretraining import retrieval
 from retvec_lite.pretraining.words import WordList, build_word_list, word_rows
 
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "wordfreq_languages", lambda: ["el", "en"])
-    monkeypatch.setattr(tasks, "wordfreq_words", tiny_wordfreq)
-    monkeypatch.setattr(tasks, "load_words", tiny_training)
+    monkeypatch.setattr(retrieval, "wordfreq_languages", lambda: ["el", "en"])
+    monkeypatch.setattr(retrieval, "wordfreq_words", tiny_wordfreq)
+    monkeypatch.setattr(retrieval, "load_words", tiny_training)
 
 
 @pytest.fixture(scope="session")

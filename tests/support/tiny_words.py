@@ -5,8 +5,8 @@ import functools
 import numpy as np
 
 from retvec_lite.contract import Ints
-from retvec_lite.pretraining.augment import WORD_LENGTH, word_lengths
 from retvec_lite.pretraining.substitutes import Doubles
+from retvec_lite.pretraining.word_typos import WORD_LENGTH, word_lengths
 from retvec_lite.pretraining.words import WordList, held_out, word_rows
 
 SYLLABLES = ("ka", "ro", "mi", "tun", "les", "vo")

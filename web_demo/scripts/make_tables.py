@@ -10,7 +10,7 @@ from typing import Any
 
 from retvec_lite.contract import BITS, CONTRACT_VERSION, INVISIBLE, SEPARATORS, UNSPACED
 from retvec_lite.data import typos
-from retvec_lite.pretraining.substitutes import homoglyphs
+from retvec_lite.pretraining.substitutes import lookalikes
 from retvec_lite.runtime.explanation import LENGTHS
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "tables.json"
@@ -24,7 +24,7 @@ def _look_alikes() -> dict[str, str]:
 
     The full table consists mostly of mathematical alphabets, which look unusual in a word.
     """
-    choices = homoglyphs()
+    choices = lookalikes()
     found = {}
     for code in (*range(0x41, 0x5B), *range(0x61, 0x7B)):
         first, count = int(choices.starts[code]), int(choices.counts[code])

@@ -11,10 +11,8 @@ from tiny_words import made_up
 
 from retvec_lite import __main__ as cli
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining import report
-from retvec_lite.pretraining.measures import FileScores, Share, TaskScores, better_in
-from retvec_lite.pretraining.report import (
-    PROJECTOR_FILES,
+from retvec_lite.pretraining import evaluation
+from retvec_lite.pretraining.evaluation import (
     REPORT_FILES,
     EmbeddingEvaluation,
     box_plot,
@@ -25,17 +23,18 @@ from retvec_lite.pretraining.report import (
     sentences,
     tables,
 )
+from retvec_lite.pretraining.measures import FileScores, SetScores, Share, better_in
 from retvec_lite.terminal import Table
 
 pytestmark = pytest.mark.usefixtures("tiny")
 
 
-def made_scores(name: str, found: int) -> TaskScores:
+def made_scores(name: str, found: int) -> SetScores:
     rng = np.random.default_rng(found)
     pairs, randoms = rng.uniform(0.6, 1, 40).astype(np.float32), rng.uniform(-0.1, 0.3, 40).astype(np.float32)
     shares = {"float32": Share(found, 40), "int8": Share(found, 40), "int4": Share(found // 2, 40)}
-    kinds = {"deletion": Share(found // 4, 10), "case_substitution": Share(1, 2)}
-    return TaskScores(
+    kinds = {"delete": Share(found // 4, 10), "other_case": Share(1, 2)}
+    return SetScores(
         name, "list", shares, {"int8": 0.999, "int4": 0.7}, pairs, randoms, kinds, {"Latin": Share(found, 40)}
     )
 
@@ -51,7 +50,7 @@ def test_means_and_comparison() -> None:
     one, two = made_files()
     assert one.found("float32") == 0.75 and one.found("int4") == 0.375
     assert two.found("float32") == pytest.approx((20 + 30 + 36) / 120)
-    assert two.kinds() == {"deletion": Share(5 + 7 + 9, 30), "case_substitution": Share(3, 6)}
+    assert two.kinds() == {"delete": Share(5 + 7 + 9, 30), "other_case": Share(3, 6)}
     assert better_in(one, two) == (1, ["l2"])  # better, the same, worse
     assert sentences((one, two), ["qq"]) == [
         "one|$x is better than two in 1 of 3 languages; worse in l2.",
@@ -120,10 +119,10 @@ def evaluate(*arguments: object) -> int:
     return cli.main(["evaluate-embedding", *map(str, arguments)])
 
 
-def test_from_two_files_to_tables_plots_and_points(
+def test_from_two_files_to_tables_and_plots(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words, misspellings, out, points = (tmp_path / name for name in ("words", "m.csv", "new/out", "points"))
+    words, misspellings, out = (tmp_path / name for name in ("words", "m.csv", "new/out"))
     words.mkdir()
     for language, count in (("ar", 150), ("xx", 20)):
         made = made_up("ar", count, seed=1)
@@ -131,14 +130,13 @@ def test_from_two_files_to_tables_plots_and_points(
     misspellings.write_text("text,label\nrecieve,receive\nzebbra,zebra\nalot,a lot\n", encoding="utf-8")
     arguments = (
         *(files[0], "--against", files[1], "--words", words, "--misspellings", misspellings),
-        *("--queries", 40, "--out", out, "--projector", points),
+        *("--queries", 40, "--out", out),
     )
     assert evaluate(*arguments) == 0, capsys.readouterr().err
     printed = capsys.readouterr()
     assert "Mean over 3 languages" in printed.out and "[red]one" in printed.out
     assert "never saw: xx." in printed.out.replace("\n", " ") and "measuring: 100 %" in printed.err
     assert sorted(path.name for path in out.iterdir()) == sorted(REPORT_FILES)
-    assert sorted(path.name for path in points.iterdir()) == sorted(PROJECTOR_FILES)
     facts = json.loads((out / "embedding.json").read_text(encoding="utf-8"))
     assert [file["name"] for file in facts["files"]] == ["[red]one", "two"] and facts["queries"] == 40
     assert [scores["name"] for scores in facts["files"][0]["languages"]] == ["ar", "el", "en"]
@@ -183,7 +181,7 @@ def test_bad_input_is_told_before_the_work_and_leaves_nothing(
     (tmp_path / "empty").mkdir()
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "mine.txt").touch()
-    monkeypatch.setattr(report, "_score", lambda *_: pytest.fail("The work was begun."))
+    monkeypatch.setattr(evaluation, "language_set", lambda *_, **__: pytest.fail("The work was begun."))
     before = set(tmp_path.iterdir())
     out = tmp_path / "out"
     for arguments in (
@@ -191,11 +189,10 @@ def test_bad_input_is_told_before_the_work_and_leaves_nothing(
         (files[0], "--against", broken),
         (files[0], "--words", tmp_path / "empty"),
         (files[0], "--misspellings", tmp_path / "missing.csv"),
-        (files[0], "--projector", out / "inside"),
-        (files[0], "--projector", tmp_path / "two.safetensors" / "below"),
-        (files[0], "--projector", tmp_path / "foreign", "--force"),
+        (files[0], "--out", tmp_path / "two.safetensors" / "below"),
+        (files[0], "--out", tmp_path / "foreign", "--force"),
     ):
-        assert evaluate(*arguments, "--out", out) == cli.USAGE_ERROR
+        assert evaluate(*(() if "--out" in arguments else ("--out", out)), *arguments) == cli.USAGE_ERROR
         printed = capsys.readouterr()
         assert printed.err.startswith("retvec-lite: error: ") and printed.err.count("\n") == 1
         assert printed.out == "" and set(tmp_path.iterdir()) == before
@@ -207,7 +204,7 @@ def test_nothing_is_left_when_drawing_fails(
     def fail(_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("retvec_lite.pretraining.report.box_plot", fail)
+    monkeypatch.setattr("retvec_lite.pretraining.evaluation.box_plot", fail)
     before = set(tmp_path.iterdir())
     assert evaluate(files[0], "--queries", 20, "--out", tmp_path / "out") == cli.INTERRUPTED
     assert set(tmp_path.iterdir()) == before

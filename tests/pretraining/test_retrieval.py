@@ -9,18 +9,17 @@ from tiny_words import NAMES, made_up, tiny_training, tiny_wordfreq
 from retvec_lite.contract import Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining import tasks
-from retvec_lite.pretraining.augment import AUGMENTATIONS, word_lengths
-from retvec_lite.pretraining.frequency_lists import read_frequency_list
-from retvec_lite.pretraining.tasks import (
-    Task,
-    misspelling_task,
-    retrieval_task,
+from retvec_lite.pretraining import retrieval
+from retvec_lite.pretraining.retrieval import (
+    RetrievalSet,
+    language_set,
+    misspelling_set,
+    retrieval_set,
     script_of,
     word_sources,
-    word_task,
 )
-from retvec_lite.pretraining.words import decode_word, held_out, row_hashes, word_rows
+from retvec_lite.pretraining.word_typos import KIND_NAMES, word_lengths
+from retvec_lite.pretraining.words import decode_word, held_out, read_frequency_list, row_hashes, word_rows
 
 pytestmark = pytest.mark.usefixtures("tiny")
 
@@ -35,9 +34,9 @@ def write_list(folder: Path, language: str, words: list[str]) -> None:
     (folder / f"{language}.csv").write_text(f"word,count\n{lines}", encoding="utf-8")
 
 
-def task_of(folder: Path | None, language: str, queries: int = 50) -> Task:
+def set_of(folder: Path | None, language: str, queries: int = 50) -> RetrievalSet:
     (source,) = [source for source in word_sources(folder) if source.language == language]
-    task = word_task(source, seed=0, queries=queries)
+    task = language_set(source, seed=0, queries=queries)
     assert task is not None
     return task
 
@@ -47,8 +46,8 @@ def test_words_of_a_list_that_were_trained_on_are_never_asked_for(tmp_path: Path
     new = made_up("en", 200, seed=1)
     shouted = [word.title() for word in trained]  # the casefolded form counts
     write_list(tmp_path, "en", [*shouted, *new, "ab", "123456", "two words"])
-    task = task_of(tmp_path, "en", queries=10_000)
-    asked = words_of(task.candidates[task.answers])
+    task = set_of(tmp_path, "en", queries=10_000)
+    asked = words_of(task.candidates[task.queries.answers])
     assert task.source == "list" and sorted(asked) == sorted(set(new) - set(trained))
     assert set(words_of(task.candidates)) == {*trained, *new, "ab", "123456"}
     assert len(np.unique(row_hashes(task.candidates))) == len(task.candidates)
@@ -61,48 +60,49 @@ def test_languages_that_the_folder_lacks_come_from_held_out_words(tmp_path: Path
         ("el", "wordfreq"),
         ("en", "wordfreq"),
     ]
-    task = task_of(None, "en")
-    assert held_out(task.candidates[task.answers]).all()
+    task = set_of(None, "en")
+    assert held_out(task.candidates[task.queries.answers]).all()
     rows, _ = tiny_wordfreq("en")
     assert int(held_out(rows).sum()) > 100 and set(words_of(task.candidates)) == set(words_of(rows))
 
 
 def test_the_most_frequent_others_fill_the_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "CANDIDATES", 240)
+    monkeypatch.setattr(retrieval, "CANDIDATES", 240)
     rows, _ = tiny_wordfreq("en")
-    task = task_of(None, "en")
+    task = set_of(None, "en")
     unseen = held_out(rows)
     assert words_of(task.candidates) == words_of(rows[unseen][:120]) + words_of(rows[~unseen][:120])
-    assert task.answers.max() < 120
+    assert task.queries.answers.max() < 120
 
 
 def test_queries_are_mistyped_words_and_the_same_whoever_else_is_asked(tmp_path: Path) -> None:
-    task = task_of(None, "en")
-    assert len(task.queries) == len(task.answers) == 50
-    assert (task.queries != task.candidates[task.answers]).any(axis=1).mean() > 0.95
+    task = set_of(None, "en")
+    assert len(task.queries.words) == len(task.queries.answers) == 50
+    assert (task.queries.words != task.candidates[task.queries.answers]).any(axis=1).mean() > 0.95
     write_list(tmp_path, "ar", made_up("ar", 150))
-    again = task_of(tmp_path, "en")
-    assert np.array_equal(task.queries, again.queries) and np.array_equal(task.kind_queries, again.kind_queries)
+    again = set_of(tmp_path, "en")
+    assert np.array_equal(task.queries.words, again.queries.words)
+    assert all(np.array_equal(asked.words, again.by_kind[kind].words) for kind, asked in task.by_kind.items())
     (source, _) = word_sources(None)
-    other = word_task(source, seed=1, queries=50)
-    assert other is not None and not np.array_equal(other.queries, task_of(None, "el").queries)
+    other = language_set(source, seed=1, queries=50)
+    assert other is not None and not np.array_equal(other.queries.words, set_of(None, "el").queries.words)
 
 
 def test_every_kind_is_asked_alone_where_it_can_be(tmp_path: Path) -> None:
-    task = task_of(None, "en", queries=80)
-    assert set(task.kinds.tolist()) == set(range(len(AUGMENTATIONS)))
-    words = task.candidates[task.kind_answers]
-    assert (task.kind_queries != words).any(axis=1).all() and len(words) <= 10 * len(AUGMENTATIONS)
-    swapped = task.kinds == AUGMENTATIONS.index("case_substitution")
-    assert [word.casefold() for word in words_of(task.kind_queries[swapped])] == words_of(words[swapped])
+    task = set_of(None, "en", queries=80)
+    assert tuple(task.by_kind) == KIND_NAMES
+    for mistyped, answers in task.by_kind.values():
+        assert (mistyped != task.candidates[answers]).any(axis=1).all() and 0 < len(answers) <= 10
+    mistyped, answers = task.by_kind["other_case"]
+    assert [word.casefold() for word in words_of(mistyped)] == words_of(task.candidates[answers])
     write_list(tmp_path, "ar", made_up("ar", 150))
-    assert AUGMENTATIONS.index("case_substitution") not in task_of(tmp_path, "ar").kinds
+    assert "other_case" not in set_of(tmp_path, "ar").by_kind
 
 
-def test_a_language_with_too_few_words_is_no_task(tmp_path: Path) -> None:
-    write_list(tmp_path, "ar", made_up("ar", tasks.FEWEST_QUERIES - 1))
+def test_a_language_with_too_few_words_is_left_out(tmp_path: Path) -> None:
+    write_list(tmp_path, "ar", made_up("ar", retrieval.FEWEST_QUERIES - 1))
     source = word_sources(tmp_path)[0]
-    assert source.language == "ar" and word_task(source, seed=0, queries=50) is None
+    assert source.language == "ar" and language_set(source, seed=0, queries=50) is None
 
 
 def test_misspellings(tmp_path: Path) -> None:
@@ -116,17 +116,17 @@ def test_misspellings(tmp_path: Path) -> None:
         ("zebbra", "zebra"),
     ]
     texts, labels = zip(*pairs, strict=True)
-    task = misspelling_task(Dataset(texts, labels, tmp_path / "m.csv"), seed=0, queries=50)
-    asked = zip(words_of(task.queries), words_of(task.candidates[task.answers]), strict=True)
+    task = misspelling_set(Dataset(texts, labels, tmp_path / "m.csv"), seed=0, queries=50)
+    asked = zip(words_of(task.queries.words), words_of(task.candidates[task.queries.answers]), strict=True)
     assert sorted(asked) == [("recieve", "receive"), ("reciv", "receive"), ("zebbra", "zebra")]
     assert words_of(task.candidates)[3:] == frequent and task.name == "m.csv"
-    few = misspelling_task(Dataset(texts, labels, tmp_path / "m.csv"), seed=0, queries=50)
-    assert np.array_equal(few.queries, task.queries)
+    few = misspelling_set(Dataset(texts, labels, tmp_path / "m.csv"), seed=0, queries=50)
+    assert np.array_equal(few.queries.words, task.queries.words)
 
 
 def test_misspellings_without_any_pair_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match=r"m\.csv has no pair of a misspelled single word"):
-        misspelling_task(Dataset(("a b", "x"), ("ab", "X"), tmp_path / "m.csv"), seed=0, queries=50)
+        misspelling_set(Dataset(("a b", "x"), ("ab", "X"), tmp_path / "m.csv"), seed=0, queries=50)
 
 
 @pytest.mark.parametrize(
@@ -183,13 +183,13 @@ def test_only_the_languages_that_are_named(tmp_path: Path) -> None:
 
 
 def test_retrieval_finds_words_of_an_embedding_that_knows_them() -> None:
-    task = retrieval_task("tiny", word_rows(NAMES), seed=1)
+    task = retrieval_set("tiny", word_rows(NAMES), seed=1)
     assert len(task.candidates) == len(NAMES)
 
     def counts(rows: np.ndarray) -> np.ndarray:
         return np.stack([(rows == code).sum(axis=1) for code in range(97, 123)], axis=1).astype(np.float32)
 
-    right = task.candidates[task.answers]
+    right = task.candidates[task.queries.answers]
     assert (word_lengths(right) > 2).all()
     assert task.found(lambda rows: np.zeros((len(rows), 2), np.float32)) <= 0.5
     assert 0.05 < task.found(counts) < 1.0  # anagrams keep it from all

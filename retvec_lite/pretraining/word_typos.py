@@ -1,85 +1,119 @@
-"""The 22 augmentations of the RETVec paper (arXiv:2302.09207) over batches of words, vectorized in NumPy.
+"""The 22 kinds of typos of the RETVec paper (arXiv:2302.09207), for batches of words; `data.typos` mistypes texts.
 
-A word is a row of int32 code points, zero-padded, 16 long in the embedding that ships. All 22 are one operation with other
-numbers: at a place, cut out some characters and put others in. So a batch in which each row has its own augmentation takes
-one pass: place, cut and characters per row, then a single gather.
+A word is a row of int32 code points, zero-padded, 16 long in the embedding that ships. All kinds are one operation with other
+numbers: at a place, cut out some characters and put others in. So a batch in which each row has its own kind takes one pass:
+place, cut and characters for each row, then a single gather. A new kind is a new `Kind` in `KINDS`.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Ints
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.pretraining.settings import PretrainSettings
 from retvec_lite.pretraining.substitutes import (
     Doubles,
     alphabets,
     ascii_pool,
     bmp_pool,
     emoji_pool,
-    homoglyphs,
-    keyboard_neighbours,
+    keyboard_neighbors,
+    lookalikes,
+    other_case,
     punctuation_pool,
-    swapcase_table,
 )
 
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-WORD_LENGTH: Final = 16
+WORD_LENGTH: Final = PretrainSettings.word_length
 _MAX_INSERT: Final = 5
 _MAX_SHARE: Final = 0.25  # of a word's characters
 _MAX_TYPOS: Final = 4
 
-AUGMENTATIONS: Final[tuple[str, ...]] = (
-    "deletion",
-    "repetition",
-    "ngram_prefix_insertion",
-    "ngram_suffix_insertion",
-    "ascii_insertion",
-    "alphabet_insertion",
-    "punctuation_insertion",
-    "punctuation_prefix_insertion",
-    "punctuation_suffix_insertion",
-    "bmp_insertion",
-    "emoji_prefix_insertion",
-    "emoji_suffix_insertion",
-    "case_substitution",
-    "ngram_substitution",
-    "qwerty_substitution",
-    "homoglyph_substitution",
-    "ascii_substitution",
-    "alphabet_substitution",
-    "punctuation_substitution",
-    "bmp_substitution",
-    "neighbour_swap",
-    "shuffle",
+
+class Kind(NamedTuple):
+    """A kind of typo.
+
+    Attributes:
+        name: as in `data.typos.TYPO_KINDS` where that has the same kind.
+        category: in the RETVec paper.
+        cut: characters that are cut out.
+        put: characters that are put in. Of n-grams both numbers depend on the word.
+        place: where: `on` a character, `between` two or at an end, `before` or `after` the word.
+        shortest: characters that a word needs; one must be left, and three are shuffled.
+        pool: what is put in is drawn from these code points; a substitution draws another than the character itself.
+        usual: how often it is drawn by the sampling `shifts`.
+    """
+
+    name: str
+    category: Literal["deletion", "insertion", "substitution", "transposition"]
+    cut: int
+    put: int
+    place: Literal["on", "between", "before", "after"] = "on"
+    shortest: int = 1
+    pool: Callable[[], Ints] | None = None
+    usual: int = 6
+
+
+KINDS: Final[tuple[Kind, ...]] = (
+    Kind("delete", "deletion", 1, 0, shortest=2, usual=24),
+    Kind("repeat", "insertion", 0, 1, usual=9),
+    Kind("insert_ngram_before", "insertion", 0, 0, "before", usual=2),
+    Kind("insert_ngram_after", "insertion", 0, 0, "after", usual=2),
+    Kind("insert_ascii", "insertion", 0, 1, "between", pool=ascii_pool),
+    Kind("insert", "insertion", 0, 1, "between", usual=9),
+    Kind("insert_punctuation", "insertion", 0, 1, "between", pool=punctuation_pool),
+    Kind("insert_punctuation_before", "insertion", 0, 1, "before", pool=punctuation_pool, usual=9),
+    Kind("insert_punctuation_after", "insertion", 0, 1, "after", pool=punctuation_pool, usual=3),
+    Kind("insert_bmp", "insertion", 0, 1, "between", pool=bmp_pool),
+    Kind("insert_emoji_before", "insertion", 0, 1, "before", pool=emoji_pool, usual=9),
+    Kind("insert_emoji_after", "insertion", 0, 1, "after", pool=emoji_pool, usual=3),
+    Kind("other_case", "substitution", 1, 1, usual=3),
+    Kind("substitute_ngram", "substitution", 1, 1, usual=2),
+    Kind("neighbor_key", "substitution", 1, 1),
+    Kind("lookalike", "substitution", 1, 1),
+    Kind("substitute_ascii", "substitution", 1, 1, pool=ascii_pool),
+    Kind("substitute", "substitution", 1, 1),
+    Kind("substitute_punctuation", "substitution", 1, 1, pool=punctuation_pool),
+    Kind("substitute_bmp", "substitution", 1, 1, pool=bmp_pool),
+    Kind("swap", "transposition", 2, 2, shortest=2, usual=9),
+    Kind("shuffle", "transposition", 3, 3, shortest=3),
 )
-"""In the order of the paper's table. A kind of typo is asked for by its name or by its index here."""
+"""In the order of the paper's table. A kind is asked for by its name or by its index here."""
 
-_KIND: Final = {name: index for index, name in enumerate(AUGMENTATIONS)}
+KIND_NAMES: Final = tuple(kind.name for kind in KINDS)
+
+_IN_CATEGORY: Final = Counter(kind.category for kind in KINDS)
+
+SAMPLING: Final[Mapping[str, tuple[int, ...]]] = {
+    "kinds": (1,) * len(KINDS),
+    "categories": tuple(88 // _IN_CATEGORY[kind.category] for kind in KINDS),  # of 1, 11, 8 and 2 kinds
+    "shifts": tuple(kind.usual for kind in KINDS),
+}
+"""How often each kind of typo is drawn in training, by the name of the scheme; retrieval sets draw all kinds alike.
+
+`kinds`: all 22 alike. `categories`: deletion, insertion, substitution and transposition alike, and within each its kinds, as in
+the RETVec paper. `shifts`: what moves the rest of the word more often, since a network that reads positions finds it the
+hardest and deletions are the most frequent human typo; foreign n-grams less often, since nobody recognizes a word under them.
+"""
+
+_INDEX: Final = {name: index for index, name in enumerate(KIND_NAMES)}
+_IS_NGRAM: Final = np.asarray(["ngram" in name for name in KIND_NAMES])
+_PERMUTATIONS: Final = np.asarray([(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])  # all but the identity
 
 
-def _named(predicate: str) -> Mask:
-    return np.asarray([predicate in name for name in AUGMENTATIONS])
+def _each(attribute: str) -> npt.NDArray[Any]:
+    """Return an attribute of every kind."""
+    return np.asarray([getattr(kind, attribute) for kind in KINDS])
 
 
-_IS_PREFIX = _named("prefix")
-_IS_SUFFIX = _named("suffix")
-_IS_BETWEEN = (_named("insertion") | _named("repetition")) & ~_IS_PREFIX & ~_IS_SUFFIX
-_IS_NGRAM = _named("ngram")
-# What is cut and what is put in; an n-gram's numbers depend on the word and are filled in later.
-_CUT = np.where(_named("substitution") | _named("deletion"), 1, 0)
-_CUT[[_KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 3
-_PUT = np.where(_named("insertion") | _named("substitution") | _named("repetition"), 1, 0)
-_PUT[[_KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 3
-# A word must keep at least one character, and cannot be shuffled when it is too short.
-_SHORTEST = np.ones(len(AUGMENTATIONS), np.int64)
-_SHORTEST[[_KIND["deletion"], _KIND["neighbour_swap"], _KIND["shuffle"]]] = 2, 2, 3
-
-_PERMUTATIONS = np.asarray([(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])  # all but the identity
+_CUT, _PUT, _SHORTEST, _places = map(_each, ("cut", "put", "shortest", "place"))
+_IS_BETWEEN, _IS_BEFORE, _IS_AFTER = (_places == place for place in ("between", "before", "after"))
 
 
 def word_lengths(words: Ints) -> Indices:
@@ -91,9 +125,9 @@ def word_lengths(words: Ints) -> Indices:
 def kind_indices(kinds: str | int | npt.ArrayLike, count: int) -> Indices:
     """Return the indices of kinds given by name or index, for one batch: int64 [count]."""
     if isinstance(kinds, str):
-        if kinds not in _KIND:
-            raise RetvecLiteError(f"Unknown augmentation {kinds!r}: choose from {', '.join(AUGMENTATIONS)}.")
-        kinds = _KIND[kinds]
+        if kinds not in _INDEX:
+            raise RetvecLiteError(f"Unknown kind of typo {kinds!r}: choose from {', '.join(KIND_NAMES)}.")
+        kinds = _INDEX[kinds]
     return np.array(np.broadcast_to(np.asarray(kinds, np.int64), (count,)))
 
 
@@ -102,7 +136,7 @@ def apply_typos(words: Ints, kinds: str | int | npt.ArrayLike, rng: np.random.Ge
 
     Args:
         words: int32 [B, L]. The n-grams that are inserted come from other words of this batch.
-        kinds: one name or index of `AUGMENTATIONS` for all words, or an index for each.
+        kinds: one name or index of `KINDS` for all words, or an index for each.
         rng: the only source of randomness.
 
     Returns:
@@ -121,22 +155,22 @@ def apply_typos(words: Ints, kinds: str | int | npt.ArrayLike, rng: np.random.Ge
 
     cut, put = _CUT[kind], _PUT[kind]
     ngram = np.flatnonzero(_IS_NGRAM[kind])
-    replaces = kind[ngram] == _KIND["ngram_substitution"]
+    replaces = kind[ngram] == _INDEX["substitute_ngram"]
     # A replaced n-gram takes at most half of the word: a word of which nothing is left is no mistyped word.
     most = np.where(replaces, np.maximum(length[ngram] // 2, 1), _MAX_INSERT)
     foreign, size = _foreign_ngrams(words, length, ngram, most, rng)
     put[ngram] = size
     cut[ngram] = np.where(replaces, size, 0)
 
-    between = _IS_BETWEEN[kind] & (kind != _KIND["repetition"])
-    place = (uniform[0] * np.maximum(np.where(between, length + 1, length - cut + 1), 1)).astype(np.int64)
-    place = np.where(_IS_PREFIX[kind], 0, np.where(_IS_SUFFIX[kind], length, place))
-    repeat = kind == _KIND["repetition"]
-    place[repeat] = (uniform[0, repeat] * length[repeat]).astype(np.int64)
+    choices = np.where(_IS_BETWEEN[kind], length + 1, length - cut + 1)
+    choices = np.where(kind == _INDEX["repeat"], length, choices)
+    place = (uniform[0] * np.maximum(choices, 1)).astype(np.int64)
+    place = np.where(_IS_BEFORE[kind], 0, np.where(_IS_AFTER[kind], length, place))
 
     possible = length >= _SHORTEST[kind]
     characters = np.zeros((count, _MAX_INSERT), np.int32)
-    _fill(characters, words, kind, length, place, possible, uniform, rng)
+    _choose_by_property(characters, words, kind, place, possible, uniform[1], rng)
+    _fill(characters, words, kind, length, place, uniform[1])
     characters[ngram] = foreign
     cut = np.where(possible, cut, 0)
     put = np.where(possible, put, 0)
@@ -150,22 +184,19 @@ def augment(
     share: float = 0.8,
     weights: Sequence[int] | None = None,
 ) -> Ints:
-    """Return the words mistyped as in the paper: most words, up to a quarter of their characters, at most four typos.
+    """Return words int32 [B, L] mistyped as in the paper: most words, up to a quarter of their characters, at most four typos.
+
+    A typo that is impossible (a case change in Arabic, a swap in a word of one character) becomes a substitution within the
+    alphabet, so that every chosen word comes out different.
 
     Args:
         words: int32 [B, L].
         rng: the only source of randomness.
         share: share of words that are mistyped at all. Words of one to three characters are mistyped less often, so that on
             average no more than a quarter of their characters changes either.
-        weights: how often each of the 22 is drawn, as integers; None for equally often.
-
-    Returns:
-        int32 [B, L]. A typo that is impossible (a case change in Arabic, a swap in a word of one character) becomes a
-        substitution within the alphabet, so that every chosen word comes out different.
+        weights: how often each of the 22 is drawn, see `SAMPLING`; None for equally often.
     """
-    pool = np.arange(len(AUGMENTATIONS))
-    if weights is not None:
-        pool = np.repeat(pool, weights)
+    pool = np.repeat(np.arange(len(KINDS)), SAMPLING["kinds"] if weights is None else weights)
     lengths = word_lengths(words)
     typos = _typo_counts(lengths, rng)
     typos[rng.random(len(words)) >= share * np.minimum(lengths * _MAX_SHARE, 1.0)] = 0
@@ -173,19 +204,12 @@ def augment(
 
 
 def mistype_all(words: Ints, rng: np.random.Generator, *, kind: str | int | None = None) -> Ints:
-    """Return the words with one to four typos in each, in up to a quarter of its characters, but at least in one.
+    """Return words int32 [B, L] with one to four typos in each, in up to a quarter of its characters, but at least in one.
 
-    Args:
-        words: int32 [B, L].
-        rng: the only source of randomness.
-        kind: name or index of the only kind of typo; None for all 22 alike.
-
-    Returns:
-        int32 [B, L]. Words that `kind` cannot change stay as they are; with None every word changes.
+    Of all 22 kinds alike, every word changes; with the name or index of one `kind`, those stay that it cannot change.
     """
-    pool = np.arange(len(AUGMENTATIONS)) if kind is None else kind_indices(kind, 1)
-    typos = _typo_counts(word_lengths(words), rng)
-    return _with_typos(words, typos, pool, rng, always=kind is None)
+    pool = np.arange(len(KINDS)) if kind is None else kind_indices(kind, 1)
+    return _with_typos(words, _typo_counts(word_lengths(words), rng), pool, rng, always=kind is None)
 
 
 def _typo_counts(lengths: Indices, rng: np.random.Generator) -> Indices:
@@ -204,7 +228,7 @@ def _with_typos(words: Ints, typos: Indices, pool: Indices, rng: np.random.Gener
         after = apply_typos(before, pool[rng.integers(0, len(pool), len(rows))], rng)
         if always:
             same = np.flatnonzero((after == before).all(axis=1))
-            after[same] = apply_typos(before[same], "alphabet_substitution", rng)
+            after[same] = apply_typos(before[same], "substitute", rng)
         mistyped[rows] = after
     return mistyped
 
@@ -243,66 +267,53 @@ def _other_from_pool(pool: Ints, current: Ints, uniform: Doubles) -> Ints:
     return np.where(picked == current, pool[(index + 1) % len(pool)], picked).astype(np.int32)
 
 
-def _fill(
+def _choose_by_property(
     characters: Ints,
     words: Ints,
     kind: Indices,
-    length: Indices,
     place: Indices,
     possible: Mask,
     uniform: Doubles,
     rng: np.random.Generator,
 ) -> None:
-    """Write the characters to put in, for all kinds but n-grams; move `place` where only some characters will do."""
-    # Kinds that need a character with a certain property look for one; all others take the place that was drawn.
-    for name, usable in (
-        ("case_substitution", None),
-        ("qwerty_substitution", keyboard_neighbours()),
-        ("homoglyph_substitution", homoglyphs()),
-    ):
-        rows = np.flatnonzero(kind == _KIND[name])
+    """Fill in the kinds that need a character with a certain property: move `place` to one, or say that there is none."""
+    for name, tables in (("other_case", other_case), ("neighbor_key", keyboard_neighbors), ("lookalike", lookalikes)):
+        rows = np.flatnonzero(kind == _INDEX[name])
         if len(rows) == 0:
             continue
-        codes = words[rows]
-        fits = swapcase_table()[codes] != codes if usable is None else usable.counts[codes] > 0
+        table, codes = tables(), words[rows]
+        fits = table.counts[codes] > 0
         place[rows] = (fits * (1.0 + rng.random(codes.shape))).argmax(axis=1)
         possible[rows] &= fits.any(axis=1)
-        chosen = codes[np.arange(len(rows)), place[rows]]
-        new = swapcase_table()[chosen] if usable is None else usable.draw(chosen, uniform[1, rows])
-        characters[rows, 0] = new
+        characters[rows, 0] = table.draw(codes[np.arange(len(rows)), place[rows]], uniform[rows])
 
-    every = np.arange(len(words))
+
+def _fill(characters: Ints, words: Ints, kind: Indices, length: Indices, place: Indices, uniform: Doubles) -> None:
+    """Write the characters to put in at the places that were drawn, for all other kinds but n-grams."""
     # The character at the place; for an insertion at the end, the last one (whose alphabet is continued).
-    current = words[every, np.clip(np.minimum(place, length - 1), 0, words.shape[1] - 1)]
-    for pool, insertions, substitution in (
-        (ascii_pool(), ("ascii_insertion",), "ascii_substitution"),
-        (bmp_pool(), ("bmp_insertion",), "bmp_substitution"),
-        (emoji_pool(), ("emoji_prefix_insertion", "emoji_suffix_insertion"), ""),
-        (
-            punctuation_pool(),
-            ("punctuation_insertion", "punctuation_prefix_insertion", "punctuation_suffix_insertion"),
-            "punctuation_substitution",
-        ),
-    ):
-        rows = np.flatnonzero(np.isin(kind, [_KIND[name] for name in insertions]))
-        characters[rows, 0] = _from_pool(pool, uniform[1, rows])
-        if substitution:
-            rows = np.flatnonzero(kind == _KIND[substitution])
-            characters[rows, 0] = _other_from_pool(pool, current[rows], uniform[1, rows])
+    current = words[np.arange(len(words)), np.clip(np.minimum(place, length - 1), 0, words.shape[1] - 1)]
+    for index, drawn in enumerate(KINDS):
+        if drawn.pool is None:
+            continue
+        rows = np.flatnonzero(kind == index)
+        if drawn.cut:
+            characters[rows, 0] = _other_from_pool(drawn.pool(), current[rows], uniform[rows])
+        else:
+            characters[rows, 0] = _from_pool(drawn.pool(), uniform[rows])
 
-    rows = np.flatnonzero(kind == _KIND["alphabet_insertion"])
-    characters[rows, 0] = alphabets().draw(current[rows], uniform[1, rows])
-    rows = np.flatnonzero(kind == _KIND["alphabet_substitution"])
-    characters[rows, 0] = alphabets().draw_other(current[rows], uniform[1, rows])
-    rows = np.flatnonzero(kind == _KIND["repetition"])
+    rows = np.flatnonzero(kind == _INDEX["insert"])
+    characters[rows, 0] = alphabets().draw(current[rows], uniform[rows])
+    rows = np.flatnonzero(kind == _INDEX["substitute"])
+    characters[rows, 0] = alphabets().draw_other(current[rows], uniform[rows])
+    rows = np.flatnonzero(kind == _INDEX["repeat"])
     characters[rows, 0] = current[rows]
 
-    rows = np.flatnonzero(kind == _KIND["neighbour_swap"])
+    rows = np.flatnonzero(kind == _INDEX["swap"])
     start = np.minimum(place[rows], words.shape[1] - 2)
     characters[rows, 0], characters[rows, 1] = words[rows, start + 1], words[rows, start]
-    rows = np.flatnonzero(kind == _KIND["shuffle"])
+    rows = np.flatnonzero(kind == _INDEX["shuffle"])
     start = np.minimum(place[rows], words.shape[1] - 3)
-    order = _PERMUTATIONS[(uniform[1, rows] * len(_PERMUTATIONS)).astype(np.int64)]
+    order = _PERMUTATIONS[(uniform[rows] * len(_PERMUTATIONS)).astype(np.int64)]
     characters[rows[:, None], np.arange(3)] = words[rows[:, None], start[:, None] + order]
 
 

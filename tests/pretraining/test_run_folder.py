@@ -10,9 +10,10 @@ from tiny_words import NAMES
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_default_embedding
-from retvec_lite.pretraining.checkpoint import origin, read_checkpoint, write_checkpoint
-from retvec_lite.pretraining.model import NetworkSettings, WordModel, build_model
-from retvec_lite.pretraining.pretrain import CHECKPOINT, PretrainSettings, pretrain
+from retvec_lite.pretraining.model import WordModel, build_model
+from retvec_lite.pretraining.pretrain import pretrain
+from retvec_lite.pretraining.run_folder import CHECKPOINT, origin, read_checkpoint, write_checkpoint
+from retvec_lite.pretraining.settings import PretrainSettings
 from retvec_lite.pretraining.words import WordList, load_words
 
 SETTINGS = PretrainSettings(steps=2, batch_size=8, warmup=0)
@@ -33,7 +34,7 @@ def run_dir(words: WordList, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model() -> WordModel:
-    return build_model(SETTINGS.schedule, SETTINGS.seed, SETTINGS.network)
+    return build_model(SETTINGS)
 
 
 def test_other_words_are_refused(words: WordList, run_dir: Path, tmp_path: Path) -> None:
@@ -62,12 +63,21 @@ def test_other_starting_weights_are_refused(words: WordList, run_dir: Path, tmp_
 
 
 def test_other_settings_are_refused_one_by_one(words: WordList, run_dir: Path, tmp_path: Path) -> None:
-    network = NetworkSettings(learned_clipping=False)
-    changed = dataclasses.replace(SETTINGS, peak_rate=0.5, network=network)
+    changed = dataclasses.replace(SETTINGS, peak_rate=0.5, learned_clipping=False)
     with pytest.raises(
         RetvecLiteError, match=r"has peak_rate=0\.001, network\.learned_clipping=True\. .*not peak_rate=0\.5, network"
     ):
         pretrain(words, changed, tmp_path / "e.safetensors", run_dir=run_dir)
+
+
+def test_a_checkpoint_of_an_earlier_release_goes_on(words: WordList, model: WordModel, tmp_path: Path) -> None:
+    belongs_to = origin(SETTINGS, words, None)
+    before = {**belongs_to, "decomposed_share": 0.0, "network.weight_bits": 4, "network.per_tensor": False}
+    write_checkpoint(tmp_path, model, before, 1)
+    assert read_checkpoint(tmp_path, model, belongs_to, SETTINGS.steps) == 1
+    write_checkpoint(tmp_path, model, {**before, "decomposed_share": 0.1}, 1)
+    with pytest.raises(RetvecLiteError, match=r"has decomposed_share=0\.1\. Resume"):
+        read_checkpoint(tmp_path, model, belongs_to, SETTINGS.steps)
 
 
 def damage(content: bytes) -> list[bytes]:
@@ -89,7 +99,7 @@ def test_a_damaged_checkpoint_is_one_sentence(words: WordList, run_dir: Path, tm
     for content in damage((run_dir / CHECKPOINT).read_bytes()):
         path.write_bytes(content)
         with pytest.raises(RetvecLiteError) as caught:
-            read_checkpoint(path, model, origin(SETTINGS, words, None), SETTINGS.steps)
+            read_checkpoint(tmp_path, model, origin(SETTINGS, words, None), SETTINGS.steps)
         message = str(caught.value)
         assert message.startswith(f"{path} is damaged (") and message.endswith("). Remove it to begin again.")
         assert "\n" not in message
@@ -115,13 +125,13 @@ def test_a_checkpoint_that_holds_something_else_is_one_sentence(
         arrays = {**stored, **changes}
     np.savez(tmp_path / CHECKPOINT, **{name: value for name, value in arrays.items() if value is not None})
     with pytest.raises(RetvecLiteError, match=r"checkpoint\.npz is damaged \("):
-        read_checkpoint(tmp_path / CHECKPOINT, model, origin(SETTINGS, words, None), SETTINGS.steps)
+        read_checkpoint(tmp_path, model, origin(SETTINGS, words, None), SETTINGS.steps)
 
 
 def test_a_checkpoint_of_python_objects_is_not_unpickled(words: WordList, tmp_path: Path, model: WordModel) -> None:
     np.savez(tmp_path / CHECKPOINT, settings=np.asarray({"a": 1}, object), step=np.asarray(1))
     with pytest.raises(RetvecLiteError, match="allow_pickle=False"):
-        read_checkpoint(tmp_path / CHECKPOINT, model, origin(SETTINGS, words, None), SETTINGS.steps)
+        read_checkpoint(tmp_path, model, origin(SETTINGS, words, None), SETTINGS.steps)
 
 
 def test_a_checkpoint_is_flushed_before_it_gets_its_name(
@@ -133,5 +143,5 @@ def test_a_checkpoint_is_flushed_before_it_gets_its_name(
     for name in ("fsync", "replace"):
         real = getattr(os, name)
         monkeypatch.setattr(os, name, lambda *args, name=name, real=real: (done.append(name), real(*args)))
-    write_checkpoint(tmp_path / CHECKPOINT, model, origin(SETTINGS, words, None), 1)
+    write_checkpoint(tmp_path, model, origin(SETTINGS, words, None), 1)
     assert done == ["fsync", "replace", "fsync"], "the file, its name, the folder"

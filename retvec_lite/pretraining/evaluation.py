@@ -15,16 +15,28 @@ from retvec_lite.data.dataset import read_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing
 from retvec_lite.model.weight_files import load_default_embedding, load_embedding
-from retvec_lite.pretraining.measures import FLOAT32, PRECISIONS, FileScores, Measured, better_in, projector_files
-from retvec_lite.pretraining.tasks import CANDIDATES, FEWEST_QUERIES, Task, misspelling_task, word_sources, word_task
+from retvec_lite.pretraining.measures import (
+    FLOAT32,
+    PRECISIONS,
+    FileScores,
+    SetScores,
+    at_every_precision,
+    better_in,
+    score,
+)
+from retvec_lite.pretraining.retrieval import (
+    CANDIDATES,
+    FEWEST_QUERIES,
+    language_set,
+    misspelling_set,
+    word_sources,
+)
 from retvec_lite.terminal import Progress, Table, draw, watched
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 REPORT_FILES: Final = ("embedding.json", "embedding.md", "embedding.png", "embedding-found.png")
-PROJECTOR_FILES: Final = ("tensors.tsv", "metadata.tsv", "projector_config.pbtxt")
 
 _PAIRS: Final = "#2a6fbb"
 _RANDOMS: Final = "#d98032"
@@ -42,7 +54,6 @@ class EmbeddingEvaluation:
     Attributes:
         files: scores of each file, in the order they were named.
         skipped: languages with too few words to ask for.
-        trained_on: word lists that an embedding was pre-trained on besides `wordfreq`: their words are not asked for.
         queries: mistyped words per language, at most.
         seed: of the typos.
     """
@@ -83,7 +94,6 @@ def evaluate_embedding(
     queries: int = 500,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
-    projector: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | bool | None = None,
 ) -> EmbeddingEvaluation:
@@ -102,8 +112,7 @@ def evaluate_embedding(
         queries: mistyped words per language, at most.
         seed: of the typos.
         out: folder for the report as JSON, Markdown and plots.
-        projector: folder for the files of the TensorBoard embedding projector.
-        force: replace earlier reports in these folders.
+        force: replace an earlier report.
         progress: True for a progress bar, or a callback.
 
     Raises:
@@ -119,35 +128,35 @@ def evaluate_embedding(
     for name, value, least in (("queries", queries, 1), ("seed", seed, 0)):
         if value < least:
             raise RetvecLiteError(f"{name} must be at least {least}, not {value}.")
-    _check_folders(out, projector, force)
+    if out is not None:
+        refuse_existing(out, force)
+        import matplotlib.figure  # noqa: F401 - what is missing is found before the work
     paths = [Path(file), *map(Path, against)]
     embeddings = [load_default_embedding() if path == Path("default") else load_embedding(path) for path in paths]
     pairs = read_dataset(misspellings) if misspellings is not None else None
     sources = word_sources(None if words is None else Path(words), languages, list(map(Path, trained_on)))
-    human = misspelling_task(pairs, seed=seed, queries=queries) if pairs else None
-    measured = [Measured(name, embedding) for name, embedding in zip(file_names(paths), embeddings, strict=True)]
-    with contextlib.ExitStack() as folders:
-        # Opened before the work: a place that cannot be written must not cost a result.
-        report, points = (
-            folders.enter_context(atomic_directory(folder, force=force, owned=owned)) if folder is not None else None
-            for folder, owned in ((out, REPORT_FILES), (projector, PROJECTOR_FILES))
-        )
+    human = misspelling_set(pairs, seed=seed, queries=queries) if pairs else None
+    # Opened before the work: a place that cannot be written must not cost a result.
+    with contextlib.nullcontext() if out is None else atomic_directory(out, force=force, owned=REPORT_FILES) as report:
+        files = [at_every_precision(embedding) for embedding in embeddings]
+        scores: list[list[SetScores]] = [[] for _ in files]
+        skipped = []
         with watched(progress) as tell:
-            found: list[Task | None] = []
-            for source in sources:
-                found.append(word_task(source, seed=seed, queries=queries))
-                tell("mistyping words", len(found), len(sources))
-            tasks = [task for task in found if task]
-            if not tasks:
-                raise RetvecLiteError(f"No language has {FEWEST_QUERIES} words that pre-training never saw.")
-            scores = _score(measured, tasks, human, tell)
-        skipped = tuple(source.language for source, task in zip(sources, found, strict=True) if task is None)
-        evaluation = EmbeddingEvaluation(tuple(scores), skipped, queries, seed)
-        if report:
+            for done, source in enumerate(sources, 1):
+                asked = language_set(source, seed=seed, queries=queries)
+                if asked is None:
+                    skipped.append(source.language)
+                else:
+                    for rounded, found in zip(files, scores, strict=True):
+                        found.append(score(rounded, asked))
+                tell("measuring", done, len(sources))
+        if len(skipped) == len(sources):
+            raise RetvecLiteError(f"No language has {FEWEST_QUERIES} words that pre-training never saw.")
+        people = [None if human is None else score(rounded, human) for rounded in files]
+        found_by = map(FileScores, file_names(paths), map(tuple, scores), people)
+        evaluation = EmbeddingEvaluation(tuple(found_by), tuple(skipped), queries, seed)
+        if report is not None:
             _write_report(report, evaluation)
-        if points:
-            for name, text in projector_files(embeddings[0], tasks, seed).items():
-                (points / name).write_text(text, encoding="utf-8", newline="\n")
     return evaluation
 
 
@@ -161,36 +170,10 @@ def file_names(paths: Sequence[Path]) -> list[str]:
     ]
 
 
-def _check_folders(out: str | os.PathLike[str] | None, projector: str | os.PathLike[str] | None, force: bool) -> None:
-    """Refuse, before the work, folders that exist or lie inside each other, and a missing plotting package."""
-    for folder in (out, projector):
-        if folder is not None:
-            refuse_existing(folder, force)
-    if out is not None and projector is not None:
-        one, other = Path(out).resolve(), Path(projector).resolve()
-        if one == other or one in other.parents or other in one.parents:
-            raise RetvecLiteError(f"out and projector must be separate folders, not {out} and {projector}.")
-    if out is not None:
-        import matplotlib.figure  # noqa: F401
-
-
-def _score(files: Sequence[Measured], tasks: Sequence[Task], human: Task | None, tell: Progress) -> list[FileScores]:
-    results = []
-    asked = [*tasks, human] if human else [*tasks]
-    for number, file in enumerate(files):
-        scores = []
-        for index, task in enumerate(asked):
-            scores.append(file.score(task))
-            tell("measuring", number * len(asked) + index + 1, len(files) * len(asked))
-        results.append(FileScores(file.name, tuple(scores[: len(tasks)]), scores[-1] if human else None))
-    return results
-
-
 def _write_report(folder: Path, evaluation: EmbeddingEvaluation) -> None:
-    text = json.dumps(evaluation.to_dict(), indent=1, ensure_ascii=False) + "\n"
-    (folder / "embedding.json").write_text(text, encoding="utf-8", newline="\n")
-    text = markdown(evaluation.files, evaluation.skipped)
-    (folder / "embedding.md").write_text(text, encoding="utf-8", newline="\n")
+    facts = json.dumps(evaluation.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    for name, text in (("embedding.json", facts), ("embedding.md", markdown(evaluation.files, evaluation.skipped))):
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
     (folder / "embedding.png").write_bytes(box_plot(evaluation.files))
     if len(evaluation.files) > 1:
         (folder / "embedding-found.png").write_bytes(dot_plot(evaluation.files))
@@ -202,7 +185,7 @@ def tables(files: Sequence[FileScores]) -> list[Table]:
         _summary(files),
         _languages(files),
         _more_languages(files),
-        _shares("Right word found, one augmentation alone", "augmentation", files, FileScores.kinds),
+        _shares("Right word found, one typo of one kind", "kind of typo", files, FileScores.kinds),
         _shares("Right word found, by script of the word", "script", files, FileScores.scripts),
     ]
 
@@ -244,15 +227,13 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], wo
 
 
 def _summary(files: Sequence[FileScores]) -> Table:
-    one = files[0]
-    precisions = (FLOAT32, *PRECISIONS)
+    one, precisions = files[0], (FLOAT32, *PRECISIONS)
     rows = [(f"right word found, {name}", *_compared([scores.found(name) for scores in files])) for name in precisions]
     pairs, randoms = zip(*(scores.cosines() for scores in files), strict=True)
-    gaps = [pair - other for pair, other in zip(pairs, randoms, strict=True)]
     rows += [
         ("cosine of a word and its mistyped form", *_compared(pairs)),
         ("cosine of random pairs", *_compared(randoms)),
-        ("gap", *_compared(gaps)),
+        ("gap", *_compared(np.subtract(pairs, randoms).tolist())),
     ]
     for name in PRECISIONS:
         rows.append((f"{name}: cosine to float32", *_compared([scores.cosine_to_float(name) for scores in files], 5)))
@@ -267,10 +248,10 @@ def _summary(files: Sequence[FileScores]) -> Table:
 
 def _languages(files: Sequence[FileScores]) -> Table:
     rows = []
-    for mine, *others in zip(*(scores.languages for scores in files), strict=True):
-        shares = [scores.found[FLOAT32].share for scores in (mine, *others)]
-        queries = str(mine.found[FLOAT32].queries)
-        rows.append((mine.name, mine.source, queries, *_compared(shares)))
+    for beside in zip(*(scores.languages for scores in files), strict=True):
+        found = [scores.found[FLOAT32] for scores in beside]
+        cells = (beside[0].name, beside[0].source, str(found[0].queries))
+        rows.append((*cells, *_compared([one.share for one in found])))
     return _table("Right word found", ("language", "words", "queries", *_names(files)), rows, words=2)
 
 
@@ -287,10 +268,10 @@ def _shares(
     title: str, column: str, files: Sequence[FileScores], pick: Callable[[FileScores], dict[str, Any]]
 ) -> Table:
     beside = [pick(scores) for scores in files]
-    rows = []
-    for name, share in beside[0].items():
-        shares = [found[name].share for found in beside]
-        rows.append((name.replace("_", " "), f"{share.queries:,}", *_compared(shares)))
+    rows = [
+        (name.replace("_", " "), f"{share.queries:,}", *_compared([found[name].share for found in beside]))
+        for name, share in beside[0].items()
+    ]
     return _table(title, (column, "queries", *_names(files)), rows)
 
 
@@ -326,25 +307,17 @@ def box_plot(files: Sequence[FileScores]) -> bytes:
             (-0.18, _PAIRS, "a word and its mistyped form", [item.pairs for item in ordered]),
             (0.18, _RANDOMS, "random pairs", [item.randoms for item in ordered]),
         ):
+            line = {"color": colour, "linewidth": 0.8}
             axes.boxplot(
-                values,
-                positions=np.arange(languages) + offset,
-                widths=0.3,
-                whis=(5, 95),
-                showfliers=False,
-                patch_artist=True,
-                manage_ticks=False,
-                boxprops={"facecolor": colour, "edgecolor": colour, "alpha": 0.75, "linewidth": 0.6},
+                values, positions=np.arange(languages) + offset, widths=0.3, whis=(5, 95), showfliers=False,
+                patch_artist=True, manage_ticks=False, whiskerprops=line, capprops=line,
                 medianprops={"color": "black", "linewidth": 0.9},
-                whiskerprops={"color": colour, "linewidth": 0.8},
-                capprops={"color": colour, "linewidth": 0.8},
-            )
+                boxprops={"facecolor": colour, "edgecolor": colour, "alpha": 0.75, "linewidth": 0.6},
+            )  # fmt: skip
             axes.fill_between([], [], color=colour, alpha=0.75, label=label)  # the legend's patch
         axes.set(title=_plain(scores.name), ylabel="cosine")
-        axes.grid(axis="y", alpha=0.3)
     panels[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False)
-    _name_languages(panels[-1], [files[0].languages[index].name for index in order])
-    return _png(figure)
+    return _png(figure, [files[0].languages[index].name for index in order])
 
 
 def dot_plot(files: Sequence[FileScores]) -> bytes:
@@ -361,26 +334,14 @@ def dot_plot(files: Sequence[FileScores]) -> bytes:
         label = f"mean {scores.found(FLOAT32):.3f}: {_plain(scores.name)}"
         axes.scatter(places, shares[index][order], color=colour, marker=marker, s=26, label=label, zorder=2)
     axes.set(ylabel="right word found", ylim=(max(0.0, np.floor(10 * shares.min() - 0.5) / 10), 1.0))
-    axes.grid(axis="y", alpha=0.3)
     axes.legend(loc="lower left")
-    _name_languages(axes, [files[0].languages[index].name for index in order])
-    return _png(figure)
+    return _png(figure, [files[0].languages[index].name for index in order])
 
 
 def _plain(name: str) -> str:
     """Return a name for matplotlib: the end of a long path, and dollar signs, which would start mathematics, escaped."""
     shown = name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
     return shown.replace("$", r"\$")
-
-
-def _name_languages(axes: "Axes", names: Sequence[str]) -> None:
-    axes.set_xticks(
-        np.arange(len(names)),
-        [_plain(name) for name in names],
-        fontsize=8,
-        rotation=0 if max(map(len, names)) < 4 else 90,
-    )
-    axes.set_xlim(-0.8, len(names) - 0.2)
 
 
 def _figure(width: float, height: float) -> "Figure":
@@ -392,7 +353,13 @@ def _figure(width: float, height: float) -> "Figure":
     return figure
 
 
-def _png(figure: "Figure") -> bytes:
+def _png(figure: "Figure", languages: Sequence[str]) -> bytes:
+    """Name the languages below the last panel, and return the picture."""
+    for axes in figure.axes:
+        axes.grid(axis="y", alpha=0.3)
+    rotation = 0 if max(map(len, languages)) < 4 else 90
+    figure.axes[-1].set_xticks(range(len(languages)), list(map(_plain, languages)), fontsize=8, rotation=rotation)
+    figure.axes[-1].set_xlim(-0.8, len(languages) - 0.2)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=130, metadata={"Software": None})
     return picture.getvalue()
