@@ -14,8 +14,7 @@ import pyarrow.parquet
 from retvec_lite.data.label_sets import SEPARATOR
 from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import explain_os_error
-from retvec_lite.places import flush_directory
+from retvec_lite.files import explain_os_error, flush_folder
 from retvec_lite.scale.parts import IS_JSON
 from retvec_lite.scale.sources import COMPRESSION, PARQUET, READ_ERRORS
 from retvec_lite.terminal import Progress
@@ -72,7 +71,7 @@ def write_output(output: Path, parts: Sequence[Path], empty: pa.Schema, folder: 
         with temporary.open("r+b") as file:
             os.fsync(file.fileno())
         os.replace(temporary, output)
-        flush_directory(output.parent)
+        flush_folder(output.parent)
     except OSError as error:
         raise explain_os_error(error, output) from error
 

@@ -18,8 +18,7 @@ import pyarrow.parquet
 
 from retvec_lite.data.texts import JSON_SUFFIXES, json_row
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write, busy, explain_os_error
-from retvec_lite.places import open_locked
+from retvec_lite.files import atomic_write, busy, explain_os_error, open_locked
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.sources import READ_ERRORS, Piece, Source
 
