@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retvec_lite.data.confidence import Rejection, ReliabilityBin
+from retvec_lite.data.calibration import Rejection, ReliabilityBin
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.confidence import (
+from retvec_lite.data.calibration import (
     Rejection,
     ReliabilityBin,
     calibration_error,

@@ -17,12 +17,12 @@ from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.text_classifier import available_cores
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.output import check_output, write_output
-from retvec_lite.scale.parts import Part, WorkFolder, read_part, work_folder, write_part
-from retvec_lite.scale.sources import ROWS, Piece, Source, check_columns, find_sources, read_pieces
+from retvec_lite.scale.shards import Shard, WorkFolder, read_shard, work_folder, write_shard
+from retvec_lite.scale.sources import ROWS, Chunk, Source, check_columns, find_sources, read_chunks
 from retvec_lite.scale.workers import Workers
 from retvec_lite.terminal import Progress, watched
 
-_PARTS_VERSION: Final = 1
+_CUT_VERSION: Final = 1
 """Of how files are cut into parts; another one cannot go on with earlier parts."""
 
 _WHAT: Final = "classifying (kB)"
@@ -62,9 +62,9 @@ class FilesReport:
     workers: int
 
 
-class _Task(NamedTuple):
+class _Job(NamedTuple):
     source: Source
-    piece: Piece
+    chunk: Chunk
     path: Path
 
 
@@ -154,46 +154,46 @@ def classify_files(
         "choice about texts without a label": reject,
         "choice about bad rows": skip_bad_rows,
         "version of pyarrow": pa.__version__,
-        "way to cut files": [_PARTS_VERSION, ROWS],
+        "way to cut files": [_CUT_VERSION, ROWS],
     }
     with watched(progress) as report, work_folder(output, belongs_to) as folder:
         work = functools.partial(_work, classify=classify, skip_bad_rows=skip_bad_rows)
         total, resumed = _classify(sources, folder, Workers(work, count), skip_bad_rows, report)
-        parts = [folder.part(source, number) for source in sources for number in range(_parts(folder, source))]
+        shards = [folder.shard(source, number) for source in sources for number in range(_shards(folder, source))]
         empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
-        write_output(output, parts, empty, folder.path, report)
+        write_output(output, shards, empty, folder.path, report)
     seconds = time.perf_counter() - began
     return FilesReport(output, total.rows, resumed, *total.bad, seconds, count)
 
 
-def _work(task: _Task, classify: BatchClassifier, skip_bad_rows: bool) -> Part:
-    return write_part(task.path, task.source, task.piece, classify, skip_bad_rows)
+def _work(job: _Job, classify: BatchClassifier, skip_bad_rows: bool) -> Shard:
+    return write_shard(job.path, job.source, job.chunk, classify, skip_bad_rows)
 
 
 def _classify(
     sources: Sequence[Source],
     folder: WorkFolder,
-    workers: Workers[_Task, Part],
+    workers: Workers[_Job, Shard],
     skip_bad_rows: bool,
     report: Progress,
-) -> tuple[Part, int]:
-    """Make all parts that are missing; return their sum, and the rows that were there already."""
+) -> tuple[Shard, int]:
+    """Make all shards that are missing; return their sum, and the rows that were there already."""
     size = sum(source.size for source in sources)
-    sums = dict.fromkeys(sources, (0, Part(0, (0, ""))))
-    pieces: dict[Source, int] = {}
+    sums = dict.fromkeys(sources, (0, Shard(0, (0, ""))))
+    chunks: dict[Source, int] = {}
     resumed = behind = 0
 
-    def add(source: Source, part: Part) -> None:
+    def add(source: Source, shard: Shard) -> None:
         count, before = sums[source]
-        bad = (before.bad[0] + part.bad[0], before.bad[1] or part.bad[1])
-        sums[source] = (count + 1, Part(before.rows + part.rows, bad))
+        bad = (before.bad[0] + shard.bad[0], before.bad[1] or shard.bad[1])
+        sums[source] = (count + 1, Shard(before.rows + shard.rows, bad))
         finish(source)
 
     def finish(source: Source) -> None:
-        if pieces.get(source) == sums[source][0]:
+        if chunks.get(source) == sums[source][0]:
             folder.finish(source, *sums[source])
 
-    def tasks() -> Iterator[_Task]:
+    def jobs() -> Iterator[_Job]:
         nonlocal resumed, behind
         for source in sources:
             finished = folder.finished(source)
@@ -202,27 +202,27 @@ def _classify(
                 resumed += finished[1].rows
             else:
                 count = 0
-                for piece in read_pieces(source, skip_bad_rows):
+                for chunk in read_chunks(source, skip_bad_rows):
                     count += 1
-                    path = folder.part(source, piece.number)
-                    if part := read_part(path):
-                        resumed += part.rows
-                        add(source, part)
+                    path = folder.shard(source, chunk.number)
+                    if shard := read_shard(path):
+                        resumed += shard.rows
+                        add(source, shard)
                     else:
-                        yield _Task(source, piece._replace(position=behind + piece.position), path)
-                pieces[source] = count
+                        yield _Job(source, chunk._replace(position=behind + chunk.position), path)
+                chunks[source] = count
                 finish(source)
             behind += source.size
 
-    for task, part in workers.map(tasks()):
-        add(task.source, part)
-        report(_WHAT, task.piece.position // 1000, size // 1000)
-    total = [part for _, part in sums.values()]
-    first = next((part.bad[1] for part in total if part.bad[1]), "")
-    return Part(sum(part.rows for part in total), (sum(part.bad[0] for part in total), first)), resumed
+    for job, shard in workers.map(jobs()):
+        add(job.source, shard)
+        report(_WHAT, job.chunk.position // 1000, size // 1000)
+    total = [shard for _, shard in sums.values()]
+    first = next((shard.bad[1] for shard in total if shard.bad[1]), "")
+    return Shard(sum(shard.rows for shard in total), (sum(shard.bad[0] for shard in total), first)), resumed
 
 
-def _parts(folder: WorkFolder, source: Source) -> int:
+def _shards(folder: WorkFolder, source: Source) -> int:
     finished = folder.finished(source)
     assert finished is not None
     return finished[0]

@@ -1,4 +1,4 @@
-"""From parts to the one file that was asked for: Parquet, CSV or JSON Lines, in the order of the input."""
+"""From shards to the one file that was asked for: Parquet, CSV or JSON Lines, in the order of the input."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from retvec_lite.data.label_sets import SEPARATOR
 from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import explain_os_error, flush_folder
-from retvec_lite.scale.parts import IS_JSON
+from retvec_lite.scale.shards import IS_JSON
 from retvec_lite.scale.sources import COMPRESSION, PARQUET, READ_ERRORS
 from retvec_lite.terminal import Progress
 
@@ -44,30 +44,30 @@ def check_output(output: Path) -> None:
         )
 
 
-def write_output(output: Path, parts: Sequence[Path], empty: pa.Schema, folder: Path, progress: Progress) -> None:
-    """Write all parts as one file, whole or not at all.
+def write_output(output: Path, shards: Sequence[Path], empty: pa.Schema, folder: Path, progress: Progress) -> None:
+    """Write all shards as one file, whole or not at all.
 
-    Columns whose types differ from part to part get the type that holds all of them, or else become JSON texts.
+    Columns whose types differ from shard to shard get the type that holds all of them, or else become JSON texts.
 
     Args:
         output: the file.
-        parts: in the order of their rows.
-        empty: the columns where there is no part.
+        shards: in the order of their rows.
+        empty: the columns where there is no shard.
         folder: where the file is written before it takes its place, on the same file system.
-        progress: receives ("writing", parts done, parts).
+        progress: receives ("writing", shards done, shards).
 
     Raises:
-        RetvecLiteError: when it cannot be written, or a part is damaged.
+        RetvecLiteError: when it cannot be written, or a shard is damaged.
     """
-    schema = _common_schema(parts) if parts else empty
+    schema = _common_schema(shards) if shards else empty
     temporary = folder / f"output{''.join(output.suffixes[-2:])}"
     try:
         with contextlib.closing(_writer(temporary, _format(output)[0], schema)) as writer:
-            for number, part in enumerate(parts, 1):
-                table = _read(part, pa.parquet.read_table)
+            for number, shard in enumerate(shards, 1):
+                table = _read(shard, pa.parquet.read_table)
                 columns = [_as(field, table) for field in schema]
                 writer.write_table(pa.table(columns, schema=schema))
-                progress("writing", number, len(parts))
+                progress("writing", number, len(shards))
         with temporary.open("r+b") as file:
             os.fsync(file.fileno())
         os.replace(temporary, output)
@@ -81,21 +81,21 @@ def _format(path: Path) -> tuple[str, str | None]:
     return (Path(path.stem).suffix if codec else path.suffix).lower(), codec
 
 
-def _read(part: Path, read: Callable[[Path], Any]) -> Any:
+def _read(shard: Path, read: Callable[[Path], Any]) -> Any:
     try:
-        return read(part)
+        return read(shard)
     except READ_ERRORS as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise RetvecLiteError(
-            f"{part} is damaged ({reason}). Remove it and repeat the command: this part alone is made again."
+            f"{shard} is damaged ({reason}). Remove it and repeat the command: this part alone is made again."
         ) from error
 
 
-def _common_schema(parts: Sequence[Path]) -> pa.Schema:
-    """Return the columns of all parts, in the order in which they first appear."""
+def _common_schema(shards: Sequence[Path]) -> pa.Schema:
+    """Return the columns of all shards, in the order in which they first appear."""
     kinds: dict[str, dict[tuple[pa.DataType, bool], None]] = {}
-    for part in parts:
-        schema = _read(part, pa.parquet.read_schema)
+    for shard in shards:
+        schema = _read(shard, pa.parquet.read_schema)
         for field in schema:
             kinds.setdefault(field.name, {})[_plain(field.type), field.metadata == IS_JSON] = None
     return pa.schema([_common_field(name, list(found)) for name, found in kinds.items()])
@@ -120,7 +120,7 @@ def _common_field(name: str, kinds: Sequence[tuple[pa.DataType, bool]]) -> pa.Fi
 
 
 def _as(field: pa.Field, table: pa.Table) -> Any:
-    """Return a column of a part as the output has it."""
+    """Return a column of a shard as the output has it."""
     if field.name not in table.schema.names:
         return pa.nulls(table.num_rows, field.type)
     column, given = table[field.name], table.schema.field(field.name)
@@ -150,7 +150,7 @@ def _writer(path: Path, suffix: str, schema: pa.Schema) -> "_Writer":
 
 
 class _ParquetWriter:
-    """Collects parts into row groups of a size that readers like."""
+    """Collects shards into row groups of a size that readers like."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         plain = pa.schema([field.remove_metadata() for field in schema])

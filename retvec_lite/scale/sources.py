@@ -1,4 +1,4 @@
-"""The input files of a large run: finding them, checking them, and reading them a piece at a time."""
+"""The input files of a large run: finding them, checking them, and reading them a chunk at a time."""
 
 import codecs
 import glob
@@ -23,9 +23,9 @@ SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES, TEXT_SUFFIX)
 COMPRESSION: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 ROWS: Final = 4_096
-"""Rows of a piece: half a second of one core. That is what a kill costs, and how long other cores may wait for the last piece."""
+"""Rows of a chunk: half a second of one core. That is what a kill costs, and how long other cores may wait for the last chunk."""
 _BYTES: Final = 16 << 20
-"""Bytes after which a piece ends before it has as many rows, so that long texts take no more memory."""
+"""Bytes after which a chunk ends before it has as many rows, so that long texts take no more memory."""
 _BLOCK: Final = 4 << 20
 """Bytes that are read at a time; no row of a CSV file is longer."""
 
@@ -52,15 +52,15 @@ class Source:
     key: str
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """Some rows of a source.
 
     Attributes:
-        number: of the piece, from 0.
+        number: of the chunk, from 0.
         first: the row it begins with, from 0; the line in JSON Lines and text.
         content: a table, or for JSON Lines and text the bytes of their lines, which a worker reads.
         position: bytes of the file that have been read by its end.
-        bad: what was wrong with the first row left out since the piece before, and how many there were.
+        bad: what was wrong with the first row left out since the chunk before, and how many there were.
     """
 
     number: int
@@ -188,28 +188,28 @@ class explained:
         raise RetvecLiteError(f"{where}: {reason}. Repair it or leave it out; finished parts are kept.") from error
 
 
-def read_pieces(source: Source, skip_bad_rows: bool) -> Iterator[Piece]:
-    """Yield the rows of a file, a piece at a time: the same pieces each time that it is read.
+def read_chunks(source: Source, skip_bad_rows: bool) -> Iterator[Chunk]:
+    """Yield the rows of a file, a chunk at a time: the same chunks each time that it is read.
 
     Raises:
         RetvecLiteError: for a file that cannot be read.
     """
     read = _parquet if source.suffix in PARQUET else _table if source.suffix in DELIMITERS else _lines
     with explained(source) as state:
-        for piece in read(source, skip_bad_rows):
-            yield piece
-            state.row = piece.first + (piece.content.num_rows if isinstance(piece.content, pa.Table) else 0)
+        for chunk in read(source, skip_bad_rows):
+            yield chunk
+            state.row = chunk.first + (chunk.content.num_rows if isinstance(chunk.content, pa.Table) else 0)
 
 
-def _parquet(source: Source, _: bool) -> Iterator[Piece]:
+def _parquet(source: Source, _: bool) -> Iterator[Chunk]:
     with pa.parquet.ParquetFile(source.path, pre_buffer=False, buffer_size=_BLOCK) as file:
         total = max(file.metadata.num_rows, 1)
         batches = file.iter_batches(ROWS)
         for number, (first, table) in enumerate(_rechunked(batches, file.schema_arrow)):
-            yield Piece(number, first, table, source.size * (first + table.num_rows) // total)
+            yield Chunk(number, first, table, source.size * (first + table.num_rows) // total)
 
 
-def _table(source: Source, skip_bad_rows: bool) -> Iterator[Piece]:
+def _table(source: Source, skip_bad_rows: bool) -> Iterator[Chunk]:
     schema = _csv_schema(source)
     rows, reasons = 0, [""]
 
@@ -222,7 +222,7 @@ def _table(source: Source, skip_bad_rows: bool) -> Iterator[Piece]:
         return "skip"
 
     with source.path.open("rb") as file:
-        # CSV has no types: every column stays the text that it is, in each file and each piece.
+        # CSV has no types: every column stays the text that it is, in each file and each chunk.
         options = pa.csv.ConvertOptions(column_types={name: pa.string() for name in schema.names})
         parse = pa.csv.ParseOptions(
             delimiter=DELIMITERS[source.suffix],
@@ -231,11 +231,11 @@ def _table(source: Source, skip_bad_rows: bool) -> Iterator[Piece]:
         )
         content = _clean(file, source)
         reader = pa.csv.open_csv(content, pa.csv.ReadOptions(block_size=_BLOCK), parse, options)
-        last: Piece | None = None
+        last: Chunk | None = None
         for number, (first, table) in enumerate(_rechunked(reader, schema)):
             if last is not None:
                 yield last
-            last = Piece(number, first, table, file.tell(), (rows, reasons[0]))
+            last = Chunk(number, first, table, file.tell(), (rows, reasons[0]))
             rows, reasons[0] = 0, ""
         assert last is not None
         # Arrow takes a cell whose quote is never closed as it is, with all the rest of the file in it.
@@ -245,18 +245,18 @@ def _table(source: Source, skip_bad_rows: bool) -> Iterator[Piece]:
         yield last
 
 
-def _lines(source: Source, _: bool) -> Iterator[Piece]:
+def _lines(source: Source, _: bool) -> Iterator[Chunk]:
     with source.path.open("rb") as file, io.BufferedReader(_clean(file, source), _BLOCK) as lines:
         number = first = size = 0
-        piece: list[bytes] = []
+        chunk: list[bytes] = []
         for line in lines:
-            piece.append(line)
+            chunk.append(line)
             size += len(line)
-            if len(piece) == ROWS or size >= _BYTES:
-                yield Piece(number, first, b"".join(piece), file.tell())
-                number, first, size, piece = number + 1, first + len(piece), 0, []
-        if piece:
-            yield Piece(number, first, b"".join(piece), file.tell())
+            if len(chunk) == ROWS or size >= _BYTES:
+                yield Chunk(number, first, b"".join(chunk), file.tell())
+                number, first, size, chunk = number + 1, first + len(chunk), 0, []
+        if chunk:
+            yield Chunk(number, first, b"".join(chunk), file.tell())
 
 
 def _csv_schema(source: Source) -> pa.Schema:
@@ -329,7 +329,7 @@ class _Utf8(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        # Full blocks until the end: where a piece ends must not depend on how the content is packed.
+        # Full blocks until the end: where a chunk ends must not depend on how the content is packed.
         while len(self._left) < len(buffer) and not self._ended:
             block = self._read(_BLOCK)
             self._ended = not block

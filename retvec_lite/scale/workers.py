@@ -1,4 +1,4 @@
-"""Worker processes that answer tasks in order, and outlive the death of one of them."""
+"""Worker processes that answer jobs in order, and outlive the death of one of them."""
 
 import contextlib
 import multiprocessing
@@ -16,40 +16,40 @@ from typing import Any, Final, Generic, TypeVar
 from retvec_lite.errors import RetvecLiteError
 
 _AHEAD: Final = 2
-"""Tasks per process in progress: one being run, one ready."""
+"""Jobs per process in progress: one being run, one ready."""
 
 _DEATHS: Final = 3
-"""How often processes may die before another task is done."""
+"""How often processes may die before another job is done."""
 
-Task = TypeVar("Task")
+Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
 _work: Callable[[Any], Any]
-"""In a worker process: what it does with a task."""
+"""In a worker process: what it does with a job."""
 
 
-class Workers(Generic[Task, Answer]):
-    """Processes that run one function. Tasks must bear to be run twice: those of a process that died run again.
+class Workers(Generic[Job, Answer]):
+    """Processes that run one function. Jobs must bear to be run twice: those of a process that died run again.
 
     Args:
-        work: a picklable function of a task; pickled once for each process.
+        work: a picklable function of a job; pickled once for each process.
         count: processes.
     """
 
-    def __init__(self, work: Callable[[Task], Answer], count: int) -> None:
+    def __init__(self, work: Callable[[Job], Answer], count: int) -> None:
         self._work, self._count = work, count
         self._pool = self._start()
 
-    def map(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer]]:
-        """Yield each task with its answer, in order. Reads few tasks ahead.
+    def map(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Answer]]:
+        """Yield each job with its answer, in order. Reads few jobs ahead.
 
         Raises:
             RetvecLiteError: when processes die again and again; and whatever `work` raises.
         """
-        waiting: deque[tuple[Task, Future[Answer]]] = deque()
+        waiting: deque[tuple[Job, Future[Answer]]] = deque()
         try:
-            for task in tasks:
-                waiting.append((task, self._submit(task)))
+            for job in jobs:
+                waiting.append((job, self._submit(job)))
                 if len(waiting) > _AHEAD * self._count:
                     yield self._next(waiting)
             while waiting:
@@ -63,37 +63,37 @@ class Workers(Generic[Task, Answer]):
             self._count, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(self._work,)
         )
 
-    def _submit(self, task: Task) -> Future[Answer]:
+    def _submit(self, job: Job) -> Future[Answer]:
         with _no_main_module(), contextlib.suppress(BrokenProcessPool):
-            return self._pool.submit(_run, task)
+            return self._pool.submit(_run, job)
         broken: Future[Answer] = Future()
         broken.set_exception(BrokenProcessPool())
         return broken
 
-    def _next(self, waiting: "deque[tuple[Task, Future[Answer]]]") -> tuple[Task, Answer]:
+    def _next(self, waiting: "deque[tuple[Job, Future[Answer]]]") -> tuple[Job, Answer]:
         for _ in range(_DEATHS):
-            task, future = waiting[0]
+            job, future = waiting[0]
             try:
                 answer = future.result()
             except BrokenProcessPool:
                 self._pool.shutdown()
                 self._pool = self._start()
-                unfinished = [(task, future) for task, future in waiting]
+                unfinished = [(job, future) for job, future in waiting]
                 waiting.clear()
-                for task, future in unfinished:
+                for job, future in unfinished:
                     is_done = future.done() and not future.cancelled() and future.exception() is None
-                    waiting.append((task, future if is_done else self._submit(task)))
+                    waiting.append((job, future if is_done else self._submit(job)))
                 continue
             waiting.popleft()
-            return task, answer
+            return job, answer
         raise RetvecLiteError(
             "Worker processes were killed three times in a row, perhaps for want of memory. Finished parts are kept: "
             "repeat the command with fewer --workers."
         )
 
 
-def _run(task: Any) -> Any:
-    return _work(task)
+def _run(job: Any) -> Any:
+    return _work(job)
 
 
 def _begin(work: Callable[[Any], Any]) -> None:
@@ -104,7 +104,7 @@ def _begin(work: Callable[[Any], Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is killed; otherwise it would wait for a task for ever."""
+    """End this process when its parent is killed; otherwise it would wait for a job for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

@@ -21,7 +21,7 @@ from tiny_artifact import LABELS, tiny_artifact
 import retvec_lite as rl
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.scale import files, parts, sources
+from retvec_lite.scale import files, shards, sources
 
 OTHER = LABELS[2]
 
@@ -176,15 +176,15 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     for name in ("a", "b"):
         Path(f"{name}.jsonl").write_text("".join(f'{{"text": "{name} {row}"}}\n' for row in range(35)))
     asked: list[str] = []
-    honest = parts.write_part
+    honest = shards.write_shard
 
-    def stops(path, source, piece, *others):
-        asked.append(f"{source.path}{piece.number}")
+    def stops(path, source, chunk, *others):
+        asked.append(f"{source.path}{chunk.number}")
         if asked[-1] == "b.jsonl2":
             raise KeyboardInterrupt
-        return honest(path, source, piece, *others)
+        return honest(path, source, chunk, *others)
 
-    monkeypatch.setattr(files, "write_part", stops)
+    monkeypatch.setattr(files, "write_shard", stops)
     with pytest.raises(KeyboardInterrupt):
         rl.classify_files(tiny_model, "*.jsonl", "out.csv")
     assert not Path("out.csv").exists()
@@ -192,7 +192,7 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     Path("a.jsonl").write_text('{"text": "new"}\n')
     Path("c.jsonl").write_text('{"text": "c"}\n')
     asked.clear()
-    monkeypatch.setattr(files, "write_part", lambda *given: [asked.append(str(given[1].path)), honest(*given)][1])
+    monkeypatch.setattr(files, "write_shard", lambda *given: [asked.append(str(given[1].path)), honest(*given)][1])
     done = rl.classify_files(tiny_model, "*.jsonl", "out.csv")
     assert asked == ["a.jsonl", "b.jsonl", "b.jsonl", "c.jsonl"]
     assert (done.rows, done.resumed) == (37, 20)
@@ -209,7 +209,7 @@ def test_parts_of_another_run_are_not_mixed(place: Path, tiny_model: str, monkey
     Path("other.tflite").write_bytes(tiny_artifact(decision=Decision(threshold=0.6).to_dict()))
     with pytest.raises(RetvecLiteError, match=r"out.csv.parts holds the parts of a run with another model. Repeat"):
         rl.classify_files("other.tflite", "in.csv", "out.csv")
-    with parts.work_folder(Path("busy.csv"), {}), pytest.raises(RetvecLiteError, match=r"Another process is writing"):
+    with shards.work_folder(Path("busy.csv"), {}), pytest.raises(RetvecLiteError, match=r"Another process is writing"):
         rl.classify_files(tiny_model, "in.csv", "busy.csv")
     assert rl.classify_files(tiny_model, "in.csv", "out.csv").resumed == 1
 

@@ -19,14 +19,14 @@ import pyarrow.parquet as pq
 
 from retvec_lite import TextClassifier
 
-PIECE = 200
-"""Rows of a piece here, so that there is something to kill."""
+CHUNK = 200
+"""Rows of a chunk here, so that there is something to kill."""
 
-# In small pieces, each of which takes a while.
+# In small chunks, each of which takes a while.
 COMMAND = f"""
 import sys, time
-from retvec_lite.scale import parts, sources, files
-sources.ROWS = {PIECE}
+from retvec_lite.scale import shards, sources, files
+sources.ROWS = {CHUNK}
 files._SMALL = 1
 sys.exit(__import__("retvec_lite.__main__").__main__.main())
 """

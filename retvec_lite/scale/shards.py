@@ -1,7 +1,7 @@
-"""The work folder of a large run, beside its output: finished parts as Parquet files, and what they belong to.
+"""The work folder of a large run, beside its output: finished shards as Parquet files, and what they belong to.
 
-A part is written whole or not at all, and its name tells which rows of which version of which file it answers. So a run that was
-killed goes on with the parts that are missing, also when files were repaired or added meanwhile.
+A shard is written whole or not at all, and its name tells which rows of which version of which file it answers. So a run that was
+killed goes on with the shards that are missing, also when files were repaired or added meanwhile.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from retvec_lite.data.texts import JSON_SUFFIXES, json_row
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, busy, explain_os_error, open_locked
 from retvec_lite.scale.batches import BatchClassifier
-from retvec_lite.scale.sources import READ_ERRORS, Piece, Source
+from retvec_lite.scale.sources import READ_ERRORS, Chunk, Source
 
 IS_JSON: Final = {b"json": b"1"}
 """Metadata of a column whose texts are JSON values."""
@@ -29,8 +29,8 @@ _BAD: Final = b"retvec_lite.bad"
 _RUN: Final = "run.json"
 
 
-class Part(NamedTuple):
-    """A finished part.
+class Shard(NamedTuple):
+    """A finished shard.
 
     Attributes:
         rows: it has.
@@ -42,28 +42,28 @@ class Part(NamedTuple):
 
 
 class WorkFolder:
-    """The parts of one output. Create one with `work_folder`."""
+    """The shards of one output. Create one with `work_folder`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def part(self, source: Source, number: int) -> Path:
-        """Return where a part is, or will be."""
+    def shard(self, source: Source, number: int) -> Path:
+        """Return where a shard is, or will be."""
         return self.path / f"{source.key}-{number:06d}.parquet"
 
-    def finished(self, source: Source) -> tuple[int, Part] | None:
-        """Return how many parts a source has, with their sum; None while some are missing."""
+    def finished(self, source: Source) -> tuple[int, Shard] | None:
+        """Return how many shards a source has, with their sum; None while some are missing."""
         try:
             stored = json.loads(self._record(source).read_bytes())
             count, rows, bad = int(stored["parts"]), int(stored["rows"]), int(stored["bad"])
-            is_whole = all(self.part(source, number).exists() for number in range(count))
-            return (count, Part(rows, (bad, str(stored["first_bad"])))) if is_whole else None
+            is_whole = all(self.shard(source, number).exists() for number in range(count))
+            return (count, Shard(rows, (bad, str(stored["first_bad"])))) if is_whole else None
         except (OSError, ValueError, KeyError, TypeError):
-            return None  # missing or damaged: the parts that are there are found one by one
+            return None  # missing or damaged: the shards that are there are found one by one
 
-    def finish(self, source: Source, parts: int, total: Part) -> None:
-        """Record that all parts of a source are there."""
-        record = {"parts": parts, "rows": total.rows, "bad": total.bad[0], "first_bad": total.bad[1]}
+    def finish(self, source: Source, shards: int, total: Shard) -> None:
+        """Record that all shards of a source are there."""
+        record = {"parts": shards, "rows": total.rows, "bad": total.bad[0], "first_bad": total.bad[1]}
         atomic_write(self._record(source), json.dumps({"file": str(source.path), **record}).encode())
 
     def _record(self, source: Source) -> Path:
@@ -76,10 +76,10 @@ def work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[WorkFol
 
     Args:
         output: the final file.
-        belongs_to: all that parts depend on besides their rows, by the names that messages use.
+        belongs_to: all that shards depend on besides their rows, by the names that messages use.
 
     Raises:
-        RetvecLiteError: when another process uses it, its parts belong to another run, or it cannot be written.
+        RetvecLiteError: when another process uses it, its shards belong to another run, or it cannot be written.
     """
     path = output.with_name(f"{output.name}.parts")
     try:
@@ -109,47 +109,47 @@ def work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[WorkFol
     shutil.rmtree(path, ignore_errors=True)
 
 
-def write_part(path: Path, source: Source, piece: Piece, classify: BatchClassifier, skip_bad_rows: bool) -> Part:
-    """Classify a piece and write it, unless it is there already; runs in a worker process.
+def write_shard(path: Path, source: Source, chunk: Chunk, classify: BatchClassifier, skip_bad_rows: bool) -> Shard:
+    """Classify a chunk and write it, unless it is there already; runs in a worker process.
 
     Raises:
-        RetvecLiteError: for a bad row without `skip_bad_rows`, or a part that cannot be written.
+        RetvecLiteError: for a bad row without `skip_bad_rows`, or a shard that cannot be written.
     """
-    if done := read_part(path):
+    if done := read_shard(path):
         return done
-    bad = piece.bad
-    if isinstance(piece.content, pa.Table):
-        table = piece.content
+    bad = chunk.bad
+    if isinstance(chunk.content, pa.Table):
+        table = chunk.content
     else:
-        table, more = _json_table(source, piece, classify.text_column, skip_bad_rows)
+        table, more = _json_table(source, chunk, classify.text_column, skip_bad_rows)
         bad = (bad[0] + more[0], bad[1] or more[1])
     table = classify(table.replace_schema_metadata({_BAD: json.dumps(bad).encode()}))
     content = io.BytesIO()
     pa.parquet.write_table(table, content)
     atomic_write(path, content.getbuffer())
-    return Part(table.num_rows, bad)
+    return Shard(table.num_rows, bad)
 
 
-def read_part(path: Path) -> Part | None:
-    """Return the facts of a finished part; None for one that is missing, or so damaged that it must be made again."""
+def read_shard(path: Path) -> Shard | None:
+    """Return the facts of a finished shard; None for one that is missing, or so damaged that it must be made again."""
     try:
         metadata = pa.parquet.read_metadata(path)
         bad = json.loads(metadata.metadata[_BAD])
-        return Part(metadata.num_rows, (int(bad[0]), str(bad[1])))
+        return Shard(metadata.num_rows, (int(bad[0]), str(bad[1])))
     except READ_ERRORS:
         return None
 
 
 def _json_table(
-    source: Source, piece: Piece, text_column: str, skip_bad_rows: bool
+    source: Source, chunk: Chunk, text_column: str, skip_bad_rows: bool
 ) -> tuple[pa.Table, tuple[int, str]]:
     """Return the rows of JSON Lines or of a text file, and what was left out."""
-    lines = piece.content.decode().removesuffix("\n").split("\n")
+    lines = chunk.content.decode().removesuffix("\n").split("\n")
     if source.suffix not in JSON_SUFFIXES:
         return pa.table({text_column: [line.removesuffix("\r") for line in lines]}), (0, "")
     rows: list[dict[str, Any]] = []
     skipped, first_bad = 0, ""
-    for number, line in enumerate(lines, piece.first + 1):
+    for number, line in enumerate(lines, chunk.first + 1):
         if not line.strip():
             continue
         try:
