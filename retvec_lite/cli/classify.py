@@ -12,6 +12,7 @@ from typing import Final
 
 from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.cli.classify_files import add_output_arguments, classify_to_file
+from retvec_lite.data.rows import refuse
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.explanation import Explanation
@@ -89,7 +90,7 @@ def _run_file(args: argparse.Namespace) -> int:
     classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated)
     with _progress(path) as report:
         skipped = _Skipped()
-        texts = read_texts(path, args.text_column, report, skipped.note if args.skip_bad_rows else None)
+        texts = read_texts(path, args.text_column, report, skipped.note if args.skip_bad_rows else refuse)
         # Answers come in the order of the texts, a little later.
         waiting: deque[str] = deque()
 

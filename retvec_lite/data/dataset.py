@@ -4,17 +4,12 @@ Files are read strictly: a row that cannot be what its author meant is an error 
 """
 
 import atexit
-import codecs
 import contextlib
-import csv
-import io
-import json
 import os
 import random
-import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -23,7 +18,8 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from retvec_lite.contract import SEPARATORS
 from retvec_lite.data.label_sets import cell_of, join_labels, no_label_hint, rarest_labels, split_labels
-from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES, as_texts, missing_column
+from retvec_lite.data.rows import DELIMITERS, JSON_SUFFIXES, Rows
+from retvec_lite.data.texts import as_texts
 from retvec_lite.errors import RetvecLiteError
 
 STARTER: Final = "starter"
@@ -37,9 +33,6 @@ IN_MEMORY: Final = Path("the given data")
 _BLANK: Final = "".join(map(chr, SEPARATORS))
 _NAN: Final = ("nan", "NaN", "NAN")
 """What a data frame writes for a missing cell."""
-
-_CSV_LIMIT_LOCK: Final = threading.Lock()
-"""The field limit of the csv module is global to the process."""
 
 
 @dataclass(frozen=True)
@@ -171,12 +164,12 @@ def read_dataset(
         raise RetvecLiteError(f"Cannot read {file.name!r}: the name of a labelled file ends in {known}.")
     if text_column == label_column:
         raise RetvecLiteError(f"Texts and labels must be two different columns, not both {text_column!r}.")
-    content = _read_utf8(file)
-    if suffix in DELIMITERS:
-        rows = _table_rows(file, content, DELIMITERS[suffix], text_column, label_column)
-    else:
-        rows = _json_rows(file, content, text_column, label_column, multi_label)
-    return _checked(file, rows, (text_column, label_column), "line", multi_label)
+    found = []
+    with Rows(file, (text_column, label_column)) as rows:
+        for line, fields in rows:
+            label = cell_of(fields[label_column], f"{file}, line {line}", label_column, multi_label)
+            found.append(_Row(line, fields[text_column], label))
+    return _checked(file, found, (text_column, label_column), "line", multi_label)
 
 
 def check_trainable(dataset: Dataset) -> None:
@@ -268,11 +261,10 @@ def load_starter(split: str) -> Dataset:
 
 
 def _checked(
-    file: Path, rows: Iterable[_Row], columns: tuple[str, str], unit: str, multi_label: bool = False
+    file: Path, rows: Sequence[_Row], columns: tuple[str, str], unit: str, multi_label: bool = False
 ) -> Dataset:
     """Return the rows as a dataset; refuse what cannot be meant as a text or a label."""
     texts, labels = [], []
-    rows = list(rows)
     for row in rows:
         names = split_labels(row.label) if multi_label else (row.label.strip(_BLANK),)
         label = join_labels(names)
@@ -300,88 +292,3 @@ def _checked(
 
 def _refuse(file: Path, line: int, problem: str, unit: str = "line") -> NoReturn:
     raise RetvecLiteError(f"{file}, {unit} {line}: {problem}.")
-
-
-def _read_utf8(file: Path) -> str:
-    try:
-        data = file.read_bytes()
-    except FileNotFoundError as error:
-        raise RetvecLiteError(f"{file} does not exist.") from error
-    except OSError as error:
-        raise RetvecLiteError(f"Cannot read {file}: {error.strerror or error}.") from error
-    for mark, name in (
-        (codecs.BOM_UTF32_LE, "UTF-32"),
-        (codecs.BOM_UTF16_LE, "UTF-16"),
-        (codecs.BOM_UTF16_BE, "UTF-16"),
-    ):
-        if data.startswith(mark):
-            raise RetvecLiteError(f"{file} is in {name}. Convert it to UTF-8: iconv -f {name} -t UTF-8.")
-    nul = data.find(0)
-    if nul >= 0:
-        line = data.count(b"\n", 0, nul) + 1
-        _refuse(file, line, f"NUL byte at offset {nul}. Is this UTF-16 or a binary file? Convert it to UTF-8")
-    try:
-        content = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # The decoder of utf-8-sig counts from behind the byte order mark.
-        offset = error.start + (len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0)
-        line = data.count(b"\n", 0, offset) + 1
-        raise RetvecLiteError(
-            f"{file}, line {line}: the byte 0x{data[offset]:02X} at offset {offset} is not UTF-8. Convert the file, for "
-            "example with iconv -f WINDOWS-1252 -t UTF-8, or repair the line."
-        ) from error
-    if not content.strip(_BLANK):
-        raise RetvecLiteError(f"{file} is empty.")
-    return content
-
-
-def _table_rows(file: Path, content: str, delimiter: str, text_column: str, label_column: str) -> Iterator[_Row]:
-    records = _records(file, content, delimiter)
-    _, header = next(records)
-    places = []
-    for column, option in ((text_column, "--text-column"), (label_column, "--label-column")):
-        if header.count(column) != 1:
-            raise missing_column(file, column, header, option)
-        places.append(header.index(column))
-    for line, record in records:
-        if len(record) != len(header):
-            _refuse(file, line, f"{len(record)} fields, but the header has {len(header)}")
-        yield _Row(line, record[places[0]], record[places[1]])
-
-
-def _records(file: Path, content: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Return (first line, fields) of every record that is not blank."""
-    found = []
-    with _CSV_LIMIT_LOCK:
-        limit = csv.field_size_limit(max(len(content), 1))
-        try:
-            reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
-            line = 1
-            for record in reader:
-                if record:
-                    found.append((line, record))
-                line = reader.line_num + 1
-        except csv.Error as error:
-            _refuse(file, line, f"broken quoting ({error}). Quote fields as RFC 4180 says")
-        finally:
-            csv.field_size_limit(limit)
-    return iter(found)
-
-
-def _json_rows(file: Path, content: str, text_column: str, label_column: str, multi_label: bool) -> Iterator[_Row]:
-    for line, source in enumerate(content.split("\n"), start=1):
-        if not source.strip():
-            continue
-        try:
-            fields = json.loads(source)
-        except (ValueError, RecursionError) as error:
-            _refuse(file, line, f"not a JSON object: {source[:40]!r} ({error})")
-        if not isinstance(fields, dict):
-            _refuse(file, line, f"not a JSON object: {source[:40]!r}")
-        for column in (text_column, label_column):
-            if column not in fields:
-                _refuse(file, line, f"no field {column!r} (found: {', '.join(map(repr, fields)) or 'none'})")
-        text = fields[text_column]
-        if not isinstance(text, str):
-            _refuse(file, line, f"{text_column!r} must be a string, not {json.dumps(text)[:40]}")
-        yield _Row(line, text, cell_of(fields[label_column], f"{file}, line {line}", label_column, multi_label))

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.data.texts import missing_column, one_column, require_strings
+from retvec_lite.data.rows import missing_column
+from retvec_lite.data.texts import one_column, require_strings
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import Artifact, read_artifact

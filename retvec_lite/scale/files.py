@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 
@@ -17,15 +17,17 @@ from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.text_classifier import available_cores
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.output import check_output, write_output
-from retvec_lite.scale.shards import Shard, WorkFolder, read_shard, work_folder, write_shard
-from retvec_lite.scale.sources import ROWS, Chunk, Source, check_columns, find_sources, read_chunks
+from retvec_lite.scale.shards import Job, Shard, read_shard, work_folder, write_shard
+from retvec_lite.scale.sources import ROWS, Source, check_columns, find_sources, read_chunks
 from retvec_lite.scale.workers import Workers
 from retvec_lite.terminal import Progress, watched
 
-_CUT_VERSION: Final = 1
+_CUT_VERSION: Final = 2
 """Of how files are cut into parts; another one cannot go on with earlier parts."""
 
 _WHAT: Final = "classifying (kB)"
+
+_MISSING: Final = Shard(0, (0, ""))
 
 _SMALL: Final = 256 << 10
 """Bytes of input that are worth a further process."""
@@ -60,12 +62,6 @@ class FilesReport:
     first_skipped: str
     seconds: float
     workers: int
-
-
-class _Job(NamedTuple):
-    source: Source
-    chunk: Chunk
-    path: Path
 
 
 def classify_files(
@@ -157,75 +153,46 @@ def classify_files(
         "way to cut files": [_CUT_VERSION, ROWS],
     }
     with watched(progress) as report, work_folder(output, belongs_to) as folder:
-        work = functools.partial(_work, classify=classify, skip_bad_rows=skip_bad_rows)
-        total, resumed = _classify(sources, folder, Workers(work, count), skip_bad_rows, report)
-        shards = [folder.shard(source, number) for source in sources for number in range(_shards(folder, source))]
+        workers_ = Workers(functools.partial(write_shard, classify=classify), count)
+        shards, resumed = _classify(sources, folder, workers_, classify.text_column, skip_bad_rows, report)
         empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
-        write_output(output, shards, empty, folder.path, report)
-    seconds = time.perf_counter() - began
-    return FilesReport(output, total.rows, resumed, *total.bad, seconds, count)
-
-
-def _work(job: _Job, classify: BatchClassifier, skip_bad_rows: bool) -> Shard:
-    return write_shard(job.path, job.source, job.chunk, classify, skip_bad_rows)
+        write_output(output, list(shards), empty, folder, report)
+    bad = [shard.bad for shard in shards.values()]
+    skipped, first = sum(count for count, _ in bad), next((problem for _, problem in bad if problem), "")
+    rows = sum(shard.rows for shard in shards.values())
+    return FilesReport(output, rows, resumed, skipped, first, time.perf_counter() - began, count)
 
 
 def _classify(
     sources: Sequence[Source],
-    folder: WorkFolder,
-    workers: Workers[_Job, Shard],
+    folder: Path,
+    workers: Workers[Job, Shard],
+    text_column: str,
     skip_bad_rows: bool,
     report: Progress,
-) -> tuple[Shard, int]:
-    """Make all shards that are missing; return their sum, and the rows that were there already."""
+) -> tuple[dict[Path, Shard], int]:
+    """Make all shards that are missing; return all in the order of their rows, and how many rows were there already."""
     size = sum(source.size for source in sources)
-    sums = dict.fromkeys(sources, (0, Shard(0, (0, ""))))
-    chunks: dict[Source, int] = {}
-    resumed = behind = 0
+    shards: dict[Path, Shard] = {}
+    resumed = 0
 
-    def add(source: Source, shard: Shard) -> None:
-        count, before = sums[source]
-        bad = (before.bad[0] + shard.bad[0], before.bad[1] or shard.bad[1])
-        sums[source] = (count + 1, Shard(before.rows + shard.rows, bad))
-        finish(source)
-
-    def finish(source: Source) -> None:
-        if chunks.get(source) == sums[source][0]:
-            folder.finish(source, *sums[source])
-
-    def jobs() -> Iterator[_Job]:
-        nonlocal resumed, behind
+    def jobs() -> Iterator[Job]:
+        nonlocal resumed
+        behind = 0
         for source in sources:
-            finished = folder.finished(source)
-            if finished:
-                sums[source] = finished
-                resumed += finished[1].rows
-            else:
-                count = 0
-                for chunk in read_chunks(source, skip_bad_rows):
-                    count += 1
-                    path = folder.shard(source, chunk.number)
-                    if shard := read_shard(path):
-                        resumed += shard.rows
-                        add(source, shard)
-                    else:
-                        yield _Job(source, chunk._replace(position=behind + chunk.position), path)
-                chunks[source] = count
-                finish(source)
+            for chunk in read_chunks(source, text_column, skip_bad_rows):
+                path = folder / f"{source.key}-{chunk.number:06d}.parquet"
+                # Its place in the order, until it is made.
+                shards[path] = read_shard(path) or _MISSING
+                resumed += shards[path].rows
+                if shards[path] is _MISSING:
+                    yield Job(path, source, chunk._replace(position=behind + chunk.position))
             behind += source.size
 
     for job, shard in workers.map(jobs()):
-        add(job.source, shard)
+        shards[job.path] = shard
         report(_WHAT, job.chunk.position // 1000, size // 1000)
-    total = [shard for _, shard in sums.values()]
-    first = next((shard.bad[1] for shard in total if shard.bad[1]), "")
-    return Shard(sum(shard.rows for shard in total), (sum(shard.bad[0] for shard in total), first)), resumed
-
-
-def _shards(folder: WorkFolder, source: Source) -> int:
-    finished = folder.finished(source)
-    assert finished is not None
-    return finished[0]
+    return shards, resumed
 
 
 def _digest(model: str | os.PathLike[str]) -> str:

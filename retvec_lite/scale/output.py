@@ -12,11 +12,11 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from retvec_lite.data.label_sets import SEPARATOR
-from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES
+from retvec_lite.data.rows import COMPRESSION, DELIMITERS, JSON_SUFFIXES, format_of
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import explain_os_error, flush_folder
 from retvec_lite.scale.shards import IS_JSON
-from retvec_lite.scale.sources import COMPRESSION, PARQUET, READ_ERRORS
+from retvec_lite.scale.sources import PARQUET, READ_ERRORS, reason
 from retvec_lite.terminal import Progress
 
 _SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES)
@@ -36,7 +36,7 @@ def check_output(output: Path) -> None:
     Raises:
         RetvecLiteError: naming the known ones.
     """
-    suffix, codec = _format(output)
+    suffix, codec = format_of(output)
     if suffix not in _SUFFIXES or (codec and suffix in PARQUET):
         raise RetvecLiteError(
             f"Cannot write {output}: its name must end in {', '.join(_SUFFIXES)}; the latter five also with "
@@ -62,7 +62,7 @@ def write_output(output: Path, shards: Sequence[Path], empty: pa.Schema, folder:
     schema = _common_schema(shards) if shards else empty
     temporary = folder / f"output{''.join(output.suffixes[-2:])}"
     try:
-        with contextlib.closing(_writer(temporary, _format(output)[0], schema)) as writer:
+        with contextlib.closing(_writer(temporary, format_of(output)[0], schema)) as writer:
             for number, shard in enumerate(shards, 1):
                 table = _read(shard, pa.parquet.read_table)
                 columns = [_as(field, table) for field in schema]
@@ -76,18 +76,12 @@ def write_output(output: Path, shards: Sequence[Path], empty: pa.Schema, folder:
         raise explain_os_error(error, output) from error
 
 
-def _format(path: Path) -> tuple[str, str | None]:
-    codec = COMPRESSION.get(path.suffix.lower())
-    return (Path(path.stem).suffix if codec else path.suffix).lower(), codec
-
-
 def _read(shard: Path, read: Callable[[Path], Any]) -> Any:
     try:
         return read(shard)
     except READ_ERRORS as error:
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise RetvecLiteError(
-            f"{shard} is damaged ({reason}). Remove it and repeat the command: this part alone is made again."
+            f"{shard} is damaged ({reason(error)}). Remove it and repeat the command: this part alone is made again."
         ) from error
 
 

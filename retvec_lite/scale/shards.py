@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
-from retvec_lite.data.texts import JSON_SUFFIXES, json_row
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, busy, explain_os_error, open_locked
 from retvec_lite.scale.batches import BatchClassifier
@@ -41,37 +40,22 @@ class Shard(NamedTuple):
     bad: tuple[int, str]
 
 
-class WorkFolder:
-    """The shards of one output. Create one with `work_folder`."""
+class Job(NamedTuple):
+    """A shard to make.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Attributes:
+        path: where it will be.
+        source: the file that its rows come from.
+        chunk: its rows.
+    """
 
-    def shard(self, source: Source, number: int) -> Path:
-        """Return where a shard is, or will be."""
-        return self.path / f"{source.key}-{number:06d}.parquet"
-
-    def finished(self, source: Source) -> tuple[int, Shard] | None:
-        """Return how many shards a source has, with their sum; None while some are missing."""
-        try:
-            stored = json.loads(self._record(source).read_bytes())
-            count, rows, bad = int(stored["parts"]), int(stored["rows"]), int(stored["bad"])
-            is_whole = all(self.shard(source, number).exists() for number in range(count))
-            return (count, Shard(rows, (bad, str(stored["first_bad"])))) if is_whole else None
-        except (OSError, ValueError, KeyError, TypeError):
-            return None  # missing or damaged: the shards that are there are found one by one
-
-    def finish(self, source: Source, shards: int, total: Shard) -> None:
-        """Record that all shards of a source are there."""
-        record = {"parts": shards, "rows": total.rows, "bad": total.bad[0], "first_bad": total.bad[1]}
-        atomic_write(self._record(source), json.dumps({"file": str(source.path), **record}).encode())
-
-    def _record(self, source: Source) -> Path:
-        return self.path / f"{source.key}.json"
+    path: Path
+    source: Source
+    chunk: Chunk
 
 
 @contextlib.contextmanager
-def work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[WorkFolder]:
+def work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
     """Lock and yield the work folder of an output, made if missing. It stays when the block raises, for the next run.
 
     Args:
@@ -105,29 +89,25 @@ def work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[WorkFol
                     )
         else:
             atomic_write(run, json.dumps(belongs_to).encode())
-        yield WorkFolder(path)
+        yield path
     shutil.rmtree(path, ignore_errors=True)
 
 
-def write_shard(path: Path, source: Source, chunk: Chunk, classify: BatchClassifier, skip_bad_rows: bool) -> Shard:
+def write_shard(job: Job, classify: BatchClassifier) -> Shard:
     """Classify a chunk and write it, unless it is there already; runs in a worker process.
 
     Raises:
-        RetvecLiteError: for a bad row without `skip_bad_rows`, or a shard that cannot be written.
+        RetvecLiteError: when it cannot be written.
     """
-    if done := read_shard(path):
+    if done := read_shard(job.path):
         return done
-    bad = chunk.bad
-    if isinstance(chunk.content, pa.Table):
-        table = chunk.content
-    else:
-        table, more = _json_table(source, chunk, classify.text_column, skip_bad_rows)
-        bad = (bad[0] + more[0], bad[1] or more[1])
-    table = classify(table.replace_schema_metadata({_BAD: json.dumps(bad).encode()}))
+    chunk = job.chunk
+    table = chunk.content if isinstance(chunk.content, pa.Table) else _table(chunk, classify.text_column)
+    table = classify(table.replace_schema_metadata({_BAD: json.dumps(chunk.bad).encode()}))
     content = io.BytesIO()
     pa.parquet.write_table(table, content)
-    atomic_write(path, content.getbuffer())
-    return Shard(table.num_rows, bad)
+    atomic_write(job.path, content.getbuffer())
+    return Shard(len(table), chunk.bad)
 
 
 def read_shard(path: Path) -> Shard | None:
@@ -140,28 +120,11 @@ def read_shard(path: Path) -> Shard | None:
         return None
 
 
-def _json_table(
-    source: Source, chunk: Chunk, text_column: str, skip_bad_rows: bool
-) -> tuple[pa.Table, tuple[int, str]]:
-    """Return the rows of JSON Lines or of a text file, and what was left out."""
-    lines = chunk.content.decode().removesuffix("\n").split("\n")
-    if source.suffix not in JSON_SUFFIXES:
-        return pa.table({text_column: [line.removesuffix("\r") for line in lines]}), (0, "")
-    rows: list[dict[str, Any]] = []
-    skipped, first_bad = 0, ""
-    for number, line in enumerate(lines, chunk.first + 1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(json_row(line, f"{source.path}, line {number}", text_column, optional=True))
-        except RetvecLiteError as error:
-            if not skip_bad_rows:
-                raise
-            skipped, first_bad = skipped + 1, first_bad or str(error)
-    names = dict.fromkeys(name for row in rows for name in row) or {text_column: None}
-    columns = [json_column(name, [row.get(name) for row in rows]) for name in names]
+def _table(chunk: Chunk, text_column: str) -> pa.Table:
+    names = chunk.columns or dict.fromkeys(name for row in chunk.content for name in row) or (text_column,)
+    columns = [json_column(name, [row.get(name) for row in chunk.content]) for name in names]
     schema = pa.schema([field for field, _ in columns])
-    return pa.table([array for _, array in columns], schema=schema), (skipped, first_bad)
+    return pa.table([array for _, array in columns], schema=schema)
 
 
 def json_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
