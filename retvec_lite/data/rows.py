@@ -96,9 +96,9 @@ class Rows:
         self._path, self._required, self._may_lack_text, self._skip = path, required, may_lack_text, skip
         self._suffix, codec = format_of(path)
         try:
-            self._file = _utf8(path) if invalid == "strict" else path.open("rb")
+            self._file: BinaryIO = io.BytesIO(read_utf8(path)) if invalid == "strict" else path.open("rb")
         except OSError as error:
-            raise RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.") from error
+            raise _unreadable(path, error) from error
         # In CSV a quoted cell keeps its own line ends; in text and JSON only \n ends a line.
         newline = "" if self._suffix in DELIMITERS else "\n"
         self._lines = io.TextIOWrapper(_unpacked(self._file, codec), "utf-8-sig", invalid, newline=newline)
@@ -205,9 +205,16 @@ def _unpacked(file: BinaryIO, codec: str | None) -> Any:
     return pyarrow.CompressedInputStream(file, codec)
 
 
-def _utf8(path: Path) -> BinaryIO:
-    """Return the content of a file; raises RetvecLiteError with the place of what is no UTF-8."""
-    data = path.read_bytes()
+def _unreadable(path: Path, error: OSError) -> RetvecLiteError:
+    return RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.")
+
+
+def read_utf8(path: Path) -> bytes:
+    """Return the content of a file without its byte order mark; raises RetvecLiteError with the place of what is no UTF-8."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from error
     for mark, name in (
         (codecs.BOM_UTF32_LE, "UTF-32"),
         (codecs.BOM_UTF16_LE, "UTF-16"),
@@ -228,4 +235,4 @@ def _utf8(path: Path) -> BinaryIO:
             )
     if offset >= 0:
         raise RetvecLiteError(f"{path}, line {data.count(10, 0, offset) + 1}: {problem}")
-    return io.BytesIO(data)
+    return data.removeprefix(codecs.BOM_UTF8)
