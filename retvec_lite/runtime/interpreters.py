@@ -3,13 +3,11 @@
 import contextlib
 import importlib
 import importlib.util
+import io
 import os
-import subprocess
 import sys
-import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -25,6 +23,7 @@ from retvec_lite.runtime.artifact import (
     classify_signatures,
     describe_oldest_runtime,
 )
+from retvec_lite.runtime.worker import Worker, WorkerFailed
 
 RUNTIMES: Final = {"ai-edge-litert": "ai_edge_litert", "tflite-runtime": "tflite_runtime"}
 """Distribution -> package of the supported runtimes, in order of preference."""
@@ -260,8 +259,8 @@ class Job(NamedTuple):
     signature: str | None = None
 
 
-_TIMEOUT: Final = 600
-"""Seconds for all jobs together; a runtime that needs longer hangs."""
+_TIMEOUT: Final = 600.0
+"""Seconds for a job; a runtime that needs longer hangs."""
 
 
 def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDArray[Any]]]:
@@ -278,81 +277,35 @@ def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDAr
     Raises:
         RetvecLiteError: when the runtime is missing, refuses a model, fails, crashes or hangs.
     """
-    with tempfile.TemporaryDirectory(prefix="retvec-lite-") as name:
-        folder = Path(name)
-        arguments = [runtime]
-        written: dict[bytes, Path] = {}
-        for number, job in enumerate(jobs):
-            if job.model not in written:
-                written[job.model] = folder / f"{number}.tflite"
-                written[job.model].write_bytes(job.model)
-            source, target = (folder / f"{number}.{part}.npz" for part in ("input", "output"))
-            np.savez(source, rows=job.rows)
-            arguments += [str(written[job.model]), job.signature or "", str(source), str(target)]
-        _run_worker(worker_command(worker_main, arguments), runtime)
-        for number in range(len(jobs)):
-            with np.load(folder / f"{number}.output.npz", allow_pickle=False) as outputs:
+    worker = Worker()
+    try:
+        for job in jobs:
+            answer = worker.ask(_run, runtime, job, timeout=_TIMEOUT)
+            with np.load(io.BytesIO(answer), allow_pickle=False) as outputs:
                 yield {name: outputs[name] for name in outputs.files}
+    except WorkerFailed as error:
+        raise RetvecLiteError(f"{runtime} {error} while it ran the model.") from error
+    finally:
+        worker.stop()
 
 
-def worker_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> list[str]:
-    """Return the command that calls a function of a module with arguments in an isolated Python.
-
-    `-I` keeps the current folder, PYTHONPATH and the user's site-packages out of `sys.path`: `retvec-lite verify` must not
-    run a `numpy.py` that lies beside the model. Packages that this process found outside site-packages are appended, where
-    they cannot replace any other module.
-    """
-    specs = [importlib.util.find_spec(name) for name in ("retvec_lite", "numpy", *RUNTIMES.values())]
-    folders = [os.path.dirname(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
-    code = (
-        f"import sys; sys.path += {list(dict.fromkeys(map(os.path.abspath, folders)))!a}; "
-        f"from {main.__module__} import {main.__name__} as main; sys.exit(main(sys.argv[1:]))"
-    )
-    return [sys.executable, "-I", "-X", "utf8", "-c", code, *arguments]
-
-
-def _run_worker(command: Sequence[str], runtime: str) -> None:
+def _run(runtime: str, job: Job) -> bytes:
+    """Run one job in the worker process; return its outputs as an .npz file."""
+    name, interpreter_class = import_runtime(runtime)
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
+        interpreter = interpreter_class(model_content=job.model, num_threads=1)
+        # Needed before the call of a signature as well; see `Engine`.
+        interpreter.allocate_tensors()
+        found = (
+            _signature_answers(interpreter, job.signature, job.rows)
+            if job.signature
+            else _answers(interpreter, job.rows)
         )
-    except subprocess.TimeoutExpired as error:
-        raise RetvecLiteError(f"{runtime} did not answer within {_TIMEOUT} seconds.") from error
-    if done.returncode < 0:
-        raise RetvecLiteError(f"{runtime} crashed with signal {-done.returncode} while it ran the model.")
-    if done.returncode:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise RetvecLiteError(
-            lines[-1] if lines else f"{runtime} stopped with exit code {done.returncode} and no message."
-        )
-
-
-def worker_main(arguments: Sequence[str]) -> int:
-    """Run jobs in the worker process. After an error, the last line of standard error is its message."""
-    runtime, *files = arguments
-    try:
-        name, interpreter_class = import_runtime(runtime)
-        for model, signature, source, target in zip(*(files[part::4] for part in range(4)), strict=True):
-            with np.load(source, allow_pickle=False) as data:
-                rows = data["rows"]
-            try:
-                interpreter = interpreter_class(model_path=model, num_threads=1)
-                # Needed before the call of a signature as well; see `Engine`.
-                interpreter.allocate_tensors()
-                outputs = _signature_answers(interpreter, signature, rows) if signature else _answers(interpreter, rows)
-            except (ValueError, RuntimeError) as error:
-                raise RetvecLiteError(f"{name} cannot run the model: {one_line(error)}") from error
-            np.savez(target, **outputs)
-    except RetvecLiteError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    except (ValueError, RuntimeError) as error:
+        raise RetvecLiteError(f"{name} cannot run the model: {one_line(error)}") from error
+    outputs = io.BytesIO()
+    np.savez(outputs, **found)
+    return outputs.getvalue()
 
 
 def _answers(interpreter: Any, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:

@@ -2,12 +2,7 @@
 
 import functools
 import os
-import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-
-# Not when it is first needed: a child of fork() would wait for ever for a thread that was just importing it.
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -18,16 +13,12 @@ from retvec_lite.data.texts import as_texts, chunks, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
-from retvec_lite.runtime.pool import AnyEngine, EnginePool
+from retvec_lite.runtime.isolated import IsolatedEngine
+from retvec_lite.runtime.pool import Pool, answered, available_cores
 from retvec_lite.runtime.predictor import Predictor
 
 _CHUNK: Final = 64
 """Texts that an interpreter runs between two hand-overs: a few milliseconds of work."""
-
-_AHEAD: Final = 2
-"""Chunks per interpreter in progress: one being run, one ready."""
-
-_Ask = Callable[[AnyEngine, str], Floats]
 
 
 class TextClassifier(Predictor):
@@ -72,16 +63,14 @@ class TextClassifier(Predictor):
         self.workers = max(1, available_cores() // num_threads) if workers is None else workers
         self._signatures = artifact.signatures
         self._arguments = (artifact, num_threads, runtime, workers, isolated)
+        make: Callable[[], Engine | IsolatedEngine]
         if isolated:
-            from retvec_lite.runtime.isolated import IsolatedEngine
-
             self.runtime = choose_runtime(runtime)
-            self._engines = EnginePool(functools.partial(IsolatedEngine, artifact, num_threads, self.runtime))
+            make = functools.partial(IsolatedEngine, artifact, num_threads, self.runtime)
         else:
             self.runtime, interpreter_class = import_runtime(runtime)
-            self._engines = EnginePool(
-                functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
-            )
+            make = functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
+        self._engines: Pool[Engine | IsolatedEngine] = Pool(make)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process loads the same bytes; the file need not exist there.
@@ -147,7 +136,7 @@ class TextClassifier(Predictor):
             >>> table.shape == (2, len(classifier.labels))
             True
         """
-        return self._table(_probabilities, as_texts(texts), len(self.labels))
+        return self._table("probabilities", as_texts(texts), len(self.labels))
 
     def embed(self, texts: str | Iterable[str]) -> Floats:
         """Return text embeddings, float32 `[texts, dimension]`, for search and deduplication. Dot products are cosines.
@@ -162,7 +151,7 @@ class TextClassifier(Predictor):
             RetvecLiteError: for anything but strings, or a file exported without `--embed`.
         """
         dimension = self._embed_dimension()
-        return self._table(_embedding, as_texts(texts), dimension)
+        return self._table("embedding", as_texts(texts), dimension)
 
     def embed_words(self, text: str) -> tuple[list[str], Floats]:
         """Return the words of a text as the model cuts them, and their embeddings, float32 `[words, dimension]`.
@@ -183,59 +172,33 @@ class TextClassifier(Predictor):
                 return signature.dimension
         raise RetvecLiteError("This model has no signature 'embed'. Export it again with --embed.")
 
-    def _table(self, ask: _Ask, texts: Sequence[str], width: int) -> Floats:
+    def _table(self, method: str, texts: Sequence[str], width: int) -> Floats:
         """Return the answers to all texts, float32 `[texts, width]`."""
         table = np.empty((len(texts), width), np.float32)
         row = 0
-        for rows in self._stream(ask, texts):
+        for rows in self._stream(method, texts):
             table[row : row + len(rows)] = rows
             row += len(rows)
         return table
 
     def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
-        return self._stream(_probabilities, texts)
+        return self._stream("probabilities", texts)
 
-    def _stream(self, ask: _Ask, texts: Iterable[object]) -> Iterator[Floats]:
+    def _stream(self, method: str, texts: Iterable[object]) -> Iterator[Floats]:
         """Yield the answers to one chunk of texts after the other, in order, float32 `[texts, width]` each."""
         parts = chunks(texts, _CHUNK)
         # A single chunk needs one interpreter only, and starting threads takes longer than most first answers.
         ahead = list(islice(parts, 2))
         if self.workers == 1 or len(ahead) < 2:
             for part in chain(ahead, parts):
-                yield self._answer(ask, part)
+                yield self._answer(method, part)
             return
         self._engines.grow(self.workers)
-        waiting: deque[Future[Floats]] = deque()
-        with ThreadPoolExecutor(self.workers, "retvec-lite") as threads:
-            try:
-                for part in chain(ahead, parts):
-                    waiting.append(threads.submit(self._answer, ask, part))
-                    if len(waiting) > _AHEAD * self.workers:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        yield from answered(functools.partial(self._answer, method), chain(ahead, parts), self.workers)
 
-    def _answer(self, ask: _Ask, part: list[str] | Exception) -> Floats:
+    def _answer(self, method: str, part: list[str] | Exception) -> Floats:
         """Return the answers to one chunk of texts, float32 `[texts, width]`, or raise what came in its place."""
         if isinstance(part, Exception):
             raise part
         with self._engines.borrow() as engine:
-            return np.stack([ask(engine, text) for text in part])
-
-
-def _probabilities(engine: AnyEngine, text: str) -> Floats:
-    return engine.probabilities(text)
-
-
-def _embedding(engine: AnyEngine, text: str) -> Floats:
-    return engine.embedding(text)
-
-
-def available_cores() -> int:
-    """Return how many cores this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+            return np.stack([getattr(engine, method)(text) for text in part])

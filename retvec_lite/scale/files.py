@@ -14,12 +14,12 @@ import pyarrow as pa
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import require_writable
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.text_classifier import available_cores
+from retvec_lite.runtime.pool import Pool, answered, available_cores
+from retvec_lite.runtime.worker import Worker, WorkerFailed
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.output import check_output, write_output
 from retvec_lite.scale.shards import Job, Shard, read_shard, work_folder, write_shard
 from retvec_lite.scale.sources import ROWS, Source, check_columns, find_sources, read_chunks
-from retvec_lite.scale.workers import Workers
 from retvec_lite.terminal import Progress, watched
 
 _CUT_VERSION: Final = 2
@@ -28,6 +28,9 @@ _CUT_VERSION: Final = 2
 _WHAT: Final = "classifying (kB)"
 
 _MISSING: Final = Shard(0, (0, ""))
+
+_DEATHS: Final = 3
+"""How often a process may die over a shard."""
 
 _SMALL: Final = 256 << 10
 """Bytes of input that are worth a further process."""
@@ -153,8 +156,7 @@ def classify_files(
         "way to cut files": [_CUT_VERSION, ROWS],
     }
     with watched(progress) as report, work_folder(output, belongs_to) as folder:
-        workers_ = Workers(functools.partial(write_shard, classify=classify), count)
-        shards, resumed = _classify(sources, folder, workers_, classify.text_column, skip_bad_rows, report)
+        shards, resumed = _classify(sources, folder, classify, count, skip_bad_rows, report)
         empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
         write_output(output, list(shards), empty, folder, report)
     bad = [shard.bad for shard in shards.values()]
@@ -166,8 +168,8 @@ def classify_files(
 def _classify(
     sources: Sequence[Source],
     folder: Path,
-    workers: Workers[Job, Shard],
-    text_column: str,
+    classify: BatchClassifier,
+    processes: int,
     skip_bad_rows: bool,
     report: Progress,
 ) -> tuple[dict[Path, Shard], int]:
@@ -180,7 +182,7 @@ def _classify(
         nonlocal resumed
         behind = 0
         for source in sources:
-            for chunk in read_chunks(source, text_column, skip_bad_rows):
+            for chunk in read_chunks(source, classify.text_column, skip_bad_rows):
                 path = folder / f"{source.key}-{chunk.number:06d}.parquet"
                 # Its place in the order, until it is made.
                 shards[path] = read_shard(path) or _MISSING
@@ -189,10 +191,29 @@ def _classify(
                     yield Job(path, source, chunk._replace(position=behind + chunk.position))
             behind += source.size
 
-    for job, shard in workers.map(jobs()):
-        shards[job.path] = shard
+    workers = Pool(Worker)
+    workers.grow(processes)
+    for job in answered(functools.partial(_make, workers, classify), jobs(), processes):
+        made = read_shard(job.path)
+        assert made is not None
+        shards[job.path] = made
         report(_WHAT, job.chunk.position // 1000, size // 1000)
     return shards, resumed
+
+
+def _make(workers: "Pool[Worker]", classify: BatchClassifier, job: Job) -> Job:
+    """Make a shard in a worker process, and again where the process dies."""
+    for _ in range(_DEATHS):
+        with workers.borrow() as worker:
+            try:
+                worker.ask(write_shard, job, classify, size=0)
+                return job
+            except WorkerFailed:
+                worker.restart()
+    raise RetvecLiteError(
+        "Worker processes were killed three times in a row, perhaps for want of memory. Finished parts are kept: "
+        "repeat the command with fewer --workers."
+    )
 
 
 def _digest(model: str | os.PathLike[str]) -> str:

@@ -93,21 +93,19 @@ def work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def write_shard(job: Job, classify: BatchClassifier) -> Shard:
-    """Classify a chunk and write it, unless it is there already; runs in a worker process.
+def write_shard(job: Job, classify: BatchClassifier) -> bytes:
+    """Classify a chunk and write it, in a worker process, which answers nothing.
 
     Raises:
         RetvecLiteError: when it cannot be written.
     """
-    if done := read_shard(job.path):
-        return done
     chunk = job.chunk
     table = chunk.content if isinstance(chunk.content, pa.Table) else _table(chunk, classify.text_column)
     table = classify(table.replace_schema_metadata({_BAD: json.dumps(chunk.bad).encode()}))
     content = io.BytesIO()
     pa.parquet.write_table(table, content)
     atomic_write(job.path, content.getbuffer())
-    return Shard(len(table), chunk.bad)
+    return b""
 
 
 def read_shard(path: Path) -> Shard | None:

@@ -18,7 +18,7 @@ from light import loaded_after
 from tiny_artifact import MODEL, tiny_artifact, tiny_signatures_artifact
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime import isolated
+from retvec_lite.runtime import isolated, worker
 from retvec_lite.runtime.interpreters import RUNTIMES
 from retvec_lite.runtime.isolated import IsolatedEngine
 from retvec_lite.runtime.text_classifier import TextClassifier
@@ -140,7 +140,7 @@ def test_what_a_worker_should_not_say_is_an_error(path: Path, monkeypatch: pytes
     classifier = TextClassifier.load(path, isolated=True)
     code = f"import sys, time; sys.stdin.buffer.read(8); sys.stdout.buffer.write({answer!r}); sys.stdout.flush()"
     with monkeypatch.context() as patch:
-        patch.setattr(isolated, "worker_command", lambda *_: [sys.executable, "-c", code])
+        patch.setattr(worker, "worker_command", lambda: [sys.executable, "-c", code])
         with pytest.raises(RetvecLiteError, match=r"malformed answer|exit code 0"):
             TextClassifier.load(path, isolated=True)
     assert classifier.predict("12", top=1)[0].label == "digits"

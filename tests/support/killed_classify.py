@@ -33,9 +33,9 @@ sys.exit(__import__("retvec_lite.__main__").__main__.main())
 
 
 def worker_processes(pid: int) -> list[int]:
-    """The worker processes of a command, without multiprocessing's resource tracker."""
+    """The worker processes of a command."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [int(child) for child in found if b"_serve" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 def wait_for_parts(process: "subprocess.Popen[str]", folder: Path, more: int) -> None:
