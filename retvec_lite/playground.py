@@ -23,8 +23,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
-from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.prebuilt import PREBUILT, locate
+from retvec_lite.runtime.artifact import PREBUILT, locate, read_artifact
 
 CONTENT_TYPES: Final = {
     ".html": "text/html; charset=utf-8",

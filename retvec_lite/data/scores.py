@@ -19,8 +19,7 @@ from retvec_lite.data.calibration import (
     reliability,
     unknown_rows,
 )
-from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.label_sets import SEPARATOR
+from retvec_lite.data.dataset import SEPARATOR, Dataset
 from retvec_lite.data.plots import plot_evaluation
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.decision import Decision

@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -15,7 +16,6 @@ from typing import Any, Final
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.prebuilt import locate
 
 METADATA_NAME: Final = "retvec_lite.json"
 LABELS_NAME: Final = "labels.txt"
@@ -30,6 +30,9 @@ SHORT: Final = ((16, 128), (32, 256))
 
 With the head `pool` they take about 0.34 and 0.56 of the time of the full signature (LiteRT 2.3.0, one thread, float32 and
 int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would take 0.22, too small a gain for its size."""
+
+PREBUILT: Final = ("language",)
+"""Their names. Each has `NAME.tflite`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
 
 _MEMBER_LIMIT: Final = 4 << 20
 """Largest unpacked size of a member of the zip tail in bytes: enough for 10,000 long labels, and no zip bomb."""
@@ -152,6 +155,30 @@ def _rebuilt(
     path: str, model: bytes, labels: tuple[str, ...], config: EncoderConfig, metadata: dict[str, Any]
 ) -> Artifact:
     return Artifact(Path(path), model, labels, config, MappingProxyType(metadata))
+
+
+def is_prebuilt(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is the name of a classifier in the package; a file of that name is `./NAME`.
+
+    Example:
+        >>> from retvec_lite.runtime.artifact import is_prebuilt
+        >>> is_prebuilt("language"), is_prebuilt("./language")
+        (True, False)
+    """
+    return isinstance(path, str) and path in PREBUILT
+
+
+def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
+    """Return the file that a path means: that of a classifier in the package for its name, otherwise the path itself.
+
+    Example:
+        >>> from retvec_lite.runtime.artifact import locate
+        >>> locate("language").name, locate("dist/classifier-int8.tflite").name
+        ('language.tflite', 'classifier-int8.tflite')
+    """
+    if not is_prebuilt(path):
+        return Path(path)
+    return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{os.fspath(path)}{suffix}"
 
 
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from retvec_lite.data.label_sets import SEPARATOR
+from retvec_lite.data.dataset import SEPARATOR
 from retvec_lite.data.rows import COMPRESSION, DELIMITERS, JSON_SUFFIXES, format_of
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import explain_os_error, flush_folder
