@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quietly, positive_integer
-from retvec_lite.cli.classify_files import add_output_arguments, classify_to_file
 from retvec_lite.data.rows import refuse
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
@@ -24,6 +23,10 @@ UNKNOWN: Final = "unknown"
 
 NONE: Final = "none"
 """What is printed where a text has none of the labels that it may have several of; JSON has an empty list."""
+
+
+_FOR_PRINTING: Final = ("top", "why", "json")
+"""Options about the lines that are printed without --output."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +43,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .txt (one text a line), .csv, .tsv or .jsonl file of any size, classified on all cores; with --output "
         "any number of files, patterns or folders, also Parquet and packed ones",
     )
-    add_output_arguments(parser)
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="write all columns with label and probability to this .parquet, .csv, .tsv or .jsonl file; the same command goes "
+        "on after a kill (needs the extra parquet)",
+    )
+    for name in ("label", "probability"):
+        option = f"--{name}-column"
+        parser.add_argument(option, default=name, metavar="NAME", help=f"column to add to --output (default: {name})")
+    parser.add_argument("--force", action="store_true", help="replace the file at --output")
     parser.add_argument("--text-column", default="text", metavar="NAME", help="column of --input (default: text)")
     parser.add_argument(
         "--skip-bad-rows", action="store_true", help="leave out rows of --input that cannot be read, and count them"
@@ -72,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     if args.input is not None:
         if args.texts:
             raise RetvecLiteError(f"Pass texts or --input, not both ({args.texts[0]!r} and {args.input[0]!r}).")
-        return _run_file(args) if args.output is None else classify_to_file(args)
+        return _run_file(args) if args.output is None else _write_file(args)
     if args.output is not None:
         raise RetvecLiteError("--output needs --input with the files to classify.")
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
@@ -80,6 +92,37 @@ def run(args: argparse.Namespace) -> int:
         why = classifier.explain(text) if args.why else None
         found = classifier.predict(text, top=_top(args, classifier), reject=args.reject)
         print(_line(text, found, why, args.json), flush=True)
+    return 0
+
+
+def _write_file(args: argparse.Namespace) -> int:
+    """Classify the files of `--input`, and report on standard error."""
+    for name in _FOR_PRINTING:
+        if getattr(args, name):
+            raise RetvecLiteError(f"--{name} is for answers that are printed: leave it out with --output.")
+    from retvec_lite.scale.files import classify_files
+
+    done = classify_files(
+        args.model,
+        args.input,
+        args.output,
+        text_column=args.text_column,
+        label_column=args.label_column,
+        probability_column=args.probability_column,
+        reject=args.reject,
+        skip_bad_rows=args.skip_bad_rows,
+        workers=args.workers,
+        runtime=args.runtime,
+        isolated=args.isolated,
+        force=args.force,
+        progress=True,
+    )
+    new = done.rows - done.resumed
+    before = f" ({done.resumed:,} of them by an earlier run)" if done.resumed else ""
+    rate = f"{new / done.seconds:,.0f} a second, {done.workers} at a time"
+    print(f"{done.rows:,} texts in {done.output}{before}; {done.seconds:.1f} s, {rate}", file=sys.stderr)
+    if done.skipped:
+        print(f"{done.skipped:,} bad rows skipped, the first: {one_line(done.first_skipped)}", file=sys.stderr)
     return 0
 
 

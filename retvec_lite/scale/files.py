@@ -1,25 +1,38 @@
 """`classify_files`: files of any size in, one file with labels out; all cores, flat memory, and it goes on after a kill."""
 
+import contextlib
 import functools
 import hashlib
+import io
+import json
 import os
+import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import require_writable
+from retvec_lite.files import atomic_write, busy, explain_os_error, open_locked, require_writable
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.pool import Pool, answered, available_cores
 from retvec_lite.runtime.worker import Worker, WorkerFailed
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.output import check_output, write_output
-from retvec_lite.scale.shards import Job, Shard, read_shard, work_folder, write_shard
-from retvec_lite.scale.sources import ROWS, Source, check_columns, find_sources, read_chunks
+from retvec_lite.scale.sources import (
+    READ_ERRORS,
+    ROWS,
+    Chunk,
+    Source,
+    as_table,
+    check_columns,
+    find_sources,
+    read_chunks,
+)
 from retvec_lite.terminal import Progress, watched
 
 _CUT_VERSION: Final = 2
@@ -27,13 +40,15 @@ _CUT_VERSION: Final = 2
 
 _WHAT: Final = "classifying (kB)"
 
-_MISSING: Final = Shard(0, (0, ""))
-
 _DEATHS: Final = 3
 """How often a process may die over a shard."""
 
 _SMALL: Final = 256 << 10
 """Bytes of input that are worth a further process."""
+
+
+_BAD: Final = b"retvec_lite.bad"
+_RUN: Final = "run.json"
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,35 @@ class FilesReport:
     first_skipped: str
     seconds: float
     workers: int
+
+
+class Shard(NamedTuple):
+    """A finished shard.
+
+    Attributes:
+        rows: it has.
+        bad: rows that were left out, and what was wrong with the first.
+    """
+
+    rows: int
+    bad: tuple[int, str]
+
+
+class Job(NamedTuple):
+    """A shard to make.
+
+    Attributes:
+        path: where it will be.
+        source: the file that its rows come from.
+        chunk: its rows.
+    """
+
+    path: Path
+    source: Source
+    chunk: Chunk
+
+
+_MISSING: Final = Shard(0, (0, ""))
 
 
 def classify_files(
@@ -155,7 +199,7 @@ def classify_files(
         "version of pyarrow": pa.__version__,
         "way to cut files": [_CUT_VERSION, ROWS],
     }
-    with watched(progress) as report, work_folder(output, belongs_to) as folder:
+    with watched(progress) as report, _work_folder(output, belongs_to) as folder:
         shards, resumed = _classify(sources, folder, classify, count, skip_bad_rows, report)
         empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
         write_output(output, list(shards), empty, folder, report)
@@ -185,7 +229,7 @@ def _classify(
             for chunk in read_chunks(source, classify.text_column, skip_bad_rows):
                 path = folder / f"{source.key}-{chunk.number:06d}.parquet"
                 # Its place in the order, until it is made.
-                shards[path] = read_shard(path) or _MISSING
+                shards[path] = _read_shard(path) or _MISSING
                 resumed += shards[path].rows
                 if shards[path] is _MISSING:
                     yield Job(path, source, chunk._replace(position=behind + chunk.position))
@@ -194,7 +238,7 @@ def _classify(
     workers = Pool(Worker)
     workers.grow(processes)
     for job in answered(functools.partial(_make, workers, classify), jobs(), processes):
-        made = read_shard(job.path)
+        made = _read_shard(job.path)
         assert made is not None
         shards[job.path] = made
         report(_WHAT, job.chunk.position // 1000, size // 1000)
@@ -220,3 +264,67 @@ def _digest(model: str | os.PathLike[str]) -> str:
     """Return what tells exported files apart, their metadata included."""
     artifact = read_artifact(model)
     return hashlib.sha256(repr(sorted(artifact.metadata.items())).encode()).hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
+    """Lock and yield the work folder of an output, made if missing. It stays when the block raises, for the next run.
+
+    Args:
+        output: the final file.
+        belongs_to: all that shards depend on besides their rows, by the names that messages use.
+
+    Raises:
+        RetvecLiteError: when another process uses it, its shards belong to another run, or it cannot be written.
+    """
+    path = output.with_name(f"{output.name}.parts")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = open_locked(path / "lock")
+    except BlockingIOError as error:
+        raise busy(output) from error
+    except OSError as error:
+        raise explain_os_error(error, path) from error
+    with contextlib.ExitStack() as held:
+        held.callback(os.close, lock)
+        run = path / _RUN
+        if run.exists():
+            try:
+                before = json.loads(run.read_bytes())
+            except (OSError, ValueError):
+                before = {}
+            for name, value in belongs_to.items():
+                if before.get(name) != value:
+                    raise RetvecLiteError(
+                        f"{path} holds the parts of a run with another {name}. Repeat its command, or remove the folder to "
+                        "begin again."
+                    )
+        else:
+            atomic_write(run, json.dumps(belongs_to).encode())
+        yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def write_shard(job: Job, classify: BatchClassifier) -> bytes:
+    """Classify a chunk and write it, in a worker process, which answers nothing.
+
+    Raises:
+        RetvecLiteError: when it cannot be written.
+    """
+    chunk = job.chunk
+    table = as_table(chunk, classify.text_column)
+    table = classify(table.replace_schema_metadata({_BAD: json.dumps(chunk.bad).encode()}))
+    content = io.BytesIO()
+    pa.parquet.write_table(table, content)
+    atomic_write(job.path, content.getbuffer())
+    return b""
+
+
+def _read_shard(path: Path) -> Shard | None:
+    """Return the facts of a finished shard; None for one that is missing, or so damaged that it must be made again."""
+    try:
+        metadata = pa.parquet.read_metadata(path)
+        bad = json.loads(metadata.metadata[_BAD])
+        return Shard(metadata.num_rows, (int(bad[0]), str(bad[1])))
+    except READ_ERRORS:
+        return None

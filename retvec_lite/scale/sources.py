@@ -1,8 +1,10 @@
 """The input files of a large run: finding them, checking them, and reading them a chunk at a time."""
 
+import contextlib
 import glob
 import hashlib
 import itertools
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +28,9 @@ from retvec_lite.errors import RetvecLiteError
 
 PARQUET: Final = (".parquet", ".pq")
 SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES, TEXT_SUFFIX)
+
+IS_JSON: Final = {b"json": b"1"}
+"""Metadata of a column whose texts are JSON values."""
 
 ROWS: Final = 4_096
 """Rows of a chunk: half a second of one core. That is what a kill costs, and how long other cores may wait for the last chunk."""
@@ -233,3 +238,35 @@ def _rows(source: Source, text_column: str, skip_bad_rows: bool) -> Iterator[Chu
 
 def _open(source: Source, text_column: str, skip: Callable[[RetvecLiteError], None]) -> Rows:
     return Rows(source.path, [text_column], invalid="replace", may_lack_text=True, skip=skip)
+
+
+def as_table(chunk: Chunk, text_column: str) -> pa.Table:
+    """Return the rows of a chunk as a table; runs in a worker process."""
+    if isinstance(chunk.content, pa.Table):
+        return chunk.content
+    names = chunk.columns or dict.fromkeys(name for row in chunk.content for name in row) or (text_column,)
+    columns = [_json_column(name, [row.get(name) for row in chunk.content]) for name in names]
+    schema = pa.schema([field for field, _ in columns])
+    return pa.table([array for _, array in columns], schema=schema)
+
+
+def _json_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
+    """Return JSON values as a column: of their type where they are all texts, numbers or booleans, else of JSON texts."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {str}:
+        return pa.field(name, pa.string()), pa.array([value and _valid(value) for value in values], pa.string())
+    if kinds <= {bool} or kinds <= {int, float}:
+        with contextlib.suppress(pa.ArrowInvalid, OverflowError):  # an integer of more than 64 bits
+            column = pa.array(values)
+            return pa.field(name, column.type), column
+    texts = [None if value is None else _valid(json.dumps(value, ensure_ascii=False)) for value in values]
+    return pa.field(name, pa.string(), metadata=IS_JSON), pa.array(texts, pa.string())
+
+
+def _valid(text: str) -> str:
+    """Return a text with U+FFFD, as the model reads it, for what is no Unicode: an unpaired surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

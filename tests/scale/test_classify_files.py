@@ -23,7 +23,7 @@ import retvec_lite as rl
 from retvec_lite.data import rows
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.scale import files, shards, sources
+from retvec_lite.scale import files, sources
 
 OTHER = LABELS[2]
 
@@ -174,7 +174,7 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     for name in ("a", "b"):
         Path(f"{name}.jsonl").write_text("".join(f'{{"text": "{name} {row}"}}\n' for row in range(35)))
     asked: list[str] = []
-    honest = shards.write_shard
+    honest = files.write_shard
 
     def stops(job, classify):
         asked.append(f"{job.source.path}{job.chunk.number}")
@@ -209,7 +209,7 @@ def test_parts_of_another_run_are_not_mixed(place: Path, tiny_model: str, monkey
     Path("other.tflite").write_bytes(tiny_artifact(decision=Decision(threshold=0.6).to_dict()))
     with pytest.raises(RetvecLiteError, match=r"out.csv.parts holds the parts of a run with another model. Repeat"):
         rl.classify_files("other.tflite", "in.csv", "out.csv")
-    with shards.work_folder(Path("busy.csv"), {}), pytest.raises(RetvecLiteError, match=r"Another process is writing"):
+    with files._work_folder(Path("busy.csv"), {}), pytest.raises(RetvecLiteError, match=r"Another process is writing"):
         rl.classify_files(tiny_model, "in.csv", "busy.csv")
     assert rl.classify_files(tiny_model, "in.csv", "out.csv").resumed == 1
 

@@ -25,7 +25,7 @@ CHUNK = 200
 # In small chunks, each of which takes a while.
 COMMAND = f"""
 import sys, time
-from retvec_lite.scale import shards, sources, files
+from retvec_lite.scale import sources, files
 sources.ROWS = {CHUNK}
 files._SMALL = 1
 sys.exit(__import__("retvec_lite.__main__").__main__.main())
