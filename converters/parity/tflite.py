@@ -34,7 +34,7 @@ from retvec_lite.converters.tflite.model import promote_outputs, read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, describe_oldest_runtime, read_artifact
-from retvec_lite.runtime.interpreters import Job, run_models
+from retvec_lite.runtime.worker import Job, run_models
 
 SAME: Final = 1e-5
 """How far a short signature may be from `classify` where both compute in float32: sums over fewer slots end in other last digits.

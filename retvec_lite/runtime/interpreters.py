@@ -3,15 +3,13 @@
 import contextlib
 import importlib
 import importlib.util
-import io
 import os
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
@@ -23,7 +21,6 @@ from retvec_lite.runtime.artifact import (
     classify_signatures,
     describe_oldest_runtime,
 )
-from retvec_lite.runtime.worker import Worker, WorkerFailed
 
 RUNTIMES: Final = {"ai-edge-litert": "ai_edge_litert", "tflite-runtime": "tflite_runtime"}
 """Distribution -> package of the supported runtimes, in order of preference."""
@@ -243,88 +240,6 @@ def _check_interface(artifact: Artifact, signature: Signature, runner: Any) -> N
             f"{artifact.path}: the metadata describes the signature {signature.name!r} as {expected}, but it is {found}. "
             "Export the model again."
         )
-
-
-class Job(NamedTuple):
-    """Work for `run_models`.
-
-    Attributes:
-        model: a flatbuffer.
-        rows: its inputs, int32 `[texts, max_chars]`.
-        signature: the signature to call; None runs the first graph.
-    """
-
-    model: bytes
-    rows: npt.NDArray[np.int32]
-    signature: str | None = None
-
-
-_TIMEOUT: Final = 600.0
-"""Seconds for a job; a runtime that needs longer hangs."""
-
-
-def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Run models on a runtime in one new process, row by row on one thread.
-
-    Args:
-        runtime: the distribution, `ai-edge-litert` or `tflite-runtime`.
-        jobs: what to run. A graph must have one input; a signature must call it `codepoints`.
-
-    Yields:
-        For each job, the values of each output, stacked to `[texts, ...]`. The keys are the names in the signature, or
-        those in the graph.
-
-    Raises:
-        RetvecLiteError: when the runtime is missing, refuses a model, fails, crashes or hangs.
-    """
-    worker = Worker()
-    try:
-        for job in jobs:
-            answer = worker.ask(_run, runtime, job, timeout=_TIMEOUT)
-            with np.load(io.BytesIO(answer), allow_pickle=False) as outputs:
-                yield {name: outputs[name] for name in outputs.files}
-    except WorkerFailed as error:
-        raise RetvecLiteError(f"{runtime} {error} while it ran the model.") from error
-    finally:
-        worker.stop()
-
-
-def _run(runtime: str, job: Job) -> bytes:
-    """Run one job in the worker process; return its outputs as an .npz file."""
-    name, interpreter_class = import_runtime(runtime)
-    try:
-        interpreter = interpreter_class(model_content=job.model, num_threads=1)
-        # Needed before the call of a signature as well; see `Engine`.
-        interpreter.allocate_tensors()
-        found = (
-            _signature_answers(interpreter, job.signature, job.rows)
-            if job.signature
-            else _answers(interpreter, job.rows)
-        )
-    except (ValueError, RuntimeError) as error:
-        raise RetvecLiteError(f"{name} cannot run the model: {one_line(error)}") from error
-    outputs = io.BytesIO()
-    np.savez(outputs, **found)
-    return outputs.getvalue()
-
-
-def _answers(interpreter: Any, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
-    place = interpreter.get_input_details()[0]["index"]
-    # By name, because runtimes order the outputs differently.
-    outputs = {detail["name"]: detail["index"] for detail in interpreter.get_output_details()}
-    answers: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in outputs}
-    for row in rows:
-        interpreter.set_tensor(place, row[None])
-        interpreter.invoke()
-        for name, index in outputs.items():
-            answers[name].append(interpreter.get_tensor(index)[0])
-    return {name: np.stack(values) for name, values in answers.items()}
-
-
-def _signature_answers(interpreter: Any, name: str, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
-    runner = interpreter.get_signature_runner(name)
-    answers = [runner(codepoints=row[None]) for row in rows]
-    return {key: np.stack([answer[key][0] for answer in answers]) for key in answers[0]}
 
 
 def one_line(error: object) -> str:

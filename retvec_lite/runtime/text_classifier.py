@@ -13,9 +13,9 @@ from retvec_lite.data.texts import as_texts, chunks, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
-from retvec_lite.runtime.isolated import IsolatedEngine
 from retvec_lite.runtime.pool import Pool, answered, available_cores
 from retvec_lite.runtime.predictor import Predictor
+from retvec_lite.runtime.worker import IsolatedEngine
 
 _CHUNK: Final = 64
 """Texts that an interpreter runs between two hand-overs: a few milliseconds of work."""

@@ -15,9 +15,9 @@ from tiny_artifact import MAX_CHARS, MODEL
 from retvec_lite import contract
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
-from retvec_lite.runtime.interpreters import RUNTIMES, Job, codepoint_rows, installed_runtimes, run_models
+from retvec_lite.runtime.interpreters import RUNTIMES, codepoint_rows, installed_runtimes
 from retvec_lite.runtime.text_classifier import TextClassifier
-from retvec_lite.runtime.worker import worker_command
+from retvec_lite.runtime.worker import Job, run_models, worker_command
 
 needs_litert = pytest.mark.skipif(
     importlib.util.find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
