@@ -20,7 +20,7 @@ from retvec_lite.data.calibration import (
     unknown_rows,
 )
 from retvec_lite.data.dataset import SEPARATOR, Dataset
-from retvec_lite.data.plots import plot_evaluation
+from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
@@ -172,7 +172,13 @@ class Evaluation:
             RetvecLiteError: for a name that does not end in `.png`, a file that exists, or a place that cannot be written.
         """
         refuse_existing(path, force)
-        plot_evaluation(self, path, name)
+        with png(path, self.source, bool(self.typos) + 1 + (self.rejection is not None)) as axes:
+            if self.typos:
+                key, score = ("accuracy", "accuracy") if self.micro_f1 is None else ("micro_f1", "micro F1")
+                draw_typo_curve(axes[0], name, [(point.rate, getattr(point, key)) for point in self.typos], score)
+            draw_reliability(axes[bool(self.typos)], self.reliability, self.calibration_error)
+            if self.rejection is not None:
+                draw_coverage(axes[-1], self.rejection)
 
 
 def evaluate(
