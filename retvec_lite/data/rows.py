@@ -53,6 +53,17 @@ def refuse(error: RetvecLiteError) -> None:
     raise error
 
 
+class Skipped:
+    """Counts bad rows that are left out, and keeps what was wrong with the first."""
+
+    def __init__(self) -> None:
+        self.count, self.first = 0, ""
+
+    def __call__(self, error: RetvecLiteError) -> None:
+        self.count += 1
+        self.first = self.first or str(error)
+
+
 class Rows:
     r"""The rows of a file, to be iterated over once inside a `with` block.
 

@@ -3,9 +3,9 @@
 import contextlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.csv
@@ -23,18 +23,8 @@ _GROUP_BYTES: Final = 64 << 20
 """Bytes of a row group of Parquet, which is what its readers take into memory at a time."""
 
 
-class _Writer(Protocol):
-    def write_table(self, table: pa.Table) -> None: ...
-
-    def close(self) -> None: ...
-
-
 def check_output(output: Path) -> None:
-    """Refuse an output of an unknown format.
-
-    Raises:
-        RetvecLiteError: naming the known ones.
-    """
+    """Refuse an output of an unknown format with RetvecLiteError."""
     suffix, codec = format_of(output)
     if suffix not in _SUFFIXES or (codec and suffix in PARQUET):
         raise RetvecLiteError(
@@ -61,11 +51,10 @@ def write_output(output: Path, shards: Sequence[Path], empty: pa.Schema, folder:
     schema = _common_schema(shards) if shards else empty
     temporary = folder / f"output{''.join(output.suffixes[-2:])}"
     try:
-        with contextlib.closing(_writer(temporary, format_of(output)[0], schema)) as writer:
+        with _writer(temporary, format_of(output)[0], schema) as write:
             for number, shard in enumerate(shards, 1):
                 table = _read(shard, pa.parquet.read_table)
-                columns = [_as(field, table) for field in schema]
-                writer.write_table(pa.table(columns, schema=schema))
+                write(pa.table([_as(field, table) for field in schema], schema=schema))
                 progress("writing", number, len(shards))
         with temporary.open("r+b") as file:
             os.fsync(file.fileno())
@@ -134,78 +123,57 @@ def _json_text(value: object) -> str:
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-def _writer(path: Path, suffix: str, schema: pa.Schema) -> "_Writer":
+_Write = Callable[[pa.Table], None]
+
+
+@contextlib.contextmanager
+def _writer(path: Path, suffix: str, schema: pa.Schema) -> Iterator[_Write]:
+    """Yield what writes a table to a file."""
     if suffix in PARQUET:
-        return _ParquetWriter(path, schema)
-    if suffix in DELIMITERS:
-        return _CsvWriter(path, schema, DELIMITERS[suffix])
-    return _JsonWriter(path, schema)
-
-
-class _ParquetWriter:
-    """Collects shards into row groups of a size that readers like."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        plain = pa.schema([field.remove_metadata() for field in schema])
-        self._writer = pa.parquet.ParquetWriter(path, plain, compression="zstd")
-        self._waiting: list[pa.Table] = []
-        self._bytes = 0
-
-    def write_table(self, table: pa.Table) -> None:
-        self._waiting.append(table.cast(self._writer.schema))
-        self._bytes += table.nbytes
-        if self._bytes >= _GROUP_BYTES:
-            self._flush()
-
-    def close(self) -> None:
-        self._flush()
-        self._writer.close()
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.concat_tables(self._waiting))
-        self._waiting, self._bytes = [], 0
-
-
-class _CsvWriter:
-    """Writes lists of labels as training reads them, and other nested values as JSON."""
-
-    def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
-        self._stream = pa.output_stream(path, compression="detect")
+        with _parquet(path, schema) as write:
+            yield write
+        return
+    with pa.output_stream(path, compression="detect") as stream:
+        if suffix in JSON_SUFFIXES:
+            names = [field.name for field in schema if field.metadata == IS_JSON]
+            yield lambda table: stream.write(_json_lines(table, names))
+            return
         flat = pa.schema([(field.name, pa.string() if _is_nested(field.type) else field.type) for field in schema])
-        options = pa.csv.WriteOptions(delimiter=delimiter)
-        self._writer = pa.csv.CSVWriter(self._stream, flat, write_options=options)
-        self._schema = flat
-
-    def write_table(self, table: pa.Table) -> None:
-        columns = [_flat(column) if _is_nested(column.type) else column for column in table.columns]
-        self._writer.write_table(pa.table(columns, schema=self._schema))
-
-    def close(self) -> None:
-        self._writer.close()
-        self._stream.close()
+        with pa.csv.CSVWriter(stream, flat, write_options=pa.csv.WriteOptions(delimiter=DELIMITERS[suffix])) as writer:
+            yield lambda table: writer.write_table(pa.table([_flat(column) for column in table.columns], schema=flat))
 
 
-class _JsonWriter:
-    """Writes one object a line; columns of JSON texts become the values that they were."""
+@contextlib.contextmanager
+def _parquet(path: Path, schema: pa.Schema) -> Iterator[_Write]:
+    """Yield what collects tables into row groups of a size that readers like."""
+    plain = pa.schema([field.remove_metadata() for field in schema])
+    waiting: list[pa.Table] = []
+    with pa.parquet.ParquetWriter(path, plain, compression="zstd") as writer:
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._stream = pa.output_stream(path, compression="detect")
-        self._json = [field.name for field in schema if field.metadata == IS_JSON]
+        def flush() -> None:
+            if waiting:
+                writer.write_table(pa.concat_tables(waiting))
+                waiting.clear()
 
-    def write_table(self, table: pa.Table) -> None:
-        for place, field in enumerate(table.schema):
-            if field.type == pa.float32():
-                # The shortest digits that mean the same float32.
-                table = table.set_column(place, field.name, table[field.name].cast(pa.string()).cast(pa.float64()))
-        lines = []
-        for row in table.to_pylist():
-            row |= {name: json.loads(row[name]) for name in self._json if row[name] is not None}
-            lines.append(f"{_json_text(row)}\n")
-        self._stream.write("".join(lines).encode())
+        def write(table: pa.Table) -> None:
+            waiting.append(table.cast(plain))
+            if sum(one.nbytes for one in waiting) >= _GROUP_BYTES:
+                flush()
 
-    def close(self) -> None:
-        self._stream.close()
+        yield write
+        flush()
+
+
+def _json_lines(table: pa.Table, json_columns: Sequence[str]) -> bytes:
+    """Return one object a line; JSON texts become the values that they were."""
+    for place, field in enumerate(table.schema):
+        if field.type == pa.float32():
+            # The shortest digits that mean the same float32.
+            table = table.set_column(place, field.name, table[field.name].cast(pa.string()).cast(pa.float64()))
+    rows = table.to_pylist()
+    for row in rows:
+        row |= {name: json.loads(row[name]) for name in json_columns if row[name] is not None}
+    return "".join(f"{_json_text(row)}\n" for row in rows).encode()
 
 
 def _is_nested(kind: pa.DataType) -> bool:
@@ -213,12 +181,13 @@ def _is_nested(kind: pa.DataType) -> bool:
     return bool(pa.types.is_nested(kind) or binary)
 
 
-def _flat(column: Any) -> pa.Array:
+def _flat(column: Any) -> Any:
+    """Return a column as CSV can hold it: lists of labels as training reads them, other nested values as JSON."""
+    if not _is_nested(column.type):
+        return column
     if pa.types.is_list(column.type) and column.type.value_type in (pa.string(), pa.float32()):
         return _texts(
             column,
-            lambda values: SEPARATOR.join(
-                f"{value:.4f}" if isinstance(value, float) else str(value) for value in values
-            ),
+            lambda values: SEPARATOR.join(f"{one:.4f}" if isinstance(one, float) else str(one) for one in values),
         )
     return _texts(column, _json_text)

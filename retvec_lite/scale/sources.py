@@ -20,6 +20,7 @@ from retvec_lite.data.rows import (
     JSON_SUFFIXES,
     TEXT_SUFFIX,
     Rows,
+    Skipped,
     format_of,
     missing_column,
     refuse,
@@ -216,14 +217,14 @@ def _parquet(source: Source) -> Iterator[Chunk]:
 
 
 def _rows(source: Source, text_column: str, skip_bad_rows: bool) -> Iterator[Chunk]:
-    bad: list[RetvecLiteError] = []
-    with _open(source, text_column, bad.append if skip_bad_rows else refuse) as rows:
+    skipped = Skipped()
+    with _open(source, text_column, skipped if skip_bad_rows else refuse) as rows:
         number = first = size = 0
         content: list[dict[str, Any]] = []
 
         def chunk() -> Chunk:
-            shown = (len(bad), str(bad[0]) if bad else "")
-            return Chunk(number, first, content, rows.position, shown, tuple(rows.columns))
+            bad = (skipped.count, skipped.first)
+            return Chunk(number, first, content, rows.position, bad, tuple(rows.columns))
 
         for row in rows:
             content.append(row.fields)
@@ -231,8 +232,8 @@ def _rows(source: Source, text_column: str, skip_bad_rows: bool) -> Iterator[Chu
             if len(content) == ROWS or size >= _BYTES:
                 yield chunk()
                 number, first, size, content = number + 1, first + len(content), 0, []
-                bad.clear()
-        if content or bad or not number:
+                skipped.count, skipped.first = 0, ""
+        if content or skipped.count or not number:
             yield chunk()
 
 
