@@ -60,6 +60,7 @@ class Skipped:
         self.count, self.first = 0, ""
 
     def __call__(self, error: RetvecLiteError) -> None:
+        """Take the error of a row."""
         self.count += 1
         self.first = self.first or str(error)
 

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
+from retvec_lite.data.rows import Skipped, refuse
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, busy, explain_os_error, open_locked, require_writable
 from retvec_lite.runtime.artifact import read_artifact
@@ -47,10 +48,6 @@ _SMALL: Final = 256 << 10
 """Bytes of input that are worth a further process."""
 
 
-_BAD: Final = b"retvec_lite.bad"
-_RUN: Final = "run.json"
-
-
 @dataclass(frozen=True)
 class FilesReport:
     r"""What `classify_files` did.
@@ -80,35 +77,6 @@ class FilesReport:
     first_skipped: str
     seconds: float
     workers: int
-
-
-class Shard(NamedTuple):
-    """A finished shard.
-
-    Attributes:
-        rows: it has.
-        bad: rows that were left out, and what was wrong with the first.
-    """
-
-    rows: int
-    bad: tuple[int, str]
-
-
-class Job(NamedTuple):
-    """A shard to make.
-
-    Attributes:
-        path: where it will be.
-        source: the file that its rows come from.
-        chunk: its rows.
-    """
-
-    path: Path
-    source: Source
-    chunk: Chunk
-
-
-_MISSING: Final = Shard(0, (0, ""))
 
 
 def classify_files(
@@ -148,9 +116,6 @@ def classify_files(
         force: replace an existing output.
         progress: a callback (what, done, total), or True for bars on standard error.
 
-    Returns:
-        How many rows, and how long.
-
     Raises:
         RetvecLiteError: for an output that exists or cannot be written, a missing column, a file of another format, one that
             cannot be read, bad rows, and a model that cannot be loaded. Finished parts are kept.
@@ -172,41 +137,36 @@ def classify_files(
     require_writable(output, force)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise RetvecLiteError(f"workers must be a positive integer, not {workers!r}.")
-    given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
-    sources = find_sources(given, output)
-    classify = BatchClassifier(
-        model,
-        text_column=text_column,
-        label_column=label_column,
-        probability_column=probability_column,
-        reject=reject,
-        runtime=runtime,
-        isolated=isolated,
-    )
+    sources = find_sources([inputs] if isinstance(inputs, str | os.PathLike) else inputs, output)
+    columns = {"text_column": text_column, "label_column": label_column, "probability_column": probability_column}
+    classify = BatchClassifier(model, **columns, reject=reject, runtime=runtime, isolated=isolated)
     classify([""])  # a model that cannot run is found out at once
-    added = (label_column, probability_column)
     for source in sources:
-        check_columns(source, text_column, added)
+        check_columns(source, text_column, (label_column, probability_column))
     # A process takes a third of a second to start.
     count = min(workers or available_cores(), 1 + sum(source.size for source in sources) // _SMALL)
+    facts = sorted(read_artifact(model).metadata.items())
     belongs_to = {
-        "model": _digest(model),
-        "text column": text_column,
-        "label column": label_column,
-        "probability column": probability_column,
-        "choice about texts without a label": reject,
-        "choice about bad rows": skip_bad_rows,
-        "version of pyarrow": pa.__version__,
-        "way to cut files": [_CUT_VERSION, ROWS],
+        "model": hashlib.sha256(repr(facts).encode()).hexdigest()[:16],
+        **{name.replace("_", " "): column for name, column in columns.items()},
+        **{"choice about texts without a label": reject, "choice about bad rows": skip_bad_rows},
+        **{"version of pyarrow": pa.__version__, "way to cut files": [_CUT_VERSION, ROWS]},
     }
+    skipped = Skipped()
     with watched(progress) as report, _work_folder(output, belongs_to) as folder:
-        shards, resumed = _classify(sources, folder, classify, count, skip_bad_rows, report)
+        shards, resumed = _classify(sources, folder, classify, count, skipped if skip_bad_rows else refuse, report)
         empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
         write_output(output, list(shards), empty, folder, report)
-    bad = [shard.bad for shard in shards.values()]
-    skipped, first = sum(count for count, _ in bad), next((problem for _, problem in bad if problem), "")
-    rows = sum(shard.rows for shard in shards.values())
-    return FilesReport(output, rows, resumed, skipped, first, time.perf_counter() - began, count)
+    seconds = time.perf_counter() - began
+    return FilesReport(output, sum(shards.values()), resumed, skipped.count, skipped.first, seconds, count)
+
+
+class _Job(NamedTuple):
+    """A shard to make, and how many bytes of input have been read by its end."""
+
+    path: Path
+    chunk: Chunk
+    position: int
 
 
 def _classify(
@@ -214,56 +174,47 @@ def _classify(
     folder: Path,
     classify: BatchClassifier,
     processes: int,
-    skip_bad_rows: bool,
+    skip: Callable[[RetvecLiteError], None],
     report: Progress,
-) -> tuple[dict[Path, Shard], int]:
-    """Make all shards that are missing; return all in the order of their rows, and how many rows were there already."""
+) -> tuple[dict[Path, int], int]:
+    """Make all shards that are missing; return the rows of each, in their order, and how many rows were there already."""
     size = sum(source.size for source in sources)
-    shards: dict[Path, Shard] = {}
+    shards: dict[Path, int] = {}
     resumed = 0
 
-    def jobs() -> Iterator[Job]:
+    def jobs() -> Iterator[_Job]:
         nonlocal resumed
         behind = 0
         for source in sources:
-            for chunk in read_chunks(source, classify.text_column, skip_bad_rows):
+            for chunk in read_chunks(source, classify.text_column, skip):
                 path = folder / f"{source.key}-{chunk.number:06d}.parquet"
-                # Its place in the order, until it is made.
-                shards[path] = _read_shard(path) or _MISSING
-                resumed += shards[path].rows
-                if shards[path] is _MISSING:
-                    yield Job(path, source, chunk._replace(position=behind + chunk.position))
+                shards[path] = len(chunk.content)
+                if _is_whole(path):
+                    resumed += shards[path]
+                else:
+                    yield _Job(path, chunk, behind + chunk.position)
             behind += source.size
 
     workers = Pool(Worker)
     workers.grow(processes)
-    for job in answered(functools.partial(_make, workers, classify), jobs(), processes):
-        made = _read_shard(job.path)
-        assert made is not None
-        shards[job.path] = made
-        report(_WHAT, job.chunk.position // 1000, size // 1000)
+    for position in answered(functools.partial(_make, workers, classify), jobs(), processes):
+        report(_WHAT, position // 1000, size // 1000)
     return shards, resumed
 
 
-def _make(workers: "Pool[Worker]", classify: BatchClassifier, job: Job) -> Job:
+def _make(workers: "Pool[Worker]", classify: BatchClassifier, job: _Job) -> int:
     """Make a shard in a worker process, and again where the process dies."""
     for _ in range(_DEATHS):
         with workers.borrow() as worker:
             try:
-                worker.ask(write_shard, job, classify, size=0)
-                return job
+                worker.ask(write_shard, job.path, job.chunk, classify, size=0)
+                return job.position
             except WorkerFailed:
                 worker.restart()
     raise RetvecLiteError(
         "Worker processes were killed three times in a row, perhaps for want of memory. Finished parts are kept: "
         "repeat the command with fewer --workers."
     )
-
-
-def _digest(model: str | os.PathLike[str]) -> str:
-    """Return what tells exported files apart, their metadata included."""
-    artifact = read_artifact(model)
-    return hashlib.sha256(repr(sorted(artifact.metadata.items())).encode()).hexdigest()[:16]
 
 
 @contextlib.contextmanager
@@ -287,7 +238,7 @@ def _work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
         raise explain_os_error(error, path) from error
     with contextlib.ExitStack() as held:
         held.callback(os.close, lock)
-        run = path / _RUN
+        run = path / "run.json"
         if run.exists():
             try:
                 before = json.loads(run.read_bytes())
@@ -305,26 +256,18 @@ def _work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def write_shard(job: Job, classify: BatchClassifier) -> bytes:
-    """Classify a chunk and write it, in a worker process, which answers nothing.
-
-    Raises:
-        RetvecLiteError: when it cannot be written.
-    """
-    chunk = job.chunk
-    table = as_table(chunk, classify.text_column)
-    table = classify(table.replace_schema_metadata({_BAD: json.dumps(chunk.bad).encode()}))
+def write_shard(path: Path, chunk: Chunk, classify: BatchClassifier) -> bytes:
+    """Classify a chunk and write it, in a worker process, which answers nothing."""
     content = io.BytesIO()
-    pa.parquet.write_table(table, content)
-    atomic_write(job.path, content.getbuffer())
+    pa.parquet.write_table(classify(as_table(chunk, classify.text_column)), content)
+    atomic_write(path, content.getbuffer())
     return b""
 
 
-def _read_shard(path: Path) -> Shard | None:
-    """Return the facts of a finished shard; None for one that is missing, or so damaged that it must be made again."""
+def _is_whole(path: Path) -> bool:
+    """Return whether a shard is there, and not so damaged that it must be made again."""
     try:
-        metadata = pa.parquet.read_metadata(path)
-        bad = json.loads(metadata.metadata[_BAD])
-        return Shard(metadata.num_rows, (int(bad[0]), str(bad[1])))
+        pa.parquet.read_metadata(path)
     except READ_ERRORS:
-        return None
+        return False
+    return True

@@ -20,10 +20,8 @@ from retvec_lite.data.rows import (
     JSON_SUFFIXES,
     TEXT_SUFFIX,
     Rows,
-    Skipped,
     format_of,
     missing_column,
-    refuse,
 )
 from retvec_lite.errors import RetvecLiteError
 
@@ -69,7 +67,6 @@ class Chunk(NamedTuple):
         first: the row it begins with, from 0.
         content: a table for Parquet; else the fields of each row.
         position: bytes of the file that have been read by its end.
-        bad: how many rows were left out since the chunk before, and what was wrong with the first.
         columns: of a CSV file, all of texts.
     """
 
@@ -77,7 +74,6 @@ class Chunk(NamedTuple):
     first: int
     content: Any
     position: int
-    bad: tuple[int, str] = (0, "")
     columns: tuple[str, ...] = ()
 
 
@@ -187,15 +183,15 @@ def reason(error: Exception) -> str:
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
-def read_chunks(source: Source, text_column: str, skip_bad_rows: bool) -> Iterator[Chunk]:
+def read_chunks(source: Source, text_column: str, skip: Callable[[RetvecLiteError], None]) -> Iterator[Chunk]:
     """Yield the rows of a file, a chunk at a time: the same chunks each time that it is read.
 
     Raises:
-        RetvecLiteError: for a file that cannot be read, and a bad row without `skip_bad_rows`.
+        RetvecLiteError: for a file that cannot be read, and a bad row that `skip` does not take.
     """
     row = 0
     try:
-        for chunk in _parquet(source) if source.suffix in PARQUET else _rows(source, text_column, skip_bad_rows):
+        for chunk in _parquet(source) if source.suffix in PARQUET else _rows(source, text_column, skip):
             yield chunk
             row = chunk.first + len(chunk.content)
     except READ_ERRORS as error:
@@ -216,25 +212,18 @@ def _parquet(source: Source) -> Iterator[Chunk]:
             waiting.append(batch)
 
 
-def _rows(source: Source, text_column: str, skip_bad_rows: bool) -> Iterator[Chunk]:
-    skipped = Skipped()
-    with _open(source, text_column, skipped if skip_bad_rows else refuse) as rows:
+def _rows(source: Source, text_column: str, skip: Callable[[RetvecLiteError], None]) -> Iterator[Chunk]:
+    with _open(source, text_column, skip) as rows:
         number = first = size = 0
         content: list[dict[str, Any]] = []
-
-        def chunk() -> Chunk:
-            bad = (skipped.count, skipped.first)
-            return Chunk(number, first, content, rows.position, bad, tuple(rows.columns))
-
         for row in rows:
             content.append(row.fields)
             size += len(row.fields[text_column] or "")
             if len(content) == ROWS or size >= _BYTES:
-                yield chunk()
+                yield Chunk(number, first, content, rows.position, tuple(rows.columns))
                 number, first, size, content = number + 1, first + len(content), 0, []
-                skipped.count, skipped.first = 0, ""
-        if content or skipped.count or not number:
-            yield chunk()
+        if content or not number:
+            yield Chunk(number, first, content, rows.position, tuple(rows.columns))
 
 
 def _open(source: Source, text_column: str, skip: Callable[[RetvecLiteError], None]) -> Rows:

@@ -176,11 +176,11 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     asked: list[str] = []
     honest = files.write_shard
 
-    def stops(job, classify):
-        asked.append(f"{job.source.path}{job.chunk.number}")
-        if "b.jsonl2" in asked:
+    def stops(path, chunk, classify):
+        asked.append(chunk.content[0]["text"])
+        if "b 20" in asked:
             raise KeyboardInterrupt
-        return honest(job, classify)
+        return honest(path, chunk, classify)
 
     monkeypatch.setattr(files, "write_shard", stops)
     with pytest.raises(KeyboardInterrupt):
@@ -191,10 +191,10 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     Path("c.jsonl").write_text('{"text": "c"}\n')
     asked.clear()
     monkeypatch.setattr(
-        files, "write_shard", lambda job, classify: [asked.append(str(job.source.path)), honest(job, classify)][1]
+        files, "write_shard", lambda *given: [asked.append(given[1].content[0]["text"]), honest(*given)][1]
     )
     done = rl.classify_files(tiny_model, "*.jsonl", "out.csv")
-    assert asked == ["a.jsonl", "b.jsonl", "b.jsonl", "c.jsonl"]
+    assert asked == ["new", "b 20", "b 30", "c"]
     assert (done.rows, done.resumed) == (37, 20)
     texts = [row["text"] for row in pa.csv.read_csv("out.csv").to_pylist()]
     assert texts == ["new", *(f"b {row}" for row in range(35)), "c"] and not Path("out.csv.parts").exists()
