@@ -233,16 +233,10 @@ def starter_file(split: str) -> Path:
     """Return the CSV file of one split of the starter data, with the columns `text`, `label` and `lang`.
 
     The starter data are 9,309 labelled short messages in ten languages, written for this project; `starter/README.md`
-    describes them.
-
-    Args:
-        split: `train` or `test`.
-
-    Returns:
-        A path that exists until the process ends, even if the package is imported from a zip file.
+    describes them. The path exists until the process ends, even if the package is imported from a zip file.
 
     Raises:
-        RetvecLiteError: for another split.
+        RetvecLiteError: for a split other than `train` and `test`.
     """
     if split not in STARTER_SPLITS:
         raise RetvecLiteError(f"The starter data has the splits {' and '.join(STARTER_SPLITS)}, not {split!r}.")
@@ -252,25 +246,12 @@ def starter_file(split: str) -> Path:
 
 
 def load_starter(split: str) -> Dataset:
-    """Return the texts and labels of one split of the starter data.
-
-    Args:
-        split: `train` or `test`.
-
-    Raises:
-        RetvecLiteError: for another split.
-    """
+    """Return the texts and labels of one split of the starter data, `train` or `test`; raises as `starter_file`."""
     return read_dataset(starter_file(split))
 
 
 def split_labels(cell: str) -> tuple[str, ...]:
-    """Return the labels in a cell of multi-label data, sorted, each once; none for an empty cell.
-
-    Example:
-        >>> from retvec_lite.data.dataset import split_labels
-        >>> split_labels("urgent | billing"), split_labels("")
-        (('billing', 'urgent'), ())
-    """
+    """Return the labels in a cell of multi-label data, such as "urgent | billing", sorted, each once."""
     return tuple(sorted({label for part in cell.split(SEPARATOR) if (label := part.strip())}))
 
 
@@ -286,15 +267,9 @@ def rarest_labels(label_sets: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:
-    """Return a label, or the labels of multi-label data, as they stand in a cell of a table.
+    """Return a label from JSON or Python, or a list of them in multi-label data, as it stands in a cell of a table.
 
-    Booleans and numbers are written as in JSON, so that `true` and "true" are one label.
-
-    Args:
-        value: from JSON or Python; in multi-label data also a list of labels, or None for none.
-        place: where it stands, for messages.
-        column: its column, for messages.
-        multi_label: whether a text may have several labels, or none.
+    Booleans and numbers are written as in JSON, so that `true` and "true" are one label. The place and the column are for messages.
 
     Raises:
         RetvecLiteError: for another type, or a label in a list that holds the separator.
@@ -325,11 +300,7 @@ def no_label_hint(labels: Sequence[str]) -> str:
 
 
 def check_single(labels: Sequence[str], source: object) -> None:
-    """Make sure that no label looks like several.
-
-    Raises:
-        RetvecLiteError: says how many labels hold the separator.
-    """
+    """Make sure that no label looks like several; raises RetvecLiteError with how many do."""
     rows = [row for row, label in enumerate(labels) if SEPARATOR in label]
     if rows:
         raise RetvecLiteError(
@@ -354,14 +325,14 @@ def _checked(
                 _refuse(file, row.line, f"the column {column!r} is empty{hint}", unit)
             if stripped in _NAN:
                 _refuse(file, row.line, f"{cell!r} in the column {column!r} is a missing value", unit)
-        if len(label.splitlines()) > 1:
-            _refuse(file, row.line, f"the label {label!r} has more than one line", unit)
-        if any(unicodedata.category(character) == "Cc" for character in label):
-            _refuse(file, row.line, f"the label {label!r} holds a control character, such as TAB or ESC", unit)
-        if not label.isascii() and any("\ud800" <= character <= "\udfff" for character in label):
-            _refuse(
-                file, row.line, f"the label {label!r} holds an unpaired surrogate, which is not valid Unicode", unit
-            )
+        kinds = set(map(unicodedata.category, label))
+        for is_wrong, problem in (
+            (len(label.splitlines()) > 1, "has more than one line"),
+            ("Cc" in kinds, "holds a control character, such as TAB or ESC"),
+            ("Cs" in kinds, "holds an unpaired surrogate, which is not valid Unicode"),
+        ):
+            if is_wrong:
+                _refuse(file, row.line, f"the label {label!r} {problem}", unit)
         texts.append(row.text)
         labels.append(label)
     if not texts:

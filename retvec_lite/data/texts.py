@@ -15,11 +15,7 @@ _STEP: Final = 256
 
 
 def as_texts(texts: object) -> list[str]:
-    """Return texts as a list of strings; a single string becomes a list of one.
-
-    Args:
-        texts: a string, or an iterable of strings such as a list, a tuple, a NumPy array (dtype object or str) or a pandas
-            Series, whatever its index.
+    """Return a string, or any column of strings (list, NumPy array, pandas Series, ...), as a list of strings.
 
     Raises:
         RetvecLiteError: for anything else, naming the type and the index of the first item that is not a string.
