@@ -101,11 +101,7 @@ def demo(
 
 
 def find_models(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the exported files at `path`; int8 files come first, because the page starts with the first one.
-
-    Raises:
-        RetvecLiteError: for a folder without .tflite files, or a file that `read_artifact` refuses.
-    """
+    """Return the exported files at `path`; int8 files come first, because the page starts with the first one."""
     place = locate(path)
     models = sorted(place.glob("*.tflite")) if place.is_dir() else [place]
     if not models:
@@ -132,11 +128,7 @@ class File(NamedTuple):
 
 
 def make_server(models: list[Path], port: int) -> http.server.ThreadingHTTPServer:
-    """Return a server of the playground, bound to this machine only and not yet serving.
-
-    Args:
-        models: exported files; the page starts with the first.
-        port: 0 picks a free one.
+    """Return a server of the playground, bound to this machine only and not yet serving; port 0 picks a free one.
 
     Raises:
         RetvecLiteError: for a port that is out of range or not available.
@@ -239,14 +231,9 @@ def page_files() -> Mapping[str, bytes]:
 
 
 def single_page(model_name: str, model: bytes) -> bytes:
-    """Build one HTML file with script, styles, runtime and model inside. It runs from disk and loads nothing.
+    """Build one HTML file with script, styles, runtime and model inside, which runs from disk and loads nothing.
 
-    Args:
-        model_name: the name that the page shows.
-        model: the bytes of an exported .tflite.
-
-    Returns:
-        The HTML file; the same bytes for the same arguments.
+    It shows `model_name` and has the same bytes for the same arguments.
     """
     files = page_files()
     glue, app, style = (files[name].decode() for name in ("litert.js", "app.js", "app.css"))
@@ -256,12 +243,7 @@ def single_page(model_name: str, model: bytes) -> bytes:
         f"style-src '{_sha256(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     notice = files["NOTICE.txt"].decode().replace("--", "- -")
-    data = "\n".join(
-        (
-            _block("data-file", "litert.wasm", files["litert.wasm"]),
-            _block("data-model", model_name, model),
-        )
-    )
+    data = f"{_block('data-file', 'litert.wasm', files['litert.wasm'])}\n{_block('data-model', model_name, model)}"
     page = files["index.html"].decode()
     for place, content in (
         (_CHARSET, f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'),

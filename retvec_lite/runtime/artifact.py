@@ -87,10 +87,6 @@ def classify_signatures(signatures: tuple[Signature, ...]) -> tuple[Signature, .
 def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple[Signature, ...]:
     """Return the signatures that a file's metadata lists; `classify` alone for files of earlier releases, which list none.
 
-    Args:
-        metadata: the content of `retvec_lite.json`.
-        config: the contract in it.
-
     Raises:
         RetvecLiteError: for entries that are not signatures, duplicate names, or a list without the full `classify`.
     """
@@ -158,24 +154,12 @@ def _rebuilt(
 
 
 def is_prebuilt(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is the name of a classifier in the package; a file of that name is `./NAME`.
-
-    Example:
-        >>> from retvec_lite.runtime.artifact import is_prebuilt
-        >>> is_prebuilt("language"), is_prebuilt("./language")
-        (True, False)
-    """
+    """Return whether a path is the name of a classifier in the package, such as "language"; a file of that name is `./NAME`."""
     return isinstance(path, str) and path in PREBUILT
 
 
 def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
-    """Return the file that a path means: that of a classifier in the package for its name, otherwise the path itself.
-
-    Example:
-        >>> from retvec_lite.runtime.artifact import locate
-        >>> locate("language").name, locate("dist/classifier-int8.tflite").name
-        ('language.tflite', 'classifier-int8.tflite')
-    """
+    """Return the file that a path means: that of a classifier in the package for its name, otherwise the path itself."""
     if not is_prebuilt(path):
         return Path(path)
     return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{os.fspath(path)}{suffix}"

@@ -38,11 +38,7 @@ def installed_runtimes() -> dict[str, str]:
 
 
 def choose_runtime(name: str | None = None) -> str:
-    """Return the named runtime, by default the first one installed, without importing it.
-
-    Raises:
-        RetvecLiteError: when it is unknown or missing.
-    """
+    """Return the named runtime, by default the first one installed, without importing it; raises RetvecLiteError without any."""
     if name is not None and name not in RUNTIMES:
         raise RetvecLiteError(f"Unknown runtime {name!r}. Choose {' or '.join(RUNTIMES)}.")
     found = [other for other, package in RUNTIMES.items() if importlib.util.find_spec(package) is not None]
@@ -55,13 +51,9 @@ def choose_runtime(name: str | None = None) -> str:
 
 
 def import_runtime(name: str | None = None) -> tuple[str, Any]:
-    """Import the runtime of this process.
+    """Import the runtime of this process, and return the distribution and its `Interpreter` class.
 
-    Args:
-        name: a key of `RUNTIMES`; by default the runtime that is already loaded, else the first one installed.
-
-    Returns:
-        The distribution and its `Interpreter` class.
+    By default, that is the runtime that is already loaded, else the first one installed.
 
     Raises:
         RetvecLiteError: when the runtime is unknown, missing or broken, or when another one is already loaded: two
@@ -85,11 +77,7 @@ def import_runtime(name: str | None = None) -> tuple[str, Any]:
 
 
 def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_threads: int = 1) -> Any:
-    """Return an allocated interpreter of any `.tflite`, for benchmarks. To classify texts, use `TextClassifier`.
-
-    Raises:
-        RetvecLiteError: like `import_runtime`, and for a model that the runtime cannot run.
-    """
+    """Return an allocated interpreter of any `.tflite`, for benchmarks; raises RetvecLiteError if the runtime cannot run it."""
     name, interpreter_class = import_runtime(runtime)
     try:
         interpreter = interpreter_class(model_path=os.fspath(model), num_threads=num_threads)
@@ -138,13 +126,7 @@ class Engine:
     """One interpreter of an exported file. Runs one text at a time, in one thread at a time."""
 
     def __init__(self, interpreter_class: Any, artifact: Artifact, num_threads: int, runtime: str) -> None:
-        """Load the file and prepare every signature.
-
-        Args:
-            interpreter_class: the `Interpreter` of the runtime.
-            artifact: the file.
-            num_threads: threads per call.
-            runtime: the distribution, for error messages.
+        """Load the file and prepare every signature; takes what `import_runtime` returns, and the threads per call.
 
         Raises:
             RetvecLiteError: when the runtime cannot run the file, or its signatures differ from the metadata.
@@ -195,17 +177,13 @@ class Engine:
 
     def embedding(self, text: str) -> Floats:
         """Return the embedding of the text, float32 `[dimension]`. The file must have the signature `embed`."""
-        found: Floats = self._embed_answers(text)["text"][0]
+        found: Floats = self._run(self._embed, text, self._max_chars)["text"][0]
         return found
 
     def words(self, text: str) -> tuple[Ints, Floats]:
         """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, dimension]`."""
-        answers = self._embed_answers(text)
+        answers = self._run(self._embed, text, self._max_chars)
         return answers["words"][0], answers["embeddings"][0]
-
-    def _embed_answers(self, text: str) -> dict[str, Any]:
-        assert self._embed is not None
-        return self._run(self._embed, text, self._max_chars)
 
     def _run(self, runner: Any, text: str, max_chars: int) -> dict[str, Any]:
         try:

@@ -193,11 +193,7 @@ class IsolatedEngine:
     """
 
     def __init__(self, artifact: Artifact, num_threads: int, runtime: str) -> None:
-        """Start the worker and let it load the file; arguments as for `Engine`.
-
-        Raises:
-            RetvecLiteError: when the runtime is missing or cannot run the file, crashes, hangs or takes too much memory.
-        """
+        """Start the worker and let it load the file; raises RetvecLiteError when that fails, hangs or takes too much memory."""
         self._num_threads, self._runtime = num_threads, runtime
         self._worker: Worker | None = None
         self.load(artifact)

@@ -138,20 +138,21 @@ def classify_files(
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise RetvecLiteError(f"workers must be a positive integer, not {workers!r}.")
     sources = find_sources([inputs] if isinstance(inputs, str | os.PathLike) else inputs, output)
-    columns = {"text_column": text_column, "label_column": label_column, "probability_column": probability_column}
-    classify = BatchClassifier(model, **columns, reject=reject, runtime=runtime, isolated=isolated)
+    classify = BatchClassifier(
+        model,
+        text_column=text_column,
+        label_column=label_column,
+        probability_column=probability_column,
+        reject=reject,
+        runtime=runtime,
+        isolated=isolated,
+    )
     classify([""])  # a model that cannot run is found out at once
     for source in sources:
         check_columns(source, text_column, (label_column, probability_column))
     # A process takes a third of a second to start.
     count = min(workers or available_cores(), 1 + sum(source.size for source in sources) // _SMALL)
-    facts = sorted(read_artifact(model).metadata.items())
-    belongs_to = {
-        "model": hashlib.sha256(repr(facts).encode()).hexdigest()[:16],
-        **{name.replace("_", " "): column for name, column in columns.items()},
-        **{"choice about texts without a label": reject, "choice about bad rows": skip_bad_rows},
-        **{"version of pyarrow": pa.__version__, "way to cut files": [_CUT_VERSION, ROWS]},
-    }
+    belongs_to = _facts(model, classify, reject, skip_bad_rows)
     skipped = Skipped()
     with watched(progress) as report, _work_folder(output, belongs_to) as folder:
         shards, resumed = _classify(sources, folder, classify, count, skipped if skip_bad_rows else refuse, report)
@@ -159,6 +160,23 @@ def classify_files(
         write_output(output, list(shards), empty, folder, report)
     seconds = time.perf_counter() - began
     return FilesReport(output, sum(shards.values()), resumed, skipped.count, skipped.first, seconds, count)
+
+
+def _facts(
+    model: str | os.PathLike[str], classify: BatchClassifier, reject: bool, skip_bad_rows: bool
+) -> dict[str, Any]:
+    """Return all that shards depend on besides their rows, by the names that messages use."""
+    metadata = sorted(read_artifact(model).metadata.items())
+    return {
+        "model": hashlib.sha256(repr(metadata).encode()).hexdigest()[:16],
+        "text column": classify.text_column,
+        "label column": classify.label_column,
+        "probability column": classify.probability_column,
+        "choice about texts without a label": reject,
+        "choice about bad rows": skip_bad_rows,
+        "version of pyarrow": pa.__version__,
+        "way to cut files": [_CUT_VERSION, ROWS],
+    }
 
 
 class _Job(NamedTuple):
@@ -221,9 +239,7 @@ def _make(workers: "Pool[Worker]", classify: BatchClassifier, job: _Job) -> int:
 def _work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
     """Lock and yield the work folder of an output, made if missing. It stays when the block raises, for the next run.
 
-    Args:
-        output: the final file.
-        belongs_to: all that shards depend on besides their rows, by the names that messages use.
+    `belongs_to` is what `_facts` returns.
 
     Raises:
         RetvecLiteError: when another process uses it, its shards belong to another run, or it cannot be written.

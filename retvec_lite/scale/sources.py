@@ -80,12 +80,8 @@ class Chunk(NamedTuple):
 def find_sources(inputs: Iterable[str | os.PathLike[str]], output: Path) -> list[Source]:
     """Return the files that paths, patterns and folders name, in their order, none twice.
 
-    Args:
-        inputs: files, glob patterns (sorted by name), or folders (every file of a known format in them).
-        output: what is written; it cannot be an input.
-
     Raises:
-        RetvecLiteError: for a file that is missing or of another format, a pattern or folder without files.
+        RetvecLiteError: for a file that is missing, of another format or the output, a pattern or folder without files.
     """
     found: dict[str, Source] = {}
     for given in inputs:
@@ -136,11 +132,7 @@ def _source(path: Path) -> Source:
 
 
 def check_columns(source: Source, text_column: str, added: Sequence[str]) -> None:
-    """Refuse a file without texts, or with a column of the name of one that is added, before any work is done.
-
-    Raises:
-        RetvecLiteError: for these, and for a file that cannot be read.
-    """
+    """Refuse, before any work, a file that cannot be read or has no texts, or a column of the name of one that is added."""
     try:
         if source.suffix in PARQUET:
             with pa.parquet.ParquetFile(source.path) as file:
