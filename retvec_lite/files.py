@@ -42,19 +42,22 @@ _FIXED: Final = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROF
 Contents = dict[Path, tuple[int, int] | None]
 
 
+class _Changed(OSError):
+    """Somebody else changed the target meanwhile. It is as it was."""
+
+
 def explain_os_error(error: OSError, path: str | os.PathLike[str]) -> RetvecLiteError:
-    """Return the error to raise when writing `path` failed: full disk, no permission, a file in the way."""
+    """Return the error to raise when writing `path` failed: full disk, no permission, a file or another process in the way."""
     name = os.fspath(path)
+    if isinstance(error, BlockingIOError):
+        return RetvecLiteError(
+            f"Another process is writing {name}. Wait until it has finished, or choose another name."
+        )
+    if isinstance(error, _Changed):
+        return RetvecLiteError(f"{name} was changed by somebody else meanwhile, and stays as it is.")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return RetvecLiteError(f"No room to write {name}: {error.strerror}. Free some space; no partial file is left.")
     return RetvecLiteError(f"Cannot write {name}: {error.strerror or error}.")
-
-
-def busy(path: str | os.PathLike[str]) -> RetvecLiteError:
-    """Return the error to raise when another process is writing `path`."""
-    return RetvecLiteError(
-        f"Another process is writing {os.fspath(path)}. Wait until it has finished, or choose another name."
-    )
 
 
 def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
@@ -133,8 +136,6 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None
                 temporary.unlink(missing_ok=True)
                 raise
         flush_folder(target.parent)
-    except BlockingIOError as error:
-        raise busy(path) from error
     except OSError as error:
         raise explain_os_error(error, path) from error
 
@@ -158,20 +159,16 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
             process is writing or that changed meanwhile, a path that cannot be written, or a full disk.
     """
     target = Path(os.path.realpath(path))
-    refuse_existing(target, force)
-    _refuse_foreign(target, owned)
     with contextlib.ExitStack() as stack:
         try:
+            _refuse(target, force, owned)
             target.parent.mkdir(parents=True, exist_ok=True)
             work = stack.enter_context(work_folder(target))
             # Again, because a killed run may have been undone, and another one may just have finished.
-            refuse_existing(target, force)
-            _refuse_foreign(target, owned)
+            _refuse(target, force, owned)
             before = _contents(target)
             new = work / "new"
             new.mkdir()
-        except BlockingIOError as error:
-            raise busy(path) from error
         except OSError as error:
             raise explain_os_error(error, path) from error
         yield new
@@ -190,11 +187,6 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
                 shutil.copytree(new, inside / "new")
                 _flush_tree(inside / "new")
                 _put(inside / "new", target, inside, before)
-        except _Changed as error:
-            raise RetvecLiteError(
-                f"{target} was changed by somebody else meanwhile, and stays as it is. The new result is in "
-                f"{_keep(new, target)}."
-            ) from error
         except OSError as error:
             reason = str(explain_os_error(error, target)).removesuffix(".")
             raise RetvecLiteError(f"{reason}. The new result is in {_keep(new, target)}.") from error
@@ -271,10 +263,6 @@ def work_folder(target: Path) -> Iterator[Path]:
                 work.rmdir()
 
 
-class _Changed(Exception):
-    """Somebody else changed the target meanwhile. It is as it was."""
-
-
 def _put(new: Path, target: Path, work: Path, before: Contents) -> None:
     """Put a new folder in the place of the target; on a failure, the old one is brought back.
 
@@ -341,18 +329,16 @@ def _keep(new: Path, target: Path) -> Path:
     return place
 
 
-def _refuse_foreign(target: Path, owned: Sequence[str]) -> None:
-    """Refuse to replace a folder that contains anything but `owned` files."""
+def _refuse(target: Path, force: bool, owned: Sequence[str]) -> None:
+    """Refuse to replace anything without `force`, and a folder that contains anything but `owned` files."""
+    refuse_existing(target, force)
     if not target.exists():
         return
     if not target.is_dir():
         raise RetvecLiteError(f"{target} is a file, not a folder. Choose another name.")
     if Path.cwd() == target or target in Path.cwd().parents:
         raise RetvecLiteError(f"{target} contains the current folder and cannot be replaced. Choose another folder.")
-    try:
-        names = [entry.name for entry in _entries(target)]
-    except OSError as error:
-        raise explain_os_error(error, target) from error
+    names = [entry.name for entry in _entries(target)]
     if foreign := [name for name in names if not any(fnmatch.fnmatchcase(name, pattern) for pattern in owned)]:
         raise RetvecLiteError(
             f"{target} contains {foreign[0]}, which this command did not write. Move it away or choose another folder."

@@ -18,7 +18,7 @@ import pyarrow.parquet
 
 from retvec_lite.data.rows import Skipped, refuse
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write, busy, explain_os_error, open_locked, require_writable
+from retvec_lite.files import atomic_write, explain_os_error, open_locked, require_writable
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.pool import Pool, answered, available_cores
 from retvec_lite.runtime.worker import Worker, WorkerFailed
@@ -248,10 +248,8 @@ def _work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = open_locked(path / "lock")
-    except BlockingIOError as error:
-        raise busy(output) from error
     except OSError as error:
-        raise explain_os_error(error, path) from error
+        raise explain_os_error(error, output) from error
     with contextlib.ExitStack() as held:
         held.callback(os.close, lock)
         run = path / "run.json"
