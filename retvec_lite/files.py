@@ -278,7 +278,7 @@ def _put(new: Path, target: Path, work: Path, before: Contents) -> None:
     old, ready = work / "old", work / "ready"
     # What the target holds, once it is in one of these.
     old_content, new_content = (old, ready) if is_inside else (old / target.name, ready / target.name)
-    names = [entry.name for entry in _entries(home) if is_inside or entry == target]
+    names = [entry.name for entry in (_entries(target) if is_inside else [target] * target.exists())]
     moved = list[str]()
     try:
         if _contents(target) != before:

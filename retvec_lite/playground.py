@@ -48,12 +48,6 @@ _POLICY: Final = (
 )
 """Nothing from other hosts, no inline script, no frames; WebAssembly may compile (CSP level 3)."""
 
-_CHARSET: Final = re.compile(r'<meta charset="utf-8" ?/?>')
-_GLUE: Final = re.compile(r'<script +defer +src="./litert.js"></script>')
-_APP: Final = re.compile(r'<script type="module" [^>]*src="./app.js"></script>')
-_STYLE: Final = re.compile(r'<link rel="stylesheet" [^>]*href="./app.css" ?/?>')
-_END: Final = re.compile("</body>")
-
 
 def demo(
     model: str | os.PathLike[str],
@@ -245,15 +239,16 @@ def single_page(model_name: str, model: bytes) -> bytes:
     notice = files["NOTICE.txt"].decode().replace("--", "- -")
     data = f"{_block('data-file', 'litert.wasm', files['litert.wasm'])}\n{_block('data-model', model_name, model)}"
     page = files["index.html"].decode()
-    for place, content in (
-        (_CHARSET, f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'),
-        (_GLUE, f"<!--\n{notice}-->\n    <script>{_inline(glue)}</script>"),
-        (_APP, f'<script type="module">{_inline(app)}</script>'),
-        (_STYLE, f"<style>{_inline(style)}</style>"),
-        (_END, f"{data}\n</body>"),
+    policy_tag = f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'
+    for pattern, content in (
+        (r'<meta charset="utf-8" ?/?>', policy_tag),
+        (r'<script +defer +src="./litert.js"></script>', f"<!--\n{notice}-->\n    <script>{_inline(glue)}</script>"),
+        (r'<script type="module" [^>]*src="./app.js"></script>', f'<script type="module">{_inline(app)}</script>'),
+        (r'<link rel="stylesheet" [^>]*href="./app.css" ?/?>', f"<style>{_inline(style)}</style>"),
+        ("</body>", f"{data}\n</body>"),
     ):
-        found = place.search(page)
-        assert found is not None, f"index.html has no {place.pattern}: build web_demo again."
+        found = re.search(pattern, page)
+        assert found is not None, f"index.html has no {pattern}: build web_demo again."
         page = f"{page[: found.start()]}{content}{page[found.end() :]}"
     return page.encode()
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, Generic, TypeVar
 
+from retvec_lite.errors import RetvecLiteError
+
 Item = TypeVar("Item")
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -28,6 +30,12 @@ def available_cores() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def check_count(name: str, value: object) -> None:
+    """Make sure that an option is a positive integer; raises RetvecLiteError."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise RetvecLiteError(f"{name} must be a positive integer, not {value!r}.")
 
 
 def answered(work: Callable[[Job], Answer], jobs: Iterable[Job], count: int) -> Iterator[Answer]:
@@ -68,7 +76,8 @@ class Pool(Generic[Item]):
     @contextlib.contextmanager
     def borrow(self) -> Iterator[Item]:
         """Wait for a free one; no other thread uses it inside the block."""
-        self.grow(1)
+        if not self._made:
+            self.grow(1)
         idle = self._idle
         engine = idle.get()
         try:

@@ -13,7 +13,7 @@ from retvec_lite.data.texts import as_texts, chunks, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
-from retvec_lite.runtime.pool import Pool, answered, available_cores
+from retvec_lite.runtime.pool import Pool, answered, available_cores, check_count
 from retvec_lite.runtime.predictor import Predictor
 from retvec_lite.runtime.worker import IsolatedEngine
 
@@ -53,9 +53,8 @@ class TextClassifier(Predictor):
         isolated: bool = False,
     ) -> None:
         """Start a runtime for an artifact that is already read. Prefer `load`, which describes arguments and errors."""
-        for name, value in (("num_threads", num_threads), ("workers", 1 if workers is None else workers)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise RetvecLiteError(f"{name} must be a positive integer, not {value!r}.")
+        check_count("num_threads", num_threads)
+        check_count("workers", 1 if workers is None else workers)
         self.labels = artifact.labels
         self.config = artifact.config
         self.decision = artifact.decision

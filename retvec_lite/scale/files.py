@@ -20,7 +20,7 @@ from retvec_lite.data.rows import Skipped, refuse
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, open_locked, require_writable
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.pool import Pool, answered, available_cores
+from retvec_lite.runtime.pool import Pool, answered, available_cores, check_count
 from retvec_lite.runtime.worker import Worker, WorkerFailed
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.output import check_output, write_output
@@ -135,8 +135,7 @@ def classify_files(
     output = Path(output)
     check_output(output)
     require_writable(output, force)
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise RetvecLiteError(f"workers must be a positive integer, not {workers!r}.")
+    check_count("workers", 1 if workers is None else workers)
     sources = find_sources([inputs] if isinstance(inputs, str | os.PathLike) else inputs, output)
     classify = BatchClassifier(
         model,
