@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
@@ -32,7 +31,7 @@ With the head `pool` they take about 0.34 and 0.56 of the time of the full signa
 int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would take 0.22, too small a gain for its size."""
 
 PREBUILT: Final = ("language",)
-"""Their names. Each has `NAME.tflite`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
+"""Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
 
 _MEMBER_LIMIT: Final = 4 << 20
 """Largest unpacked size of a member of the zip tail in bytes: enough for 10,000 long labels, and no zip bomb."""
@@ -133,8 +132,8 @@ class Artifact:
     metadata: Mapping[str, Any]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A read-only view of a dictionary cannot be pickled.
-        return _rebuilt, (os.fspath(self.path), self.model, self.labels, self.config, dict(self.metadata))
+        # A path of one system cannot be unpickled on another.
+        return _rebuilt, (os.fspath(self.path), self.model, self.labels, self.config, self.metadata)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -147,10 +146,8 @@ class Artifact:
         return Decision.from_dict(self.metadata.get("decision"))
 
 
-def _rebuilt(
-    path: str, model: bytes, labels: tuple[str, ...], config: EncoderConfig, metadata: dict[str, Any]
-) -> Artifact:
-    return Artifact(Path(path), model, labels, config, MappingProxyType(metadata))
+def _rebuilt(path: str, *fields: Any) -> Artifact:
+    return Artifact(Path(path), *fields)
 
 
 def is_prebuilt(path: str | os.PathLike[str]) -> bool:
@@ -199,7 +196,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         )
     if metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
         raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")
-    return Artifact(file, model, labels, config, MappingProxyType(metadata))
+    return Artifact(file, model, labels, config, metadata)
 
 
 def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
