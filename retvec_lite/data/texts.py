@@ -53,18 +53,14 @@ def chunks(texts: Iterable[object], size: int) -> Iterator[list[str] | Exception
     """
     chunk: list[str] = []
     failure: Exception | None = None
-    rest = enumerate(texts)
-    while failure is None:
-        try:
-            index, text = next(rest)
+    try:
+        for index, text in enumerate(texts):
             chunk += require_strings([text], index)
-        except StopIteration:
-            break
-        except Exception as error:  # noqa: BLE001 - whatever reading the texts raises belongs to the reader of the answers
-            failure = error
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
+            if len(chunk) == size:
+                yield chunk
+                chunk = []
+    except Exception as error:  # noqa: BLE001 - whatever reading the texts raises belongs to the reader of the answers
+        failure = error
     if chunk:
         yield chunk
     if failure is not None:

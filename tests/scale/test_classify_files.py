@@ -23,6 +23,7 @@ import retvec_lite as rl
 from retvec_lite.data import rows
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.worker import WorkerFailed
 from retvec_lite.scale import files, sources
 
 OTHER = LABELS[2]
@@ -352,6 +353,31 @@ def test_a_folder_and_an_input_without_rows(place: Path, tiny_model: str) -> Non
     Path("empty.jsonl").touch()
     assert rl.classify_files(tiny_model, ["data/sub", "empty.jsonl"], "empty.parquet").rows == 0
     assert pq.read_schema("empty.parquet").names == ["text", "label", "probability"]
+
+
+@pytest.mark.parametrize("deaths", [2, 3])
+def test_a_shard_whose_process_dies_is_made_again(
+    place: Path, tiny_model: str, monkeypatch: pytest.MonkeyPatch, deaths: int
+) -> None:
+    alive: list[bool] = []
+
+    class Mortal:
+        def ask(self, function, *arguments, size):
+            if len(alive) < deaths:
+                raise WorkerFailed("crashed with signal 9")
+            return function(*arguments)
+
+        def restart(self):
+            alive.append(True)
+
+    monkeypatch.setattr(files, "Worker", Mortal)
+    Path("in.txt").write_text("12\n")
+    if deaths == 2:
+        assert rl.classify_files(tiny_model, "in.txt", "out.csv").rows == 1
+    else:
+        with pytest.raises(RetvecLiteError, match="killed three times in a row, perhaps for want of memory"):
+            rl.classify_files(tiny_model, "in.txt", "out.csv")
+        assert Path("out.csv.parts").exists()
 
 
 @pytest.mark.exhaustive
