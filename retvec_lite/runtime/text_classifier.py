@@ -1,10 +1,21 @@
 """`TextClassifier`: classify texts with an exported `.tflite`. Needs NumPy and a LiteRT runtime only."""
 
+import contextlib
+import ctypes
 import functools
+import itertools
 import os
+import queue
+import sys
+import threading
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+
+# Not when it is first needed: a child of fork() would wait for ever for a thread that was just importing it.
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -13,9 +24,15 @@ from retvec_lite.data.texts import as_texts, chunks, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
-from retvec_lite.runtime.pool import Pool, answered, available_cores, check_count
 from retvec_lite.runtime.predictor import Predictor
 from retvec_lite.runtime.worker import IsolatedEngine
+
+Item = TypeVar("Item")
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
+
+_AHEAD: Final = 2
+"""Jobs per thread in progress: one being run, one ready."""
 
 _CHUNK: Final = 64
 """Texts that an interpreter runs between two hand-overs: a few milliseconds of work."""
@@ -201,3 +218,88 @@ class TextClassifier(Predictor):
             raise part
         with self._engines.borrow() as engine:
             return np.stack([getattr(engine, method)(text) for text in part])
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_count(name: str, value: object) -> None:
+    """Make sure that an option is a positive integer; raises RetvecLiteError."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise RetvecLiteError(f"{name} must be a positive integer, not {value!r}.")
+
+
+def answered(work: Callable[[Job], Answer], jobs: Iterable[Job], count: int) -> Iterator[Answer]:
+    """Yield what `work` returns for each job, in order, from `count` threads. Reads few jobs ahead."""
+    waiting: deque[Future[Answer]] = deque()
+    with ThreadPoolExecutor(count, "retvec-lite") as threads:
+        try:
+            for job in jobs:
+                waiting.append(threads.submit(work, job))
+                if len(waiting) > _AHEAD * count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class Pool(Generic[Item]):
+    """Engines to borrow. Survives `fork()` at any moment, also while other threads use it."""
+
+    def __init__(self, make: Callable[[], Item]) -> None:
+        """Make the first, so that a file that cannot run is found out at once."""
+        self._make = make
+        self._idle: queue.SimpleQueue[Item] = queue.SimpleQueue()
+        self._made = 0
+        self._growing = threading.Lock()
+        self.grow(1)
+        _POOLS.add(self)
+
+    def grow(self, count: int) -> None:
+        """Make more until there are as many."""
+        with self._growing:
+            for _ in itertools.repeat(None, count - self._made):
+                self._idle.put(self._make())
+                self._made += 1
+
+    @contextlib.contextmanager
+    def borrow(self) -> Iterator[Item]:
+        """Wait for a free one; no other thread uses it inside the block."""
+        if not self._made:
+            self.grow(1)
+        idle = self._idle
+        engine = idle.get()
+        try:
+            yield engine
+        finally:
+            idle.put(engine)
+
+    def renew(self) -> None:
+        """Begin with none in a child after `fork()`: threads that held one, or the lock, are not there any more."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                _never_free(self._idle.get_nowait())
+        self._idle, self._growing, self._made = queue.SimpleQueue(), threading.Lock(), 0
+
+
+def _never_free(engine: object) -> None:
+    """Keep an engine of the parent process for ever: its destructor waits for threads that `fork()` did not copy."""
+    increase: Any = ctypes.pythonapi.Py_IncRef
+    increase(ctypes.py_object(engine))
+
+
+def _renew_all() -> None:
+    for pool in list(_POOLS):
+        pool.renew()
+
+
+_POOLS: Final[weakref.WeakSet[Pool[Any]]] = weakref.WeakSet()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)

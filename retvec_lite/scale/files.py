@@ -20,7 +20,7 @@ from retvec_lite.data.rows import Skipped, refuse
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, open_locked, require_writable
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.pool import Pool, answered, available_cores, check_count
+from retvec_lite.runtime.text_classifier import Pool, answered, available_cores, check_count
 from retvec_lite.runtime.worker import Worker, WorkerFailed
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.output import check_output, write_output
