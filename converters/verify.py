@@ -29,8 +29,7 @@ from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
-from retvec_lite.runtime.artifact import LABELS_NAME
-from retvec_lite.runtime.prebuilt import is_prebuilt, locate
+from retvec_lite.runtime.artifact import LABELS_NAME, is_prebuilt, locate
 from retvec_lite.terminal import Progress, draw, watched
 
 REPORT_NAME: Final = "report.json"

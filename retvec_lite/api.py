@@ -10,15 +10,13 @@ from typing import Any, Final, Literal
 
 from retvec_lite.classifier import SAVED_FILES, Classifier
 from retvec_lite.data.class_weights import ClassWeights, choose_class_weights
-from retvec_lite.data.dataset import Dataset, as_dataset, check_trainable
-from retvec_lite.data.label_sets import check_single
+from retvec_lite.data.dataset import Dataset, as_dataset, check_single, check_trainable
 from retvec_lite.data.texts import as_texts, read_texts
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_directory, refuse_existing, require_room
+from retvec_lite.files import KEPT, atomic_directory, refuse_existing, require_room
 from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import Embedding, choose_embedding, load_trained_model
-from retvec_lite.places import KEPT
-from retvec_lite.runtime.prebuilt import is_prebuilt
+from retvec_lite.runtime.artifact import is_prebuilt
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
 

@@ -1,4 +1,9 @@
-"""Write files and folders whole or not at all: write to a temporary name beside the destination, flush to disk, rename."""
+"""Write files and folders whole or not at all: lock, write to a temporary name beside the target, flush to disk, rename.
+
+While a folder is written there is a work folder: hidden beside it, or inside it where it cannot be renamed (a mount point). It holds
+the lock of the run (`lock`), its unfinished result (`new`), what lets a run that is killed go on (`kept`), and for a moment the result
+that is replaced (`old`). The next run of the same target finishes or undoes what a killed run had begun, and removes the rest but `kept`.
+"""
 
 import contextlib
 import errno
@@ -7,69 +12,83 @@ import itertools
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.places import Changed, contents, entries, flush_directory, flush_tree, open_locked, put, work_folder
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+WORK: Final = ".retvec-lite"
+"""The work folder inside a target; the one beside it is called `.NAME.retvec-lite`."""
+
+KEPT: Final = "kept"
+"""Folder inside a work folder for what a run goes on from after a failure or a kill."""
+
+# What does not count as content: our own, and what ext4 puts into every volume.
+_IGNORED: Final = (WORK, "lost+found")
+# How systems say that another process has a lock.
+_HELD: Final = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+# How they say that a folder cannot be renamed: a mount point, another file system, no permission in the folder above.
+_FIXED: Final = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
+
+# Path inside a folder -> (size, time of the last change in ns); None for folders.
+Contents = dict[Path, tuple[int, int] | None]
+
+
+class _Changed(OSError):
+    """Somebody else changed the target meanwhile. It is as it was."""
 
 
 def explain_os_error(error: OSError, path: str | os.PathLike[str]) -> RetvecLiteError:
-    """Return the error to raise when writing `path` failed: full disk, no permission, a file in the way."""
+    """Return the error to raise when writing `path` failed: full disk, no permission, a file or another process in the way."""
     name = os.fspath(path)
+    if isinstance(error, BlockingIOError):
+        return RetvecLiteError(
+            f"Another process is writing {name}. Wait until it has finished, or choose another name."
+        )
+    if isinstance(error, _Changed):
+        return RetvecLiteError(f"{name} was changed by somebody else meanwhile, and stays as it is.")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return RetvecLiteError(f"No room to write {name}: {error.strerror}. Free some space; no partial file is left.")
     return RetvecLiteError(f"Cannot write {name}: {error.strerror or error}.")
 
 
 def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
-    """Refuse an output path that already exists, before any work is done. An empty folder is accepted.
-
-    Raises:
-        RetvecLiteError: when `path` exists and `force` is off.
-    """
-    destination = Path(path)
-    if force or not os.path.lexists(destination):
-        return
+    """Refuse, with RetvecLiteError, an output that exists, unless `force` is on. An empty folder is accepted."""
+    target = Path(path)
     try:
-        if destination.is_dir() and not entries(destination):
+        if force or not os.path.lexists(target) or (target.is_dir() and not _entries(target)):
             return
     except OSError as error:
         raise explain_os_error(error, path) from error
     raise RetvecLiteError(
-        f"{destination} already exists. Choose another name, or replace it with --force (in Python: force=True)."
+        f"{target} already exists. Choose another name, or replace it with --force (in Python: force=True)."
     )
 
 
 def require_writable(path: str | os.PathLike[str], force: bool) -> None:
-    """Check, before long work, that a file can be written. Creates missing parent folders.
-
-    Raises:
-        RetvecLiteError: when `path` exists and `force` is off, is a folder, or its folder cannot be written.
-    """
-    place = Path(os.path.realpath(path))
-    if place.is_dir():
+    """Check, before long work, that a file can be written; raises RetvecLiteError. Creates missing parent folders."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
         raise RetvecLiteError(f"{path} is a folder. Name a file in it.")
     refuse_existing(path, force)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
         raise explain_os_error(error, path) from error
 
 
 def require_room(path: str | os.PathLike[str], needed: int) -> None:
-    """Check the free disk space before long work.
-
-    Args:
-        path: the future output; it and its parents need not exist.
-        needed: bytes.
-
-    Raises:
-        RetvecLiteError: when the disk has less free space.
-    """
+    """Check, before long work, that the disk of a future output has `needed` bytes free; raises RetvecLiteError."""
     place = Path(os.path.realpath(path))
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -91,17 +110,14 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None
         RetvecLiteError: when the file cannot be written, the disk is full, `path` is not a regular file, or another process
             is writing it.
     """
-    destination = Path(os.path.realpath(path))
-    temporary = destination.with_name(f".{destination.name}.retvec-lite-new")
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.retvec-lite-new")
     try:
-        if destination.exists() and not destination.is_file():
+        if target.exists() and not target.is_file():
             raise RetvecLiteError(f"{path} exists and is not a regular file. Choose another name.")
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = open_locked(temporary)
-        except BlockingIOError as error:
-            raise busy(path) from error
+        target.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as lock:
+            descriptor = open_locked(temporary)
             lock.callback(os.close, descriptor)
             try:
                 with open(descriptor, "wb", closefd=False) as file:
@@ -109,17 +125,17 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None
                     file.write(data)
                     file.flush()
                     os.fsync(descriptor)
-                if destination.exists():
-                    os.chmod(temporary, stat.S_IMODE(destination.stat().st_mode))
+                if target.exists():
+                    os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
                 if os.name == "nt":  # an open file cannot be renamed there
                     lock.close()
-                os.replace(temporary, destination)
+                os.replace(temporary, target)
             except BaseException:
                 if os.name == "nt":
                     lock.close()
                 temporary.unlink(missing_ok=True)
                 raise
-        flush_directory(destination.parent)
+        flush_folder(target.parent)
     except OSError as error:
         raise explain_os_error(error, path) from error
 
@@ -142,77 +158,216 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
         RetvecLiteError: for an existing folder without `force`, a folder with files that are not `owned`, one that another
             process is writing or that changed meanwhile, a path that cannot be written, or a full disk.
     """
-    destination = Path(os.path.realpath(path))
-    refuse_existing(destination, force)
-    _refuse_foreign(destination, owned)
+    target = Path(os.path.realpath(path))
     with contextlib.ExitStack() as stack:
         try:
-            destination.parent.mkdir(parents=True, exist_ok=True)
-            work = stack.enter_context(work_folder(destination))
+            _refuse(target, force, owned)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            work = stack.enter_context(work_folder(target))
             # Again, because a killed run may have been undone, and another one may just have finished.
-            refuse_existing(destination, force)
-            _refuse_foreign(destination, owned)
-            before = contents(destination)
+            _refuse(target, force, owned)
+            before = _contents(target)
             new = work / "new"
             new.mkdir()
-        except BlockingIOError as error:
-            raise busy(path) from error
         except OSError as error:
             raise explain_os_error(error, path) from error
         yield new
         try:
-            flush_tree(new)
+            _flush_tree(new)
         except OSError as error:  # it may not be whole
-            raise explain_os_error(error, destination) from error
+            raise explain_os_error(error, target) from error
         try:
-            put(new, destination, work, before)
-        except Changed as error:
-            raise RetvecLiteError(
-                f"{destination} was changed by somebody else meanwhile, and stays as it is. The new result is in "
-                f"{_keep(new, destination)}."
-            ) from error
+            try:
+                _put(new, target, work, before)
+            except OSError as error:
+                if error.errno not in _FIXED or work.parent == target or not target.is_dir():
+                    raise
+                # A mount point that looks like a folder, such as a bind mount.
+                inside = target / WORK
+                shutil.copytree(new, inside / "new")
+                _flush_tree(inside / "new")
+                _put(inside / "new", target, inside, before)
         except OSError as error:
-            reason = str(explain_os_error(error, destination)).removesuffix(".")
-            raise RetvecLiteError(f"{reason}. The new result is in {_keep(new, destination)}.") from error
+            reason = str(explain_os_error(error, target)).removesuffix(".")
+            raise RetvecLiteError(f"{reason}. The new result is in {_keep(new, target)}.") from error
 
 
-def _keep(new: Path, destination: Path) -> Path:
-    """Move a result that cannot take its place to a free name beside it, or else into the system's temporary folder."""
-    for number in itertools.count(1):
-        place = destination.with_name(f"{destination.name}.new-{number}")
-        if not os.path.lexists(place):
+def open_locked(path: Path) -> int:
+    """Open a file, made if missing, and lock it until its descriptor is closed; raises BlockingIOError where another did."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        try:
+            if sys.platform == "win32":
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            # Some network file systems have no locks: writing there is better than refusing to.
+            if error.errno in _HELD:
+                os.close(descriptor)
+                raise BlockingIOError(error.errno, error.strerror) from error
+        # Its last owner may have renamed or removed it after it was opened here.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return descriptor
+        os.close(descriptor)
+
+
+def flush_folder(path: Path) -> None:
+    """Make renames inside `path` survive a power cut. Windows cannot open a folder, so skip it there."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def work_folder(target: Path) -> Iterator[Path]:
+    """Lock a target, clean up after a killed run, and yield its work folder, which is removed in the end.
+
+    When the block raises, `KEPT` stays. Raises BlockingIOError when another run holds the lock.
+    """
+    # A mount point, or a folder in one without permission to write, cannot be renamed.
+    is_fixed = target.is_dir() and (os.path.ismount(target) or not os.access(target.parent, os.W_OK | os.X_OK))
+    work = target / WORK if is_fixed else target.with_name(f".{target.name}{WORK}")
+    while True:
+        work.mkdir(parents=True, exist_ok=True)
+        # Where others may write too, a link must not lead the cleaning elsewhere.
+        if work.is_symlink():
+            raise FileExistsError(errno.EEXIST, "a link is in the way", os.fspath(work))
+        try:
+            lock = open_locked(work / "lock")
             break
+        except FileNotFoundError:  # the run before has just removed it
+            continue
+    with contextlib.ExitStack() as held:
+        held.callback(os.close, lock)
+        try:
+            for place, home in ((target / WORK, target), (work, target if work.parent == target else target.parent)):
+                _recover(home, place)
+            yield work
+            shutil.rmtree(work / KEPT, ignore_errors=True)
+        finally:
+            # What could not be recovered is left: the next run tries again.
+            for place in {target / WORK, work}:
+                shutil.rmtree(place / "new", ignore_errors=True)
+            with contextlib.suppress(OSError):
+                (target / WORK).rmdir()
+            if sys.platform == "win32":  # an open file cannot be removed there
+                held.close()
+            with contextlib.suppress(OSError):
+                (work / "lock").unlink()
+                work.rmdir()
+
+
+def _put(new: Path, target: Path, work: Path, before: Contents) -> None:
+    """Put a new folder in the place of the target; on a failure, the old one is brought back.
+
+    Beside the target, the folder itself is exchanged; inside it, each of its entries. Both take three steps: move what is there to
+    `old`, move the new content to `ready`, and from there to its place. `_recover` undoes a run that was killed before `ready` was
+    filled, and finishes one that was killed later.
+
+    Raises:
+        _Changed: when the target holds something else than `before`.
+    """
+    is_inside = work.parent == target
+    home = target if is_inside else target.parent
+    old, ready = work / "old", work / "ready"
+    # What the target holds, once it is in one of these.
+    old_content, new_content = (old, ready) if is_inside else (old / target.name, ready / target.name)
+    names = [entry.name for entry in (_entries(target) if is_inside else [target] * target.exists())]
+    moved = list[str]()
+    try:
+        if _contents(target) != before:
+            raise _Changed
+        old.mkdir()
+        for name in names:
+            os.rename(home / name, old / name)
+        if _contents(old_content) != before or (is_inside and _entries(target)):
+            raise _Changed
+        if not is_inside:
+            ready.mkdir()
+        os.rename(new, new_content)
+        for entry in _entries(ready):
+            moved.append(entry.name)
+            os.rename(entry, home / entry.name)
+    except BaseException:
+        for name in moved:
+            with contextlib.suppress(FileNotFoundError):  # the one that failed
+                os.rename(home / name, ready / name)
+        if new_content.exists():
+            os.rename(new_content, new)
+        _recover(home, work, keep_new=True)
+        raise
+    flush_folder(home)
+    _recover(home, work)
+
+
+def _recover(home: Path, work: Path, *, keep_new: bool = False) -> None:
+    """Finish or undo what `_put` had begun in a work folder."""
+    old, ready, new = work / "old", work / "ready", work / "new"
+    for entry in [*_entries(ready), *(_entries(old) if new.exists() else ())]:
+        # What somebody else has put there meanwhile stays.
+        if not os.path.lexists(home / entry.name):
+            os.rename(entry, home / entry.name)
+    for place in (old, ready) if keep_new else (old, ready, new):
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _keep(new: Path, target: Path) -> Path:
+    """Move a result that cannot take its place to a free name beside it, or else into the system's temporary folder."""
+    names = (target.with_name(f"{target.name}.new-{number}") for number in itertools.count(1))
+    place = next(name for name in names if not os.path.lexists(name))
     try:
         os.rename(new, place)
     except OSError:
-        place = Path(tempfile.mkdtemp(prefix=f"{destination.name}.new-"))
+        place = Path(tempfile.mkdtemp(prefix=f"{target.name}.new-"))
         shutil.copytree(new, place, dirs_exist_ok=True)
     return place
 
 
-def busy(path: str | os.PathLike[str]) -> RetvecLiteError:
-    """Return the error to raise when another process is writing `path`."""
-    return RetvecLiteError(
-        f"Another process is writing {os.fspath(path)}. Wait until it has finished, or choose another name."
-    )
-
-
-def _refuse_foreign(destination: Path, owned: Sequence[str]) -> None:
-    """Refuse to replace a folder that contains anything but `owned` files."""
-    if not destination.exists():
+def _refuse(target: Path, force: bool, owned: Sequence[str]) -> None:
+    """Refuse to replace anything without `force`, and a folder that contains anything but `owned` files."""
+    refuse_existing(target, force)
+    if not target.exists():
         return
-    if not destination.is_dir():
-        raise RetvecLiteError(f"{destination} is a file, not a folder. Choose another name.")
-    if Path.cwd() == destination or destination in Path.cwd().parents:
+    if not target.is_dir():
+        raise RetvecLiteError(f"{target} is a file, not a folder. Choose another name.")
+    if Path.cwd() == target or target in Path.cwd().parents:
+        raise RetvecLiteError(f"{target} contains the current folder and cannot be replaced. Choose another folder.")
+    names = [entry.name for entry in _entries(target)]
+    if foreign := [name for name in names if not any(fnmatch.fnmatchcase(name, pattern) for pattern in owned)]:
         raise RetvecLiteError(
-            f"{destination} contains the current folder and cannot be replaced. Choose another folder."
+            f"{target} contains {foreign[0]}, which this command did not write. Move it away or choose another folder."
         )
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what lies in a folder, sorted by name, but for work folders; nothing for no folder."""
     try:
-        names = [entry.name for entry in entries(destination)]
-    except OSError as error:
-        raise explain_os_error(error, destination) from error
-    for name in names:
-        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in owned):
-            raise RetvecLiteError(
-                f"{destination} contains {name}, which this command did not write. Move it away or choose another folder."
-            )
+        return [entry for entry in sorted(folder.iterdir()) if entry.name not in _IGNORED]
+    except FileNotFoundError:
+        return []
+
+
+def _contents(folder: Path) -> Contents:
+    """Return what is in a folder, its folders included; nothing for no folder."""
+    found: Contents = {}
+    for entry in _entries(folder):
+        for path in (entry, *(entry.rglob("*") if not entry.is_symlink() else ())):
+            status = path.lstat()
+            key = path.relative_to(folder)
+            found[key] = None if stat.S_ISDIR(status.st_mode) else (status.st_size, status.st_mtime_ns)
+    return found
+
+
+def _flush_tree(folder: Path) -> None:
+    """Flush every file of a folder to disk."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(place, name), "r+b") as file:
+                os.fsync(file.fileno())
+        flush_folder(Path(place))

@@ -23,8 +23,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
-from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.prebuilt import PREBUILT, locate
+from retvec_lite.runtime.artifact import PREBUILT, locate, read_artifact
 
 CONTENT_TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -48,12 +47,6 @@ _POLICY: Final = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """Nothing from other hosts, no inline script, no frames; WebAssembly may compile (CSP level 3)."""
-
-_CHARSET: Final = re.compile(r'<meta charset="utf-8" ?/?>')
-_GLUE: Final = re.compile(r'<script +defer +src="./litert.js"></script>')
-_APP: Final = re.compile(r'<script type="module" [^>]*src="./app.js"></script>')
-_STYLE: Final = re.compile(r'<link rel="stylesheet" [^>]*href="./app.css" ?/?>')
-_END: Final = re.compile("</body>")
 
 
 def demo(
@@ -102,11 +95,7 @@ def demo(
 
 
 def find_models(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the exported files at `path`; int8 files come first, because the page starts with the first one.
-
-    Raises:
-        RetvecLiteError: for a folder without .tflite files, or a file that `read_artifact` refuses.
-    """
+    """Return the exported files at `path`; int8 files come first, because the page starts with the first one."""
     place = locate(path)
     models = sorted(place.glob("*.tflite")) if place.is_dir() else [place]
     if not models:
@@ -133,11 +122,7 @@ class File(NamedTuple):
 
 
 def make_server(models: list[Path], port: int) -> http.server.ThreadingHTTPServer:
-    """Return a server of the playground, bound to this machine only and not yet serving.
-
-    Args:
-        models: exported files; the page starts with the first.
-        port: 0 picks a free one.
+    """Return a server of the playground, bound to this machine only and not yet serving; port 0 picks a free one.
 
     Raises:
         RetvecLiteError: for a port that is out of range or not available.
@@ -240,14 +225,9 @@ def page_files() -> Mapping[str, bytes]:
 
 
 def single_page(model_name: str, model: bytes) -> bytes:
-    """Build one HTML file with script, styles, runtime and model inside. It runs from disk and loads nothing.
+    """Build one HTML file with script, styles, runtime and model inside, which runs from disk and loads nothing.
 
-    Args:
-        model_name: the name that the page shows.
-        model: the bytes of an exported .tflite.
-
-    Returns:
-        The HTML file; the same bytes for the same arguments.
+    It shows `model_name` and has the same bytes for the same arguments.
     """
     files = page_files()
     glue, app, style = (files[name].decode() for name in ("litert.js", "app.js", "app.css"))
@@ -257,22 +237,18 @@ def single_page(model_name: str, model: bytes) -> bytes:
         f"style-src '{_sha256(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     notice = files["NOTICE.txt"].decode().replace("--", "- -")
-    data = "\n".join(
-        (
-            _block("data-file", "litert.wasm", files["litert.wasm"]),
-            _block("data-model", model_name, model),
-        )
-    )
+    data = f"{_block('data-file', 'litert.wasm', files['litert.wasm'])}\n{_block('data-model', model_name, model)}"
     page = files["index.html"].decode()
-    for place, content in (
-        (_CHARSET, f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'),
-        (_GLUE, f"<!--\n{notice}-->\n    <script>{_inline(glue)}</script>"),
-        (_APP, f'<script type="module">{_inline(app)}</script>'),
-        (_STYLE, f"<style>{_inline(style)}</style>"),
-        (_END, f"{data}\n</body>"),
+    policy_tag = f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'
+    for pattern, content in (
+        (r'<meta charset="utf-8" ?/?>', policy_tag),
+        (r'<script +defer +src="./litert.js"></script>', f"<!--\n{notice}-->\n    <script>{_inline(glue)}</script>"),
+        (r'<script type="module" [^>]*src="./app.js"></script>', f'<script type="module">{_inline(app)}</script>'),
+        (r'<link rel="stylesheet" [^>]*href="./app.css" ?/?>', f"<style>{_inline(style)}</style>"),
+        ("</body>", f"{data}\n</body>"),
     ):
-        found = place.search(page)
-        assert found is not None, f"index.html has no {place.pattern}: build web_demo again."
+        found = re.search(pattern, page)
+        assert found is not None, f"index.html has no {pattern}: build web_demo again."
         page = f"{page[: found.start()]}{content}{page[found.end() :]}"
     return page.encode()
 

@@ -131,7 +131,7 @@ def test_training_takes_validation_texts_reports_progress_and_saves_where_asked(
         ({"data": [*TEXTS, ""], "labels": [*LABELS, "alarm"]}, "row 24: the column 'text' is empty"),
         ({"data": [*TEXTS, 7], "labels": [*LABELS, "alarm"]}, "int"),
         ({"data": TEXTS, "labels": ["alarm"] * 24}, "at least 2 different labels"),
-        ({"data": "nothing.csv"}, "nothing.csv does not exist"),
+        ({"data": "nothing.csv"}, "Cannot read nothing.csv: No such file"),
         ({"data": TEXTS, "labels": LABELS, "head": "gru"}, "Unknown head 'gru'"),
         ({"data": TEXTS, "labels": LABELS, "max_words": 0}, "max_words"),
         ({"data": TEXTS, "labels": LABELS, "validation": 1.5}, "validation"),

@@ -45,7 +45,8 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import lower_case_table
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, read_artifact
-from retvec_lite.runtime.interpreters import RUNTIMES, Job, installed_runtimes, run_models
+from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
+from retvec_lite.runtime.worker import Job, run_models
 
 SAME: Final = 1e-5
 """How far a short signature may be from `classify` where both compute in float32: sums over fewer slots end in other last digits.

@@ -1,28 +1,33 @@
 """`retvec-lite classify`: texts in, labels out."""
 
 import argparse
-import contextlib
 import importlib.util
 import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quietly, positive_integer
-from retvec_lite.cli.classify_files import add_output_arguments, classify_to_file
+from retvec_lite.data.rows import Skipped, refuse
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.explanation import Explanation
 from retvec_lite.runtime.predictor import Prediction, Predictor
-from retvec_lite.terminal import json_line, one_line, weighted
+from retvec_lite.terminal import json_line, one_line, watched, weighted
 
 UNKNOWN: Final = "unknown"
 """What is printed where a text belongs to none of the labels; JSON has null."""
 
 NONE: Final = "none"
 """What is printed where a text has none of the labels that it may have several of; JSON has an empty list."""
+
+
+_WHAT: Final = "Classifying (kB)"
+
+_FOR_PRINTING: Final = ("top", "why", "json")
+"""Options about the lines that are printed without --output."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +44,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .txt (one text a line), .csv, .tsv or .jsonl file of any size, classified on all cores; with --output "
         "any number of files, patterns or folders, also Parquet and packed ones",
     )
-    add_output_arguments(parser)
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="write all columns with label and probability to this .parquet, .csv, .tsv or .jsonl file; the same command goes "
+        "on after a kill (needs the extra parquet)",
+    )
+    for name in ("label", "probability"):
+        option = f"--{name}-column"
+        parser.add_argument(option, default=name, metavar="NAME", help=f"column to add to --output (default: {name})")
+    parser.add_argument("--force", action="store_true", help="replace the file at --output")
     parser.add_argument("--text-column", default="text", metavar="NAME", help="column of --input (default: text)")
     parser.add_argument(
         "--skip-bad-rows", action="store_true", help="leave out rows of --input that cannot be read, and count them"
@@ -71,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     if args.input is not None:
         if args.texts:
             raise RetvecLiteError(f"Pass texts or --input, not both ({args.texts[0]!r} and {args.input[0]!r}).")
-        return _run_file(args) if args.output is None else classify_to_file(args)
+        return _run_file(args) if args.output is None else _write_file(args)
     if args.output is not None:
         raise RetvecLiteError("--output needs --input with the files to classify.")
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
@@ -82,14 +96,52 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _write_file(args: argparse.Namespace) -> int:
+    """Classify the files of `--input`, and report on standard error."""
+    for name in _FOR_PRINTING:
+        if getattr(args, name):
+            raise RetvecLiteError(f"--{name} is for answers that are printed: leave it out with --output.")
+    from retvec_lite.scale.files import classify_files
+
+    done = classify_files(
+        args.model,
+        args.input,
+        args.output,
+        text_column=args.text_column,
+        label_column=args.label_column,
+        probability_column=args.probability_column,
+        reject=args.reject,
+        skip_bad_rows=args.skip_bad_rows,
+        workers=args.workers,
+        runtime=args.runtime,
+        isolated=args.isolated,
+        force=args.force,
+        progress=True,
+    )
+    new = done.rows - done.resumed
+    before = f" ({done.resumed:,} of them by an earlier run)" if done.resumed else ""
+    rate = f"{new / done.seconds:,.0f} a second, {done.workers} at a time"
+    print(f"{done.rows:,} texts in {done.output}{before}; {done.seconds:.1f} s, {rate}", file=sys.stderr)
+    _report_skipped(done.skipped, done.first_skipped)
+    return 0
+
+
 def _run_file(args: argparse.Namespace) -> int:
     if len(args.input) > 1:
         raise RetvecLiteError("Several files need --output with the file to write, such as labels.parquet.")
     (path,) = args.input
     classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated)
-    with _progress(path) as report:
-        skipped = _Skipped()
-        texts = read_texts(path, args.text_column, report, skipped.note if args.skip_bad_rows else None)
+    skipped = Skipped()
+    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    # A bar where standard error is a terminal and the answers go elsewhere; classifying must not need rich.
+    is_shown = sys.stderr is not None and sys.stderr.isatty() and not sys.stdout.isatty()
+    with watched(is_shown and importlib.util.find_spec("rich") is not None) as report:
+        texts = read_texts(
+            path,
+            args.text_column,
+            lambda position: report(_WHAT, position // 1000, size // 1000),
+            skipped if args.skip_bad_rows else refuse,
+        )
         # Answers come in the order of the texts, a little later.
         waiting: deque[str] = deque()
 
@@ -107,21 +159,13 @@ def _run_file(args: argparse.Namespace) -> int:
         seconds = time.perf_counter() - start
     rate = count / seconds if seconds > 0 else 0.0
     print(f"{count:,} texts in {seconds:.1f} s: {rate:,.0f} a second, {classifier.workers} at a time", file=sys.stderr)
-    if skipped.first is not None:
-        print(f"{skipped.rows:,} bad rows skipped, the first: {one_line(str(skipped.first))}", file=sys.stderr)
+    _report_skipped(skipped.count, skipped.first)
     return 0
 
 
-class _Skipped:
-    """How many rows were left out, and what was wrong with the first."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.first: RetvecLiteError | None = None
-
-    def note(self, error: RetvecLiteError) -> None:
-        self.rows += 1
-        self.first = self.first or error
+def _report_skipped(count: int, first: str) -> None:
+    if count:
+        print(f"{count:,} bad rows skipped, the first: {one_line(first)}", file=sys.stderr)
 
 
 def _top(args: argparse.Namespace, classifier: Predictor) -> int | None:
@@ -146,26 +190,6 @@ def _line(text: str, predictions: Sequence[Prediction], why: Explanation | None,
     is_answer = any(label == why.label for label, _ in predictions)
     name = "" if is_answer else f"{one_line(why.label)}: "
     return f"{line}\n  {name}{weighted([(span.text, span.weight) for span in why.spans])}"
-
-
-@contextlib.contextmanager
-def _progress(path: str) -> Iterator[Callable[[int], None]]:
-    """Yield what moves a bar on standard error, where that is a terminal and the answers go elsewhere."""
-    # Classifying must not need rich, so there is no bar without it.
-    is_shown = sys.stderr is not None and sys.stderr.isatty() and not sys.stdout.isatty()
-    if not is_shown or importlib.util.find_spec("rich") is None:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("Classifying"), BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
-    total = os.path.getsize(path) if os.path.isfile(path) else None
-    # Otherwise rich would redirect the answers to the console of the bar.
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda position: progress.update(task, completed=position)
 
 
 def _standard_input() -> Iterator[str]:

@@ -1,7 +1,5 @@
 """Class weights: how much the texts of each label count in training, by a rule or as the user says."""
 
-import csv
-import io
 import json
 import math
 import os
@@ -13,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.texts import DELIMITERS
+from retvec_lite.data.rows import DELIMITERS, Rows, read_utf8
 from retvec_lite.errors import RetvecLiteError
 
 ClassWeights = str | Mapping[str, float]
@@ -98,45 +96,33 @@ def _read(file: Path) -> dict[str, Any]:
         raise RetvecLiteError(
             f"class_weights is {', '.join(POWERS)}, or a file whose name ends in .csv, .tsv or .json, not {os.fspath(file)!r}."
         )
-    try:
-        content = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise RetvecLiteError(f"Cannot read {file}: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise RetvecLiteError(f"{file} is not UTF-8. Convert it.") from error
-    return _table(file, content, DELIMITERS[suffix]) if suffix in DELIMITERS else _object(file, content)
+    return _table(file) if suffix in DELIMITERS else _object(file)
 
 
-def _table(file: Path, content: str, delimiter: str) -> dict[str, Any]:
+def _table(file: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    try:
-        rows = [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True) if row]
-    except csv.Error as error:
-        raise RetvecLiteError(f"{file}: broken quoting ({error}). Quote fields as RFC 4180 says.") from error
-    if not rows or sorted(rows[0]) != ["label", "weight"] or any(len(row) != 2 for row in rows):
-        raise RetvecLiteError(
-            f"{file} needs the two columns label and weight in every row, with a header that names them."
-        )
-    place = rows[0].index("label")
-    for row in rows[1:]:
-        label, weight = row[place].strip(), row[1 - place]
-        if label in found:
-            raise RetvecLiteError(f"{file}: the label {label!r} has two weights. Remove one.")
-        try:
-            found[label] = float(weight)
-        except ValueError:
-            found[label] = weight  # what is wrong with it is told later
+    with Rows(file, ()) as rows:
+        if sorted(rows.columns) != ["label", "weight"]:
+            raise RetvecLiteError(f"{file} needs a header that names the two columns label and weight.")
+        for _, fields in rows:
+            label, weight = fields["label"].strip(), fields["weight"]
+            if label in found:
+                raise RetvecLiteError(f"{file}: the label {label!r} has two weights. Remove one.")
+            try:
+                found[label] = float(weight)
+            except ValueError:
+                found[label] = weight  # what is wrong with it is told later
     return found
 
 
-def _object(file: Path, content: str) -> dict[str, Any]:
+def _object(file: Path) -> dict[str, Any]:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(found := dict(pairs)) < len(pairs):
             raise RetvecLiteError(f"{file}: a label has two weights. Remove one.")
         return found
 
     try:
-        found = json.loads(content, object_pairs_hook=unique)
+        found = json.loads(read_utf8(file), object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise RetvecLiteError(f"{file} is not valid JSON ({error}).") from error
     if not isinstance(found, dict):

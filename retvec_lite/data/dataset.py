@@ -4,17 +4,13 @@ Files are read strictly: a row that cannot be what its author meant is an error 
 """
 
 import atexit
-import codecs
 import contextlib
-import csv
-import io
 import json
 import os
 import random
-import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -22,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from retvec_lite.contract import SEPARATORS
-from retvec_lite.data.label_sets import cell_of, join_labels, no_label_hint, rarest_labels, split_labels
-from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES, as_texts, missing_column
+from retvec_lite.data.rows import DELIMITERS, JSON_SUFFIXES, Rows
+from retvec_lite.data.texts import as_texts
 from retvec_lite.errors import RetvecLiteError
 
 STARTER: Final = "starter"
@@ -34,12 +30,12 @@ STARTER_SPLITS: Final = ("train", "test")
 IN_MEMORY: Final = Path("the given data")
 """What messages call data that came from no file."""
 
+SEPARATOR: Final = "|"
+"""Stands between the labels of one text in multi-label data."""
+
 _BLANK: Final = "".join(map(chr, SEPARATORS))
 _NAN: Final = ("nan", "NaN", "NAN")
 """What a data frame writes for a missing cell."""
-
-_CSV_LIMIT_LOCK: Final = threading.Lock()
-"""The field limit of the csv module is global to the process."""
 
 
 @dataclass(frozen=True)
@@ -171,12 +167,12 @@ def read_dataset(
         raise RetvecLiteError(f"Cannot read {file.name!r}: the name of a labelled file ends in {known}.")
     if text_column == label_column:
         raise RetvecLiteError(f"Texts and labels must be two different columns, not both {text_column!r}.")
-    content = _read_utf8(file)
-    if suffix in DELIMITERS:
-        rows = _table_rows(file, content, DELIMITERS[suffix], text_column, label_column)
-    else:
-        rows = _json_rows(file, content, text_column, label_column, multi_label)
-    return _checked(file, rows, (text_column, label_column), "line", multi_label)
+    found = []
+    with Rows(file, (text_column, label_column)) as rows:
+        for line, fields in rows:
+            label = cell_of(fields[label_column], f"{file}, line {line}", label_column, multi_label)
+            found.append(_Row(line, fields[text_column], label))
+    return _checked(file, found, (text_column, label_column), "line", multi_label)
 
 
 def check_trainable(dataset: Dataset) -> None:
@@ -237,16 +233,10 @@ def starter_file(split: str) -> Path:
     """Return the CSV file of one split of the starter data, with the columns `text`, `label` and `lang`.
 
     The starter data are 9,309 labelled short messages in ten languages, written for this project; `starter/README.md`
-    describes them.
-
-    Args:
-        split: `train` or `test`.
-
-    Returns:
-        A path that exists until the process ends, even if the package is imported from a zip file.
+    describes them. The path exists until the process ends, even if the package is imported from a zip file.
 
     Raises:
-        RetvecLiteError: for another split.
+        RetvecLiteError: for a split other than `train` and `test`.
     """
     if split not in STARTER_SPLITS:
         raise RetvecLiteError(f"The starter data has the splits {' and '.join(STARTER_SPLITS)}, not {split!r}.")
@@ -256,23 +246,75 @@ def starter_file(split: str) -> Path:
 
 
 def load_starter(split: str) -> Dataset:
-    """Return the texts and labels of one split of the starter data.
-
-    Args:
-        split: `train` or `test`.
-
-    Raises:
-        RetvecLiteError: for another split.
-    """
+    """Return the texts and labels of one split of the starter data, `train` or `test`; raises as `starter_file`."""
     return read_dataset(starter_file(split))
 
 
+def split_labels(cell: str) -> tuple[str, ...]:
+    """Return the labels in a cell of multi-label data, such as "urgent | billing", sorted, each once."""
+    return tuple(sorted({label for part in cell.split(SEPARATOR) if (label := part.strip())}))
+
+
+def join_labels(labels: Iterable[str]) -> str:
+    """Return what `split_labels` reads back as these labels."""
+    return SEPARATOR.join(sorted(labels))
+
+
+def rarest_labels(label_sets: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the label of each text that the fewest texts have; an empty string for a text without one."""
+    counts = Counter(label for labels in label_sets for label in labels)
+    return tuple(min(labels, key=lambda label: (counts[label], label), default="") for labels in label_sets)
+
+
+def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:
+    """Return a label from JSON or Python, or a list of them in multi-label data, as it stands in a cell of a table.
+
+    Booleans and numbers are written as in JSON, so that `true` and "true" are one label. The place and the column are for messages.
+
+    Raises:
+        RetvecLiteError: for another type, or a label in a list that holds the separator.
+    """
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if multi_label and value is None:
+        return ""
+    if multi_label and not isinstance(value, (str, dict)) and hasattr(value, "__iter__"):
+        labels = [cell_of(label, place, column, multi_label=False) for label in value]
+        if broken := [label for label in labels if SEPARATOR in label]:
+            raise RetvecLiteError(f"{place}: the label {broken[0]!r} holds {SEPARATOR!r}, which separates labels.")
+        return join_labels(labels)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, int)) or (isinstance(value, float) and abs(value) < float("inf")):
+        return json.dumps(value)
+    shown = json.dumps(value, default=repr)[:40]
+    kinds = "a string, a boolean or a number" + (", or a list of them" if multi_label else "")
+    raise RetvecLiteError(f"{place}: {column!r} must be {kinds}, not {shown}.")
+
+
+def no_label_hint(labels: Sequence[str]) -> str:
+    """Return what to say about a row without a label, beside all `labels` of the data with one label a text."""
+    several = sum(SEPARATOR in label for label in labels)
+    count = f" ({several:,} of {len(labels):,} rows have a {SEPARATOR!r} in theirs)" if several else ""
+    return f". Pass --multi-label if a text may have no label{count}"
+
+
+def check_single(labels: Sequence[str], source: object) -> None:
+    """Make sure that no label looks like several; raises RetvecLiteError with how many do."""
+    rows = [row for row, label in enumerate(labels) if SEPARATOR in label]
+    if rows:
+        raise RetvecLiteError(
+            f"{len(rows):,} of {len(labels):,} rows of {source} have a {SEPARATOR!r} in their label, such as "
+            f"{labels[rows[0]]!r}: pass --multi-label (multi_label=True) if it separates labels, or --no-multi-label "
+            "(multi_label=False) if it is part of one."
+        )
+
+
 def _checked(
-    file: Path, rows: Iterable[_Row], columns: tuple[str, str], unit: str, multi_label: bool = False
+    file: Path, rows: Sequence[_Row], columns: tuple[str, str], unit: str, multi_label: bool = False
 ) -> Dataset:
     """Return the rows as a dataset; refuse what cannot be meant as a text or a label."""
     texts, labels = [], []
-    rows = list(rows)
     for row in rows:
         names = split_labels(row.label) if multi_label else (row.label.strip(_BLANK),)
         label = join_labels(names)
@@ -283,14 +325,14 @@ def _checked(
                 _refuse(file, row.line, f"the column {column!r} is empty{hint}", unit)
             if stripped in _NAN:
                 _refuse(file, row.line, f"{cell!r} in the column {column!r} is a missing value", unit)
-        if len(label.splitlines()) > 1:
-            _refuse(file, row.line, f"the label {label!r} has more than one line", unit)
-        if any(unicodedata.category(character) == "Cc" for character in label):
-            _refuse(file, row.line, f"the label {label!r} holds a control character, such as TAB or ESC", unit)
-        if not label.isascii() and any("\ud800" <= character <= "\udfff" for character in label):
-            _refuse(
-                file, row.line, f"the label {label!r} holds an unpaired surrogate, which is not valid Unicode", unit
-            )
+        kinds = set(map(unicodedata.category, label))
+        for is_wrong, problem in (
+            (len(label.splitlines()) > 1, "has more than one line"),
+            ("Cc" in kinds, "holds a control character, such as TAB or ESC"),
+            ("Cs" in kinds, "holds an unpaired surrogate, which is not valid Unicode"),
+        ):
+            if is_wrong:
+                _refuse(file, row.line, f"the label {label!r} {problem}", unit)
         texts.append(row.text)
         labels.append(label)
     if not texts:
@@ -300,88 +342,3 @@ def _checked(
 
 def _refuse(file: Path, line: int, problem: str, unit: str = "line") -> NoReturn:
     raise RetvecLiteError(f"{file}, {unit} {line}: {problem}.")
-
-
-def _read_utf8(file: Path) -> str:
-    try:
-        data = file.read_bytes()
-    except FileNotFoundError as error:
-        raise RetvecLiteError(f"{file} does not exist.") from error
-    except OSError as error:
-        raise RetvecLiteError(f"Cannot read {file}: {error.strerror or error}.") from error
-    for mark, name in (
-        (codecs.BOM_UTF32_LE, "UTF-32"),
-        (codecs.BOM_UTF16_LE, "UTF-16"),
-        (codecs.BOM_UTF16_BE, "UTF-16"),
-    ):
-        if data.startswith(mark):
-            raise RetvecLiteError(f"{file} is in {name}. Convert it to UTF-8: iconv -f {name} -t UTF-8.")
-    nul = data.find(0)
-    if nul >= 0:
-        line = data.count(b"\n", 0, nul) + 1
-        _refuse(file, line, f"NUL byte at offset {nul}. Is this UTF-16 or a binary file? Convert it to UTF-8")
-    try:
-        content = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # The decoder of utf-8-sig counts from behind the byte order mark.
-        offset = error.start + (len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0)
-        line = data.count(b"\n", 0, offset) + 1
-        raise RetvecLiteError(
-            f"{file}, line {line}: the byte 0x{data[offset]:02X} at offset {offset} is not UTF-8. Convert the file, for "
-            "example with iconv -f WINDOWS-1252 -t UTF-8, or repair the line."
-        ) from error
-    if not content.strip(_BLANK):
-        raise RetvecLiteError(f"{file} is empty.")
-    return content
-
-
-def _table_rows(file: Path, content: str, delimiter: str, text_column: str, label_column: str) -> Iterator[_Row]:
-    records = _records(file, content, delimiter)
-    _, header = next(records)
-    places = []
-    for column, option in ((text_column, "--text-column"), (label_column, "--label-column")):
-        if header.count(column) != 1:
-            raise missing_column(file, column, header, option)
-        places.append(header.index(column))
-    for line, record in records:
-        if len(record) != len(header):
-            _refuse(file, line, f"{len(record)} fields, but the header has {len(header)}")
-        yield _Row(line, record[places[0]], record[places[1]])
-
-
-def _records(file: Path, content: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Return (first line, fields) of every record that is not blank."""
-    found = []
-    with _CSV_LIMIT_LOCK:
-        limit = csv.field_size_limit(max(len(content), 1))
-        try:
-            reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
-            line = 1
-            for record in reader:
-                if record:
-                    found.append((line, record))
-                line = reader.line_num + 1
-        except csv.Error as error:
-            _refuse(file, line, f"broken quoting ({error}). Quote fields as RFC 4180 says")
-        finally:
-            csv.field_size_limit(limit)
-    return iter(found)
-
-
-def _json_rows(file: Path, content: str, text_column: str, label_column: str, multi_label: bool) -> Iterator[_Row]:
-    for line, source in enumerate(content.split("\n"), start=1):
-        if not source.strip():
-            continue
-        try:
-            fields = json.loads(source)
-        except (ValueError, RecursionError) as error:
-            _refuse(file, line, f"not a JSON object: {source[:40]!r} ({error})")
-        if not isinstance(fields, dict):
-            _refuse(file, line, f"not a JSON object: {source[:40]!r}")
-        for column in (text_column, label_column):
-            if column not in fields:
-                _refuse(file, line, f"no field {column!r} (found: {', '.join(map(repr, fields)) or 'none'})")
-        text = fields[text_column]
-        if not isinstance(text, str):
-            _refuse(file, line, f"{text_column!r} must be a string, not {json.dumps(text)[:40]}")
-        yield _Row(line, text, cell_of(fields[label_column], f"{file}, line {line}", label_column, multi_label))

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.confidence import (
+from retvec_lite.data.calibration import (
+    Bools,
     Rejection,
     ReliabilityBin,
     calibration_error,
@@ -19,9 +20,8 @@ from retvec_lite.data.confidence import (
     reliability,
     unknown_rows,
 )
-from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.label_sets import SEPARATOR
-from retvec_lite.data.plots import plot_evaluation
+from retvec_lite.data.dataset import SEPARATOR, Dataset
+from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
@@ -173,7 +173,13 @@ class Evaluation:
             RetvecLiteError: for a name that does not end in `.png`, a file that exists, or a place that cannot be written.
         """
         refuse_existing(path, force)
-        plot_evaluation(self, path, name)
+        with png(path, self.source, bool(self.typos) + 1 + (self.rejection is not None)) as axes:
+            if self.typos:
+                key, score = ("accuracy", "accuracy") if self.micro_f1 is None else ("micro_f1", "micro F1")
+                draw_typo_curve(axes[0], name, [(point.rate, getattr(point, key)) for point in self.typos], score)
+            draw_reliability(axes[bool(self.typos)], self.reliability, self.calibration_error)
+            if self.rejection is not None:
+                draw_coverage(axes[-1], self.rejection)
 
 
 def evaluate(
@@ -206,13 +212,10 @@ def evaluate(
             0 to 1, or texts with several labels for a classifier of one.
     """
     decision = decision or Decision()
-    if decision.multi_label:
-        if unknown_label is not None:
-            raise RetvecLiteError(
-                "unknown_label is for classifiers that give a text one label; this one may give none."
-            )
-    else:
+    if not decision.multi_label:
         check_one_label(dataset, labels)
+    elif unknown_label is not None:
+        raise RetvecLiteError("unknown_label is for classifiers that give a text one label; this one may give none.")
     none = {label for label in (unknown_label, decision.unknown_label) if label is not None}
     is_unknown = unknown_rows(dataset.labels, dataset.path, none, unknown_label)
     known = dataset.select(np.flatnonzero(~is_unknown).tolist())
@@ -235,39 +238,33 @@ def evaluate(
             progress("classifying", done, total)
         return np.concatenate(parts)
 
-    def point(rate: float, texts: Sequence[str], found: Floats) -> TypoPoint:
+    def judged(texts: Sequence[str], found: Floats) -> tuple[Evaluation, Bools]:
+        """Return the scores of the known texts, and which of them get no label."""
         read = [text[:max_chars] for text in texts]
         if decision.multi_label:
             has = decision.has(read, found)
-            result, unknown = score_sets(known.label_sets, found, has, labels), ~has.any(axis=1)
-        else:
-            result = score(known.labels, found[:, columns], names)
-            unknown = decision.unknown(read, found, labels)
+            return score_sets(known.label_sets, found, has, labels), ~has.any(axis=1)
+        return score(known.labels, found[:, columns], names), decision.unknown(read, found, labels)
+
+    def point(rate: float, result: Evaluation, unknown: Bools) -> TypoPoint:
         values = result.accuracy, result.macro_f1, result.calibration_error, float(unknown.mean())
         return TypoPoint(rate, *values, result.micro_f1)
 
     found = watched(dataset.texts)
-    read = [text[:max_chars] for text in dataset.texts]
+    clean, unanswered = judged(known.texts, found[~is_unknown])
     rejection = None
-    if decision.multi_label:
-        clean = score_sets(dataset.label_sets, found, decision.has(read, found), labels)
-    else:
-        clean = score(known.labels, found[~is_unknown][:, columns], names)
+    if not decision.multi_label:
         expected = [None if unknown else label for unknown, label in zip(is_unknown, dataset.labels, strict=True)]
-        rejection = measure_rejection(read, expected, found, labels, decision)
-    curve = [point(0.0, known.texts, found[~is_unknown])] if 0.0 in rates else []
+        rejection = measure_rejection([text[:max_chars] for text in dataset.texts], expected, found, labels, decision)
+    curve = [point(0.0, clean, unanswered)] if 0.0 in rates else []
     for rate in mistyped:
         texts = mistype_many(known.texts, rate, seed)
-        curve.append(point(rate, texts, watched(texts)))
+        curve.append(point(rate, *judged(texts, watched(texts))))
     return dataclasses.replace(clean, rejection=rejection, typos=tuple(curve), source=dataset.path.name)
 
 
 def check_one_label(dataset: Dataset, labels: Sequence[str]) -> None:
-    """Make sure that no text of some data has several labels, for a classifier that gives one.
-
-    Raises:
-        RetvecLiteError: says how many have.
-    """
+    """Make sure that no text of some data has several labels, for a classifier that gives one; raises RetvecLiteError."""
     several = [label for label in dataset.labels if SEPARATOR in label and label not in labels]
     if dataset.multi_label or several:
         counted = f"{len(several):,} of {len(dataset):,} rows of {dataset.path} have several labels"
@@ -280,11 +277,7 @@ def check_one_label(dataset: Dataset, labels: Sequence[str]) -> None:
 
 
 def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
-    """Make sure that a classifier knows every label of some data.
-
-    Raises:
-        RetvecLiteError: names the labels that it does not know.
-    """
+    """Make sure that a classifier knows every label of some data; raises RetvecLiteError with those that it does not."""
     unknown = [label for label in dataset.classes if label not in set(labels)]
     if unknown:
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
@@ -296,12 +289,7 @@ def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
 
 
 def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]], labels: Sequence[str]) -> Evaluation:
-    """Compare probabilities with the right labels.
-
-    Args:
-        expected: the right label of each text, all of them in `labels`.
-        probabilities: float `[texts, classes]`; of equal ones the first counts.
-        labels: the classes, in the order of the columns.
+    """Compare probabilities, float `[texts, classes]`, with the right label of each text; of equal ones the first counts.
 
     Raises:
         RetvecLiteError: for no texts, or a table of another shape.
@@ -334,13 +322,9 @@ def score_sets(
     has: npt.NDArray[np.bool_],
     labels: Sequence[str],
 ) -> Evaluation:
-    """Compare the labels that texts were given with those that are right, where texts may have several or none.
+    """Compare the labels that texts were given, bool `[texts, classes]`, with those that are right, where texts may have several.
 
-    Args:
-        expected: the right labels of each text, all of them in `labels`.
-        probabilities: float `[texts, classes]`; their calibration is that of all pairs of a text and a label.
-        has: which labels the texts were given, bool `[texts, classes]`.
-        labels: the classes, in the order of the columns.
+    The calibration of the probabilities, float `[texts, classes]`, is that of all pairs of a text and a label.
     """
     number = {label: index for index, label in enumerate(labels)}
     truth = np.zeros(has.shape, bool)

@@ -186,9 +186,6 @@ def mistype(text: str, rate: float, seed: int | random.Random, kinds: Sequence[s
         seed: an integer, or a generator to go on drawing from.
         kinds: the kinds to draw from, each equally likely.
 
-    Returns:
-        The mistyped text.
-
     Raises:
         RetvecLiteError: for a rate outside 0..1 or an unknown kind.
 
@@ -203,16 +200,7 @@ def mistype(text: str, rate: float, seed: int | random.Random, kinds: Sequence[s
 def mistype_many(
     texts: Iterable[str], rate: float, seed: int | random.Random, kinds: Sequence[str] = TYPO_KINDS
 ) -> list[str]:
-    """Mistype many texts with one generator: the result depends on the seed and on the order of the texts.
-
-    Args:
-        texts: any texts.
-        rate: see `mistype`.
-        seed: see `mistype`.
-        kinds: see `mistype`.
-
-    Raises:
-        RetvecLiteError: see `mistype`.
+    """Mistype many texts with one generator, like `mistype`: the result depends on the seed and on the order of the texts.
 
     Example:
         >>> from retvec_lite import mistype_many

@@ -16,7 +16,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec, NgramHead, character_shapes_in, filters_in, head_from_dict, ngram_shapes
 from retvec_lite.ngrams import NgramConfig
-from retvec_lite.runtime.prebuilt import locate
+from retvec_lite.runtime.artifact import locate
 
 EMBEDDING_FORMAT: Final = "retvec-lite-embedding"
 EMBEDDING_VERSION: Final = "1"

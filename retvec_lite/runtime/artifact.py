@@ -8,14 +8,13 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.prebuilt import locate
 
 METADATA_NAME: Final = "retvec_lite.json"
 LABELS_NAME: Final = "labels.txt"
@@ -30,6 +29,9 @@ SHORT: Final = ((16, 128), (32, 256))
 
 With the head `pool` they take about 0.34 and 0.56 of the time of the full signature (LiteRT 2.3.0, one thread, float32 and
 int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would take 0.22, too small a gain for its size."""
+
+PREBUILT: Final = ("language",)
+"""Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
 
 _MEMBER_LIMIT: Final = 4 << 20
 """Largest unpacked size of a member of the zip tail in bytes: enough for 10,000 long labels, and no zip bomb."""
@@ -84,10 +86,6 @@ def classify_signatures(signatures: tuple[Signature, ...]) -> tuple[Signature, .
 def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple[Signature, ...]:
     """Return the signatures that a file's metadata lists; `classify` alone for files of earlier releases, which list none.
 
-    Args:
-        metadata: the content of `retvec_lite.json`.
-        config: the contract in it.
-
     Raises:
         RetvecLiteError: for entries that are not signatures, duplicate names, or a list without the full `classify`.
     """
@@ -134,8 +132,8 @@ class Artifact:
     metadata: Mapping[str, Any]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A read-only view of a dictionary cannot be pickled.
-        return _rebuilt, (os.fspath(self.path), self.model, self.labels, self.config, dict(self.metadata))
+        # A path of one system cannot be unpickled on another.
+        return _rebuilt, (os.fspath(self.path), self.model, self.labels, self.config, self.metadata)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -148,10 +146,20 @@ class Artifact:
         return Decision.from_dict(self.metadata.get("decision"))
 
 
-def _rebuilt(
-    path: str, model: bytes, labels: tuple[str, ...], config: EncoderConfig, metadata: dict[str, Any]
-) -> Artifact:
-    return Artifact(Path(path), model, labels, config, MappingProxyType(metadata))
+def _rebuilt(path: str, *fields: Any) -> Artifact:
+    return Artifact(Path(path), *fields)
+
+
+def is_prebuilt(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is the name of a classifier in the package, such as "language"; a file of that name is `./NAME`."""
+    return isinstance(path, str) and path in PREBUILT
+
+
+def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
+    """Return the file that a path means: that of a classifier in the package for its name, otherwise the path itself."""
+    if not is_prebuilt(path):
+        return Path(path)
+    return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{os.fspath(path)}{suffix}"
 
 
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:
@@ -188,7 +196,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         )
     if metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
         raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")
-    return Artifact(file, model, labels, config, MappingProxyType(metadata))
+    return Artifact(file, model, labels, config, metadata)
 
 
 def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:

@@ -75,13 +75,7 @@ class Explanation(NamedTuple):
 def explain(
     probabilities: Callable[[list[str]], Floats], labels: Sequence[str], text: str, label: str | None
 ) -> Explanation:
-    """Leave each part of a text out, and compare.
-
-    Args:
-        probabilities: the classifier, float32 `[texts, labels]`.
-        labels: its labels.
-        text: as much as the classifier reads.
-        label: the label to explain; None for the most probable one.
+    """Leave each part of a text out, as much as the classifier reads of it, and compare its `probabilities` for a label.
 
     Raises:
         RetvecLiteError: for a label that the classifier does not know.
@@ -119,13 +113,7 @@ def find_parts(text: str) -> list[tuple[int, int]]:
 
 
 def leave_out(text: str, start: int, end: int) -> str:
-    """Return a text without a part. A blank stands in its place, so that its neighbours do not become one word.
-
-    Example:
-        >>> from retvec_lite.runtime.explanation import leave_out
-        >>> leave_out("wake me up", 5, 7)
-        'wake up'
-    """
+    """Return a text without a part. A blank stands in its place, so that its neighbours do not become one word."""
     return f"{text[:start].rstrip(_BLANK)} {text[end:].lstrip(_BLANK)}"
 
 

@@ -4,16 +4,12 @@ import contextlib
 import importlib
 import importlib.util
 import os
-import subprocess
 import sys
-import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
@@ -42,11 +38,7 @@ def installed_runtimes() -> dict[str, str]:
 
 
 def choose_runtime(name: str | None = None) -> str:
-    """Return the named runtime, by default the first one installed, without importing it.
-
-    Raises:
-        RetvecLiteError: when it is unknown or missing.
-    """
+    """Return the named runtime, by default the first one installed, without importing it; raises RetvecLiteError without any."""
     if name is not None and name not in RUNTIMES:
         raise RetvecLiteError(f"Unknown runtime {name!r}. Choose {' or '.join(RUNTIMES)}.")
     found = [other for other, package in RUNTIMES.items() if importlib.util.find_spec(package) is not None]
@@ -59,13 +51,9 @@ def choose_runtime(name: str | None = None) -> str:
 
 
 def import_runtime(name: str | None = None) -> tuple[str, Any]:
-    """Import the runtime of this process.
+    """Import the runtime of this process, and return the distribution and its `Interpreter` class.
 
-    Args:
-        name: a key of `RUNTIMES`; by default the runtime that is already loaded, else the first one installed.
-
-    Returns:
-        The distribution and its `Interpreter` class.
+    By default, that is the runtime that is already loaded, else the first one installed.
 
     Raises:
         RetvecLiteError: when the runtime is unknown, missing or broken, or when another one is already loaded: two
@@ -89,11 +77,7 @@ def import_runtime(name: str | None = None) -> tuple[str, Any]:
 
 
 def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_threads: int = 1) -> Any:
-    """Return an allocated interpreter of any `.tflite`, for benchmarks. To classify texts, use `TextClassifier`.
-
-    Raises:
-        RetvecLiteError: like `import_runtime`, and for a model that the runtime cannot run.
-    """
+    """Return an allocated interpreter of any `.tflite`, for benchmarks; raises RetvecLiteError if the runtime cannot run it."""
     name, interpreter_class = import_runtime(runtime)
     try:
         interpreter = interpreter_class(model_path=os.fspath(model), num_threads=num_threads)
@@ -142,13 +126,7 @@ class Engine:
     """One interpreter of an exported file. Runs one text at a time, in one thread at a time."""
 
     def __init__(self, interpreter_class: Any, artifact: Artifact, num_threads: int, runtime: str) -> None:
-        """Load the file and prepare every signature.
-
-        Args:
-            interpreter_class: the `Interpreter` of the runtime.
-            artifact: the file.
-            num_threads: threads per call.
-            runtime: the distribution, for error messages.
+        """Load the file and prepare every signature; takes what `import_runtime` returns, and the threads per call.
 
         Raises:
             RetvecLiteError: when the runtime cannot run the file, or its signatures differ from the metadata.
@@ -199,17 +177,13 @@ class Engine:
 
     def embedding(self, text: str) -> Floats:
         """Return the embedding of the text, float32 `[dimension]`. The file must have the signature `embed`."""
-        found: Floats = self._embed_answers(text)["text"][0]
+        found: Floats = self._run(self._embed, text, self._max_chars)["text"][0]
         return found
 
     def words(self, text: str) -> tuple[Ints, Floats]:
         """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, dimension]`."""
-        answers = self._embed_answers(text)
+        answers = self._run(self._embed, text, self._max_chars)
         return answers["words"][0], answers["embeddings"][0]
-
-    def _embed_answers(self, text: str) -> dict[str, Any]:
-        assert self._embed is not None
-        return self._run(self._embed, text, self._max_chars)
 
     def _run(self, runner: Any, text: str, max_chars: int) -> dict[str, Any]:
         try:
@@ -244,134 +218,6 @@ def _check_interface(artifact: Artifact, signature: Signature, runner: Any) -> N
             f"{artifact.path}: the metadata describes the signature {signature.name!r} as {expected}, but it is {found}. "
             "Export the model again."
         )
-
-
-class Job(NamedTuple):
-    """Work for `run_models`.
-
-    Attributes:
-        model: a flatbuffer.
-        rows: its inputs, int32 `[texts, max_chars]`.
-        signature: the signature to call; None runs the first graph.
-    """
-
-    model: bytes
-    rows: npt.NDArray[np.int32]
-    signature: str | None = None
-
-
-_TIMEOUT: Final = 600
-"""Seconds for all jobs together; a runtime that needs longer hangs."""
-
-
-def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Run models on a runtime in one new process, row by row on one thread.
-
-    Args:
-        runtime: the distribution, `ai-edge-litert` or `tflite-runtime`.
-        jobs: what to run. A graph must have one input; a signature must call it `codepoints`.
-
-    Yields:
-        For each job, the values of each output, stacked to `[texts, ...]`. The keys are the names in the signature, or
-        those in the graph.
-
-    Raises:
-        RetvecLiteError: when the runtime is missing, refuses a model, fails, crashes or hangs.
-    """
-    with tempfile.TemporaryDirectory(prefix="retvec-lite-") as name:
-        folder = Path(name)
-        arguments = [runtime]
-        written: dict[bytes, Path] = {}
-        for number, job in enumerate(jobs):
-            if job.model not in written:
-                written[job.model] = folder / f"{number}.tflite"
-                written[job.model].write_bytes(job.model)
-            source, target = (folder / f"{number}.{part}.npz" for part in ("input", "output"))
-            np.savez(source, rows=job.rows)
-            arguments += [str(written[job.model]), job.signature or "", str(source), str(target)]
-        _run_worker(worker_command(worker_main, arguments), runtime)
-        for number in range(len(jobs)):
-            with np.load(folder / f"{number}.output.npz", allow_pickle=False) as outputs:
-                yield {name: outputs[name] for name in outputs.files}
-
-
-def worker_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> list[str]:
-    """Return the command that calls a function of a module with arguments in an isolated Python.
-
-    `-I` keeps the current folder, PYTHONPATH and the user's site-packages out of `sys.path`: `retvec-lite verify` must not
-    run a `numpy.py` that lies beside the model. Packages that this process found outside site-packages are appended, where
-    they cannot replace any other module.
-    """
-    specs = [importlib.util.find_spec(name) for name in ("retvec_lite", "numpy", *RUNTIMES.values())]
-    folders = [os.path.dirname(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
-    code = (
-        f"import sys; sys.path += {list(dict.fromkeys(map(os.path.abspath, folders)))!a}; "
-        f"from {main.__module__} import {main.__name__} as main; sys.exit(main(sys.argv[1:]))"
-    )
-    return [sys.executable, "-I", "-X", "utf8", "-c", code, *arguments]
-
-
-def _run_worker(command: Sequence[str], runtime: str) -> None:
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise RetvecLiteError(f"{runtime} did not answer within {_TIMEOUT} seconds.") from error
-    if done.returncode < 0:
-        raise RetvecLiteError(f"{runtime} crashed with signal {-done.returncode} while it ran the model.")
-    if done.returncode:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise RetvecLiteError(
-            lines[-1] if lines else f"{runtime} stopped with exit code {done.returncode} and no message."
-        )
-
-
-def worker_main(arguments: Sequence[str]) -> int:
-    """Run jobs in the worker process. After an error, the last line of standard error is its message."""
-    runtime, *files = arguments
-    try:
-        name, interpreter_class = import_runtime(runtime)
-        for model, signature, source, target in zip(*(files[part::4] for part in range(4)), strict=True):
-            with np.load(source, allow_pickle=False) as data:
-                rows = data["rows"]
-            try:
-                interpreter = interpreter_class(model_path=model, num_threads=1)
-                # Needed before the call of a signature as well; see `Engine`.
-                interpreter.allocate_tensors()
-                outputs = _signature_answers(interpreter, signature, rows) if signature else _answers(interpreter, rows)
-            except (ValueError, RuntimeError) as error:
-                raise RetvecLiteError(f"{name} cannot run the model: {one_line(error)}") from error
-            np.savez(target, **outputs)
-    except RetvecLiteError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-def _answers(interpreter: Any, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
-    place = interpreter.get_input_details()[0]["index"]
-    # By name, because runtimes order the outputs differently.
-    outputs = {detail["name"]: detail["index"] for detail in interpreter.get_output_details()}
-    answers: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in outputs}
-    for row in rows:
-        interpreter.set_tensor(place, row[None])
-        interpreter.invoke()
-        for name, index in outputs.items():
-            answers[name].append(interpreter.get_tensor(index)[0])
-    return {name: np.stack(values) for name, values in answers.items()}
-
-
-def _signature_answers(interpreter: Any, name: str, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
-    runner = interpreter.get_signature_runner(name)
-    answers = [runner(codepoints=row[None]) for row in rows]
-    return {key: np.stack([answer[key][0] for answer in answers]) for key in answers[0]}
 
 
 def one_line(error: object) -> str:

@@ -146,9 +146,12 @@ class Predictor(abc.ABC):
         for rows in self._probabilities_of(noted()):
             part = [str(read.popleft())[: self.config.max_chars] for _ in rows]
             unknown = decision.unknown(part, rows, self.labels)
-            for row, is_unknown in zip(rows[:, columns].tolist(), unknown, strict=True):
-                found = sorted(map(Prediction, names, row), key=operator.itemgetter(1), reverse=True)
-                yield [Prediction(None, found[0].probability), *found][:top] if is_unknown else found[:top]
+            table = rows[:, columns]
+            order = np.argsort(-table, axis=1, kind="stable")[:, :top]
+            best = np.take_along_axis(table, order, axis=1)
+            for places, values, is_unknown in zip(order.tolist(), best.tolist(), unknown, strict=True):
+                found = [Prediction(names[place], value) for place, value in zip(places, values, strict=True)]
+                yield [Prediction(None, values[0]), *found][:top] if is_unknown else found
 
     def explain(self, text: str, label: str | None = None) -> Explanation:
         """Tell which words of a text speak for its label: by how much the label's log probability falls without each of them.

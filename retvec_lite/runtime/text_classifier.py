@@ -1,15 +1,21 @@
 """`TextClassifier`: classify texts with an exported `.tflite`. Needs NumPy and a LiteRT runtime only."""
 
+import contextlib
+import ctypes
 import functools
+import itertools
 import os
+import queue
 import sys
+import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 # Not when it is first needed: a child of fork() would wait for ever for a thread that was just importing it.
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -18,16 +24,18 @@ from retvec_lite.data.texts import as_texts, chunks, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
-from retvec_lite.runtime.pool import AnyEngine, EnginePool
 from retvec_lite.runtime.predictor import Predictor
+from retvec_lite.runtime.worker import IsolatedEngine
+
+Item = TypeVar("Item")
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
+
+_AHEAD: Final = 2
+"""Jobs per thread in progress: one being run, one ready."""
 
 _CHUNK: Final = 64
 """Texts that an interpreter runs between two hand-overs: a few milliseconds of work."""
-
-_AHEAD: Final = 2
-"""Chunks per interpreter in progress: one being run, one ready."""
-
-_Ask = Callable[[AnyEngine, str], Floats]
 
 
 class TextClassifier(Predictor):
@@ -62,9 +70,8 @@ class TextClassifier(Predictor):
         isolated: bool = False,
     ) -> None:
         """Start a runtime for an artifact that is already read. Prefer `load`, which describes arguments and errors."""
-        for name, value in (("num_threads", num_threads), ("workers", 1 if workers is None else workers)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise RetvecLiteError(f"{name} must be a positive integer, not {value!r}.")
+        check_count("num_threads", num_threads)
+        check_count("workers", 1 if workers is None else workers)
         self.labels = artifact.labels
         self.config = artifact.config
         self.decision = artifact.decision
@@ -72,16 +79,14 @@ class TextClassifier(Predictor):
         self.workers = max(1, available_cores() // num_threads) if workers is None else workers
         self._signatures = artifact.signatures
         self._arguments = (artifact, num_threads, runtime, workers, isolated)
+        make: Callable[[], Engine | IsolatedEngine]
         if isolated:
-            from retvec_lite.runtime.isolated import IsolatedEngine
-
             self.runtime = choose_runtime(runtime)
-            self._engines = EnginePool(functools.partial(IsolatedEngine, artifact, num_threads, self.runtime))
+            make = functools.partial(IsolatedEngine, artifact, num_threads, self.runtime)
         else:
             self.runtime, interpreter_class = import_runtime(runtime)
-            self._engines = EnginePool(
-                functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
-            )
+            make = functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
+        self._engines: Pool[Engine | IsolatedEngine] = Pool(make)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process loads the same bytes; the file need not exist there.
@@ -147,7 +152,7 @@ class TextClassifier(Predictor):
             >>> table.shape == (2, len(classifier.labels))
             True
         """
-        return self._table(_probabilities, as_texts(texts), len(self.labels))
+        return self._table("probabilities", as_texts(texts), len(self.labels))
 
     def embed(self, texts: str | Iterable[str]) -> Floats:
         """Return text embeddings, float32 `[texts, dimension]`, for search and deduplication. Dot products are cosines.
@@ -162,7 +167,7 @@ class TextClassifier(Predictor):
             RetvecLiteError: for anything but strings, or a file exported without `--embed`.
         """
         dimension = self._embed_dimension()
-        return self._table(_embedding, as_texts(texts), dimension)
+        return self._table("embedding", as_texts(texts), dimension)
 
     def embed_words(self, text: str) -> tuple[list[str], Floats]:
         """Return the words of a text as the model cuts them, and their embeddings, float32 `[words, dimension]`.
@@ -183,55 +188,36 @@ class TextClassifier(Predictor):
                 return signature.dimension
         raise RetvecLiteError("This model has no signature 'embed'. Export it again with --embed.")
 
-    def _table(self, ask: _Ask, texts: Sequence[str], width: int) -> Floats:
+    def _table(self, method: str, texts: Sequence[str], width: int) -> Floats:
         """Return the answers to all texts, float32 `[texts, width]`."""
         table = np.empty((len(texts), width), np.float32)
         row = 0
-        for rows in self._stream(ask, texts):
+        for rows in self._stream(method, texts):
             table[row : row + len(rows)] = rows
             row += len(rows)
         return table
 
     def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
-        return self._stream(_probabilities, texts)
+        return self._stream("probabilities", texts)
 
-    def _stream(self, ask: _Ask, texts: Iterable[object]) -> Iterator[Floats]:
+    def _stream(self, method: str, texts: Iterable[object]) -> Iterator[Floats]:
         """Yield the answers to one chunk of texts after the other, in order, float32 `[texts, width]` each."""
         parts = chunks(texts, _CHUNK)
         # A single chunk needs one interpreter only, and starting threads takes longer than most first answers.
         ahead = list(islice(parts, 2))
         if self.workers == 1 or len(ahead) < 2:
             for part in chain(ahead, parts):
-                yield self._answer(ask, part)
+                yield self._answer(method, part)
             return
         self._engines.grow(self.workers)
-        waiting: deque[Future[Floats]] = deque()
-        with ThreadPoolExecutor(self.workers, "retvec-lite") as threads:
-            try:
-                for part in chain(ahead, parts):
-                    waiting.append(threads.submit(self._answer, ask, part))
-                    if len(waiting) > _AHEAD * self.workers:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        yield from answered(functools.partial(self._answer, method), chain(ahead, parts), self.workers)
 
-    def _answer(self, ask: _Ask, part: list[str] | Exception) -> Floats:
+    def _answer(self, method: str, part: list[str] | Exception) -> Floats:
         """Return the answers to one chunk of texts, float32 `[texts, width]`, or raise what came in its place."""
         if isinstance(part, Exception):
             raise part
         with self._engines.borrow() as engine:
-            return np.stack([ask(engine, text) for text in part])
-
-
-def _probabilities(engine: AnyEngine, text: str) -> Floats:
-    return engine.probabilities(text)
-
-
-def _embedding(engine: AnyEngine, text: str) -> Floats:
-    return engine.embedding(text)
+            return np.stack([getattr(engine, method)(text) for text in part])
 
 
 def available_cores() -> int:
@@ -239,3 +225,81 @@ def available_cores() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def check_count(name: str, value: object) -> None:
+    """Make sure that an option is a positive integer; raises RetvecLiteError."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise RetvecLiteError(f"{name} must be a positive integer, not {value!r}.")
+
+
+def answered(work: Callable[[Job], Answer], jobs: Iterable[Job], count: int) -> Iterator[Answer]:
+    """Yield what `work` returns for each job, in order, from `count` threads. Reads few jobs ahead."""
+    waiting: deque[Future[Answer]] = deque()
+    with ThreadPoolExecutor(count, "retvec-lite") as threads:
+        try:
+            for job in jobs:
+                waiting.append(threads.submit(work, job))
+                if len(waiting) > _AHEAD * count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class Pool(Generic[Item]):
+    """Engines to borrow. Survives `fork()` at any moment, also while other threads use it."""
+
+    def __init__(self, make: Callable[[], Item]) -> None:
+        """Make the first, so that a file that cannot run is found out at once."""
+        self._make = make
+        self._idle: queue.SimpleQueue[Item] = queue.SimpleQueue()
+        self._made = 0
+        self._growing = threading.Lock()
+        self.grow(1)
+        _POOLS.add(self)
+
+    def grow(self, count: int) -> None:
+        """Make more until there are as many."""
+        with self._growing:
+            for _ in itertools.repeat(None, count - self._made):
+                self._idle.put(self._make())
+                self._made += 1
+
+    @contextlib.contextmanager
+    def borrow(self) -> Iterator[Item]:
+        """Wait for a free one; no other thread uses it inside the block."""
+        if not self._made:
+            self.grow(1)
+        idle = self._idle
+        engine = idle.get()
+        try:
+            yield engine
+        finally:
+            idle.put(engine)
+
+    def renew(self) -> None:
+        """Begin with none in a child after `fork()`: threads that held one, or the lock, are not there any more."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                _never_free(self._idle.get_nowait())
+        self._idle, self._growing, self._made = queue.SimpleQueue(), threading.Lock(), 0
+
+
+def _never_free(engine: object) -> None:
+    """Keep an engine of the parent process for ever: its destructor waits for threads that `fork()` did not copy."""
+    increase: Any = ctypes.pythonapi.Py_IncRef
+    increase(ctypes.py_object(engine))
+
+
+def _renew_all() -> None:
+    for pool in list(_POOLS):
+        pool.renew()
+
+
+_POOLS: Final[weakref.WeakSet[Pool[Any]]] = weakref.WeakSet()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.data.texts import missing_column, one_column, require_strings
-from retvec_lite.decision import Decision
+from retvec_lite.data.rows import missing_column
+from retvec_lite.data.texts import one_column, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import Artifact, read_artifact
 from retvec_lite.runtime.interpreters import silent_standard_error
@@ -23,13 +23,7 @@ _MODELS: Final = 4
 
 @dataclass(frozen=True)
 class _Model:
-    """An exported file and how it runs; equal ones share a loaded model.
-
-    Attributes:
-        facts: the metadata as JSON, which holds the SHA-256 of the flatbuffer.
-        runtime, workers, isolated: as for `TextClassifier.load`.
-        artifact: the file.
-    """
+    """An exported file and how it runs; equal `facts`, the metadata with a SHA-256, share a loaded model."""
 
     facts: str
     runtime: str | None
@@ -94,24 +88,20 @@ class BatchClassifier:
         artifact = read_artifact(model)
         facts = json.dumps(dict(artifact.metadata), sort_keys=True)
         self._model = _Model(facts, runtime, workers, isolated, artifact)
-        self._decision = artifact.decision if reject else Decision()
+        self._reject = reject
+        # Without rejection, only the most probable label.
+        self._several = artifact.decision.multi_label and reject
         self.text_column = text_column
         self.label_column = label_column
         self.probability_column = probability_column
 
     def __call__(self, batch: Any) -> Any:
-        """Return a batch with label and probability.
+        """Return a batch of the same kind with label, as text, and probability, as float32.
 
         Args:
             batch: a pandas DataFrame, an Arrow Table or RecordBatch, or a mapping of column to array; the columns are added to
-                it. Or texts alone: a pandas Series, an Arrow Array, a NumPy array or a list; the two columns are returned.
-
-        Returns:
-            A batch of the same kind (for a NumPy array or a list, a dictionary of arrays): labels as text, probabilities as
-            float32.
-
-        Raises:
-            RetvecLiteError: see above.
+                it. Or texts alone: a pandas Series, an Arrow Array, a NumPy array or a list; the two columns are returned (for
+                the latter two as a dictionary of arrays).
         """
         pyarrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
         if pyarrow and isinstance(batch, pyarrow.Table | pyarrow.RecordBatch):
@@ -158,8 +148,7 @@ class BatchClassifier:
         import pyarrow as pa
 
         labels, probabilities = self._answers(texts.to_pylist())
-        several = self._decision.multi_label
-        kinds = (pa.list_(pa.string()), pa.list_(pa.float32())) if several else (pa.string(), pa.float32())
+        kinds = (pa.list_(pa.string()), pa.list_(pa.float32())) if self._several else (pa.string(), pa.float32())
         return pa.array(labels, kinds[0]), pa.array(probabilities, kinds[1])
 
     def _pandas(self, texts: Any) -> dict[str, Any]:
@@ -170,8 +159,7 @@ class BatchClassifier:
         """Return both columns for a sequence of texts: labels object `[texts]`, probabilities float32 `[texts]` or object."""
         given = texts.tolist() if isinstance(texts, np.ndarray) and texts.ndim == 1 else list(one_column(texts))
         labels, probabilities = self._answers(given)
-        several = self._decision.multi_label
-        columns = [np.empty(len(labels), object), np.empty(len(labels), object if several else np.float32)]
+        columns = [np.empty(len(labels), object), np.empty(len(labels), object if self._several else np.float32)]
         for column, values in zip(columns, (labels, probabilities), strict=True):
             # One by one: NumPy would make a table of lists of one length.
             for row, value in enumerate(values):
@@ -186,20 +174,11 @@ class BatchClassifier:
         probabilities: list[Any] = [None] * len(given)
         if not texts:
             return labels, probabilities
-        classifier = _loaded(self._model)
-        table = classifier.probabilities(texts)
-        read = [text[: classifier.config.max_chars] for text in texts]
-        if self._decision.multi_label:
-            for row, numbers, has in zip(rows, table, self._decision.has(read, table), strict=True):
-                chosen = sorted(np.flatnonzero(has).tolist(), key=lambda column: -numbers[column])
-                labels[row] = [classifier.labels[column] for column in chosen]
-                probabilities[row] = [float(numbers[column]) for column in chosen]
-            return labels, probabilities
-        columns = np.array(self._decision.columns(classifier.labels))
-        best = columns[table[:, columns].argmax(axis=1)]
-        unknown = self._decision.unknown(read, table, classifier.labels)
-        for row, place, none, probability in zip(
-            rows, best.tolist(), unknown.tolist(), table[np.arange(len(best)), best].tolist(), strict=True
-        ):
-            labels[row], probabilities[row] = None if none else classifier.labels[place], probability
+        found = _loaded(self._model).predict_many(texts, None if self._several else 1, reject=self._reject)
+        for row, predictions in zip(rows, found, strict=True):
+            if self._several:
+                labels[row] = [label for label, _ in predictions]
+                probabilities[row] = [probability for _, probability in predictions]
+            else:
+                ((labels[row], probabilities[row]),) = predictions
         return labels, probabilities

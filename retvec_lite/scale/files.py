@@ -1,31 +1,48 @@
 """`classify_files`: files of any size in, one file with labels out; all cores, flat memory, and it goes on after a kill."""
 
+import contextlib
 import functools
 import hashlib
+import io
+import json
 import os
+import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet
 
+from retvec_lite.data.rows import Skipped, refuse
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import require_writable
+from retvec_lite.files import atomic_write, explain_os_error, open_locked, require_writable
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.text_classifier import available_cores
+from retvec_lite.runtime.text_classifier import Pool, answered, available_cores, check_count
+from retvec_lite.runtime.worker import Worker, WorkerFailed
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.output import check_output, write_output
-from retvec_lite.scale.parts import Part, WorkFolder, read_part, work_folder, write_part
-from retvec_lite.scale.sources import ROWS, Piece, Source, check_columns, find_sources, read_pieces
-from retvec_lite.scale.workers import Workers
+from retvec_lite.scale.sources import (
+    READ_ERRORS,
+    ROWS,
+    Chunk,
+    Source,
+    as_table,
+    check_columns,
+    find_sources,
+    read_chunks,
+)
 from retvec_lite.terminal import Progress, watched
 
-_PARTS_VERSION: Final = 1
+_CUT_VERSION: Final = 2
 """Of how files are cut into parts; another one cannot go on with earlier parts."""
 
 _WHAT: Final = "classifying (kB)"
+
+_DEATHS: Final = 3
+"""How often a process may die over a shard."""
 
 _SMALL: Final = 256 << 10
 """Bytes of input that are worth a further process."""
@@ -60,12 +77,6 @@ class FilesReport:
     first_skipped: str
     seconds: float
     workers: int
-
-
-class _Task(NamedTuple):
-    source: Source
-    piece: Piece
-    path: Path
 
 
 def classify_files(
@@ -105,9 +116,6 @@ def classify_files(
         force: replace an existing output.
         progress: a callback (what, done, total), or True for bars on standard error.
 
-    Returns:
-        How many rows, and how long.
-
     Raises:
         RetvecLiteError: for an output that exists or cannot be written, a missing column, a file of another format, one that
             cannot be read, bad rows, and a model that cannot be loaded. Finished parts are kept.
@@ -127,10 +135,8 @@ def classify_files(
     output = Path(output)
     check_output(output)
     require_writable(output, force)
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise RetvecLiteError(f"workers must be a positive integer, not {workers!r}.")
-    given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
-    sources = find_sources(given, output)
+    check_count("workers", 1 if workers is None else workers)
+    sources = find_sources([inputs] if isinstance(inputs, str | os.PathLike) else inputs, output)
     classify = BatchClassifier(
         model,
         text_column=text_column,
@@ -141,94 +147,140 @@ def classify_files(
         isolated=isolated,
     )
     classify([""])  # a model that cannot run is found out at once
-    added = (label_column, probability_column)
     for source in sources:
-        check_columns(source, text_column, added)
+        check_columns(source, text_column, (label_column, probability_column))
     # A process takes a third of a second to start.
     count = min(workers or available_cores(), 1 + sum(source.size for source in sources) // _SMALL)
-    belongs_to = {
-        "model": _digest(model),
-        "text column": text_column,
-        "label column": label_column,
-        "probability column": probability_column,
+    belongs_to = _facts(model, classify, reject, skip_bad_rows)
+    skipped = Skipped()
+    with watched(progress) as report, _work_folder(output, belongs_to) as folder:
+        shards, resumed = _classify(sources, folder, classify, count, skipped if skip_bad_rows else refuse, report)
+        empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
+        write_output(output, list(shards), empty, folder, report)
+    seconds = time.perf_counter() - began
+    return FilesReport(output, sum(shards.values()), resumed, skipped.count, skipped.first, seconds, count)
+
+
+def _facts(
+    model: str | os.PathLike[str], classify: BatchClassifier, reject: bool, skip_bad_rows: bool
+) -> dict[str, Any]:
+    """Return all that shards depend on besides their rows, by the names that messages use."""
+    metadata = sorted(read_artifact(model).metadata.items())
+    return {
+        "model": hashlib.sha256(repr(metadata).encode()).hexdigest()[:16],
+        "text column": classify.text_column,
+        "label column": classify.label_column,
+        "probability column": classify.probability_column,
         "choice about texts without a label": reject,
         "choice about bad rows": skip_bad_rows,
         "version of pyarrow": pa.__version__,
-        "way to cut files": [_PARTS_VERSION, ROWS],
+        "way to cut files": [_CUT_VERSION, ROWS],
     }
-    with watched(progress) as report, work_folder(output, belongs_to) as folder:
-        work = functools.partial(_work, classify=classify, skip_bad_rows=skip_bad_rows)
-        total, resumed = _classify(sources, folder, Workers(work, count), skip_bad_rows, report)
-        parts = [folder.part(source, number) for source in sources for number in range(_parts(folder, source))]
-        empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
-        write_output(output, parts, empty, folder.path, report)
-    seconds = time.perf_counter() - began
-    return FilesReport(output, total.rows, resumed, *total.bad, seconds, count)
 
 
-def _work(task: _Task, classify: BatchClassifier, skip_bad_rows: bool) -> Part:
-    return write_part(task.path, task.source, task.piece, classify, skip_bad_rows)
+class _Job(NamedTuple):
+    """A shard to make, and how many bytes of input have been read by its end."""
+
+    path: Path
+    chunk: Chunk
+    position: int
 
 
 def _classify(
     sources: Sequence[Source],
-    folder: WorkFolder,
-    workers: Workers[_Task, Part],
-    skip_bad_rows: bool,
+    folder: Path,
+    classify: BatchClassifier,
+    processes: int,
+    skip: Callable[[RetvecLiteError], None],
     report: Progress,
-) -> tuple[Part, int]:
-    """Make all parts that are missing; return their sum, and the rows that were there already."""
+) -> tuple[dict[Path, int], int]:
+    """Make all shards that are missing; return the rows of each, in their order, and how many rows were there already."""
     size = sum(source.size for source in sources)
-    sums = dict.fromkeys(sources, (0, Part(0, (0, ""))))
-    pieces: dict[Source, int] = {}
-    resumed = behind = 0
+    shards: dict[Path, int] = {}
+    resumed = 0
 
-    def add(source: Source, part: Part) -> None:
-        count, before = sums[source]
-        bad = (before.bad[0] + part.bad[0], before.bad[1] or part.bad[1])
-        sums[source] = (count + 1, Part(before.rows + part.rows, bad))
-        finish(source)
-
-    def finish(source: Source) -> None:
-        if pieces.get(source) == sums[source][0]:
-            folder.finish(source, *sums[source])
-
-    def tasks() -> Iterator[_Task]:
-        nonlocal resumed, behind
+    def jobs() -> Iterator[_Job]:
+        nonlocal resumed
+        behind = 0
         for source in sources:
-            finished = folder.finished(source)
-            if finished:
-                sums[source] = finished
-                resumed += finished[1].rows
-            else:
-                count = 0
-                for piece in read_pieces(source, skip_bad_rows):
-                    count += 1
-                    path = folder.part(source, piece.number)
-                    if part := read_part(path):
-                        resumed += part.rows
-                        add(source, part)
-                    else:
-                        yield _Task(source, piece._replace(position=behind + piece.position), path)
-                pieces[source] = count
-                finish(source)
+            for chunk in read_chunks(source, classify.text_column, skip):
+                path = folder / f"{source.key}-{chunk.number:06d}.parquet"
+                shards[path] = len(chunk.content)
+                if _is_whole(path):
+                    resumed += shards[path]
+                else:
+                    yield _Job(path, chunk, behind + chunk.position)
             behind += source.size
 
-    for task, part in workers.map(tasks()):
-        add(task.source, part)
-        report(_WHAT, task.piece.position // 1000, size // 1000)
-    total = [part for _, part in sums.values()]
-    first = next((part.bad[1] for part in total if part.bad[1]), "")
-    return Part(sum(part.rows for part in total), (sum(part.bad[0] for part in total), first)), resumed
+    workers = Pool(Worker)
+    workers.grow(processes)
+    for position in answered(functools.partial(_make, workers, classify), jobs(), processes):
+        report(_WHAT, position // 1000, size // 1000)
+    return shards, resumed
 
 
-def _parts(folder: WorkFolder, source: Source) -> int:
-    finished = folder.finished(source)
-    assert finished is not None
-    return finished[0]
+def _make(workers: "Pool[Worker]", classify: BatchClassifier, job: _Job) -> int:
+    """Make a shard in a worker process, and again where the process dies."""
+    for _ in range(_DEATHS):
+        with workers.borrow() as worker:
+            try:
+                worker.ask(write_shard, job.path, job.chunk, classify, size=0)
+                return job.position
+            except WorkerFailed:
+                worker.restart()
+    raise RetvecLiteError(
+        "Worker processes were killed three times in a row, perhaps for want of memory. Finished parts are kept: "
+        "repeat the command with fewer --workers."
+    )
 
 
-def _digest(model: str | os.PathLike[str]) -> str:
-    """Return what tells exported files apart, their metadata included."""
-    artifact = read_artifact(model)
-    return hashlib.sha256(repr(sorted(artifact.metadata.items())).encode()).hexdigest()[:16]
+@contextlib.contextmanager
+def _work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
+    """Lock and yield the work folder of an output, made if missing. It stays when the block raises, for the next run.
+
+    `belongs_to` is what `_facts` returns.
+
+    Raises:
+        RetvecLiteError: when another process uses it, its shards belong to another run, or it cannot be written.
+    """
+    path = output.with_name(f"{output.name}.parts")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = open_locked(path / "lock")
+    except OSError as error:
+        raise explain_os_error(error, output) from error
+    with contextlib.ExitStack() as held:
+        held.callback(os.close, lock)
+        run = path / "run.json"
+        if run.exists():
+            try:
+                before = json.loads(run.read_bytes())
+            except (OSError, ValueError):
+                before = {}
+            for name, value in belongs_to.items():
+                if before.get(name) != value:
+                    raise RetvecLiteError(
+                        f"{path} holds the parts of a run with another {name}. Repeat its command, or remove the folder to "
+                        "begin again."
+                    )
+        else:
+            atomic_write(run, json.dumps(belongs_to).encode())
+        yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def write_shard(path: Path, chunk: Chunk, classify: BatchClassifier) -> bytes:
+    """Classify a chunk and write it, in a worker process, which answers nothing."""
+    content = io.BytesIO()
+    pa.parquet.write_table(classify(as_table(chunk, classify.text_column)), content)
+    atomic_write(path, content.getbuffer())
+    return b""
+
+
+def _is_whole(path: Path) -> bool:
+    """Return whether a shard is there, and not so damaged that it must be made again."""
+    try:
+        pa.parquet.read_metadata(path)
+    except READ_ERRORS:
+        return False
+    return True

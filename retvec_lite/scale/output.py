@@ -1,23 +1,21 @@
-"""From parts to the one file that was asked for: Parquet, CSV or JSON Lines, in the order of the input."""
+"""From shards to the one file that was asked for: Parquet, CSV or JSON Lines, in the order of the input."""
 
 import contextlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from retvec_lite.data.label_sets import SEPARATOR
-from retvec_lite.data.texts import DELIMITERS, JSON_SUFFIXES
+from retvec_lite.data.dataset import SEPARATOR
+from retvec_lite.data.rows import COMPRESSION, DELIMITERS, JSON_SUFFIXES, format_of
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import explain_os_error
-from retvec_lite.places import flush_directory
-from retvec_lite.scale.parts import IS_JSON
-from retvec_lite.scale.sources import COMPRESSION, PARQUET, READ_ERRORS
+from retvec_lite.files import explain_os_error, flush_folder
+from retvec_lite.scale.sources import IS_JSON, PARQUET, READ_ERRORS, reason
 from retvec_lite.terminal import Progress
 
 _SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES)
@@ -25,19 +23,9 @@ _GROUP_BYTES: Final = 64 << 20
 """Bytes of a row group of Parquet, which is what its readers take into memory at a time."""
 
 
-class _Writer(Protocol):
-    def write_table(self, table: pa.Table) -> None: ...
-
-    def close(self) -> None: ...
-
-
 def check_output(output: Path) -> None:
-    """Refuse an output of an unknown format.
-
-    Raises:
-        RetvecLiteError: naming the known ones.
-    """
-    suffix, codec = _format(output)
+    """Refuse an output of an unknown format with RetvecLiteError."""
+    suffix, codec = format_of(output)
     if suffix not in _SUFFIXES or (codec and suffix in PARQUET):
         raise RetvecLiteError(
             f"Cannot write {output}: its name must end in {', '.join(_SUFFIXES)}; the latter five also with "
@@ -45,58 +33,51 @@ def check_output(output: Path) -> None:
         )
 
 
-def write_output(output: Path, parts: Sequence[Path], empty: pa.Schema, folder: Path, progress: Progress) -> None:
-    """Write all parts as one file, whole or not at all.
+def write_output(output: Path, shards: Sequence[Path], empty: pa.Schema, folder: Path, progress: Progress) -> None:
+    """Write all shards as one file, whole or not at all.
 
-    Columns whose types differ from part to part get the type that holds all of them, or else become JSON texts.
+    Columns whose types differ from shard to shard get the type that holds all of them, or else become JSON texts.
 
     Args:
         output: the file.
-        parts: in the order of their rows.
-        empty: the columns where there is no part.
+        shards: in the order of their rows.
+        empty: the columns where there is no shard.
         folder: where the file is written before it takes its place, on the same file system.
-        progress: receives ("writing", parts done, parts).
+        progress: receives ("writing", shards done, shards).
 
     Raises:
-        RetvecLiteError: when it cannot be written, or a part is damaged.
+        RetvecLiteError: when it cannot be written, or a shard is damaged.
     """
-    schema = _common_schema(parts) if parts else empty
+    schema = _common_schema(shards) if shards else empty
     temporary = folder / f"output{''.join(output.suffixes[-2:])}"
     try:
-        with contextlib.closing(_writer(temporary, _format(output)[0], schema)) as writer:
-            for number, part in enumerate(parts, 1):
-                table = _read(part, pa.parquet.read_table)
-                columns = [_as(field, table) for field in schema]
-                writer.write_table(pa.table(columns, schema=schema))
-                progress("writing", number, len(parts))
+        with _writer(temporary, format_of(output)[0], schema) as write:
+            for number, shard in enumerate(shards, 1):
+                table = _read(shard, pa.parquet.read_table)
+                write(pa.table([_as(field, table) for field in schema], schema=schema))
+                progress("writing", number, len(shards))
         with temporary.open("r+b") as file:
             os.fsync(file.fileno())
         os.replace(temporary, output)
-        flush_directory(output.parent)
+        flush_folder(output.parent)
     except OSError as error:
         raise explain_os_error(error, output) from error
 
 
-def _format(path: Path) -> tuple[str, str | None]:
-    codec = COMPRESSION.get(path.suffix.lower())
-    return (Path(path.stem).suffix if codec else path.suffix).lower(), codec
-
-
-def _read(part: Path, read: Callable[[Path], Any]) -> Any:
+def _read(shard: Path, read: Callable[[Path], Any]) -> Any:
     try:
-        return read(part)
+        return read(shard)
     except READ_ERRORS as error:
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise RetvecLiteError(
-            f"{part} is damaged ({reason}). Remove it and repeat the command: this part alone is made again."
+            f"{shard} is damaged ({reason(error)}). Remove it and repeat the command: this part alone is made again."
         ) from error
 
 
-def _common_schema(parts: Sequence[Path]) -> pa.Schema:
-    """Return the columns of all parts, in the order in which they first appear."""
+def _common_schema(shards: Sequence[Path]) -> pa.Schema:
+    """Return the columns of all shards, in the order in which they first appear."""
     kinds: dict[str, dict[tuple[pa.DataType, bool], None]] = {}
-    for part in parts:
-        schema = _read(part, pa.parquet.read_schema)
+    for shard in shards:
+        schema = _read(shard, pa.parquet.read_schema)
         for field in schema:
             kinds.setdefault(field.name, {})[_plain(field.type), field.metadata == IS_JSON] = None
     return pa.schema([_common_field(name, list(found)) for name, found in kinds.items()])
@@ -121,7 +102,7 @@ def _common_field(name: str, kinds: Sequence[tuple[pa.DataType, bool]]) -> pa.Fi
 
 
 def _as(field: pa.Field, table: pa.Table) -> Any:
-    """Return a column of a part as the output has it."""
+    """Return a column of a shard as the output has it."""
     if field.name not in table.schema.names:
         return pa.nulls(table.num_rows, field.type)
     column, given = table[field.name], table.schema.field(field.name)
@@ -142,78 +123,57 @@ def _json_text(value: object) -> str:
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-def _writer(path: Path, suffix: str, schema: pa.Schema) -> "_Writer":
+_Write = Callable[[pa.Table], None]
+
+
+@contextlib.contextmanager
+def _writer(path: Path, suffix: str, schema: pa.Schema) -> Iterator[_Write]:
+    """Yield what writes a table to a file."""
     if suffix in PARQUET:
-        return _ParquetWriter(path, schema)
-    if suffix in DELIMITERS:
-        return _CsvWriter(path, schema, DELIMITERS[suffix])
-    return _JsonWriter(path, schema)
-
-
-class _ParquetWriter:
-    """Collects parts into row groups of a size that readers like."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        plain = pa.schema([field.remove_metadata() for field in schema])
-        self._writer = pa.parquet.ParquetWriter(path, plain, compression="zstd")
-        self._waiting: list[pa.Table] = []
-        self._bytes = 0
-
-    def write_table(self, table: pa.Table) -> None:
-        self._waiting.append(table.cast(self._writer.schema))
-        self._bytes += table.nbytes
-        if self._bytes >= _GROUP_BYTES:
-            self._flush()
-
-    def close(self) -> None:
-        self._flush()
-        self._writer.close()
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.concat_tables(self._waiting))
-        self._waiting, self._bytes = [], 0
-
-
-class _CsvWriter:
-    """Writes lists of labels as training reads them, and other nested values as JSON."""
-
-    def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
-        self._stream = pa.output_stream(path, compression="detect")
+        with _parquet(path, schema) as write:
+            yield write
+        return
+    with pa.output_stream(path, compression="detect") as stream:
+        if suffix in JSON_SUFFIXES:
+            names = [field.name for field in schema if field.metadata == IS_JSON]
+            yield lambda table: stream.write(_json_lines(table, names))
+            return
         flat = pa.schema([(field.name, pa.string() if _is_nested(field.type) else field.type) for field in schema])
-        options = pa.csv.WriteOptions(delimiter=delimiter)
-        self._writer = pa.csv.CSVWriter(self._stream, flat, write_options=options)
-        self._schema = flat
-
-    def write_table(self, table: pa.Table) -> None:
-        columns = [_flat(column) if _is_nested(column.type) else column for column in table.columns]
-        self._writer.write_table(pa.table(columns, schema=self._schema))
-
-    def close(self) -> None:
-        self._writer.close()
-        self._stream.close()
+        with pa.csv.CSVWriter(stream, flat, write_options=pa.csv.WriteOptions(delimiter=DELIMITERS[suffix])) as writer:
+            yield lambda table: writer.write_table(pa.table([_flat(column) for column in table.columns], schema=flat))
 
 
-class _JsonWriter:
-    """Writes one object a line; columns of JSON texts become the values that they were."""
+@contextlib.contextmanager
+def _parquet(path: Path, schema: pa.Schema) -> Iterator[_Write]:
+    """Yield what collects tables into row groups of a size that readers like."""
+    plain = pa.schema([field.remove_metadata() for field in schema])
+    waiting: list[pa.Table] = []
+    with pa.parquet.ParquetWriter(path, plain, compression="zstd") as writer:
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._stream = pa.output_stream(path, compression="detect")
-        self._json = [field.name for field in schema if field.metadata == IS_JSON]
+        def flush() -> None:
+            if waiting:
+                writer.write_table(pa.concat_tables(waiting))
+                waiting.clear()
 
-    def write_table(self, table: pa.Table) -> None:
-        for place, field in enumerate(table.schema):
-            if field.type == pa.float32():
-                # The shortest digits that mean the same float32.
-                table = table.set_column(place, field.name, table[field.name].cast(pa.string()).cast(pa.float64()))
-        lines = []
-        for row in table.to_pylist():
-            row |= {name: json.loads(row[name]) for name in self._json if row[name] is not None}
-            lines.append(f"{_json_text(row)}\n")
-        self._stream.write("".join(lines).encode())
+        def write(table: pa.Table) -> None:
+            waiting.append(table.cast(plain))
+            if sum(one.nbytes for one in waiting) >= _GROUP_BYTES:
+                flush()
 
-    def close(self) -> None:
-        self._stream.close()
+        yield write
+        flush()
+
+
+def _json_lines(table: pa.Table, json_columns: Sequence[str]) -> bytes:
+    """Return one object a line; JSON texts become the values that they were."""
+    for place, field in enumerate(table.schema):
+        if field.type == pa.float32():
+            # The shortest digits that mean the same float32.
+            table = table.set_column(place, field.name, table[field.name].cast(pa.string()).cast(pa.float64()))
+    rows = table.to_pylist()
+    for row in rows:
+        row |= {name: json.loads(row[name]) for name in json_columns if row[name] is not None}
+    return "".join(f"{_json_text(row)}\n" for row in rows).encode()
 
 
 def _is_nested(kind: pa.DataType) -> bool:
@@ -221,12 +181,13 @@ def _is_nested(kind: pa.DataType) -> bool:
     return bool(pa.types.is_nested(kind) or binary)
 
 
-def _flat(column: Any) -> pa.Array:
+def _flat(column: Any) -> Any:
+    """Return a column as CSV can hold it: lists of labels as training reads them, other nested values as JSON."""
+    if not _is_nested(column.type):
+        return column
     if pa.types.is_list(column.type) and column.type.value_type in (pa.string(), pa.float32()):
         return _texts(
             column,
-            lambda values: SEPARATOR.join(
-                f"{value:.4f}" if isinstance(value, float) else str(value) for value in values
-            ),
+            lambda values: SEPARATOR.join(f"{one:.4f}" if isinstance(one, float) else str(one) for one in values),
         )
     return _texts(column, _json_text)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.confidence import Rejection, measure_rejection, unknown_rows
+from retvec_lite.data.calibration import Rejection, measure_rejection, unknown_rows
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.decision import Decision, letters_and_digits
 from retvec_lite.errors import RetvecLiteError

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.confidence import Rejection
+from retvec_lite.data.calibration import Rejection
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.decision import Decision
 from retvec_lite.training.examples import TrainingData

@@ -230,7 +230,7 @@ def test_many_texts_keep_their_order_and_their_answers(main: Main, tiny_model: s
     [
         ("a.csv", "body\n12\n", r"No column 'text' in .*a\.csv \(found: 'body'\)\. Name it with --text-column\."),
         ("a.csv", "text,text\n1,2\n", "The column 'text' appears twice in"),
-        ("a.csv", "", r"No column 'text' in .*a\.csv \(found: none\)"),
+        ("a.csv", "", r"a\.csv is empty\."),
         ("a.csv", "text,id\n12\n", r"a\.csv, line 2: 1 fields, but the header has 2"),
         ("a.csv", 'text\n"12" x\n', "line 2: broken quoting"),
         ("a.jsonl", "[1]\n", "line 1: not a JSON object with the field 'text'"),

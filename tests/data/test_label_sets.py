@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retvec_lite.data.dataset import Dataset, as_dataset, check_trainable, read_dataset, split
-from retvec_lite.data.label_sets import check_single
+from retvec_lite.data.dataset import Dataset, as_dataset, check_single, check_trainable, read_dataset, split
 from retvec_lite.data.warnings import data_warnings
 from retvec_lite.errors import RetvecLiteError
 

@@ -7,19 +7,10 @@ import numpy as np
 import pytest
 
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.plots import plot_evaluation, plot_learning_curve, plot_typo_curves
-from retvec_lite.data.scores import TypoPoint, evaluate
+from retvec_lite.data.plots import plot_learning_curve
+from retvec_lite.data.scores import evaluate
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-
-CURVE = (TypoPoint(0.0, 0.9, 0.9, 0.01, 0.0), TypoPoint(1.0, 0.7, 0.6, 0.1, 0.2))
-
-
-def test_a_plot_is_a_reproducible_png(tmp_path: Path) -> None:
-    plot_typo_curves({"int8": CURVE, "fastText": CURVE[:1]}, tmp_path / "a.png", "title")
-    plot_typo_curves({"int8": CURVE, "fastText": CURVE[:1]}, tmp_path / "b.png", "title")
-    picture = (tmp_path / "a.png").read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n") and picture == (tmp_path / "b.png").read_bytes()
 
 
 def test_a_learning_curve_is_a_reproducible_png(tmp_path: Path) -> None:
@@ -32,8 +23,6 @@ def test_a_learning_curve_is_a_reproducible_png(tmp_path: Path) -> None:
 
 
 def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RetvecLiteError, match=r"\.png"):
-        plot_typo_curves({"int8": CURVE}, tmp_path / "a.svg")
     with pytest.raises(RetvecLiteError, match=r"\.png"):
         plot_learning_curve([(8, 0.5)], tmp_path / "a.svg")
     assert not list(tmp_path.iterdir())
@@ -48,9 +37,9 @@ def test_an_evaluation_has_three_panels_and_two_without_typos(tmp_path: Path) ->
     found = evaluate(
         classify, ("a", "b"), dataset, decision=Decision(threshold=0.75), unknown_label="oos", typos=(0, 1.0)
     )
-    plot_evaluation(found, tmp_path / "three.png", "int8")
-    plot_evaluation(found, tmp_path / "again.png", "int8")
-    plot_evaluation(dataclasses.replace(found, typos=()), tmp_path / "two.png")
+    found.plot(tmp_path / "three.png", name="int8")
+    found.plot(tmp_path / "again.png", name="int8")
+    dataclasses.replace(found, typos=()).plot(tmp_path / "two.png")
     three, again, two = ((tmp_path / f"{name}.png").read_bytes() for name in ("three", "again", "two"))
     assert three.startswith(b"\x89PNG\r\n\x1a\n") and three == again
     widths = [int.from_bytes(picture[16:20], "big") for picture in (three, two)]

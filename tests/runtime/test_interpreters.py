@@ -1,8 +1,6 @@
 """Runtimes: the choice of one, and running models in a separate process."""
 
 import importlib.util
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +15,9 @@ from tiny_artifact import MAX_CHARS, MODEL
 from retvec_lite import contract
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
-from retvec_lite.runtime.interpreters import RUNTIMES, Job, codepoint_rows, installed_runtimes, run_models
+from retvec_lite.runtime.interpreters import RUNTIMES, codepoint_rows, installed_runtimes
 from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.runtime.worker import Job, run_models, worker_command
 
 needs_litert = pytest.mark.skipif(
     importlib.util.find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
@@ -126,20 +125,6 @@ def test_an_unknown_runtime_is_one_sentence() -> None:
         list(run_models("tflite", [Job(MODEL, np.zeros((1, 32), np.int32))]))
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no signals that kill")
-def test_a_crash_is_one_sentence() -> None:
-    with pytest.raises(RetvecLiteError, match=f"crashed with signal {int(signal.SIGKILL)}"):
-        interpreters._run_worker([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], "a runtime")
-
-
-def test_silence_and_hanging_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RetvecLiteError, match="exit code 3 and no message"):
-        interpreters._run_worker([sys.executable, "-c", "raise SystemExit(3)"], "a runtime")
-    monkeypatch.setattr(interpreters, "_TIMEOUT", 0.2)
-    with pytest.raises(RetvecLiteError, match="a runtime did not answer within"):
-        interpreters._run_worker([sys.executable, "-c", "import time; time.sleep(30)"], "a runtime")
-
-
 HOSTILE = "from pathlib import Path; Path(__file__).with_name('executed').write_text(__name__); raise SystemExit(9)"
 
 
@@ -181,11 +166,11 @@ def test_the_worker_finds_a_package_outside_site_packages_but_prefers_those_insi
     monkeypatch.syspath_prepend(outside)
     importlib.invalidate_caches()
     monkeypatch.delitem(sys.modules, "tflite_runtime", raising=False)
-    command = interpreters.worker_command(interpreters.worker_main, [])
+    command = worker_command()
     code = command[command.index("-c") + 1]
     assert code.startswith("import sys; sys.path += [") and str(outside) in code
     command[command.index("-c") + 1] = (
-        code.partition("from retvec_lite")[0] + "import numpy; print(sys.path[-1], numpy.__file__)"
+        code.partition("from retvec_lite")[0] + "import numpy; print(sys.path, numpy.__file__)"
     )
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert str(outside) in done.stdout and not done.stdout.strip().endswith(f"{outside / 'numpy.py'}")
+    assert repr(str(outside)) in done.stdout and not done.stdout.strip().endswith(f"{outside / 'numpy.py'}")

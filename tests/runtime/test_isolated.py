@@ -18,10 +18,10 @@ from light import loaded_after
 from tiny_artifact import MODEL, tiny_artifact, tiny_signatures_artifact
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime import isolated
+from retvec_lite.runtime import worker
 from retvec_lite.runtime.interpreters import RUNTIMES
-from retvec_lite.runtime.isolated import IsolatedEngine
 from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.runtime.worker import IsolatedEngine
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the data of a process")
 
@@ -120,7 +120,7 @@ def test_what_a_runtime_raises_while_it_runs_is_one_sentence(path: Path, monkeyp
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot stop a process for a while")
 def test_silence_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     classifier = TextClassifier.load(path, isolated=True)
-    monkeypatch.setattr(isolated, "TIMEOUT", 0.3)
+    monkeypatch.setattr(worker, "TIMEOUT", 0.3)
     worker_of(classifier).send_signal(signal.SIGSTOP)
     started = time.monotonic()
     with pytest.raises(RetvecLiteError, match=r"gave no answer within 0\.3 seconds"):
@@ -140,7 +140,7 @@ def test_what_a_worker_should_not_say_is_an_error(path: Path, monkeypatch: pytes
     classifier = TextClassifier.load(path, isolated=True)
     code = f"import sys, time; sys.stdin.buffer.read(8); sys.stdout.buffer.write({answer!r}); sys.stdout.flush()"
     with monkeypatch.context() as patch:
-        patch.setattr(isolated, "worker_command", lambda *_: [sys.executable, "-c", code])
+        patch.setattr(worker, "worker_command", lambda: [sys.executable, "-c", code])
         with pytest.raises(RetvecLiteError, match=r"malformed answer|exit code 0"):
             TextClassifier.load(path, isolated=True)
     assert classifier.predict("12", top=1)[0].label == "digits"
@@ -159,7 +159,7 @@ def test_a_worker_cannot_take_all_memory(path: Path) -> None:
     classifier = TextClassifier.load(path, isolated=True)
     limits = Path(f"/proc/{worker_of(classifier).pid}/limits").read_text(encoding="utf-8")
     (line,) = [line for line in limits.splitlines() if line.startswith("Max data size")]
-    assert line.split()[3:5] == [str(isolated.MEMORY)] * 2
+    assert line.split()[3:5] == [str(worker.MEMORY)] * 2
 
 
 def test_the_worker_ends_with_its_classifier_and_not_with_a_thread(path: Path) -> None:

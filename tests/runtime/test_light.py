@@ -7,7 +7,7 @@ from light import loaded_after, run_python
 
 import retvec_lite
 
-MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.text_classifier", ".data.typos", ".data.dataset", ".data.scores", ".data.confidence", ".data.plots", ".decision", ".runtime.predictor", ".data.texts", ".files", ".__main__")  # fmt: skip
+MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.text_classifier", ".data.typos", ".data.dataset", ".data.scores", ".data.calibration", ".data.plots", ".decision", ".runtime.predictor", ".data.texts", ".files", ".__main__")  # fmt: skip
 
 
 def test_importing_loads_nothing_heavy() -> None:

@@ -11,9 +11,9 @@ import pytest
 import retvec_lite as rl
 from retvec_lite.converters.parity.golden import golden_texts
 from retvec_lite.ngrams import NgramConfig, ngram_logits
-from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.interpreters import RUNTIMES, Job, codepoint_rows, installed_runtimes, run_models
-from retvec_lite.runtime.prebuilt import PREBUILT, is_prebuilt, locate
+from retvec_lite.runtime.artifact import PREBUILT, is_prebuilt, locate, read_artifact
+from retvec_lite.runtime.interpreters import RUNTIMES, codepoint_rows, installed_runtimes
+from retvec_lite.runtime.worker import Job, run_models
 
 LANGUAGE = locate("language")
 

@@ -1,6 +1,7 @@
 """`classify_files` and `classify --output`: every format, order, types, resuming, and what is refused."""
 
 import bz2
+import csv
 import gzip
 import json
 import os
@@ -19,9 +20,11 @@ from light import run_python
 from tiny_artifact import LABELS, tiny_artifact
 
 import retvec_lite as rl
+from retvec_lite.data import rows
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.scale import files, parts, sources
+from retvec_lite.runtime.worker import WorkerFailed
+from retvec_lite.scale import files, sources
 
 OTHER = LABELS[2]
 
@@ -37,14 +40,10 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run without worker processes, which take a second to start; `test_processes_answer` has them."""
 
     class Here:
-        def __init__(self, work, _):
-            self._work = work
+        def ask(self, function, *arguments, size):
+            return function(*arguments)
 
-        def map(self, tasks):
-            for task in tasks:
-                yield task, self._work(task)
-
-    monkeypatch.setattr(files, "Workers", Here)
+    monkeypatch.setattr(files, "Worker", Here)
 
 
 def expected(model: str, texts: list[str]) -> list[str | None]:
@@ -76,7 +75,7 @@ def test_a_script_needs_no_main_guard(place: Path, tiny_model: str) -> None:
     assert done.stdout == "1\n", done.stderr
 
 
-def rows_of(path: str) -> list[dict[str, object]]:
+def found_in(path: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
@@ -91,7 +90,7 @@ def test_every_format_in_the_order_given(place: Path, tiny_model: str) -> None:
         tiny_model, ["a.parquet", "b.csv", "c.tsv.gz", "d.jsonl.bz2", "e.txt", "*.csv"], "out.jsonl"
     )
     assert (done.rows, done.resumed, done.skipped) == (7, 0, 0)
-    found = rows_of("out.jsonl")
+    found = found_in("out.jsonl")
     assert [row["text"] for row in found] == ["12", "A\nB", "AB", "ab é", None, "12\ufffd", "x"]
     assert [row["n"] for row in found] == [1, "007", "2", 4, None, None, None]
     texts = [str(row["text"]) for row in found if row["text"] is not None]
@@ -132,7 +131,7 @@ def test_json_values_come_out_as_they_went_in(place: Path, tiny_model: str, monk
     ]
     Path("in.jsonl").write_text("\n".join(map(json.dumps, given)))
     rl.classify_files(tiny_model, "in.jsonl", "out.jsonl")
-    found = rows_of("out.jsonl")
+    found = found_in("out.jsonl")
     assert [{name: row[name] for name in given[0]} for row in found] == given
     rl.classify_files(tiny_model, "in.jsonl", "out.parquet")
     table = pq.read_table("out.parquet")
@@ -164,8 +163,8 @@ def test_several_labels_and_none(place: Path) -> None:
     assert '"digits|CAPITALS"' in Path("out.csv").read_text()
     rl.classify_files("unknown.tflite", "in.txt", "none.jsonl")
     rl.classify_files("unknown.tflite", "in.txt", "all.jsonl", reject=False)
-    assert [row["label"] for row in rows_of("none.jsonl")] == ["digits", None]
-    assert [row["label"] for row in rows_of("all.jsonl")] == ["digits", "digits"]
+    assert [row["label"] for row in found_in("none.jsonl")] == ["digits", None]
+    assert [row["label"] for row in found_in("all.jsonl")] == ["digits", "digits"]
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -176,15 +175,15 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     for name in ("a", "b"):
         Path(f"{name}.jsonl").write_text("".join(f'{{"text": "{name} {row}"}}\n' for row in range(35)))
     asked: list[str] = []
-    honest = parts.write_part
+    honest = files.write_shard
 
-    def stops(path, source, piece, *others):
-        asked.append(f"{source.path}{piece.number}")
-        if asked[-1] == "b.jsonl2":
+    def stops(path, chunk, classify):
+        asked.append(chunk.content[0]["text"])
+        if "b 20" in asked:
             raise KeyboardInterrupt
-        return honest(path, source, piece, *others)
+        return honest(path, chunk, classify)
 
-    monkeypatch.setattr(files, "write_part", stops)
+    monkeypatch.setattr(files, "write_shard", stops)
     with pytest.raises(KeyboardInterrupt):
         rl.classify_files(tiny_model, "*.jsonl", "out.csv")
     assert not Path("out.csv").exists()
@@ -192,9 +191,11 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     Path("a.jsonl").write_text('{"text": "new"}\n')
     Path("c.jsonl").write_text('{"text": "c"}\n')
     asked.clear()
-    monkeypatch.setattr(files, "write_part", lambda *given: [asked.append(str(given[1].path)), honest(*given)][1])
+    monkeypatch.setattr(
+        files, "write_shard", lambda *given: [asked.append(given[1].content[0]["text"]), honest(*given)][1]
+    )
     done = rl.classify_files(tiny_model, "*.jsonl", "out.csv")
-    assert asked == ["a.jsonl", "b.jsonl", "b.jsonl", "c.jsonl"]
+    assert asked == ["new", "b 20", "b 30", "c"]
     assert (done.rows, done.resumed) == (37, 20)
     texts = [row["text"] for row in pa.csv.read_csv("out.csv").to_pylist()]
     assert texts == ["new", *(f"b {row}" for row in range(35)), "c"] and not Path("out.csv.parts").exists()
@@ -209,7 +210,7 @@ def test_parts_of_another_run_are_not_mixed(place: Path, tiny_model: str, monkey
     Path("other.tflite").write_bytes(tiny_artifact(decision=Decision(threshold=0.6).to_dict()))
     with pytest.raises(RetvecLiteError, match=r"out.csv.parts holds the parts of a run with another model. Repeat"):
         rl.classify_files("other.tflite", "in.csv", "out.csv")
-    with parts.work_folder(Path("busy.csv"), {}), pytest.raises(RetvecLiteError, match=r"Another process is writing"):
+    with files._work_folder(Path("busy.csv"), {}), pytest.raises(RetvecLiteError, match=r"Another process is writing"):
         rl.classify_files(tiny_model, "in.csv", "busy.csv")
     assert rl.classify_files(tiny_model, "in.csv", "out.csv").resumed == 1
 
@@ -224,7 +225,6 @@ def test_damaged_parts_are_made_again(
         patch.setattr(files, "write_output", lambda *_: 1 / 0)
         rl.classify_files(tiny_model, "in.csv", "out.parquet")
     folder = Path("out.parquet.parts")
-    (record,) = (path for path in folder.glob("*.json") if path.name != "run.json")
     whole = sorted(folder.glob("*.parquet"))
     assert len(whole) == 4
     # One that looks whole from its end.
@@ -237,7 +237,6 @@ def test_damaged_parts_are_made_again(
     assert message.endswith("). Remove it and repeat the command: this part alone is made again.")
     whole[1].unlink()
     whole[3].write_bytes(b"PAR1")
-    record.write_text('{"parts": ')
     assert main(*command)[0] == 0
     assert [row["text"] for row in pq.read_table("out.parquet").to_pylist()] == [f"AB {row}" for row in range(350)]
     assert not folder.exists()
@@ -246,9 +245,9 @@ def test_damaged_parts_are_made_again(
 BAD = {
     "missing column": ("body\n12\n", "No column 'text' in in.csv (found: 'body'). Name it with --text-column."),
     "label is there": ("text,label\n12,x\n", "in.csv already has a column 'label'. Name the new one with --label-column."),
-    "fields": ("text,n\n12\n", "Cannot read in.csv: CSV parse error: Expected 2 columns, got 1: 12. Repair it or leave it out; finished parts are kept."),
-    "empty": ("", "Cannot read in.csv: Empty CSV file. Repair it or leave it out; finished parts are kept."),
-    "open quote": ('text\n12\n"12\nAB\n', "Cannot read in.csv: a quote is never closed. Repair it or leave it out; finished parts are kept."),
+    "fields": ("text,n\n12\n", "in.csv, line 2: 1 fields, but the header has 2."),
+    "empty": ("", "in.csv is empty."),
+    "open quote": ('text\n12\n"12\nAB\n', "in.csv, line 3: broken quoting (unexpected end of data). Quote fields as RFC 4180 says."),
 }  # fmt: skip
 
 
@@ -266,11 +265,13 @@ def test_bad_tables_are_one_sentence(place: Path, tiny_model: str, main: Main, p
 def test_quotes_of_other_kinds_are_read(place: Path, tiny_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("in.csv").write_text('text,n\n5" pipe,1\n"a ""b""\nc",2\n12,3')
     assert rl.classify_files(tiny_model, "in.csv", "out.jsonl").rows == 3
-    assert [row["text"] for row in rows_of("out.jsonl")] == ['5" pipe', 'a "b"\nc', "12"]
-    monkeypatch.setattr(sources, "_BLOCK", 1 << 20)
+    assert [row["text"] for row in found_in("out.jsonl")] == ['5" pipe', 'a "b"\nc', "12"]
+    before = csv.field_size_limit(1000)
+    monkeypatch.setattr(rows, "_LONGEST", 1 << 20)
     Path("long.csv").write_text('text\n"' + "x\n" * 2**20)
-    with pytest.raises(RetvecLiteError, match=r"long.csv: a row is longer than 1 MB, or a quote is never closed\."):
+    with pytest.raises(RetvecLiteError, match=r"long.csv, line 2: broken quoting \(field larger than field limit"):
         rl.classify_files(tiny_model, "long.csv", "out.csv")
+    csv.field_size_limit(before)
 
 
 def wrong_arguments() -> Iterator[tuple[list[str], str]]:
@@ -279,12 +280,18 @@ def wrong_arguments() -> Iterator[tuple[list[str], str]]:
     yield ["--input", "good.csv", "table.xlsx"], "Cannot read table.xlsx: the name of an input file ends in .parquet, .pq, .csv, .tsv, .jsonl, .ndjson, .json, .txt, also with .gz, .bz2, .zst, .lz4 behind it."  # fmt: skip
     yield ["--input", "no.parquet"], "Cannot read no.parquet: Parquet file size is 4 bytes, smaller than the minimum file footer (8 bytes). Repair it or leave it out; finished parts are kept."  # fmt: skip
     yield ["--input", "csv.parquet"], "Cannot read csv.parquet: Parquet magic bytes not found in footer. Either the file is corrupted or this is not a parquet file. Repair it or leave it out; finished parts are kept."  # fmt: skip
-    yield ["--input", "column.jsonl"], "No column 'text' in column.jsonl (found: 'body'). Name it with --text-column."
+    yield (
+        ["--input", "column.jsonl"],
+        "column.jsonl, line 1: no field 'text' (found: 'body'). Name it with --text-column.",
+    )
     yield ["--input", "not.csv.gz"], "Cannot read not.csv.gz: zlib inflate failed: incorrect header check. Repair it or leave it out; finished parts are kept."  # fmt: skip
     yield ["--input", "numbers.parquet"], "The column 'text' of numbers.parquet holds int64, not texts."
     yield ["--input", "cut.csv.gz"], "Cannot read cut.csv.gz: Truncated compressed stream. Repair it or leave it out; finished parts are kept."  # fmt: skip
-    yield ["--input", "list.jsonl"], "list.jsonl holds no JSON object a line: '[1]'."
-    yield ["--input", "bad.jsonl"], "bad.jsonl, line 2: not a JSON object with the field 'text': '{\"tex'."
+    yield ["--input", "list.jsonl"], "list.jsonl, line 1: not a JSON object with the field 'text': '[1]'."
+    yield (
+        ["--input", "bad.jsonl"],
+        "bad.jsonl, line 2: not a JSON object with the field 'text': '{\"tex' (Unterminated string starting at: line 1 column 2 (char 1)).",
+    )
     yield ["--input", "good.csv", "--output", "there.csv"], "there.csv already exists. Choose another name, or replace it with --force (in Python: force=True)."  # fmt: skip
     yield ["--input", "good.csv", "--output", "out.xlsx"], "Cannot write out.xlsx: its name must end in .parquet, .pq, .csv, .tsv, .jsonl, .ndjson, .json; the latter five also with .gz, .bz2, .zst, .lz4 behind it."  # fmt: skip
     yield (
@@ -322,8 +329,8 @@ def test_bad_rows_can_be_skipped(place: Path, tiny_model: str, main: Main) -> No
     Path("in.csv").write_text("text,n\n12,1\n13\nAB,2\n")
     Path("in.jsonl").write_text('{"text": "x"}\n{"text": 5}\nno\n')
     code, _, errors = main("classify", tiny_model, "--input", "in.*", "--output", "out.jsonl", "--skip-bad-rows")
-    assert code == 0 and [row["text"] for row in rows_of("out.jsonl")] == ["12", "AB", "x"]
-    assert "3 bad rows skipped, the first: in.csv: 1 fields, but the header has 2." in errors
+    assert code == 0 and [row["text"] for row in found_in("out.jsonl")] == ["12", "AB", "x"]
+    assert "3 bad rows skipped, the first: in.csv, line 3: 1 fields, but the header has 2." in errors
 
 
 def test_without_pyarrow_one_sentence_tells_what_to_install(place: Path, tiny_model: str) -> None:
@@ -346,6 +353,31 @@ def test_a_folder_and_an_input_without_rows(place: Path, tiny_model: str) -> Non
     Path("empty.jsonl").touch()
     assert rl.classify_files(tiny_model, ["data/sub", "empty.jsonl"], "empty.parquet").rows == 0
     assert pq.read_schema("empty.parquet").names == ["text", "label", "probability"]
+
+
+@pytest.mark.parametrize("deaths", [2, 3])
+def test_a_shard_whose_process_dies_is_made_again(
+    place: Path, tiny_model: str, monkeypatch: pytest.MonkeyPatch, deaths: int
+) -> None:
+    alive: list[bool] = []
+
+    class Mortal:
+        def ask(self, function, *arguments, size):
+            if len(alive) < deaths:
+                raise WorkerFailed("crashed with signal 9")
+            return function(*arguments)
+
+        def restart(self):
+            alive.append(True)
+
+    monkeypatch.setattr(files, "Worker", Mortal)
+    Path("in.txt").write_text("12\n")
+    if deaths == 2:
+        assert rl.classify_files(tiny_model, "in.txt", "out.csv").rows == 1
+    else:
+        with pytest.raises(RetvecLiteError, match="killed three times in a row, perhaps for want of memory"):
+            rl.classify_files(tiny_model, "in.txt", "out.csv")
+        assert Path("out.csv.parts").exists()
 
 
 @pytest.mark.exhaustive

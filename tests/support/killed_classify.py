@@ -19,23 +19,23 @@ import pyarrow.parquet as pq
 
 from retvec_lite import TextClassifier
 
-PIECE = 200
-"""Rows of a piece here, so that there is something to kill."""
+CHUNK = 200
+"""Rows of a chunk here, so that there is something to kill."""
 
-# In small pieces, each of which takes a while.
+# In small chunks, each of which takes a while.
 COMMAND = f"""
 import sys, time
-from retvec_lite.scale import parts, sources, files
-sources.ROWS = {PIECE}
+from retvec_lite.scale import sources, files
+sources.ROWS = {CHUNK}
 files._SMALL = 1
 sys.exit(__import__("retvec_lite.__main__").__main__.main())
 """
 
 
 def worker_processes(pid: int) -> list[int]:
-    """The worker processes of a command, without multiprocessing's resource tracker."""
+    """The worker processes of a command."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [int(child) for child in found if b"_serve" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 def wait_for_parts(process: "subprocess.Popen[str]", folder: Path, more: int) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from retvec_lite import places
-from retvec_lite.files import atomic_directory, atomic_write
+from retvec_lite.files import WORK, atomic_directory, atomic_write, work_folder
 
 OLD = {"a.tflite": "old", "old.tflite": "old", "p.mlpackage/weights/w": "old"}
 NEW = {"a.tflite": "new", "new.tflite": "new", "p.mlpackage/weights/w": "new"}
@@ -29,7 +28,7 @@ def fill(folder: Path, files: dict[str, str]) -> None:
 def found(place: Path) -> dict[str, str]:
     if place.is_file():
         return {"file": place.read_text()}
-    files = (path for path in sorted(place.rglob("*")) if path.is_file() and places.WORK not in path.parts)
+    files = (path for path in sorted(place.rglob("*")) if path.is_file() and WORK not in path.parts)
     return {str(path.relative_to(place)): path.read_text() for path in files}
 
 
@@ -66,10 +65,8 @@ def killed(work: Callable[[], None], call: int) -> bool:
 def main() -> None:
     folder, mode, step = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     write = write_file if mode == "file" else write_folder
-    if mode == "renames":
-        places.exchange = lambda first, second: False
     if mode == "mount point":
-        places.is_fixed = lambda target: target.is_dir()
+        os.path.ismount = lambda path: Path(path).name == "target"
     states = set()
     for call in itertools.count(0, step):
         target = folder / f"{call}" / "target"
@@ -77,11 +74,11 @@ def main() -> None:
         write(target, OLD)
         old = found(target)
         is_killed = killed(lambda target=target: write(target, NEW), call)
-        if mode in ("file", "exchange"):
+        if mode == "file":
             # Here the target is whole even before the next run.
             assert found(target) in (old, found_new(write, folder / f"{call}")), (call, found(target))
-        if mode != "file":
-            with places.work_folder(target):
+        else:
+            with work_folder(target):
                 pass
         state = found(target)
         assert state in (old, found_new(write, folder / f"{call}")), (call, state)

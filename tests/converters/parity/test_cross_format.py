@@ -21,7 +21,8 @@ from retvec_lite.converters.evaluator import Program
 from retvec_lite.converters.tflite import promote_outputs
 from retvec_lite.data.dataset import read_dataset, starter_file
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.interpreters import Job, installed_runtimes, run_models
+from retvec_lite.runtime.interpreters import installed_runtimes
+from retvec_lite.runtime.worker import Job, run_models
 
 STRINGS = 100_000
 FEW_STRINGS = 5_000

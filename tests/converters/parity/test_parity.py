@@ -22,7 +22,7 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.runtime.artifact import Artifact
-from retvec_lite.runtime.interpreters import Job
+from retvec_lite.runtime.worker import Job
 
 Outputs = dict[str, np.ndarray]
 

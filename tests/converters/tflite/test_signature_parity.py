@@ -16,7 +16,7 @@ from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.examine import SignatureExam
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, Signature, full_signature, short_signatures
-from retvec_lite.runtime.interpreters import Job
+from retvec_lite.runtime.worker import Job
 
 Outputs = dict[str, np.ndarray]
 (SHORT,) = short_signatures(standin.LONG)

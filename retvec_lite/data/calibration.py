@@ -41,12 +41,7 @@ class CoveragePoint(NamedTuple):
 
 
 def reliability(probability: Floats, right: Bools) -> tuple[ReliabilityBin, ...]:
-    """Return the bins of a reliability diagram, 15 of equal width without the empty ones.
-
-    Args:
-        probability: of each text's answer, float `[texts]`.
-        right: whether the answer is right, bool `[texts]`.
-    """
+    """Return the bins of a reliability diagram, 15 of equal width without the empty ones, from answers `[texts]`."""
     places = np.minimum((probability * _BINS).astype(int), _BINS - 1)
     return tuple(
         ReliabilityBin(
@@ -177,11 +172,7 @@ def _coverage(sure: Floats, right: Bools) -> tuple[CoveragePoint, ...]:
 
 
 def unknown_rows(labels: Sequence[str], path: object, unknown: set[str], asked: str | None) -> Bools:
-    """Return which labels of some data mean that a text has none, bool `[texts]`.
-
-    Raises:
-        RetvecLiteError: when the label that was asked for does not occur, or no other does.
-    """
+    """Return which labels mean that a text has none, bool `[texts]`; raises RetvecLiteError when the one asked for is missing."""
     if asked is not None and asked not in labels:
         classes = sorted(set(labels))
         found = ", ".join(map(repr, classes[:_NAMED])) + (", ..." if len(classes) > _NAMED else "")

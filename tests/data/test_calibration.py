@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retvec_lite.data.confidence import (
+from retvec_lite.data.calibration import (
     CoveragePoint,
     auroc,
     calibration_error,
