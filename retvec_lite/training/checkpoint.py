@@ -20,15 +20,28 @@ from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.checkpoints import damaged, read_arrays, weights_digest, write_arrays
-from retvec_lite.model.cluster import join_cluster
-from retvec_lite.model.weight_files import Embedding
+from retvec_lite.model.distribution import Workers
 from retvec_lite.training.network import TrainableNetwork
+from retvec_lite.training.options import Inputs, TrainOptions
+from retvec_lite.training.settings import FitSettings
 from retvec_lite.version import __version__
 
 NAME: Final = "checkpoint.npz"
 
 SECONDS: Final = 30.0
 """Between two checkpoints, each of which takes some hundredths of a second: short trainings write none."""
+
+_DECISIVE: Final = (
+    "head",
+    "fine_tune_embedding",
+    "max_words",
+    "ngram_kb",
+    "epochs",
+    "typo_rate",
+    "character_filters",
+    "seed",
+)
+"""Options that decide the weights as they stand; others name files, whose content does."""
 
 _FITS: Final = "fits"
 _STATE: Final = "state"
@@ -44,9 +57,9 @@ class Course:
         steps: of all epochs.
         losses: of the steps of the epoch that runs.
         generator: state of the random numbers when that epoch began; empty before the first one.
-        history: see `Best`.
+        history: of each epoch that is over: loss, validation scores, their mean.
         score: of the best epoch.
-        best: number of the best epoch, counted from 0.
+        best: number of the best epoch, counted from 1.
         is_over: no epoch is left.
         weights: of the best epoch, by name, float32.
     """
@@ -57,44 +70,46 @@ class Course:
     generator: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     history: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     score: float = -math.inf
-    best: int = 0
+    best: int = 1
     is_over: bool = False
     weights: Mapping[str, Floats] = dataclasses.field(default_factory=dict)
 
 
 class Checkpoint:
-    """The checkpoint of one training. Of several machines, the chief reads and writes it, and tells the others what it read.
+    """The checkpoint of one training. Every worker reads it, the chief writes it.
 
     Args:
-        path: the file; None to neither read nor write one, which is right for every worker but the chief.
+        path: the file, in a folder that all workers see; None to neither read nor write one.
         belongs_to: see `origin`.
         force: begin again where the file is damaged or belongs to another training.
+        workers: that train together.
 
     Raises:
         RetvecLiteError: for a file that is damaged or belongs to another training, or workers of different trainings.
     """
 
-    def __init__(self, path: Path | None, belongs_to: Mapping[str, Any], force: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path | None = None,
+        belongs_to: Mapping[str, Any] | None = None,
+        force: bool = False,
+        workers: Workers | None = None,
+    ) -> None:
+        self.workers = workers or Workers()
         self._path = path
-        self._belongs_to = json.loads(json.dumps(belongs_to, default=str))  # as a file has it
+        self._belongs_to = json.loads(json.dumps(belongs_to or {}, default=str))  # as a file has it
         self._fits: list[Course] = []
         self._begun = 0
         self._state: Mapping[str, Floats] = {}
         self._written = time.monotonic()
-        content = b""
         if path is not None and path.exists():
             try:
-                self._read(path, content := path.read_bytes())
-            except (RetvecLiteError, OSError) as error:
+                self._read(path)
+            except RetvecLiteError:
                 if not force:
-                    raise error if isinstance(error, RetvecLiteError) else damaged(path, error) from error
-                content = b""
-        cluster = join_cluster()
-        if cluster is not None:
-            cluster.agree("data or options", json.dumps(self._belongs_to, sort_keys=True))
-            content = cluster.bytes_of_chief(content)
-            if content and not cluster.is_chief:
-                self._read(Path(NAME), content)
+                    raise
+        self.workers.agree("data or options", json.dumps(self._belongs_to, sort_keys=True))
+        self.workers.agree("checkpoints", [(course.steps, course.losses) for course in self._fits])
 
     def begin(self, network: TrainableNetwork) -> Course:
         """Return how far the next fit has come; the network, which is new, goes back to where it was."""
@@ -112,7 +127,7 @@ class Checkpoint:
         Raises:
             RetvecLiteError: when it cannot be written.
         """
-        if self._path is None or time.monotonic() - self._written < SECONDS:
+        if self._path is None or not self.workers.is_chief or time.monotonic() - self._written < SECONDS:
             return
         facts, arrays = [], {f"{_STATE}/{name}": value for name, value in network.state().items()}
         for number, course in enumerate(self._fits):
@@ -122,8 +137,8 @@ class Checkpoint:
         write_arrays(self._path, self._belongs_to, {_FITS: np.asarray(json.dumps(facts)), **arrays})
         self._written = time.monotonic()
 
-    def _read(self, path: Path, content: bytes) -> None:
-        belongs_to, arrays = read_arrays(path, content)
+    def _read(self, path: Path) -> None:
+        belongs_to, arrays = read_arrays(path)
         names = dict.fromkeys((*self._belongs_to, *belongs_to))
         others = [name for name in names if belongs_to.get(name) != self._belongs_to.get(name)]
         if others:
@@ -148,29 +163,18 @@ class Checkpoint:
         self._fits, self._state = fits, parts.get(_STATE, {})
 
 
-def origin(
-    training: Dataset,
-    validation: Dataset | float | None,
-    embedding: Embedding | None,
-    unlabelled: Sequence[str],
-    options: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return all that the weights of a training depend on, by the names that messages use.
-
-    Args:
-        training: see `trainer.train`.
-        validation: see there.
-        embedding: see there.
-        unlabelled: see there.
-        options: all others.
-    """
+def origin(inputs: Inputs, options: TrainOptions, settings: FitSettings | None) -> dict[str, Any]:
+    """Return all that the weights of a training depend on, by the names that messages use; arguments as for `trainer.train`."""
+    training, validation = inputs.training, inputs.validation
     held_out = _digest(validation.texts, validation.labels) if isinstance(validation, Dataset) else validation
     return {
         "data": _digest(training.texts, training.labels),
         "validation": held_out,
-        "embedding": weights_digest(embedding),
-        "unlabelled": _digest(unlabelled),
-        **options,
+        "embedding": weights_digest(inputs.embedding),
+        "unlabelled": _digest(inputs.unlabelled),
+        "class_weights": inputs.class_weights,
+        **{name: getattr(options, name) for name in _DECISIVE},
+        "settings": settings and dataclasses.asdict(settings),
         "version of retvec-lite": __version__,
     }
 

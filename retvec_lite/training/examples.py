@@ -17,8 +17,12 @@ from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.model.encoder_graph import encode_words
 from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.linear import Kind, Matrix, count_hashes
-from retvec_lite.training.tasks import Task, task_of
+from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
+
+Rows = npt.NDArray[np.int64]
+
+Split = tuple[Rows, Rows]
+"""Training texts to learn from, and held-out texts to be tested on."""
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words at which validation is scored: for early stopping and for the final table."""
@@ -42,7 +46,7 @@ class Examples:
 
     Attributes:
         copies: word ids of each augmented copy, int32 `[texts, max_words]`; the epochs take turns with them.
-        targets: see `Task.targets`.
+        targets: see `LabelScheme.targets`.
         classes: number of labels.
     """
 
@@ -50,7 +54,7 @@ class Examples:
     targets: Ints
     classes: int
 
-    def chosen(self, rows: npt.NDArray[np.int64]) -> "Examples":
+    def chosen(self, rows: Rows) -> "Examples":
         """Return some of the texts."""
         return Examples([copy[rows] for copy in self.copies], self.targets[rows], self.classes)
 
@@ -61,7 +65,7 @@ class HeldOut:
 
     Attributes:
         ids: word ids of the validation texts, int32 `[texts, max_words]`, by the share of mistyped words.
-        truth: see `Task.targets`.
+        truth: see `LabelScheme.targets`.
     """
 
     ids: Mapping[float, Ints]
@@ -74,7 +78,7 @@ class TrainingData:
 
     Attributes:
         config: the encoder's parameters.
-        task: one label a text, or several.
+        scheme: one label a text, or several.
         labels: class names in the order of the outputs.
         strata: int64 `[texts]`, the number of each text's group, see `Dataset.strata`.
         examples: what to learn from.
@@ -85,10 +89,14 @@ class TrainingData:
         clean: the training texts as they are.
         mistyped: the texts of `examples.copies`.
         held_out_texts: those of `held_out.ids`.
+        splits: what is fitted to which texts, and tested on which. Cross-validated, the held-out texts are the training texts, and
+            each of them is in one split; otherwise they are others, and there is one split of everything.
+        refit: the held-out texts may be learned from as well, once they have decided what they were set aside for.
+        hashes: how often the hashes of n-grams occur in `clean`, by the kind of n-grams, see `linear.clean_hashes`.
     """
 
     config: EncoderConfig
-    task: Task
+    scheme: LabelScheme
     labels: tuple[str, ...]
     strata: npt.NDArray[np.int64]
     examples: Examples
@@ -99,23 +107,25 @@ class TrainingData:
     clean: Sequence[str]
     mistyped: Sequence[Sequence[str]]
     held_out_texts: Mapping[float, Sequence[str]]
-    _hashes: dict[Kind, Matrix] = dataclasses.field(default_factory=dict, init=False, repr=False)
+    splits: Sequence[Split]
+    refit: bool = False
+    hashes: dict[tuple[int, int], Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
-    def clean_hashes(self, kind: Kind) -> Matrix:
-        """Return what `count_hashes` finds in the training texts as they are; the last kind is kept."""
-        if kind not in self._hashes:
-            self._hashes.clear()
-            self._hashes[kind] = count_hashes(self.clean, self.config, kind)
-        return self._hashes[kind]
+    @property
+    def folds(self) -> int:
+        """In how many folds the texts are cross-validated; 0 where they are not."""
+        return len(self.splits) if len(self.splits) > 1 else 0
 
 
-def prepare(
+def make_examples(
     training: Dataset,
     validation: Dataset,
     *,
     copies: int,
     typo_rate: float,
     seed: int,
+    folds: Sequence[Split] = (),
+    refit: bool = False,
     config: EncoderConfig | None = None,
     word_length: int = EncoderConfig.word_length,
     max_words: int | None = None,
@@ -125,16 +135,18 @@ def prepare(
 
     Args:
         training: labelled texts to learn from.
-        validation: labelled texts for early stopping, of the same labels.
+        validation: labelled texts to test on, of the same labels.
         copies: augmented copies of the training texts.
         typo_rate: mean share of mistyped words in an augmented text.
         seed: of the typos.
+        folds: see `TrainingData.splits`; none where the texts are not cross-validated.
+        refit: see `TrainingData`.
         config: the encoder's parameters; None chooses the sizes that fit the training texts, see `choose_sizes`.
         word_length: code points per word, where `config` is None.
         max_words: word slots, where `config` is None; None chooses them as well.
         progress: receives ("encoding texts", done, total).
     """
-    task, labels = task_of(training), training.classes
+    labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
     mistyped = augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed)
     held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
     groups = [training.texts, *mistyped, *held_out.values()]
@@ -150,17 +162,19 @@ def prepare(
     split = len(ids) - len(VALIDATION_RATES)
     return TrainingData(
         config,
-        task,
+        scheme,
         labels,
         np.unique(training.strata, return_inverse=True)[1],
-        Examples(ids[1:split], task.targets(training, labels), len(labels)),
-        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), task.targets(validation, labels)),
+        Examples(ids[1:split], scheme.targets(training, labels), len(labels)),
+        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), scheme.targets(validation, labels)),
         words,
         float(np.mean(encoder.count_words(training.texts, config) < asked)),
         ids[0],
         training.texts,
         mistyped,
         held_out,
+        folds or [(np.arange(len(training)), np.arange(len(validation)))],
+        refit,
     )
 
 

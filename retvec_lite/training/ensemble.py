@@ -1,0 +1,209 @@
+"""The ensemble of a classifier: a network and a linear part, fitted to the same texts, and added up as held-out texts say."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.model.grid import snap
+from retvec_lite.model.heads import HeadSpec, LinearHead
+from retvec_lite.ngrams import NgramConfig
+from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.checkpoint import Checkpoint, Course
+from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.fit_network import NetworkFitter, embed_words
+from retvec_lite.training.label_scheme import LabelScheme
+from retvec_lite.training.linear import LinearFitter
+from retvec_lite.training.settings import FitSettings
+
+_FOLD_SHARE: Final = 0.5
+"""Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
+
+_LEAST: Final = 0.01
+
+LINEAR, NETWORK = "linear", "network"
+"""Names of the parts."""
+
+_USUAL: Final = {LINEAR: 6.0, NETWORK: 0.5}
+"""Factors that suit most data with few texts."""
+
+_PRIOR: Final = 8.0
+"""How many texts' likelihood a factor that is e times the usual one must be worth. With few texts, the factor of highest
+likelihood is often far off; with thousands, the prior decides nothing."""
+
+
+class Ensemble:
+    """Fits network and linear part to the texts of `data`.
+
+    The head `linear` has no network; without buckets, there is no linear part.
+
+    Args:
+        data: what `make_examples` made of the texts.
+        head: which head, with its sizes.
+        embedding: `embedding/...` weights, empty for RETVec-raw.
+        buckets: how many buckets of n-grams; 0 for none.
+        fine_tune: train the embedding as well.
+        settings: see `FitSettings`.
+        progress: see `LinearFitter` and `NetworkFitter`.
+        checkpoint: where the fits of the network are kept, and go on from; None keeps nothing.
+
+    Attributes:
+        linear: the linear part; None without one.
+        factors: what the logits of each part are multiplied by.
+        best: the last fit of the network; None without one.
+    """
+
+    def __init__(
+        self,
+        data: TrainingData,
+        head: HeadSpec,
+        embedding: Mapping[str, Floats],
+        buckets: int,
+        *,
+        fine_tune: bool,
+        settings: FitSettings,
+        progress: Progress = silent,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self._data = data
+        self._embedding = embedding
+        self._network: NetworkFitter | None = None
+        vectors = None
+        if isinstance(head, LinearHead):
+            vectors = embed_words(data.words, embedding, progress)
+        else:
+            self._network = NetworkFitter(
+                data,
+                head,
+                embedding,
+                fine_tune=fine_tune,
+                settings=settings,
+                progress=progress,
+                checkpoint=checkpoint,
+            )
+        self._refit = bool(data.folds) or (data.refit and settings.refit)
+        self.linear = LinearFitter(data, buckets, vectors, settings, progress) if buckets else None
+        self.factors: Mapping[str, float] = {}
+        self._shift = 0.0
+        self.best: Course | None = None
+
+    @property
+    def ngrams(self) -> NgramConfig | None:
+        """Which n-grams are read."""
+        return self.linear.config if self.linear else None
+
+    def learn(self) -> Mapping[float, Floats]:
+        """Fit everything; return the logits of the held-out texts at each share of mistyped words, float32 `[texts, classes]`."""
+        found: dict[str, Mapping[float, Floats]] = {}
+        if self.linear:
+            found[LINEAR] = self.linear.held_out_logits()
+        if self._network:
+            found[NETWORK] = self._learn_network(self._network)
+        held_out = self._data.held_out
+        together = {name: np.concatenate(list(part.values())) for name, part in found.items()}
+        truth = np.concatenate([held_out.truth] * len(held_out.ids))
+        self.factors, self._shift = fit_mix(together, truth, self._data.scheme, len(held_out.truth))
+        if self.linear and self._refit:
+            self.linear.fit_all()
+        return {
+            rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
+            for rate in held_out.ids
+        }
+
+    def learn_as(self, other: "Ensemble", *, cross_validated: bool) -> None:
+        """Fit everything as `other` decided, with its choice of n-grams and its factors.
+
+        Args:
+            other: has learned from fewer texts.
+            cross_validated: it was; then the held-out texts are training texts, and do not decide when to stop.
+        """
+        self.factors, self._shift = other.factors, other._shift
+        if self.linear and other.ngrams:
+            self.linear.choose((other.ngrams.shortest, other.ngrams.longest))
+            self.linear.fit_all()
+        if self._network:
+            self.best = self._network.fit(held_out=None if cross_validated else self._data.held_out)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the report of the training says of the parts, after `learn`; takes the time of the learning curve."""
+        return {
+            "learning_curve": self.linear.learning_curve() if self.linear else [],
+            "factors": {name: round(factor, 4) for name, factor in self.factors.items()},
+            "epochs": len(self.best.history) if self.best else 0,
+            "best_epoch": self.best.best if self.best else 0,
+        }
+
+    def weights(self) -> dict[str, Floats]:
+        """Return the weights of the whole classifier, each part's logits multiplied by its factor, matrices on their grid."""
+        found = dict(self._embedding)
+        if self._network and self.best:
+            factor = np.float32(self.factors[NETWORK])
+            found |= self.best.weights
+            kernel, bias = found["head/logits/kernel"], found["head/logits/bias"]
+            found["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), self._network.levels)
+            found["head/logits/bias"] = (bias * factor).astype(np.float32)
+        if self.linear:
+            found |= self.linear.model.scaled(self.factors[LINEAR]).weights
+        shifted = "ngrams/bias" if self.linear else "head/logits/bias"
+        found[shifted] = found[shifted] + np.float32(self._shift)
+        return found
+
+    def _learn_network(self, network: NetworkFitter) -> Mapping[float, Floats]:
+        """Fit the network; cross-validated, first one for each fold, then the last one to all texts."""
+        held_out, folds = self._data.held_out, self._data.folds
+        if not folds:
+            self.best = network.fit(held_out=held_out)
+            return {rate: network.logits(ids) for rate, ids in held_out.ids.items()}
+        classes = len(self._data.labels)
+        logits = {rate: np.zeros((len(ids), classes), np.float32) for rate, ids in held_out.ids.items()}
+        for number, (rows, others) in enumerate(self._data.splits, start=1):
+            network.fit(rows, what=f"training {number} of {folds + 1}", share=_FOLD_SHARE)
+            for rate, ids in held_out.ids.items():
+                logits[rate][others] = network.logits(ids[others])
+        self.best = network.fit(what=f"training {folds + 1} of {folds + 1}")
+        return logits
+
+
+class Mix(NamedTuple):
+    """How the logits of the parts are added up.
+
+    Attributes:
+        factors: one for each part, by its name, 0.01 at least: a part that knows nothing of other texts still says which label comes first.
+        shift: what is added to the logits of all labels; 0 where a text has one label, since a softmax does not see it.
+    """
+
+    factors: Mapping[str, float]
+    shift: float = 0.0
+
+
+def fit_mix(parts: Mapping[str, Floats], truth: Ints, scheme: LabelScheme, texts: int) -> Mix:
+    """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, near a usual one.
+
+    The logarithm of each factor has a normal distribution as its prior. The factors also calibrate the probabilities, as
+    temperature scaling does (Guo et al. 2017, https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does
+    (Platt 1999).
+
+    Args:
+        parts: by `LINEAR` and `NETWORK`, logits, float32 `[rows, classes]` each, of texts that the parts were not trained on.
+        truth: the targets of the rows.
+        scheme: one label a text, or several.
+        texts: how many different texts there are; the other rows are mistyped copies of them.
+    """
+    stacked = np.stack(list(parts.values())).astype(np.float64)
+    usual = np.log([_USUAL[name] for name in parts])
+    free = 1 if scheme.multi_label else 0
+
+    def loss(values: Floats) -> tuple[float, Floats]:
+        factors, shift = np.exp(values[: len(parts)]), values[len(parts) :].sum()
+        value, slope = scheme.likelihood(np.tensordot(factors, stacked, axes=1) + shift, truth)
+        away = values[: len(parts)] - usual
+        slopes = [(slope * part).sum() for part in stacked] * factors + 2 * _PRIOR / texts * away
+        return value + _PRIOR / texts * np.square(away).sum(), np.array([*slopes, *[slope.sum()] * free])
+
+    start = np.array([*usual, *[0.0] * free])
+    bounds = [(np.log(_LEAST), None)] * len(parts) + [(None, None)] * free
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    factors = np.exp(found[: len(parts)])
+    return Mix(dict(zip(parts, factors.tolist(), strict=True)), float(found[len(parts) :].sum()))
