@@ -80,7 +80,7 @@ def train(  # noqa: D417  # the decorator documents the options
     options = TrainOptions.of(locals())
     if out is not None:
         refuse_existing(out, force)
-    inputs = options.read(data, labels)
+    inputs = options.read_inputs(data, labels)
     if out is not None:
         require_room(out, _ROOM)
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.checkpoints import damaged, read_arrays, weights_digest, write_arrays
+from retvec_lite.model.checkpoints import damaged, read_arrays, write_arrays
 from retvec_lite.model.distribution import Workers
 from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.options import Inputs, TrainOptions
@@ -165,12 +165,13 @@ class Checkpoint:
 
 def origin(inputs: Inputs, options: TrainOptions, settings: FitSettings | None) -> dict[str, Any]:
     """Return all that the weights of a training depend on, by the names that messages use; arguments as for `trainer.train`."""
-    training, validation = inputs.training, inputs.validation
+    training, validation, embedding = inputs.training, inputs.validation, inputs.embedding
     held_out = _digest(validation.texts, validation.labels) if isinstance(validation, Dataset) else validation
     return {
         "data": _digest(training.texts, training.labels),
         "validation": held_out,
-        "embedding": weights_digest(inputs.embedding),
+        "embedding": embedding
+        and _digest(embedding.weights, [value.tobytes() for value in embedding.weights.values()]),
         "unlabelled": _digest(inputs.unlabelled),
         "class_weights": inputs.class_weights,
         **{name: getattr(options, name) for name in _DECISIVE},
@@ -179,7 +180,7 @@ def origin(inputs: Inputs, options: TrainOptions, settings: FitSettings | None) 
     }
 
 
-def _digest(*columns: Sequence[Any]) -> str:
+def _digest(*columns: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     for row in zip(*columns, strict=True):
         digest.update(repr(row).encode())

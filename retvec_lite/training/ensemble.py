@@ -1,5 +1,6 @@
 """The ensemble of a classifier: a network and a linear part, fitted to the same texts, and added up as held-out texts say."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -34,57 +35,61 @@ _PRIOR: Final = 8.0
 likelihood is often far off; with thousands, the prior decides nothing."""
 
 
-class Ensemble:
-    """Fits network and linear part to the texts of `data`.
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What to fit to which texts.
 
-    The head `linear` has no network; without buckets, there is no linear part.
-
-    Args:
+    Attributes:
         data: what `make_examples` made of the texts.
-        head: which head, with its sizes.
+        head: which head, with its sizes; `linear` has no network.
+        buckets: how many buckets of n-grams; 0 for no linear part.
         embedding: `embedding/...` weights, empty for RETVec-raw.
-        buckets: how many buckets of n-grams; 0 for none.
         fine_tune: train the embedding as well.
         settings: see `FitSettings`.
+    """
+
+    data: TrainingData
+    head: HeadSpec
+    buckets: int
+    embedding: Mapping[str, Floats]
+    fine_tune: bool
+    settings: FitSettings
+
+
+class Ensemble:
+    """Fits network and linear part as a plan says.
+
+    Args:
+        plan: what to fit.
         progress: see `LinearFitter` and `NetworkFitter`.
         checkpoint: where the fits of the network are kept, and go on from; None keeps nothing.
 
     Attributes:
-        linear: the linear part; None without one.
+        logits: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`, each by parts that had not seen it.
         factors: what the logits of each part are multiplied by.
         best: the last fit of the network; None without one.
     """
 
-    def __init__(
-        self,
-        data: TrainingData,
-        head: HeadSpec,
-        embedding: Mapping[str, Floats],
-        buckets: int,
-        *,
-        fine_tune: bool,
-        settings: FitSettings,
-        progress: Progress = silent,
-        checkpoint: Checkpoint | None = None,
-    ) -> None:
-        self._data = data
-        self._embedding = embedding
+    def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
+        self._plan = plan
+        self._linear: LinearFitter | None = None
         self._network: NetworkFitter | None = None
         vectors = None
-        if isinstance(head, LinearHead):
-            vectors = embed_words(data.words, embedding, progress)
+        if isinstance(plan.head, LinearHead):
+            vectors = embed_words(plan.data.words, plan.embedding, progress)
         else:
             self._network = NetworkFitter(
-                data,
-                head,
-                embedding,
-                fine_tune=fine_tune,
-                settings=settings,
+                plan.data,
+                plan.head,
+                plan.embedding,
+                fine_tune=plan.fine_tune,
+                settings=plan.settings,
                 progress=progress,
                 checkpoint=checkpoint,
             )
-        self._refit = bool(data.folds) or (data.refit and settings.refit)
-        self.linear = LinearFitter(data, buckets, vectors, settings, progress) if buckets else None
+        if plan.buckets:
+            self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, progress)
+        self.logits: Mapping[float, Floats] = {}
         self.factors: Mapping[str, float] = {}
         self._shift = 0.0
         self.best: Course | None = None
@@ -92,44 +97,36 @@ class Ensemble:
     @property
     def ngrams(self) -> NgramConfig | None:
         """Which n-grams are read."""
-        return self.linear.config if self.linear else None
+        return self._linear.config if self._linear else None
 
-    def learn(self) -> Mapping[float, Floats]:
-        """Fit everything; return the logits of the held-out texts at each share of mistyped words, float32 `[texts, classes]`."""
-        found: dict[str, Mapping[float, Floats]] = {}
-        if self.linear:
-            found[LINEAR] = self.linear.held_out_logits()
+    def learn(self) -> None:
+        """Fit everything, and decide how much each part counts."""
+        data, found = self._plan.data, {}
+        if self._linear:
+            found[LINEAR] = self._linear.learn()
         if self._network:
             found[NETWORK] = self._learn_network(self._network)
-        held_out = self._data.held_out
         together = {name: np.concatenate(list(part.values())) for name, part in found.items()}
-        truth = np.concatenate([held_out.truth] * len(held_out.ids))
-        self.factors, self._shift = fit_mix(together, truth, self._data.scheme, len(held_out.truth))
-        if self.linear and self._refit:
-            self.linear.fit_all()
-        return {
+        truth = np.concatenate([data.held_out.truth] * len(data.held_out.ids))
+        self.factors, self._shift = fit_mix(together, truth, data.scheme, len(data.held_out.truth))
+        self.logits = {
             rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
-            for rate in held_out.ids
+            for rate in data.held_out.ids
         }
 
-    def learn_as(self, other: "Ensemble", *, cross_validated: bool) -> None:
-        """Fit everything as `other` decided, with its choice of n-grams and its factors.
-
-        Args:
-            other: has learned from fewer texts.
-            cross_validated: it was; then the held-out texts are training texts, and do not decide when to stop.
-        """
+    def learn_as(self, other: "Ensemble") -> None:
+        """Fit everything to more texts, as `other` decided: with its choice of n-grams and its factors."""
         self.factors, self._shift = other.factors, other._shift
-        if self.linear and other.ngrams:
-            self.linear.choose((other.ngrams.shortest, other.ngrams.longest))
-            self.linear.fit_all()
+        if self._linear and other.ngrams:
+            self._linear.learn_as(other.ngrams)
         if self._network:
-            self.best = self._network.fit(held_out=None if cross_validated else self._data.held_out)
+            # Cross-validated, the held-out texts are training texts, and do not decide when to stop.
+            self.best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
 
     def facts(self) -> dict[str, Any]:
-        """Return what the report of the training says of the parts, after `learn`; takes the time of the learning curve."""
+        """Return what the report of the training says of the parts, after `learn`."""
         return {
-            "learning_curve": self.linear.learning_curve() if self.linear else [],
+            "learning_curve": self._linear.curve if self._linear else [],
             "factors": {name: round(factor, 4) for name, factor in self.factors.items()},
             "epochs": len(self.best.history) if self.best else 0,
             "best_epoch": self.best.best if self.best else 0,
@@ -137,28 +134,28 @@ class Ensemble:
 
     def weights(self) -> dict[str, Floats]:
         """Return the weights of the whole classifier, each part's logits multiplied by its factor, matrices on their grid."""
-        found = dict(self._embedding)
+        found = dict(self._plan.embedding)
         if self._network and self.best:
             factor = np.float32(self.factors[NETWORK])
             found |= self.best.weights
             kernel, bias = found["head/logits/kernel"], found["head/logits/bias"]
             found["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), self._network.levels)
             found["head/logits/bias"] = (bias * factor).astype(np.float32)
-        if self.linear:
-            found |= self.linear.model.scaled(self.factors[LINEAR]).weights
-        shifted = "ngrams/bias" if self.linear else "head/logits/bias"
+        if self._linear:
+            found |= self._linear.model.scaled(self.factors[LINEAR]).weights
+        shifted = "ngrams/bias" if self._linear else "head/logits/bias"
         found[shifted] = found[shifted] + np.float32(self._shift)
         return found
 
     def _learn_network(self, network: NetworkFitter) -> Mapping[float, Floats]:
         """Fit the network; cross-validated, first one for each fold, then the last one to all texts."""
-        held_out, folds = self._data.held_out, self._data.folds
+        data, folds = self._plan.data, self._plan.data.folds
+        held_out = data.held_out
         if not folds:
             self.best = network.fit(held_out=held_out)
             return {rate: network.logits(ids) for rate, ids in held_out.ids.items()}
-        classes = len(self._data.labels)
-        logits = {rate: np.zeros((len(ids), classes), np.float32) for rate, ids in held_out.ids.items()}
-        for number, (rows, others) in enumerate(self._data.splits, start=1):
+        logits = {rate: np.zeros((len(ids), len(data.labels)), np.float32) for rate, ids in held_out.ids.items()}
+        for number, (rows, others) in enumerate(data.splits, start=1):
             network.fit(rows, what=f"training {number} of {folds + 1}", share=_FOLD_SHARE)
             for rate, ids in held_out.ids.items():
                 logits[rate][others] = network.logits(ids[others])

@@ -274,16 +274,18 @@ class LinearFitter:
         data: what `make_examples` made of the texts.
         buckets: how many buckets of n-grams.
         vectors: word vectors by id, to read their mean as well; None: n-grams only.
-        settings: see `FitSettings`; where `refit` says so, and `data.refit`, `fit_all` learns from the held-out texts as well.
+        settings: see `FitSettings`; where `refit` says so, and `data.refit`, `model` learns from the held-out texts as well.
         progress: receives ("fitting n-grams", done, total).
 
     Attributes:
         model: the linear part that was fitted last.
+        curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
+            eighth, a quarter and all of them.
     """
 
     model: LinearModel
+    curve: list[tuple[int, float]]
     _read: _Read
-    _logits: Mapping[float, Floats]
 
     def __init__(
         self, data: TrainingData, buckets: int, vectors: Any, settings: FitSettings, progress: Progress = silent
@@ -301,10 +303,11 @@ class LinearFitter:
         """Which n-grams are read."""
         return self._read.config
 
-    def held_out_logits(self) -> Mapping[float, Floats]:
-        """Choose which n-grams to read; return the logits of the held-out texts at each share of mistyped words.
+    def learn(self) -> Mapping[float, Floats]:
+        """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
 
-        Each text is predicted by a model that has not seen it. Where there is one split, `model` is that of all training texts.
+        Returns:
+            The logits of the held-out texts at each share of mistyped words, each by a model that has not seen it.
         """
         kinds, last = self._likely_kinds(), bool(self._data.folds) or self._refit
         self._total = (len(kinds) + len(_SHARES)) * len(self._data.splits) + last
@@ -316,8 +319,16 @@ class LinearFitter:
             if best is None or self._mean(score, found) > self._mean(score, best[1]) + self._mean(error, best[1]):
                 best = self._read, found, self.model
         assert best is not None
-        self._read, self._logits, self.model = best
-        return self._logits
+        self._read, logits, self.model = best
+        self.curve = self._learning_curve(logits[0.0])
+        if last:
+            self._fit_all()
+        return logits
+
+    def learn_as(self, ngrams: NgramConfig) -> None:
+        """Fit `model` to all texts, with n-grams of a kind that was chosen before."""
+        self.choose((ngrams.shortest, ngrams.longest))
+        self._fit_all()
 
     def choose(self, kind: Kind) -> None:
         """Read n-grams of a kind."""
@@ -341,19 +352,16 @@ class LinearFitter:
             {rate: read(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()},
         )
 
-    def fit_all(self) -> None:
+    def _fit_all(self) -> None:
         """Fit `model` to all texts there are to learn from."""
         read = self._read
         held_out = list(read.held_out.values())[: 1 + len(read.mistyped)] if self._refit else []
         self.model = self._fit(np.arange(len(self._data.clean)), held_out)
 
-    def learning_curve(self) -> list[tuple[int, float]]:
-        """Return (training texts, score on clean held-out texts) for a quarter, half and all of the texts.
-
-        Where texts are many: for an eighth, a quarter and all of them.
-        """
+    def _learning_curve(self, best: Floats) -> list[tuple[int, float]]:
+        """Return the points of `curve`; `best` are the logits of clean held-out texts by models of all texts."""
         data, points = self._data, []
-        logits = np.zeros_like(self._logits[0.0])
+        logits = np.zeros_like(best)
         for share in _SHARES if data.folds else _SHARES_OF_MANY:
             count = 0
             for rows, others in data.splits:
@@ -361,7 +369,7 @@ class LinearFitter:
                 logits[others] = self._fit(part).scores(self._read.held_out[0.0][others])
                 count += len(part)
             points.append((round(count / len(data.splits)), data.scheme.score(logits, data.held_out.truth)))
-        whole = data.scheme.score(self._logits[0.0], data.held_out.truth)
+        whole = data.scheme.score(best, data.held_out.truth)
         return [*points, (round(np.mean([len(rows) for rows, _ in data.splits])), whole)]
 
     def _share(self, rows: Rows, share: float) -> Rows:

@@ -155,7 +155,7 @@ class TrainOptions(Options):
         """Word slots; None where they follow the texts."""
         return None if self.max_words == "auto" else self.max_words
 
-    def read(self, data: Any, labels: Sequence[Any] | None = None) -> Inputs:
+    def read_inputs(self, data: Any, labels: Sequence[Any] | None = None) -> Inputs:
         """Read what the options name, and check it before any work is done; arguments as for `retvec_lite.train`.
 
         Raises:

@@ -9,7 +9,8 @@ import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.data.class_weights import DEFAULT, ClassWeights
-from retvec_lite.model.heads import CnnHead, HeadSpec, PoolHead, character_shapes
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, character_shapes
 from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.training.codebooks import codebooks_in, is_crowded
 
@@ -112,33 +113,58 @@ def recommended(texts: int, *, fine_tune: bool, multi_label: bool = False, **cho
     return dataclasses.replace(found, epochs=max(found.epochs, math.ceil(_FEWEST_STEPS / steps_an_epoch)))
 
 
-def choose_head(
+def choose_parts(
+    head: str,
     texts: int,
     classes: int,
+    *,
     multi_label: bool,
-    buckets_beside: Callable[[HeadSpec], int],
-    count: Callable[[], int] | None,
-) -> HeadSpec:
-    """Return the head that suits the texts: `pool` for few, `cnn` for many.
+    embedding: Mapping[str, Floats],
+    encoder: EncoderConfig,
+    settings: FitSettings,
+    ngram_kb: int | None,
+    count: Callable[[], int],
+) -> tuple[HeadSpec, int]:
+    """Return the head, and how many buckets of n-grams there is room for beside it.
 
-    Many languages with many labels are better off with `pool` as well: the bytes that it saves are worth more as codebooks
-    (docs/benchmarks.md).
+    Few texts get the head `pool`, many get `cnn`. Many languages with many labels are better off with `pool` as well: the bytes that it
+    saves are worth more as codebooks (docs/benchmarks.md).
 
     Args:
+        head: its name, or `auto`.
         texts: to train on.
         classes: number of labels.
         multi_label: whether a text may have several.
-        buckets_beside: how many buckets of n-grams there is room for beside a head.
-        count: counts the different n-grams of the texts, which takes time; None where the size of their table is given: a smaller
-            head leaves it no more room.
+        embedding: see `choose_buckets`.
+        encoder: see there.
+        settings: see there.
+        ngram_kb: see there.
+        count: counts the different n-grams of the texts, which takes time.
+
+    Raises:
+        RetvecLiteError: for the head linear without room for n-grams.
     """
-    if not multi_label:
-        if texts <= FEW:
-            return PoolHead()
-        buckets = buckets_beside(CnnHead())
-        if count and codebooks_in(buckets, classes) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
-            return PoolHead()
-    return CnnHead()
+
+    def buckets_beside(head: HeadSpec) -> int:
+        return choose_buckets(head, embedding, classes, encoder, settings, ngram_kb)
+
+    if head == "auto":
+        head = CnnHead.name
+        if not multi_label and texts <= FEW:
+            head = PoolHead.name
+        # Where the size of the table is given, a smaller head leaves it no more room.
+        elif not multi_label and ngram_kb is None:
+            buckets = buckets_beside(CnnHead())
+            if codebooks_in(buckets, classes) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
+                head = PoolHead.name
+    spec = HEADS[head]()
+    buckets = buckets_beside(spec)
+    if isinstance(spec, LinearHead) and not buckets:
+        raise RetvecLiteError(
+            f"The head linear needs n-grams, and there is no room for {_FEWEST_BUCKETS} buckets of them: choose a larger ngram_kb or "
+            "another head."
+        )
+    return spec, buckets
 
 
 def choose_buckets(

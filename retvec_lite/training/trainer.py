@@ -14,24 +14,22 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.warnings import data_warnings
 from retvec_lite.decision import letters_and_digits
-from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.distribution import Workers
-from retvec_lite.model.heads import HEADS, HeadSpec, LinearHead
 from retvec_lite.model.predict import predictor
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.decide import decide
-from retvec_lite.training.ensemble import Ensemble
-from retvec_lite.training.examples import Split, TrainingData, make_examples
+from retvec_lite.training.ensemble import Ensemble, Plan
+from retvec_lite.training.examples import Split, make_examples
 from retvec_lite.training.linear import KINDS, clean_hashes
 from retvec_lite.training.options import Inputs, TrainOptions
-from retvec_lite.training.settings import FEW, FitSettings, choose_buckets, choose_head, recommended
+from retvec_lite.training.settings import FEW, FitSettings, choose_parts, recommended
 from retvec_lite.version import __version__
 
 _FOLDS: Final = 3
@@ -51,29 +49,14 @@ class Prepared(NamedTuple):
     """What a training works with.
 
     Attributes:
-        inputs: what the user gave.
-        options: what the user asked for.
         training: texts to learn from.
         validation: held-out texts; the same where they are cross-validated.
-        data: both, mistyped and encoded.
-        head: which head, with its sizes.
-        buckets: how many buckets of n-grams there is room for.
-        settings: for so many texts.
+        plan: what to fit to them, with both mistyped and encoded.
     """
 
-    inputs: Inputs
-    options: TrainOptions
     training: Dataset
     validation: Dataset
-    data: TrainingData
-    head: HeadSpec
-    buckets: int
-    settings: FitSettings
-
-    @property
-    def embedding(self) -> Mapping[str, Floats]:
-        """The weights of the embedding; empty for RETVec-raw."""
-        return self.inputs.embedding.weights if self.inputs.embedding else {}
+    plan: Plan
 
 
 def train(
@@ -101,10 +84,10 @@ def train(
     """
     kept = Checkpoint(checkpoint, origin(inputs, options, settings), options.force, workers)
     prepared = prepare(inputs, options, settings, progress)
-    ensemble, logits = fit(prepared, kept, progress)
-    trained = judge(prepared, ensemble, logits)
+    ensemble = fit(prepared.plan, kept, progress)
+    trained = judge(prepared, ensemble, inputs, options)
     if inputs.unlabelled:
-        trained = improve(trained, prepared, ensemble, settings, kept, progress)
+        trained = improve(trained, prepared, ensemble, inputs, options, settings, kept, progress)
     return trained
 
 
@@ -136,39 +119,32 @@ def prepare(
         progress=progress,
     )
     embedding = inputs.embedding.weights if inputs.embedding else {}
-    classes, ngram_kb = len(data.labels), options.ngram_kb
-
-    def buckets_beside(head: HeadSpec) -> int:
-        return choose_buckets(head, embedding, classes, data.config, settings, ngram_kb)
-
-    def count() -> int:
-        return len(np.unique(clean_hashes(data, KINDS[0]).indices))
-
-    if options.head == "auto":
-        counted = count if ngram_kb is None else None
-        head = choose_head(len(training), classes, training.multi_label, buckets_beside, counted)
-    else:
-        head = HEADS[options.head]()
-    buckets = buckets_beside(head)
-    if isinstance(head, LinearHead) and not buckets:
-        raise RetvecLiteError(
-            "The head linear needs n-grams, and there is no room for 128 buckets of them: choose a larger ngram_kb or another head."
-        )
-    return Prepared(inputs, options, training, validation, data, head, buckets, settings)
+    head, buckets = choose_parts(
+        options.head,
+        len(training),
+        len(data.labels),
+        multi_label=training.multi_label,
+        embedding=embedding,
+        encoder=data.config,
+        settings=settings,
+        ngram_kb=options.ngram_kb,
+        count=lambda: len(np.unique(clean_hashes(data, KINDS[0]).indices)),
+    )
+    plan = Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings)
+    return Prepared(training, validation, plan)
 
 
-def fit(
-    prepared: Prepared, checkpoint: Checkpoint | None = None, progress: Progress = silent
-) -> tuple[Ensemble, Mapping[float, Floats]]:
-    """Fit network and linear part; return them, and their logits of the held-out texts at each share of mistyped words."""
-    ensemble = _ensemble(prepared, checkpoint, progress)
-    return ensemble, ensemble.learn()
+def fit(plan: Plan, checkpoint: Checkpoint | None = None, progress: Progress = silent) -> Ensemble:
+    """Fit network and linear part, and decide how much each counts."""
+    ensemble = Ensemble(plan, progress, checkpoint)
+    ensemble.learn()
+    return ensemble
 
 
-def judge(prepared: Prepared, ensemble: Ensemble, logits: Mapping[float, Floats]) -> Trained:
+def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: TrainOptions) -> Trained:
     """Choose when a text has a label, score the answers to held-out texts, and write down the facts of the training."""
-    inputs, options, data = prepared.inputs, prepared.options, prepared.data
-    judged = decide(logits, prepared.validation.labels, data, options.reject_at, options.unknown_label)
+    plan, data = prepared.plan, prepared.plan.data
+    judged = decide(ensemble.logits, prepared.validation.labels, data, options.reject_at, options.unknown_label)
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
         "data": inputs.training.path.name,
@@ -180,16 +156,16 @@ def judge(prepared: Prepared, ensemble: Ensemble, logits: Mapping[float, Floats]
         "folds": data.folds,
         "multi_label": inputs.training.multi_label,
         "texts_cut_by_max_words": data.share_cut,
-        "fine_tuned_embedding": options.fine_tune_embedding,
-        "settings": dataclasses.asdict(prepared.settings),
+        "fine_tuned_embedding": plan.fine_tune,
+        "settings": dataclasses.asdict(plan.settings),
         "reject_at": options.reject_at,
         **ensemble.facts(),
         **judged.facts(),
     }
-    about = inputs.embedding
-    named = {"name": about.name, "card": about.card} if about else {"name": "raw", "card": {}}
+    known = inputs.embedding
+    about = {"name": known.name, "card": known.card} if known else {"name": "raw", "card": {}}
     weights, ngrams = ensemble.weights(), ensemble.ngrams
-    model = TrainedModel(data.config, prepared.head, data.labels, weights, named, facts, ngrams, judged.decision)
+    model = TrainedModel(data.config, plan.head, data.labels, weights, about, facts, ngrams, judged.decision)
     return Trained(model, judged.scores)
 
 
@@ -197,6 +173,8 @@ def improve(
     trained: Trained,
     prepared: Prepared,
     ensemble: Ensemble,
+    inputs: Inputs,
+    options: TrainOptions,
     fixed: FitSettings | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress = silent,
@@ -205,19 +183,23 @@ def improve(
 
     The scores stay those of the classifier that labelled them.
     """
-    model, inputs, data = trained.model, prepared.inputs, prepared.data
+    model, plan = trained.model, prepared.plan
     texts = label_texts(model, inputs.unlabelled, prepared.training)
-    settings = fixed or _settings(texts, inputs, prepared.options)
-    more = make_examples(
-        texts, prepared.validation, **settings.typos, refit=data.refit, config=data.config, progress=progress
+    settings = fixed or _settings(texts, inputs, options)
+    data = make_examples(
+        texts,
+        prepared.validation,
+        **settings.typos,
+        refit=plan.data.refit,
+        config=plan.data.config,
+        progress=progress,
     )
-    again = _ensemble(prepared._replace(data=more, settings=settings), checkpoint, progress)
-    again.learn_as(ensemble, cross_validated=bool(data.folds))
+    again = Ensemble(dataclasses.replace(plan, data=data, settings=settings), progress, checkpoint)
+    again.learn_as(ensemble)
     facts = {**model.training, "unlabelled_texts": len(texts) - len(prepared.training)}
     decision = dataclasses.replace(model.decision, characters=letters_and_digits(texts.texts))
-    return trained._replace(
-        model=dataclasses.replace(model, weights=again.weights(), training=facts, decision=decision)
-    )
+    model = dataclasses.replace(model, weights=again.weights(), training=facts, decision=decision)
+    return Trained(model, trained.validation)
 
 
 def choose_folds(dataset: Dataset, seed: int) -> list[Split]:
@@ -249,17 +231,4 @@ def _settings(texts: Dataset, inputs: Inputs, options: TrainOptions) -> FitSetti
     given = {name: value for name, value in chosen.items() if value is not None}
     return recommended(
         len(texts), fine_tune=options.fine_tune_embedding, multi_label=inputs.training.multi_label, **given
-    )
-
-
-def _ensemble(prepared: Prepared, checkpoint: Checkpoint | None, progress: Progress) -> Ensemble:
-    return Ensemble(
-        prepared.data,
-        prepared.head,
-        prepared.embedding,
-        prepared.buckets,
-        fine_tune=prepared.options.fine_tune_embedding,
-        settings=prepared.settings,
-        progress=progress,
-        checkpoint=checkpoint,
     )

@@ -32,7 +32,9 @@ def train(
 ) -> Trained:
     """Train as `rl.train` does, but by default on RETVec-raw, with settings and a checkpoint of one's own."""
     options = TrainOptions(**{"validation": "auto" if validation is None else validation, "embedding": "raw", **given})
-    return trainer.train(options.read(training), options, settings=settings, checkpoint=checkpoint, progress=progress)
+    return trainer.train(
+        options.read_inputs(training), options, settings=settings, checkpoint=checkpoint, progress=progress
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from tiny_data import TINY_CONFIG, tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
-from retvec_lite.ngrams import CODES, PRIME, ngram_logits
+from retvec_lite.ngrams import CODES, PRIME, NgramConfig, ngram_logits
 from retvec_lite.training import codebooks, linear, settings
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import make_examples
@@ -104,8 +104,19 @@ def test_pool_is_for_few_texts_and_for_many_ngrams_in_little_room(
 ) -> None:
     monkeypatch.setattr(settings, "FEW", few)
     monkeypatch.setattr(codebooks, "_CROWDED", crowded)
-    count = (lambda: 300) if kilobytes is None else None
-    assert settings.choose_head(36, 4, False, lambda head: buckets, count).name == head
+    monkeypatch.setattr(settings, "choose_buckets", lambda *_: buckets)
+    found, _ = settings.choose_parts(
+        "auto",
+        36,
+        4,
+        multi_label=False,
+        embedding={},
+        encoder=TINY_CONFIG,
+        settings=FitSettings(),
+        ngram_kb=kilobytes,
+        count=lambda: 300,
+    )
+    assert found.name == head
 
 
 def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,8 +125,7 @@ def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPat
     training = tiny_dataset(12)
     data = make_examples(training, training, copies=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
     fitter = LinearFitter(data, 100, None, FitSettings())
-    fitter.choose((1, 4))
-    fitter.fit_all()
+    fitter.learn_as(NgramConfig(buckets=100))
     assert fitter.config.buckets == 3 * CODES and fitter.config.codebooks == 3
     weights = fitter.model.scaled(0.5).weights
     rows = [contract.codepoints(text, TINY_CONFIG.max_chars) for text in training.texts]

@@ -96,7 +96,7 @@ def test_a_share_that_is_none_is_refused(share: Any) -> None:
 def test_an_unknown_label_that_is_not_in_the_data_is_refused() -> None:
     with pytest.raises(RetvecLiteError, match=r"'oos' does not occur in tiny\.csv \(it has: 'alarm', "):
         train(tiny_dataset(2), unknown_label="oos")
-    TrainOptions(unknown_label="oos").read(Dataset(tuple("wxyz"), ("a", "oos") * 2))
+    TrainOptions(unknown_label="oos").read_inputs(Dataset(tuple("wxyz"), ("a", "oos") * 2))
 
 
 def test_texts_of_the_unknown_label_are_never_an_answer() -> None:

@@ -65,4 +65,4 @@ def test_many_texts_have_no_folds() -> None:
     assert FEW == 3000
     for count, folds in ((FEW // 2, 3), (FEW // 2 + 1, 0)):
         options = TrainOptions(head="linear", embedding="raw", typo_rate=0.0)
-        assert prepare(options.read(counted(count, count)), options).data.folds == folds
+        assert prepare(options.read_inputs(counted(count, count)), options).plan.data.folds == folds

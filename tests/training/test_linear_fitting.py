@@ -131,13 +131,12 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
         return plain(features, targets, classes, seed=seed, weights=weights)
 
     monkeypatch.setattr(linear, "fit_linear", fit_linear)
-    logits = found.held_out_logits()
-    assert tried == [KINDS[0]] * 3 + [KINDS[1]] * 3
+    logits = found.learn()
+    assert tried == [KINDS[0]] * 3 + [KINDS[1]] * 3 + [best] * 7, "and the learning curve, and all texts"
     assert kind_of(found) == best and found.config == NgramConfig(buckets=500, longest=best[1], shortest=best[0])
     assert {rate: part.shape for rate, part in logits.items()} == dict.fromkeys(data.held_out.ids, (36, 4))
     assert (logits[0.0].argmax(axis=1) == data.held_out.truth).mean() > 0.8
-    found.fit_all()
-    assert tried[-1] == best and found.model.weights["ngrams/table"].shape == (500, 4)
+    assert found.model.weights["ngrams/table"].shape == (500, 4)
 
 
 def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +145,7 @@ def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.Monke
     plain = LinearFitter.choose
     monkeypatch.setattr(LinearFitter, "choose", lambda self, kind: (tried.append(kind), plain(self, kind)))
     found = fitter(data_of())
-    found.held_out_logits()
+    found.learn()
     assert tried == [KINDS[0]] == [kind_of(found)]
 
 
@@ -168,16 +167,14 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
 
     monkeypatch.setattr(linear, "fit_linear", fit_linear)
     found = LinearFitter(data, 500, None, QUICK, lambda *progress: told.append(progress))
-    found.held_out_logits()
+    found.learn()
     copies = len(seen[0][1]) // 32
-    found.fit_all()
-    features, targets = seen[-1]
+    features, targets = max(seen, key=lambda fit: len(fit[1]))
     assert len(targets) == features.counts.shape[0] == copies * texts > 32
     if with_held_out:
         held_out = count_ngrams(validation.texts, TINY_CONFIG, found.config)
         assert (features.counts[copies * 32 :][:20] != held_out).nnz == 0, "clean first, then mistyped"
         np.testing.assert_array_equal(targets[copies * 32 :], np.tile(data.held_out.truth, copies))
-        found.learning_curve()
         assert told[-1][1] == told[-1][2], "progress ends where it said"
 
 
@@ -187,8 +184,7 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
 def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
     data = data_of()
     found = fitter(data)
-    logits = found.held_out_logits()
-    curve = found.learning_curve()
+    logits, curve = found.learn(), found.curve
     assert [texts for texts, _ in curve] == [8, 12, 24], "each label has 6 in a fold: 2, 3 and all of them"
     assert curve[-1][1] == (logits[0.0].argmax(axis=1) == data.held_out.truth).mean()
     assert all(0.0 <= accuracy <= 1.0 for _, accuracy in curve) and curve[0][1] <= curve[-1][1]
@@ -197,10 +193,9 @@ def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
 def test_without_folds_the_curve_is_that_of_the_validation_texts() -> None:
     training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
     found = fitter(make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG))
-    found.held_out_logits()
-    before = found.model
-    curve = found.learning_curve()
-    assert [texts for texts, _ in curve] == [4, 8, 32] and found.model is before
+    found.learn()
+    curve = found.curve
+    assert [texts for texts, _ in curve] == [4, 8, 32]
     assert all(round(accuracy * 20) == pytest.approx(accuracy * 20) for _, accuracy in curve)
 
 
@@ -213,9 +208,9 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
     plain = linear.fit_linear
     monkeypatch.setattr(linear, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
     found = LinearFitter(data, 500, None, QUICK)
-    found.held_out_logits()
-    assert [texts for texts, _ in found.learning_curve()] == [2, 2, 4]
-    assert len(seen) == 12 and all(targets == {0, 1} for targets in seen)
+    found.learn()
+    assert [texts for texts, _ in found.curve] == [2, 2, 4]
+    assert len(seen) == 13 and all(targets == {0, 1} for targets in seen)
 
 
 def test_long_texts_are_read_by_long_ngrams_unless_short_ones_are_better() -> None:

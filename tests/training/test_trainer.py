@@ -85,8 +85,8 @@ def settings_of(
     class Stop(Exception):
         pass
 
-    def stop(data: Any, head: Any, embedding: Any, buckets: int, *, settings: FitSettings, **kwargs: Any) -> None:
-        raise Stop(settings, head.name)
+    def stop(plan: Any, *args: Any) -> None:
+        raise Stop(plan.settings, plan.head.name)
 
     data_of = SimpleNamespace(labels=("x", "y"), config=None)
     monkeypatch.setattr(trainer, "make_examples", lambda *args, **kwargs: data_of)
