@@ -61,7 +61,7 @@ def train(  # noqa: D417  # the decorator documents the options
         data: texts (list, NumPy array, pandas Series) with `labels`; or a CSV, TSV or JSON Lines file, a `Dataset`, or
             "starter" for the built-in data, each without `labels`.
         labels: a label for each text.
-        text_column, ..., force: see `TrainOptions`.
+        force: this and all options from `text_column` on: see `TrainOptions`.
         progress: a callback (what, done, total), or True for bars on standard error.
         strategy: a `MultiWorkerMirroredStrategy` of several machines, all of which make this call; None makes one where `TF_CONFIG`
             names them. The first of them writes `out`, in a folder that all of them see.

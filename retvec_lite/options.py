@@ -2,10 +2,14 @@
 
 import argparse
 import dataclasses
+import textwrap
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from retvec_lite.errors import RetvecLiteError
+
+_WIDTH: Final = 120
+"""Columns of a docstring."""
 
 Given = TypeVar("Given", bound="Options")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -108,8 +112,16 @@ class Options:
     def document(cls, function: Function) -> Function:
         """Put the help of each option in place of the docstring's line that names this class; a decorator."""
         if function.__doc__:  # not under python -OO
-            lines = [f"{field.name}: {field.metadata['help']}." for field in dataclasses.fields(cls)]
             place = next(line for line in function.__doc__.splitlines() if f"`{cls.__name__}`" in line)
             indent = place[: len(place) - len(place.lstrip())]
-            function.__doc__ = function.__doc__.replace(place, "\n".join(indent + line for line in lines))
+            lines = [
+                textwrap.fill(
+                    f"{field.name}: {field.metadata['help']}.",
+                    _WIDTH,
+                    initial_indent=indent,
+                    subsequent_indent=indent + "    ",
+                )
+                for field in dataclasses.fields(cls)
+            ]
+            function.__doc__ = function.__doc__.replace(place, "\n".join(lines))
         return function

@@ -249,7 +249,7 @@ def test_train_takes_the_options_as_they_are_declared() -> None:
     assert set(parameters) - set(fields) == {"data", "labels", "progress", "strategy"}
     for name, field in fields.items():
         assert parameters[name].default == field.default and parameters[name].annotation == field.type, name
-        assert f"\n        {name}: {field.metadata['help']}." in (rl.train.__doc__ or "")
+        assert f" {name}: {field.metadata['help']}. " in " ".join((rl.train.__doc__ or "").split())
 
 
 def _plain(value: Any) -> Any:
