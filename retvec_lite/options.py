@@ -120,6 +120,7 @@ class Options:
                     _WIDTH,
                     initial_indent=indent,
                     subsequent_indent=indent + "    ",
+                    break_on_hyphens=False,
                 )
                 for field in dataclasses.fields(cls)
             ]
