@@ -67,8 +67,15 @@ class Ensemble:
     Attributes:
         logits: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`, each by parts that had not seen it.
         factors: what the logits of each part are multiplied by.
+        weights: of the whole classifier by name, each part's logits multiplied by its factor, matrices on their grid.
+        ngrams: which n-grams the linear part reads; None without one.
         best: the last fit of the network; None without one.
     """
+
+    logits: Mapping[float, Floats]
+    factors: Mapping[str, float]
+    weights: Mapping[str, Floats]
+    ngrams: NgramConfig | None = None
 
     def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
         self._plan = plan
@@ -89,15 +96,7 @@ class Ensemble:
             )
         if plan.buckets:
             self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, progress)
-        self.logits: Mapping[float, Floats] = {}
-        self.factors: Mapping[str, float] = {}
-        self._shift = 0.0
         self.best: Course | None = None
-
-    @property
-    def ngrams(self) -> NgramConfig | None:
-        """Which n-grams are read."""
-        return self._linear.config if self._linear else None
 
     def learn(self) -> None:
         """Fit everything, and decide how much each part counts."""
@@ -113,6 +112,7 @@ class Ensemble:
             rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
             for rate in data.held_out.ids
         }
+        self._add_up()
 
     def learn_as(self, other: "Ensemble") -> None:
         """Fit everything to more texts, as `other` decided: with its choice of n-grams and its factors."""
@@ -122,6 +122,7 @@ class Ensemble:
         if self._network:
             # Cross-validated, the held-out texts are training texts, and do not decide when to stop.
             self.best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
+        self._add_up()
 
     def facts(self) -> dict[str, Any]:
         """Return what the report of the training says of the parts, after `learn`."""
@@ -132,20 +133,20 @@ class Ensemble:
             "best_epoch": self.best.best if self.best else 0,
         }
 
-    def weights(self) -> dict[str, Floats]:
-        """Return the weights of the whole classifier, each part's logits multiplied by its factor, matrices on their grid."""
+    def _add_up(self) -> None:
         found = dict(self._plan.embedding)
         if self._network and self.best:
-            factor = np.float32(self.factors[NETWORK])
             found |= self.best.weights
+            factor = np.float32(self.factors[NETWORK])
             kernel, bias = found["head/logits/kernel"], found["head/logits/bias"]
             found["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), self._network.levels)
             found["head/logits/bias"] = (bias * factor).astype(np.float32)
         if self._linear:
             found |= self._linear.model.scaled(self.factors[LINEAR]).weights
+            self.ngrams = self._linear.config
         shifted = "ngrams/bias" if self._linear else "head/logits/bias"
         found[shifted] = found[shifted] + np.float32(self._shift)
-        return found
+        self.weights = found
 
     def _learn_network(self, network: NetworkFitter) -> Mapping[float, Floats]:
         """Fit the network; cross-validated, first one for each fold, then the last one to all texts."""

@@ -164,8 +164,9 @@ def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: Train
     }
     known = inputs.embedding
     about = {"name": known.name, "card": known.card} if known else {"name": "raw", "card": {}}
-    weights, ngrams = ensemble.weights(), ensemble.ngrams
-    model = TrainedModel(data.config, plan.head, data.labels, weights, about, facts, ngrams, judged.decision)
+    model = TrainedModel(
+        data.config, plan.head, data.labels, ensemble.weights, about, facts, ensemble.ngrams, judged.decision
+    )
     return Trained(model, judged.scores)
 
 
@@ -198,7 +199,7 @@ def improve(
     again.learn_as(ensemble)
     facts = {**model.training, "unlabelled_texts": len(texts) - len(prepared.training)}
     decision = dataclasses.replace(model.decision, characters=letters_and_digits(texts.texts))
-    model = dataclasses.replace(model, weights=again.weights(), training=facts, decision=decision)
+    model = dataclasses.replace(model, weights=again.weights, training=facts, decision=decision)
     return Trained(model, trained.validation)
 
 
