@@ -69,13 +69,14 @@ class Ensemble:
         factors: what the logits of each part are multiplied by.
         weights: of the whole classifier by name, each part's logits multiplied by its factor, matrices on their grid.
         ngrams: which n-grams the linear part reads; None without one.
-        best: the last fit of the network; None without one.
+        facts: what the report of the training says of the parts, after `learn`.
     """
 
     logits: Mapping[float, Floats]
     factors: Mapping[str, float]
     weights: Mapping[str, Floats]
     ngrams: NgramConfig | None = None
+    facts: Mapping[str, Any]
 
     def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
         self._plan = plan
@@ -96,7 +97,7 @@ class Ensemble:
             )
         if plan.buckets:
             self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, progress)
-        self.best: Course | None = None
+        self._best: Course | None = None
 
     def learn(self) -> None:
         """Fit everything, and decide how much each part counts."""
@@ -113,6 +114,12 @@ class Ensemble:
             for rate in data.held_out.ids
         }
         self._add_up()
+        self.facts = {
+            "learning_curve": self._linear.curve if self._linear else [],
+            "factors": {name: round(factor, 4) for name, factor in self.factors.items()},
+            "epochs": len(self._best.history) if self._best else 0,
+            "best_epoch": self._best.best if self._best else 0,
+        }
 
     def learn_as(self, other: "Ensemble") -> None:
         """Fit everything to more texts, as `other` decided: with its choice of n-grams and its factors."""
@@ -121,22 +128,13 @@ class Ensemble:
             self._linear.learn_as(other.ngrams)
         if self._network:
             # Cross-validated, the held-out texts are training texts, and do not decide when to stop.
-            self.best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
+            self._best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
         self._add_up()
-
-    def facts(self) -> dict[str, Any]:
-        """Return what the report of the training says of the parts, after `learn`."""
-        return {
-            "learning_curve": self._linear.curve if self._linear else [],
-            "factors": {name: round(factor, 4) for name, factor in self.factors.items()},
-            "epochs": len(self.best.history) if self.best else 0,
-            "best_epoch": self.best.best if self.best else 0,
-        }
 
     def _add_up(self) -> None:
         found = dict(self._plan.embedding)
-        if self._network and self.best:
-            found |= self.best.weights
+        if self._network and self._best:
+            found |= self._best.weights
             factor = np.float32(self.factors[NETWORK])
             kernel, bias = found["head/logits/kernel"], found["head/logits/bias"]
             found["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), self._network.levels)
@@ -153,14 +151,14 @@ class Ensemble:
         data, folds = self._plan.data, self._plan.data.folds
         held_out = data.held_out
         if not folds:
-            self.best = network.fit(held_out=held_out)
+            self._best = network.fit(held_out=held_out)
             return {rate: network.logits(ids) for rate, ids in held_out.ids.items()}
         logits = {rate: np.zeros((len(ids), len(data.labels)), np.float32) for rate, ids in held_out.ids.items()}
         for number, (rows, others) in enumerate(data.splits, start=1):
             network.fit(rows, what=f"training {number} of {folds + 1}", share=_FOLD_SHARE)
             for rate, ids in held_out.ids.items():
                 logits[rate][others] = network.logits(ids[others])
-        self.best = network.fit(what=f"training {folds + 1} of {folds + 1}")
+        self._best = network.fit(what=f"training {folds + 1} of {folds + 1}")
         return logits
 
 

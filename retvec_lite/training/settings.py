@@ -9,10 +9,12 @@ import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.data.class_weights import DEFAULT, ClassWeights
+from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, character_shapes
 from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.training.codebooks import codebooks_in, is_crowded
+from retvec_lite.training.options import TrainOptions
 
 FEW: Final = 3_000
 """Texts up to which they are cross-validated, and the linear part learns from clean texts only: its mistyped copies pay with many
@@ -80,6 +82,14 @@ class FitSettings:
     def steps(self, texts: int) -> int:
         """Return how many optimizer steps all epochs take."""
         return self.epochs * max(1, texts // self.batch(texts))
+
+
+def settings_for(texts: Dataset, options: TrainOptions, class_weights: ClassWeights | None) -> FitSettings:
+    """Return the recommended settings for some training texts, but for what was asked for."""
+    names = ("epochs", "typo_rate", "character_filters", "seed")
+    chosen = {name: getattr(options, name) for name in names} | {"class_weights": class_weights}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return recommended(len(texts), fine_tune=options.fine_tune_embedding, multi_label=texts.multi_label, **given)
 
 
 def recommended(texts: int, *, fine_tune: bool, multi_label: bool = False, **chosen: Any) -> FitSettings:

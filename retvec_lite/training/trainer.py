@@ -29,7 +29,7 @@ from retvec_lite.training.ensemble import Ensemble, Plan
 from retvec_lite.training.examples import Split, make_examples
 from retvec_lite.training.linear import KINDS, clean_hashes
 from retvec_lite.training.options import Inputs, TrainOptions
-from retvec_lite.training.settings import FEW, FitSettings, choose_parts, recommended
+from retvec_lite.training.settings import FEW, FitSettings, choose_parts, settings_for
 from retvec_lite.version import __version__
 
 _FOLDS: Final = 3
@@ -82,7 +82,8 @@ def train(
         RetvecLiteError: for data or options that leave nothing to train, a checkpoint of another training without
             `options.force`, or a loss that is no longer finite.
     """
-    kept = Checkpoint(checkpoint, origin(inputs, options, settings), options.force, workers)
+    belongs_to = origin(inputs, options, settings)
+    kept = Checkpoint(checkpoint, belongs_to, options.force, workers)
     prepared = prepare(inputs, options, settings, progress)
     ensemble = fit(prepared.plan, kept, progress)
     trained = judge(prepared, ensemble, inputs, options)
@@ -107,7 +108,7 @@ def prepare(
         # Set aside here, and not by the user: learned from in the end.
         training, validation = split(training, 0.1 if validation is None else validation, seed)
         refit = True
-    settings = fixed or _settings(training, inputs, options)
+    settings = fixed or settings_for(training, options, inputs.class_weights)
     data = make_examples(
         training,
         validation,
@@ -159,7 +160,7 @@ def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: Train
         "fine_tuned_embedding": plan.fine_tune,
         "settings": dataclasses.asdict(plan.settings),
         "reject_at": options.reject_at,
-        **ensemble.facts(),
+        **ensemble.facts,
         **judged.facts(),
     }
     known = inputs.embedding
@@ -186,7 +187,7 @@ def improve(
     """
     model, plan = trained.model, prepared.plan
     texts = label_texts(model, inputs.unlabelled, prepared.training)
-    settings = fixed or _settings(texts, inputs, options)
+    settings = fixed or settings_for(texts, options, inputs.class_weights)
     data = make_examples(
         texts,
         prepared.validation,
@@ -224,12 +225,3 @@ def label_texts(model: TrainedModel, texts: Sequence[str], training: Dataset) ->
     sure = np.flatnonzero(probabilities.max(axis=1) >= _SURE)
     labels = (model.labels[place] for place in probabilities[sure].argmax(axis=1))
     return Dataset((*training.texts, *(texts[row] for row in sure)), (*training.labels, *labels), training.path)
-
-
-def _settings(texts: Dataset, inputs: Inputs, options: TrainOptions) -> FitSettings:
-    names = ("epochs", "typo_rate", "character_filters", "seed")
-    chosen = {name: getattr(options, name) for name in names} | {"class_weights": inputs.class_weights}
-    given = {name: value for name, value in chosen.items() if value is not None}
-    return recommended(
-        len(texts), fine_tune=options.fine_tune_embedding, multi_label=inputs.training.multi_label, **given
-    )
