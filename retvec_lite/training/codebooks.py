@@ -28,12 +28,7 @@ def choose_codebooks(distinct: int, buckets: int, classes: int) -> int:
     """Return how many codebooks to use in place of `buckets` rows; 0 for none.
 
     They pay where the texts have many n-grams, in many languages for example, and the table has room for few rows. Otherwise, most
-    n-grams have a row of their own anyway, or at least the frequent ones do (docs/benchmarks.md).
-
-    Args:
-        distinct: how many different n-grams the training texts have.
-        buckets: how many rows there is room for.
-        classes: number of labels.
+    n-grams have a row of their own anyway, or at least the frequent ones do (docs/benchmarks.md). `distinct` says how many there are.
     """
     return codebooks_in(buckets, classes) if is_crowded(distinct, buckets) else 0
 

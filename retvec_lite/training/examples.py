@@ -42,12 +42,9 @@ _UNSPACED_CHAR: Final = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Examples:
-    """What a network learns from.
+    """What a network learns from: word ids of each augmented copy, int32 `[texts, max_words]`, and `LabelScheme.targets`.
 
-    Attributes:
-        copies: word ids of each augmented copy, int32 `[texts, max_words]`; the epochs take turns with them.
-        targets: see `LabelScheme.targets`.
-        classes: number of labels.
+    The epochs take turns with the copies.
     """
 
     copies: Sequence[Ints]
@@ -61,12 +58,7 @@ class Examples:
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """What early stopping looks at.
-
-    Attributes:
-        ids: word ids of the validation texts, int32 `[texts, max_words]`, by the share of mistyped words.
-        truth: see `LabelScheme.targets`.
-    """
+    """What models are tested on: word ids, int32 `[texts, max_words]`, by the share of mistyped words, and the targets."""
 
     ids: Mapping[float, Ints]
     truth: Ints
@@ -228,23 +220,14 @@ class TextEncoder:
         self._words = _WordTable(rules.word_length)
 
     def count_words(self, texts: Sequence[str], config: EncoderConfig | None = None) -> npt.NDArray[np.int64]:
-        """Return how many words each text has, int64 `[texts]`.
-
-        Args:
-            texts: some of the encoder's texts.
-            config: counts the words within its sizes; None counts those of the first 4,096 code points.
-        """
+        """Return how many words each text has within the sizes of `config`, or in its first 4,096 code points, int64 `[texts]`."""
         chars, slots = (config.max_chars, config.max_words) if config else (_LONGEST_COUNTED, _LONGEST_COUNTED)
         rows = self._encoded(texts, chars, slots)
         counts: npt.NDArray[np.int64] = np.minimum(self._counts[rows], slots)
         return counts
 
     def encode(self, groups: Sequence[Sequence[str]], config: EncoderConfig) -> tuple[list[Ints], Ints]:
-        """Return the texts as word ids.
-
-        Args:
-            groups: some of the encoder's texts.
-            config: the sizes to encode them in.
+        """Encode groups of the encoder's texts in the sizes of `config`.
 
         Returns:
             For each group the ids, int32 `[texts, max_words]`, 0 for the empty slot; and the words by id, int32
@@ -336,17 +319,9 @@ def choose_sizes(
 ) -> EncoderConfig:
     """Choose `max_words` (99th percentile of the texts' words, unless given) and a `max_chars` that rarely cuts before it.
 
-    Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts fit.
-
-    Args:
-        texts: the training texts.
-        counts: how many words each of them has, from `count_words`.
-        rules: the encoder's other parameters.
-        max_words: word slots.
+    Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts fit. `counts` are the words of each text.
     """
-    slots = max_words
-    if slots is None:
-        slots = min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
+    slots = max_words or min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
     lengths = np.minimum(np.array([len(text) for text in texts]), _LONGEST_COUNTED)
     # What the texts that fit the slots need in code points, and what full slots of this data's words would.
     fits = counts <= slots

@@ -150,7 +150,7 @@ def run_epochs(
     Args:
         network: is left with the weights of the last epoch.
         examples: what to learn from.
-        held_out: decides which epoch is the best: the one with the highest mean accuracy. None takes the last epoch.
+        held_out: decides which epoch is the best: the one with the highest mean score. None takes the last epoch.
         settings: epochs, patience and batch size.
         rng: draws the order of the texts.
         progress: receives (`what`, steps done, steps).

@@ -143,12 +143,7 @@ def fold(hashes: Matrix, buckets: int) -> Matrix:
 
 
 def mean_vectors(ids: Ints, vectors: Any) -> Floats:
-    """Return the mean word vector of each text, float32 `[texts, dimension]`; zeros for a text without words.
-
-    Args:
-        ids: int32 `[texts, max_words]`, 0 for the empty slot.
-        vectors: float16 `[distinct words, dimension]` by id, zeros for id 0.
-    """
+    """Return the mean word vector of each text, float32 `[texts, dimension]`; zeros for a text without words (ids 0)."""
     texts, slots = ids.shape
     shape = (texts, len(vectors))
     used = sparse.csr_matrix(
@@ -162,15 +157,7 @@ def mean_vectors(ids: Ints, vectors: Any) -> Floats:
 def fit_linear(
     features: Features, targets: Ints, classes: int, *, seed: int, weights: Floats | None = None
 ) -> LinearModel:
-    """Solve the linear part.
-
-    Args:
-        features: of the training texts.
-        targets: see `LabelScheme.targets`.
-        classes: number of labels; those without a text get low scores.
-        seed: of the solver's order.
-        weights: float32 `[classes]`, how much the texts of each label count, see `class_weights`; None for all the same.
-    """
+    """Solve the linear part. Labels without a text get low scores; `weights` `[classes]` say how much the texts of each count."""
     squares = _squares(features.counts)
     roots = np.sqrt(squares)
     scaled = sparse.diags(1 / _lengths(features.counts, squares)) @ features.counts @ sparse.diags(roots)

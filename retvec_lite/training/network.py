@@ -148,11 +148,7 @@ class TrainableNetwork:
         self._predict = tf.function(self._logits, input_signature=predict, jit_compile=self._compiled, autograph=False)
 
     def reset(self, weights: Mapping[str, Floats], class_weights: Floats, schedule: RateSchedule) -> None:
-        """Start over, for example on another fold, as a new network would, but without tracing or compiling again.
-
-        Raises:
-            ValueError: for weights of other names or shapes, or class weights of another number of classes.
-        """
+        """Start over as a new network of the same shapes would, but without tracing or compiling again."""
         if weights.keys() != self._variables.keys():
             raise ValueError("A network can only be reset to weights of the same names.")
         self.load(weights)
