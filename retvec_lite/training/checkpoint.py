@@ -21,7 +21,6 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.checkpoints import damaged, read_arrays, write_arrays
 from retvec_lite.model.distribution import Workers
-from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.options import Inputs, TrainOptions
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.version import __version__
@@ -57,7 +56,7 @@ class Course:
         steps: of all epochs.
         losses: of the steps of the epoch that runs.
         generator: state of the random numbers when that epoch began; empty before the first one.
-        history: of each epoch that is over: loss, validation scores, their mean.
+        history: of each epoch that is over: its number, loss, and mean validation score.
         score: of the best epoch.
         best: number of the best epoch, counted from 1.
         is_over: no epoch is left.
@@ -111,25 +110,27 @@ class Checkpoint:
         self.workers.agree("data or options", json.dumps(self._belongs_to, sort_keys=True))
         self.workers.agree("checkpoints", [(course.steps, course.losses) for course in self._fits])
 
-    def begin(self, network: TrainableNetwork) -> Course:
-        """Return how far the next fit has come; the network, which is new, goes back to where it was."""
+    def begin(self) -> tuple[Course, Mapping[str, Floats]]:
+        """Return how far the next fit has come, and the state that its network was left in; empty for a new network."""
         if self._begun == len(self._fits):
             self._fits.append(Course())
         course = self._fits[self._begun]
         self._begun += 1
-        if course.steps and not course.is_over:
-            network.restore(self._state)
-        return course
+        return course, self._state if course.steps and not course.is_over else {}
 
-    def step(self, network: TrainableNetwork) -> None:
-        """Note that the fit which was begun last has taken a step: write the file where that is due.
+    def is_due(self) -> bool:
+        """Return whether it is time to write the file."""
+        is_kept = self._path is not None and self.workers.is_chief
+        return is_kept and time.monotonic() - self._written >= SECONDS
+
+    def write(self, state: Mapping[str, Floats]) -> None:
+        """Write the file: how far all fits have come, and the state of the network of the last one.
 
         Raises:
             RetvecLiteError: when it cannot be written.
         """
-        if self._path is None or not self.workers.is_chief or time.monotonic() - self._written < SECONDS:
-            return
-        facts, arrays = [], {f"{_STATE}/{name}": value for name, value in network.state().items()}
+        assert self._path is not None, "It is never due."
+        facts, arrays = [], {f"{_STATE}/{name}": value for name, value in state.items()}
         for number, course in enumerate(self._fits):
             fields = {field.name: getattr(course, field.name) for field in dataclasses.fields(course)}
             arrays |= {f"{number}/{name}": value for name, value in fields.pop("weights").items()}
@@ -148,10 +149,6 @@ class Checkpoint:
             )
         try:
             fits = [Course(**fields) for fields in json.loads(str(arrays.pop(_FITS)))]
-            for course in fits:
-                for epoch in course.history:
-                    if "accuracy" in epoch:  # names in JSON are texts
-                        epoch["accuracy"] = {float(rate): score for rate, score in epoch["accuracy"].items()}
             parts: dict[str, dict[str, Floats]] = {}
             for name, value in arrays.items():
                 part, _, rest = name.partition("/")

@@ -163,7 +163,9 @@ def run_epochs(
     texts = len(examples.targets)
     batch_size, steps = settings.batch(texts), settings.steps(texts)
     checkpoint = checkpoint or Checkpoint()
-    course = checkpoint.begin(network)
+    course, state = checkpoint.begin()
+    if state:
+        network.restore(state)
     if course.generator:
         progress(what, min(course.steps, steps), steps)
         rng.bit_generator.state = course.generator
@@ -174,7 +176,8 @@ def run_epochs(
             course.losses.append(network.train(batch, examples.targets[batch.rows], course.steps))
             course.steps += 1
             progress(what, min(course.steps, steps), steps)
-            checkpoint.step(network)
+            if checkpoint.is_due():
+                checkpoint.write(network.state())
         _end_epoch(course, network, examples, held_out, settings)
     return course
 
@@ -198,12 +201,11 @@ def _end_epoch(
         if course.is_over:
             course.weights, course.best = network.weights(), course.epochs
         return
-    accuracies = {
-        rate: network.scheme.score(network.logits(ids, examples.classes, _PREDICTION_BATCH), held_out.truth)
-        for rate, ids in held_out.ids.items()
-    }
-    score = network.workers.mean(float(np.mean(list(accuracies.values()))))
-    told |= {"accuracy": accuracies, "score": score}
+    scores = [
+        network.scheme.score(network.logits(ids, examples.classes, _PREDICTION_BATCH), held_out.truth)
+        for ids in held_out.ids.values()
+    ]
+    told["score"] = score = network.workers.mean(float(np.mean(scores)))
     if score > course.score:
         course.score, course.weights, course.best = score, network.weights(), course.epochs
     elif course.epochs - course.best >= settings.patience:
