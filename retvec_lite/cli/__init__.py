@@ -3,8 +3,6 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from retvec_lite.training.options import TrainOptions
-
 if TYPE_CHECKING:
     from retvec_lite.runtime.text_classifier import TextClassifier
 
@@ -35,11 +33,15 @@ def add_reject_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_multi_label_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--multi-label` and `--no-multi-label`."""
+    from retvec_lite.training.options import TrainOptions
+
     TrainOptions.add_arguments(parser, "multi_label")
 
 
 def add_column_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `--text-column` and `--label-column`."""
+    from retvec_lite.training.options import TrainOptions
+
     TrainOptions.add_arguments(parser, "text_column", "label_column")
 
 

@@ -180,12 +180,7 @@ class _Counts(NamedTuple):
 def choose_several(
     probabilities: Mapping[float, Floats], data: TrainingData
 ) -> tuple[Decision, dict[float, Evaluation]]:
-    """Choose thresholds for clean texts and mistyped ones together; return them, and scores at each share of mistyped words.
-
-    Args:
-        probabilities: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`.
-        data: what `make_examples` made of the texts.
-    """
+    """Choose thresholds for clean texts and mistyped ones together; return them, and scores at each share of mistyped words."""
     truth, count = data.held_out.truth, len(data.held_out.truth)
     groups = np.arange(count) % _GROUPS
     if data.folds:

@@ -14,6 +14,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, character_shapes
 from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.training.codebooks import codebooks_in, is_crowded
+from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.options import TrainOptions
 
 FEW: Final = 3_000
@@ -124,46 +125,31 @@ def recommended(texts: int, *, fine_tune: bool, multi_label: bool = False, **cho
 
 
 def choose_parts(
-    head: str,
-    texts: int,
-    classes: int,
-    *,
-    multi_label: bool,
+    data: TrainingData,
+    options: TrainOptions,
     embedding: Mapping[str, Floats],
-    encoder: EncoderConfig,
     settings: FitSettings,
-    ngram_kb: int | None,
     count: Callable[[], int],
 ) -> tuple[HeadSpec, int]:
     """Return the head, and how many buckets of n-grams there is room for beside it.
 
     Few texts get the head `pool`, many get `cnn`. Many languages with many labels are better off with `pool` as well: the bytes that it
-    saves are worth more as codebooks (docs/benchmarks.md).
-
-    Args:
-        head: its name, or `auto`.
-        texts: to train on.
-        classes: number of labels.
-        multi_label: whether a text may have several.
-        embedding: see `choose_buckets`.
-        encoder: see there.
-        settings: see there.
-        ngram_kb: see there.
-        count: counts the different n-grams of the texts, which takes time.
+    saves are worth more as codebooks (docs/benchmarks.md). `count` counts the different n-grams of the texts, which takes time.
 
     Raises:
         RetvecLiteError: for the head linear without room for n-grams.
     """
+    head, classes, multi_label = options.head, len(data.labels), data.scheme.multi_label
 
     def buckets_beside(head: HeadSpec) -> int:
-        return choose_buckets(head, embedding, classes, encoder, settings, ngram_kb)
+        return choose_buckets(head, embedding, classes, data.config, settings, options.ngram_kb)
 
     if head == "auto":
         head = CnnHead.name
-        if not multi_label and texts <= FEW:
+        if not multi_label and len(data.clean) <= FEW:
             head = PoolHead.name
         # Where the size of the table is given, a smaller head leaves it no more room.
-        elif not multi_label and ngram_kb is None:
+        elif not multi_label and options.ngram_kb is None:
             buckets = buckets_beside(CnnHead())
             if codebooks_in(buckets, classes) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
                 head = PoolHead.name

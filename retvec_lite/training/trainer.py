@@ -121,15 +121,7 @@ def prepare(
     )
     embedding = inputs.embedding.weights if inputs.embedding else {}
     head, buckets = choose_parts(
-        options.head,
-        len(training),
-        len(data.labels),
-        multi_label=training.multi_label,
-        embedding=embedding,
-        encoder=data.config,
-        settings=settings,
-        ngram_kb=options.ngram_kb,
-        count=lambda: len(np.unique(clean_hashes(data, KINDS[0]).indices)),
+        data, options, embedding, settings, lambda: len(np.unique(clean_hashes(data, KINDS[0]).indices))
     )
     plan = Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings)
     return Prepared(training, validation, plan)

@@ -12,6 +12,7 @@ from retvec_lite.training import codebooks, linear, settings
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear import Features, LinearFitter, LinearModel
+from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FitSettings
 
 RNG = np.random.default_rng(3)
@@ -105,17 +106,10 @@ def test_pool_is_for_few_texts_and_for_many_ngrams_in_little_room(
     monkeypatch.setattr(settings, "FEW", few)
     monkeypatch.setattr(codebooks, "_CROWDED", crowded)
     monkeypatch.setattr(settings, "choose_buckets", lambda *_: buckets)
-    found, _ = settings.choose_parts(
-        "auto",
-        36,
-        4,
-        multi_label=False,
-        embedding={},
-        encoder=TINY_CONFIG,
-        settings=FitSettings(),
-        ngram_kb=kilobytes,
-        count=lambda: 300,
-    )
+    training = tiny_dataset(9)
+    data = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
+    options = TrainOptions(ngram_kb=kilobytes)
+    found, _ = settings.choose_parts(data, options, {}, FitSettings(), lambda: 300)
     assert found.name == head
 
 

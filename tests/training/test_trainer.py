@@ -88,8 +88,11 @@ def settings_of(
     def stop(plan: Any, *args: Any) -> None:
         raise Stop(plan.settings, plan.head.name)
 
-    data_of = SimpleNamespace(labels=("x", "y"), config=None)
-    monkeypatch.setattr(trainer, "make_examples", lambda *args, **kwargs: data_of)
+    def make_examples(training: Dataset, *args: Any, **kwargs: Any) -> SimpleNamespace:
+        scheme = SimpleNamespace(multi_label=training.multi_label)
+        return SimpleNamespace(labels=("x", "y"), config=None, scheme=scheme, clean=training.texts)
+
+    monkeypatch.setattr(trainer, "make_examples", make_examples)
     monkeypatch.setattr(trainer, "Ensemble", stop)
     with pytest.raises(Stop) as stopped:
         train(data, validation, ngram_kb=0, **options)
