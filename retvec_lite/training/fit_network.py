@@ -30,14 +30,8 @@ _WORDS_AT_ONCE: Final = 8192
 class NetworkFitter:
     """Fits the network of one head to the texts of `data`, as often as asked: to folds, then to all of them.
 
-    Args:
-        data: what `make_examples` made of the texts.
-        head: which head, with its sizes.
-        embedding: `embedding/...` weights, empty for RETVec-raw.
-        fine_tune: train the embedding as well, and `settings.character_filters` beside it.
-        settings: see `FitSettings`.
-        progress: receives ("embedding words", done, total), and (what is fitted, done, total).
-        checkpoint: where the fits are kept, and go on from; None keeps nothing.
+    With `fine_tune`, the embedding is trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint,
+    and go on from there. Progress is told of "embedding words", and of each fit by its name.
     """
 
     def __init__(
@@ -77,7 +71,7 @@ class NetworkFitter:
         what: str = "training",
         share: float = 1.0,
     ) -> Course:
-        """Train from new starting weights.
+        """Train from new starting weights; equal seeds on one machine give equal weights.
 
         Args:
             rows: which of the training texts; None for all.
@@ -86,10 +80,7 @@ class NetworkFitter:
             share: of the settings' epochs that are run.
 
         Returns:
-            The weights of the best epoch: all of the classifier's but n-grams. Equal seeds on one machine give equal weights.
-
-        Raises:
-            RetvecLiteError: when the loss is no longer finite.
+            How it went, with all weights of the classifier but those of n-grams.
         """
         examples = self._data.examples if rows is None else self._data.examples.chosen(rows)
         settings = dataclasses.replace(self._settings, epochs=max(1, round(share * self._settings.epochs)))

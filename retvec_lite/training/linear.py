@@ -257,12 +257,8 @@ class _Read:
 class LinearFitter:
     """Chooses which n-grams to read, and fits the linear part: to each split, to shares of the texts, and to all of them.
 
-    Args:
-        data: what `make_examples` made of the texts.
-        buckets: how many buckets of n-grams.
-        vectors: word vectors by id, to read their mean as well; None: n-grams only.
-        settings: see `FitSettings`; where `refit` says so, and `data.refit`, `model` learns from the held-out texts as well.
-        progress: receives ("fitting n-grams", done, total).
+    With `vectors` (word vectors by id), it reads the mean of a text's words as well. Where both `data` and `settings` say `refit`, it
+    learns from the held-out texts in the end. Progress is told of "fitting n-grams".
 
     Attributes:
         model: the linear part that was fitted last.
