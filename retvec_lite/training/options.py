@@ -162,21 +162,21 @@ class TrainOptions(Options):
             RetvecLiteError: for data that cannot be trained on, or options that do not fit them.
         """
         training = self._dataset(data, labels, bool(self.multi_label))
+        validation = self._validation(training.multi_label)
+        check_trainable(training)
         if self.multi_label is None and not training.multi_label:
             check_single(training.labels, training.path)
-        check_trainable(training)
-        weights = None if self.class_weights is None else choose_class_weights(self.class_weights, training.classes)
-        validation = self._validation(training.multi_label)
-        embedding = choose_embedding(self.embedding)
-        unlabelled = self._unlabelled()
-        self._check_rejection(training)
-        if training.multi_label and unlabelled:
-            raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
         if isinstance(validation, Dataset) and (missing := sorted(set(validation.classes) - set(training.classes))):
             raise RetvecLiteError(
                 f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
                 "Add texts of it there, or remove it from the validation texts."
             )
+        self._check_rejection(training)
+        weights = None if self.class_weights is None else choose_class_weights(self.class_weights, training.classes)
+        unlabelled = self._unlabelled()
+        if training.multi_label and unlabelled:
+            raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
+        embedding = choose_embedding(self.embedding)
         return Inputs(training, validation, embedding, weights, unlabelled)
 
     def _dataset(self, data: Any, labels: Sequence[Any] | None, multi_label: bool, split: str = "train") -> Dataset:
