@@ -19,18 +19,7 @@ if TYPE_CHECKING:
 class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
     """Train on texts and labels of any type, as `retvec_lite.train` does.
 
-    Args:
-        head: "auto", "linear", "pool", "cnn", "rnn" or "bert".
-        embedding: "default", "raw" or a file.
-        fine_tune_embedding: also train the word embedding.
-        character_filters: character features that `fine_tune_embedding` adds; None for 128.
-        ngram_kb: kilobytes for n-grams; None fills an int8 file up to 1 MB; 0 leaves them out.
-        max_words: word slots, or "auto".
-        epochs: most passes over the data; None chooses by its size.
-        typo_rate: mean share of mistyped words in augmented texts; None for 0.4.
-        class_weights: "sqrt", "balanced", "none", or class -> weight; None for "sqrt".
-        validation: share of the texts to set aside; "auto" cross-validates up to 3,000 texts.
-        seed: of everything random.
+    The arguments are options of `retvec_lite.train`, where they are described, with the same defaults.
 
     Attributes:
         classes_: the distinct labels, sorted; the order of `predict_proba`'s columns. Where a text may have several, the numbers of
@@ -60,17 +49,9 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         validation: float | Literal["auto"] = "auto",
         seed: int = 0,
     ) -> None:
-        self.head = head
-        self.embedding = embedding
-        self.fine_tune_embedding = fine_tune_embedding
-        self.character_filters = character_filters
-        self.ngram_kb = ngram_kb
-        self.max_words = max_words
-        self.epochs = epochs
-        self.typo_rate = typo_rate
-        self.class_weights = class_weights
-        self.validation = validation
-        self.seed = seed
+        for name, value in locals().items():
+            if name != "self":
+                setattr(self, name, value)
 
     def fit(self, X: Any, y: Sequence[Any]) -> "RetvecClassifier":
         """Train on texts and their labels.
@@ -105,17 +86,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             _one_column(X),
             labels,
             multi_label=several,
-            head=self.head,
-            embedding=self.embedding,
-            fine_tune_embedding=self.fine_tune_embedding,
-            character_filters=self.character_filters,
-            ngram_kb=self.ngram_kb,
-            max_words=self.max_words,
-            epochs=self.epochs,
-            typo_rate=self.typo_rate,
-            class_weights=_by_name(self.class_weights),
-            validation=self.validation,
-            seed=self.seed,
+            **{**self.get_params(), "class_weights": _by_name(self.class_weights)},
         )
         return self
 

@@ -1,5 +1,6 @@
 """The Python API as a newcomer uses it: train, predict, evaluate, save, load, export, verify."""
 
+import dataclasses
 import inspect
 import json
 import pickle
@@ -13,6 +14,7 @@ import pytest
 from api_folder import ApiFolder, english
 
 import retvec_lite as rl
+from retvec_lite.training.options import TrainOptions
 
 TEXTS = ["wake me at six", "alarm at noon please", "where is my parcel", "track my order now"] * 6
 LABELS = ["alarm", "alarm", "delivery", "delivery"] * 6
@@ -239,6 +241,15 @@ def test_every_option_has_the_same_name_and_default_in_python(command: str) -> N
         collects = action.default is None and action.nargs == "+"
         if default is not inspect.Parameter.empty and action.option_strings and not (action.required or collects):
             assert _plain(action.default) == _plain(default), f"{command}: {action.dest}"
+
+
+def test_train_takes_the_options_as_they_are_declared() -> None:
+    parameters = inspect.signature(rl.train).parameters
+    fields = {field.name: field for field in dataclasses.fields(TrainOptions)}
+    assert set(parameters) - set(fields) == {"data", "labels", "progress", "strategy"}
+    for name, field in fields.items():
+        assert parameters[name].default == field.default and parameters[name].annotation == field.type, name
+        assert f" {name}: {field.metadata['help']}. " in " ".join((rl.train.__doc__ or "").split())
 
 
 def _plain(value: Any) -> Any:

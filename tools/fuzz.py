@@ -34,10 +34,10 @@ import numpy as np
 from benchmarks.common import ROOT, command_parser, result_path
 from benchmarks.tables.cells import markdown_table
 from retvec_lite.contract import Floats
-from retvec_lite.converters.tflite.model import schema
+from retvec_lite.converters.tflite import schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
-from retvec_lite.runtime import isolated
+from retvec_lite.runtime import worker
 from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import installed_runtimes
 
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the mutations (default: 0)")
     args = parser.parse_args()
     started = time.perf_counter()
-    isolated.TIMEOUT = PATIENCE
+    worker.TIMEOUT = PATIENCE
     counts, faults = attack(300 if args.quick else args.files, args.seed)
     done = sum(sum(found.values()) for found in counts.values())
     rows = [
@@ -134,7 +134,7 @@ def attack(files: int, seed: int) -> tuple[dict[str, Counter[str]], list[str]]:
     draw = random.Random(seed)
     runtimes = list(installed_runtimes())
     victims = [_victim(path, runtimes) for path in VICTIMS]
-    engines = {runtime: isolated.IsolatedEngine(victims[0].artifact, 1, runtime) for runtime in runtimes}
+    engines = {runtime: worker.IsolatedEngine(victims[0].artifact, 1, runtime) for runtime in runtimes}
     counts: dict[str, Counter[str]] = {}
     faults: list[str] = []
     stop = time.perf_counter() + SECONDS
@@ -160,7 +160,7 @@ def attack(files: int, seed: int) -> tuple[dict[str, Counter[str]], list[str]]:
     return dict(sorted(counts.items())), faults
 
 
-def _outcome(path: Path, victim: Victim, engine: isolated.IsolatedEngine, expected: Floats) -> str:
+def _outcome(path: Path, victim: Victim, engine: worker.IsolatedEngine, expected: Floats) -> str:
     """Load a file and ask it; return a key of `OUTCOMES`."""
     try:
         artifact = read_artifact(path)
@@ -182,7 +182,7 @@ def _victim(path: Path, runtimes: list[str]) -> Victim:
         artifact = read_artifact(whole)
     answers = {}
     for runtime in runtimes:
-        engine = isolated.IsolatedEngine(artifact, 1, runtime)
+        engine = worker.IsolatedEngine(artifact, 1, runtime)
         answers[runtime] = np.stack([engine.probabilities(text) for text in TEXTS])
     return Victim(content, artifact, _graph(artifact.model), answers)
 

@@ -34,8 +34,8 @@ from retvec_lite.data.typos import mistype_many
 from retvec_lite.model.heads import CnnHead
 from retvec_lite.model.weight_files import choose_embedding
 from retvec_lite.terminal import silent
-from retvec_lite.training.examples import HeldOut, prepare
-from retvec_lite.training.fitting import NetworkFitter
+from retvec_lite.training.examples import HeldOut, make_examples
+from retvec_lite.training.fit_network import NetworkFitter
 from retvec_lite.training.settings import FitSettings
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
@@ -82,7 +82,7 @@ def _train_frozen(embedding: str, corpus: Corpus, seed: int) -> Guess:
     tests = [mistype_many(corpus.test.texts, rate, TYPO_SEED) for rate in RATES]
     texts = [*corpus.validation.texts, *(text for group in tests for text in group)]
     every = Dataset(tuple(texts), (*corpus.validation.labels, *corpus.test.labels * len(RATES)), corpus.validation.path)
-    data = prepare(corpus.training, every, word_length=length, **settings.typos)
+    data = make_examples(corpus.training, every, word_length=length, **settings.typos)
     ids, truth = data.held_out.ids[0.0], data.held_out.truth
     known = len(corpus.validation)
     weights = {} if chosen is None else chosen.weights

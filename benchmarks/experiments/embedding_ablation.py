@@ -20,10 +20,9 @@ from benchmarks.common import WORK, Rows, command_parser, result_path
 from benchmarks.experiments.embedding_choice import KEY, SETS, judge, tables
 from retvec_lite.model.weight_files import load_embedding
 from retvec_lite.pretraining import model
-from retvec_lite.pretraining.model import NetworkSettings
-from retvec_lite.pretraining.pretrain import pretrain
+from retvec_lite.pretraining.pretrain import Every, pretrain
+from retvec_lite.pretraining.retrieval import retrieval_set
 from retvec_lite.pretraining.settings import PretrainSettings
-from retvec_lite.pretraining.tasks import retrieval_task
 from retvec_lite.pretraining.words import WORDFREQ, load_words, wordfreq_words
 
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
@@ -32,10 +31,6 @@ SHIPPED: Final = PretrainSettings(warmup=200)
 
 def _changed(**changed: Any) -> PretrainSettings:
     return dataclasses.replace(SHIPPED, **changed)
-
-
-def _network(**changed: Any) -> PretrainSettings:
-    return _changed(network=NetworkSettings(**changed))
 
 
 def info_nce(classes: Any, vectors: Any, *, temperature: float = 1 / 20) -> Any:
@@ -54,15 +49,14 @@ VARIANTS: Final = {
     "as it ships": SHIPPED,
     "typos: all kinds alike": _changed(sampling="kinds"),
     "typos: four categories alike": _changed(sampling="categories"),
-    "typos: a tenth decomposed": _changed(decomposed_share=0.1),
-    "width 64": _network(embedding_dim=64),
-    "width 128": _network(embedding_dim=128),
-    "width 384": _network(embedding_dim=384),
-    "words of 8 characters": _network(word_length=8),
-    "words of 12 characters": _network(word_length=12),
-    "words of 20 characters": _network(word_length=20),
+    "width 64": _changed(embedding_dim=64),
+    "width 128": _changed(embedding_dim=128),
+    "width 384": _changed(embedding_dim=384),
+    "words of 8 characters": _changed(word_length=8),
+    "words of 12 characters": _changed(word_length=12),
+    "words of 20 characters": _changed(word_length=20),
     "loss: InfoNCE": SHIPPED,
-    "loss: on a fourth layer": _network(projection=True),
+    "loss: on a fourth layer": _changed(projection=True),
     "no dropout": _changed(dropout=0.0),
     "twice the dropout": _changed(dropout=1 / 8),
     "weight decay 0.1": _changed(weight_decay=0.1),
@@ -81,15 +75,15 @@ def pretrained(name: str, steps: int, data: Path, work: Path) -> Path:
     out = work / f"{slug}-{steps}.safetensors"
     if not out.is_file():
         settings = dataclasses.replace(VARIANTS[name], steps=steps)
-        length = settings.network.word_length
+        length = settings.word_length
         more = sorted((data / "unilex").glob("*.csv")) if name == _MORE_WORDS else []
-        tasks = [retrieval_task(language, wordfreq_words(language, length)[0], seed=0) for language in LANGUAGES]
+        sets = [retrieval_set(language, wordfreq_words(language, length)[0], seed=0) for language in LANGUAGES]
         words = load_words([Path(WORDFREQ), *more], length)
         loss = _LOSSES.get(name, model.multi_similarity_loss)
         # The product has one loss, and no option for others.
-        with mock.patch("retvec_lite.pretraining.step.multi_similarity_loss", loss):
+        with mock.patch("retvec_lite.pretraining.pretrain.multi_similarity_loss", loss):
             pretrain(
-                words, settings, out, run_dir=out.with_suffix(".run"), tasks=tasks, evaluate_every=steps, log=print
+                words, settings, out, run_dir=out.with_suffix(".run"), sets=sets, every=Every(evaluate=steps), log=print
             )
     return out
 

@@ -27,8 +27,8 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.model.heads import CnnHead, HeadSpec, PoolHead
 from retvec_lite.model.weight_files import choose_embedding
-from retvec_lite.training.examples import TrainingData, prepare
-from retvec_lite.training.fitting import NetworkFitter
+from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.fit_network import NetworkFitter
 from retvec_lite.training.settings import FitSettings
 
 RATES: Final = (0.0, 0.5, 1.0)
@@ -65,7 +65,7 @@ def prepare_set(training: Dataset, held_out: Dataset, settings: FitSettings, wor
     """Encode both; the held-out rows come once for each of `RATES`, one after another."""
     texts = tuple(text for rate in RATES for text in mistype_many(held_out.texts, rate, 1))
     every = dataclasses.replace(held_out, texts=texts, labels=held_out.labels * len(RATES))
-    return prepare(training, every, word_length=word_length, **settings.typos)
+    return make_examples(training, every, word_length=word_length, **settings.typos)
 
 
 class AtOneScale(NetworkFitter):

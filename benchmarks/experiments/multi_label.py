@@ -27,8 +27,8 @@ from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.scores import TYPO_SEED, score_sets
 from retvec_lite.data.typos import mistype_many
-from retvec_lite.training.folds import choose_folds
-from retvec_lite.training.tasks import SeveralLabels, best_micro_f1
+from retvec_lite.training.label_scheme import SEVERAL_LABELS, best_micro_f1
+from retvec_lite.training.trainer import choose_folds
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
 WORDS: Final = "SVM, characters, words and word pairs"
@@ -70,9 +70,8 @@ def measure_ours(system: str, training: Dataset, test: Dataset, *, quick: bool) 
 
 def measure_svm(system: str, training: Dataset, test: Dataset) -> Row:
     """Fit and score one SVM a label, any size; the threshold is the best of cross-validation."""
-    targets = SeveralLabels().targets(training, training.classes)
+    targets = SEVERAL_LABELS.targets(training, training.classes)
     folds = choose_folds(training, seed=0)
-    assert folds is not None
     held_out = np.zeros(targets.shape, np.float32)
     texts = np.array(training.texts, object)
     for rows, others in folds:

@@ -29,7 +29,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.model.heads import CnnHead, initial
 from retvec_lite.model.weight_files import choose_embedding
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.fitting import NetworkFitter
+from retvec_lite.training.fit_network import NetworkFitter
 from retvec_lite.training.settings import FitSettings, recommended
 
 SETS: Final = ("Banking77", "MASSIVE")

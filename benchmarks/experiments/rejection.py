@@ -22,7 +22,7 @@ from benchmarks.systems.linear import CHARACTERS, tfidf
 from benchmarks.tables.cells import markdown_table
 from retvec_lite import contract
 from retvec_lite.contract import Floats
-from retvec_lite.data.confidence import auroc
+from retvec_lite.data.calibration import auroc
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.reference_network import embed, head_logits, word_vectors
 from retvec_lite.model.weight_files import TrainedModel

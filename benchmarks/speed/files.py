@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.systems.ours import file_contents
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.converters.tflite.model import find_tensor, pack, read_model, schema
+from retvec_lite.converters.tflite import find_tensor, pack, read_model, schema
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.model.heads import HEADS, HeadSpec
 from retvec_lite.model.weight_files import TrainedModel, choose_embedding

@@ -58,8 +58,8 @@ def export_files(folder: Path, recipes: Sequence[str]) -> dict[str, Path]:
 
 def file_contents(model: "TrainedModel", recipes: Sequence[str]) -> Mapping[str, bytes]:
     """Return the .tflite files of a classifier by recipe, with metadata, not run."""
-    from retvec_lite.converters.export import convert, package
     from retvec_lite.converters.recipes import find_recipe
+    from retvec_lite.converters.tflite.format import convert, package
     from retvec_lite.converters.tflite.quantize import quantize
 
     graph = convert(model)

@@ -9,7 +9,7 @@ import functools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_error
 from retvec_lite.terminal import Progress
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
-from retvec_lite.training.fitting import run_epochs, schedule_for
+from retvec_lite.training.fit_network import run_epochs, schedule_for
 from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.settings import FitSettings
 
@@ -234,16 +234,15 @@ def train_table(
     spec = HEADS[head]()
     weights = spec.initial_weights(rng, dimension, len(labels), max_words)
     schedule = schedule_for(len(corpus.training), settings)
-    names = ("label_smoothing", "dropout", "weight_decay", "seed")
-    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
-    options |= {"embedding_rate": 1.0, "levels": EIGHT_BITS}
+    # A table starts from random numbers, so it trains at the head's full rate.
+    full_rate = replace(settings, embedding_rate=1.0)
     importance = class_weights(settings.class_weights, examples.targets, labels)
     if frozen is not None:
         empty = np.zeros((len(frozen), 1), np.int32)
-        network = TrainableNetwork(spec, weights, frozen, empty, importance, schedule, **options)
+        network = TrainableNetwork(spec, weights, frozen, empty, importance, schedule, full_rate, levels=EIGHT_BITS)
     else:
         table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
-        network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, **options)
+        network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, full_rate, levels=EIGHT_BITS)
     held = HeldOut(dict(zip(rates, ids[len(copies) :], strict=True)), validation)
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     if TABLE in best:

@@ -33,17 +33,16 @@ def add_reject_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_multi_label_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--multi-label` and `--no-multi-label`."""
-    parser.add_argument(
-        "--multi-label",
-        action=argparse.BooleanOptionalAction,
-        help="a text may have several labels, separated by | (JSON Lines: a list), or none; --no-multi-label: | is part of a label",
-    )
+    from retvec_lite.training.options import TrainOptions
+
+    TrainOptions.add_arguments(parser, "multi_label")
 
 
 def add_column_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `--text-column` and `--label-column`."""
-    parser.add_argument("--text-column", default="text", metavar="NAME", help="column of the texts (default: text)")
-    parser.add_argument("--label-column", default="label", metavar="NAME", help="column of the labels (default: label)")
+    from retvec_lite.training.options import TrainOptions
+
+    TrainOptions.add_arguments(parser, "text_column", "label_column")
 
 
 def positive_integer(text: str) -> int:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,16 +19,28 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.checkpoints import damaged, read_arrays, weights_digest, write_arrays
-from retvec_lite.model.cluster import join_cluster
-from retvec_lite.model.weight_files import Embedding
-from retvec_lite.training.network import TrainableNetwork
+from retvec_lite.model.checkpoints import damaged, read_arrays, write_arrays
+from retvec_lite.model.distribution import Workers
+from retvec_lite.training.options import Inputs, TrainOptions
+from retvec_lite.training.settings import FitSettings
 from retvec_lite.version import __version__
 
 NAME: Final = "checkpoint.npz"
 
 SECONDS: Final = 30.0
 """Between two checkpoints, each of which takes some hundredths of a second: short trainings write none."""
+
+_DECISIVE: Final = (
+    "head",
+    "fine_tune_embedding",
+    "max_words",
+    "ngram_kb",
+    "epochs",
+    "typo_rate",
+    "character_filters",
+    "seed",
+)
+"""Options that decide the weights as they stand; others name files, whose content does."""
 
 _FITS: Final = "fits"
 _STATE: Final = "state"
@@ -44,9 +56,9 @@ class Course:
         steps: of all epochs.
         losses: of the steps of the epoch that runs.
         generator: state of the random numbers when that epoch began; empty before the first one.
-        history: see `Best`.
+        history: of each epoch that is over: its number, loss, and mean validation score.
         score: of the best epoch.
-        best: number of the best epoch, counted from 0.
+        best: number of the best epoch, counted from 1.
         is_over: no epoch is left.
         weights: of the best epoch, by name, float32.
     """
@@ -57,64 +69,68 @@ class Course:
     generator: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     history: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     score: float = -math.inf
-    best: int = 0
+    best: int = 1
     is_over: bool = False
     weights: Mapping[str, Floats] = dataclasses.field(default_factory=dict)
 
 
 class Checkpoint:
-    """The checkpoint of one training. Of several machines, the chief reads and writes it, and tells the others what it read.
+    """The checkpoint of one training. Every worker reads it, the chief writes it.
 
     Args:
-        path: the file; None to neither read nor write one, which is right for every worker but the chief.
+        path: the file, in a folder that all workers see; None to neither read nor write one.
         belongs_to: see `origin`.
         force: begin again where the file is damaged or belongs to another training.
+        workers: that train together.
 
     Raises:
         RetvecLiteError: for a file that is damaged or belongs to another training, or workers of different trainings.
     """
 
-    def __init__(self, path: Path | None, belongs_to: Mapping[str, Any], force: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path | None = None,
+        belongs_to: Mapping[str, Any] | None = None,
+        force: bool = False,
+        workers: Workers | None = None,
+    ) -> None:
+        self.workers = workers or Workers()
         self._path = path
-        self._belongs_to = json.loads(json.dumps(belongs_to, default=str))  # as a file has it
+        self._belongs_to = json.loads(json.dumps(belongs_to or {}, default=str))  # as a file has it
         self._fits: list[Course] = []
         self._begun = 0
         self._state: Mapping[str, Floats] = {}
         self._written = time.monotonic()
-        content = b""
         if path is not None and path.exists():
             try:
-                self._read(path, content := path.read_bytes())
-            except (RetvecLiteError, OSError) as error:
+                self._read(path)
+            except RetvecLiteError:
                 if not force:
-                    raise error if isinstance(error, RetvecLiteError) else damaged(path, error) from error
-                content = b""
-        cluster = join_cluster()
-        if cluster is not None:
-            cluster.agree("data or options", json.dumps(self._belongs_to, sort_keys=True))
-            content = cluster.bytes_of_chief(content)
-            if content and not cluster.is_chief:
-                self._read(Path(NAME), content)
+                    raise
+        self.workers.agree("data or options", json.dumps(self._belongs_to, sort_keys=True))
+        self.workers.agree("checkpoints", [(course.steps, course.losses) for course in self._fits])
 
-    def begin(self, network: TrainableNetwork) -> Course:
-        """Return how far the next fit has come; the network, which is new, goes back to where it was."""
+    def begin(self) -> tuple[Course, Mapping[str, Floats]]:
+        """Return how far the next fit has come, and the state that its network was left in; empty for a new network."""
         if self._begun == len(self._fits):
             self._fits.append(Course())
         course = self._fits[self._begun]
         self._begun += 1
-        if course.steps and not course.is_over:
-            network.restore(self._state)
-        return course
+        return course, self._state if course.steps and not course.is_over else {}
 
-    def step(self, network: TrainableNetwork) -> None:
-        """Note that the fit which was begun last has taken a step: write the file where that is due.
+    def is_due(self) -> bool:
+        """Return whether it is time to write the file."""
+        is_kept = self._path is not None and self.workers.is_chief
+        return is_kept and time.monotonic() - self._written >= SECONDS
+
+    def write(self, state: Mapping[str, Floats]) -> None:
+        """Write the file: how far all fits have come, and the state of the network of the last one.
 
         Raises:
             RetvecLiteError: when it cannot be written.
         """
-        if self._path is None or time.monotonic() - self._written < SECONDS:
-            return
-        facts, arrays = [], {f"{_STATE}/{name}": value for name, value in network.state().items()}
+        assert self._path is not None, "It is never due."
+        facts, arrays = [], {f"{_STATE}/{name}": value for name, value in state.items()}
         for number, course in enumerate(self._fits):
             fields = {field.name: getattr(course, field.name) for field in dataclasses.fields(course)}
             arrays |= {f"{number}/{name}": value for name, value in fields.pop("weights").items()}
@@ -122,8 +138,8 @@ class Checkpoint:
         write_arrays(self._path, self._belongs_to, {_FITS: np.asarray(json.dumps(facts)), **arrays})
         self._written = time.monotonic()
 
-    def _read(self, path: Path, content: bytes) -> None:
-        belongs_to, arrays = read_arrays(path, content)
+    def _read(self, path: Path) -> None:
+        belongs_to, arrays = read_arrays(path)
         names = dict.fromkeys((*self._belongs_to, *belongs_to))
         others = [name for name in names if belongs_to.get(name) != self._belongs_to.get(name)]
         if others:
@@ -133,10 +149,6 @@ class Checkpoint:
             )
         try:
             fits = [Course(**fields) for fields in json.loads(str(arrays.pop(_FITS)))]
-            for course in fits:
-                for epoch in course.history:
-                    if "accuracy" in epoch:  # names in JSON are texts
-                        epoch["accuracy"] = {float(rate): score for rate, score in epoch["accuracy"].items()}
             parts: dict[str, dict[str, Floats]] = {}
             for name, value in arrays.items():
                 part, _, rest = name.partition("/")
@@ -148,34 +160,24 @@ class Checkpoint:
         self._fits, self._state = fits, parts.get(_STATE, {})
 
 
-def origin(
-    training: Dataset,
-    validation: Dataset | float | None,
-    embedding: Embedding | None,
-    unlabelled: Sequence[str],
-    options: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return all that the weights of a training depend on, by the names that messages use.
-
-    Args:
-        training: see `trainer.train`.
-        validation: see there.
-        embedding: see there.
-        unlabelled: see there.
-        options: all others.
-    """
+def origin(inputs: Inputs, options: TrainOptions, settings: FitSettings | None) -> dict[str, Any]:
+    """Return all that the weights of a training depend on, by the names that messages use; arguments as for `trainer.train`."""
+    training, validation, embedding = inputs.training, inputs.validation, inputs.embedding
     held_out = _digest(validation.texts, validation.labels) if isinstance(validation, Dataset) else validation
     return {
         "data": _digest(training.texts, training.labels),
         "validation": held_out,
-        "embedding": weights_digest(embedding),
-        "unlabelled": _digest(unlabelled),
-        **options,
+        "embedding": embedding
+        and _digest(embedding.weights, [value.tobytes() for value in embedding.weights.values()]),
+        "unlabelled": _digest(inputs.unlabelled),
+        "class_weights": inputs.class_weights,
+        **{name: getattr(options, name) for name in _DECISIVE},
+        "settings": settings and dataclasses.asdict(settings),
         "version of retvec-lite": __version__,
     }
 
 
-def _digest(*columns: Sequence[Any]) -> str:
+def _digest(*columns: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     for row in zip(*columns, strict=True):
         digest.update(repr(row).encode())

@@ -1,10 +1,11 @@
-"""Squeeze the table of a solved linear part: from a row for each hash to a code for each hash and a few codebooks.
+"""Codebooks in place of a table of n-grams: when they pay, and how the rows of a solved table become codes.
 
 Residual vector quantization (Chen, Guan and Wang 2010, https://doi.org/10.3390/s101211259): the first codebook holds the 256 rows
 that come nearest to the table's, the second those nearest to what is left, and so on. N-grams that say the same about the labels
 share a row. The modulo lets them share by chance, which costs many points where the table has far fewer rows than texts have n-grams.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -12,8 +13,10 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.model.grid import EIGHT_BITS, snap
-from retvec_lite.ngrams import CODES, INTEGERS
-from retvec_lite.training.linear import LinearModel
+from retvec_lite.ngrams import CODES, INTEGERS, MOST_CODEBOOKS, PRIME
+
+_CROWDED: Final = PRIME // 2
+"""Distinct n-grams from which codebooks can pay: a code for each hash takes 65 kB, however few hashes occur."""
 
 _PASSES: Final = 8
 _BATCH: Final = 4096
@@ -21,16 +24,35 @@ _SQUARES_SHARE: Final = 0.3
 """Weight of the squares beside the labels: they decide no answer, only the length that all labels are divided by."""
 
 
-def squeeze(model: LinearModel, frequency: Floats, codebooks: int, *, seed: int) -> LinearModel:
-    """Return nearly the same model with codebooks in place of its table.
+def choose_codebooks(distinct: int, buckets: int, classes: int) -> int:
+    """Return how many codebooks to use in place of `buckets` rows; 0 for none.
+
+    They pay where the texts have many n-grams, in many languages for example, and the table has room for few rows. Otherwise, most
+    n-grams have a row of their own anyway, or at least the frequent ones do (docs/benchmarks.md). `distinct` says how many there are.
+    """
+    return codebooks_in(buckets, classes) if is_crowded(distinct, buckets) else 0
+
+
+def is_crowded(distinct: int, buckets: int) -> bool:
+    """Return whether the texts have many n-grams, and rows for less than half of them."""
+    return distinct >= _CROWDED and buckets <= distinct // 2
+
+
+def codebooks_in(buckets: int, classes: int) -> int:
+    """Return how many codebooks take the bytes of so many hashed rows."""
+    return min(buckets * (classes + 1) // (PRIME + CODES * (classes + 1)), MOST_CODEBOOKS)
+
+
+def squeeze(weights: Mapping[str, Floats], frequency: Floats, codebooks: int, *, seed: int) -> dict[str, Floats]:
+    """Return the weights of nearly the same linear part, with codebooks in place of its table.
 
     Args:
-        model: with a row for each hash.
+        weights: of a `LinearModel` with a row for each hash.
         frequency: how often each hash occurs in the training texts, float32 `[65521]`: frequent n-grams are approximated best.
         codebooks: how many.
         seed: of the clustering.
     """
-    table, squares = model.weights["ngrams/table"], model.weights["ngrams/squares"]
+    table, squares = weights["ngrams/table"], weights["ngrams/squares"]
     typical = float(np.sqrt(np.square(table).sum(axis=1).mean())) or 1.0
     scale = np.float32(_SQUARES_SHARE * typical / INTEGERS)
     rest = np.concatenate([table, squares[:, None] * scale], axis=1)
@@ -41,13 +63,12 @@ def squeeze(model: LinearModel, frequency: Floats, codebooks: int, *, seed: int)
         books.append(rows)
         codes.append(found)
     rows = np.concatenate(books)
-    weights = {
-        **model.weights,
+    return {
+        **weights,
         "ngrams/table": snap(np.ascontiguousarray(rows[:, :-1]), EIGHT_BITS),
         "ngrams/squares": np.clip(np.rint(rows[:, -1] / scale), -INTEGERS, INTEGERS).astype(np.float32),
         "ngrams/codes": np.stack(codes, axis=1).astype(np.float32),
     }
-    return LinearModel(weights)
 
 
 def _nearest_rows(values: Floats, frequency: Floats, seed: int) -> tuple[npt.NDArray[np.int64], Floats]:

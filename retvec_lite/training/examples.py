@@ -17,8 +17,12 @@ from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.model.encoder_graph import encode_words
 from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.linear import Kind, Matrix, count_hashes
-from retvec_lite.training.tasks import Task, task_of
+from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
+
+Rows = npt.NDArray[np.int64]
+
+Split = tuple[Rows, Rows]
+"""Training texts to learn from, and held-out texts to be tested on."""
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words at which validation is scored: for early stopping and for the final table."""
@@ -38,31 +42,23 @@ _UNSPACED_CHAR: Final = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Examples:
-    """What a network learns from.
+    """What a network learns from: word ids of each augmented copy, int32 `[texts, max_words]`, and `LabelScheme.targets`.
 
-    Attributes:
-        copies: word ids of each augmented copy, int32 `[texts, max_words]`; the epochs take turns with them.
-        targets: see `Task.targets`.
-        classes: number of labels.
+    The epochs take turns with the copies.
     """
 
     copies: Sequence[Ints]
     targets: Ints
     classes: int
 
-    def chosen(self, rows: npt.NDArray[np.int64]) -> "Examples":
+    def chosen(self, rows: Rows) -> "Examples":
         """Return some of the texts."""
         return Examples([copy[rows] for copy in self.copies], self.targets[rows], self.classes)
 
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """What early stopping looks at.
-
-    Attributes:
-        ids: word ids of the validation texts, int32 `[texts, max_words]`, by the share of mistyped words.
-        truth: see `Task.targets`.
-    """
+    """What models are tested on: word ids, int32 `[texts, max_words]`, by the share of mistyped words, and the targets."""
 
     ids: Mapping[float, Ints]
     truth: Ints
@@ -74,7 +70,7 @@ class TrainingData:
 
     Attributes:
         config: the encoder's parameters.
-        task: one label a text, or several.
+        scheme: one label a text, or several.
         labels: class names in the order of the outputs.
         strata: int64 `[texts]`, the number of each text's group, see `Dataset.strata`.
         examples: what to learn from.
@@ -85,10 +81,14 @@ class TrainingData:
         clean: the training texts as they are.
         mistyped: the texts of `examples.copies`.
         held_out_texts: those of `held_out.ids`.
+        splits: what is fitted to which texts, and tested on which. Cross-validated, the held-out texts are the training texts, and
+            each of them is in one split; otherwise they are others, and there is one split of everything.
+        refit: the held-out texts may be learned from as well, once they have decided what they were set aside for.
+        hashes: how often the hashes of n-grams occur in `clean`, by the kind of n-grams, see `linear.clean_hashes`.
     """
 
     config: EncoderConfig
-    task: Task
+    scheme: LabelScheme
     labels: tuple[str, ...]
     strata: npt.NDArray[np.int64]
     examples: Examples
@@ -99,23 +99,25 @@ class TrainingData:
     clean: Sequence[str]
     mistyped: Sequence[Sequence[str]]
     held_out_texts: Mapping[float, Sequence[str]]
-    _hashes: dict[Kind, Matrix] = dataclasses.field(default_factory=dict, init=False, repr=False)
+    splits: Sequence[Split]
+    refit: bool = False
+    hashes: dict[tuple[int, int], Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
-    def clean_hashes(self, kind: Kind) -> Matrix:
-        """Return what `count_hashes` finds in the training texts as they are; the last kind is kept."""
-        if kind not in self._hashes:
-            self._hashes.clear()
-            self._hashes[kind] = count_hashes(self.clean, self.config, kind)
-        return self._hashes[kind]
+    @property
+    def folds(self) -> int:
+        """In how many folds the texts are cross-validated; 0 where they are not."""
+        return len(self.splits) if len(self.splits) > 1 else 0
 
 
-def prepare(
+def make_examples(
     training: Dataset,
     validation: Dataset,
     *,
     copies: int,
     typo_rate: float,
     seed: int,
+    folds: Sequence[Split] = (),
+    refit: bool = False,
     config: EncoderConfig | None = None,
     word_length: int = EncoderConfig.word_length,
     max_words: int | None = None,
@@ -125,16 +127,18 @@ def prepare(
 
     Args:
         training: labelled texts to learn from.
-        validation: labelled texts for early stopping, of the same labels.
+        validation: labelled texts to test on, of the same labels.
         copies: augmented copies of the training texts.
         typo_rate: mean share of mistyped words in an augmented text.
         seed: of the typos.
+        folds: see `TrainingData.splits`; none where the texts are not cross-validated.
+        refit: see `TrainingData`.
         config: the encoder's parameters; None chooses the sizes that fit the training texts, see `choose_sizes`.
         word_length: code points per word, where `config` is None.
         max_words: word slots, where `config` is None; None chooses them as well.
         progress: receives ("encoding texts", done, total).
     """
-    task, labels = task_of(training), training.classes
+    labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
     mistyped = augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed)
     held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
     groups = [training.texts, *mistyped, *held_out.values()]
@@ -150,17 +154,19 @@ def prepare(
     split = len(ids) - len(VALIDATION_RATES)
     return TrainingData(
         config,
-        task,
+        scheme,
         labels,
         np.unique(training.strata, return_inverse=True)[1],
-        Examples(ids[1:split], task.targets(training, labels), len(labels)),
-        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), task.targets(validation, labels)),
+        Examples(ids[1:split], scheme.targets(training, labels), len(labels)),
+        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), scheme.targets(validation, labels)),
         words,
         float(np.mean(encoder.count_words(training.texts, config) < asked)),
         ids[0],
         training.texts,
         mistyped,
         held_out,
+        folds or [(np.arange(len(training)), np.arange(len(validation)))],
+        refit,
     )
 
 
@@ -214,23 +220,14 @@ class TextEncoder:
         self._words = _WordTable(rules.word_length)
 
     def count_words(self, texts: Sequence[str], config: EncoderConfig | None = None) -> npt.NDArray[np.int64]:
-        """Return how many words each text has, int64 `[texts]`.
-
-        Args:
-            texts: some of the encoder's texts.
-            config: counts the words within its sizes; None counts those of the first 4,096 code points.
-        """
+        """Return how many words each text has within the sizes of `config`, or in its first 4,096 code points, int64 `[texts]`."""
         chars, slots = (config.max_chars, config.max_words) if config else (_LONGEST_COUNTED, _LONGEST_COUNTED)
         rows = self._encoded(texts, chars, slots)
         counts: npt.NDArray[np.int64] = np.minimum(self._counts[rows], slots)
         return counts
 
     def encode(self, groups: Sequence[Sequence[str]], config: EncoderConfig) -> tuple[list[Ints], Ints]:
-        """Return the texts as word ids.
-
-        Args:
-            groups: some of the encoder's texts.
-            config: the sizes to encode them in.
+        """Encode groups of the encoder's texts in the sizes of `config`.
 
         Returns:
             For each group the ids, int32 `[texts, max_words]`, 0 for the empty slot; and the words by id, int32
@@ -322,17 +319,9 @@ def choose_sizes(
 ) -> EncoderConfig:
     """Choose `max_words` (99th percentile of the texts' words, unless given) and a `max_chars` that rarely cuts before it.
 
-    Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts fit.
-
-    Args:
-        texts: the training texts.
-        counts: how many words each of them has, from `count_words`.
-        rules: the encoder's other parameters.
-        max_words: word slots.
+    Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts fit. `counts` are the words of each text.
     """
-    slots = max_words
-    if slots is None:
-        slots = min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
+    slots = max_words or min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
     lengths = np.minimum(np.array([len(text) for text in texts]), _LONGEST_COUNTED)
     # What the texts that fit the slots need in code points, and what full slots of this data's words would.
     fits = counts <= slots

@@ -1,13 +1,13 @@
 """The linear part of a classifier: hashed n-grams, weighted by TF-IDF, solved as a support vector machine.
 
 The problem is convex, so it has one solution. scikit-learn's LinearSVC finds it (liblinear, Fan et al. 2008,
-https://www.jmlr.org/papers/v9/fan08a.html), one label against the rest.
+https://www.jmlr.org/papers/v9/fan08a.html), one label against the rest. `LinearFitter` chooses which n-grams to read.
 """
 
 import dataclasses
 import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,11 +15,16 @@ import tensorflow as tf
 from scipy import sparse
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints
+from retvec_lite.data.class_weights import class_weights
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.model.ngram_graph import find_ngrams
 from retvec_lite.ngrams import CODES, INTEGERS, PRIME, NgramConfig
 from retvec_lite.runtime.interpreters import codepoint_rows
+from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.codebooks import choose_codebooks, squeeze
+from retvec_lite.training.examples import Rows, TrainingData
+from retvec_lite.training.settings import FitSettings
 
 Matrix = Any  # scipy.sparse.csr_matrix, float32
 
@@ -29,6 +34,15 @@ Kind = tuple[int, int]
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
 are usually intents, and get the first."""
+
+_FEW_LABELS: Final = 20
+"""Labels up to which more than the first kind of n-grams is tried."""
+_LONG: Final = 30
+"""Words of a typical text from which the second kind is taken, unless the first is clearly better."""
+
+_SHARES: Final = (0.25, 0.5)
+_SHARES_OF_MANY: Final = (0.125, 0.25)
+"""Shares of the texts in the learning curve, besides all of them; smaller ones where a fit takes long."""
 
 _CODES_AT_ONCE: Final = 2**18
 _EMBEDDING_SHARE: Final = 0.2
@@ -87,14 +101,10 @@ class LinearModel:
 
     def scaled(self, factor: float) -> "LinearModel":
         """Return the model whose logits are `factor` times these, on a grid again."""
-        return LinearModel({name: _scaled(name, value, factor) for name, value in self.weights.items()})
-
-
-def _scaled(name: str, value: Floats, factor: float) -> Floats:
-    if name in ("ngrams/squares", "ngrams/codes"):
-        return value
-    scaled: Floats = (value * np.float32(factor)).astype(np.float32)
-    return snap(scaled, EIGHT_BITS) if scaled.ndim == 2 else scaled
+        scaled = {name: (value * np.float32(factor)).astype(np.float32) for name, value in self.weights.items()}
+        scaled = {name: snap(value, EIGHT_BITS) if value.ndim == 2 else value for name, value in scaled.items()}
+        as_they_are = {name: self.weights[name] for name in ("ngrams/squares", "ngrams/codes") if name in self.weights}
+        return LinearModel(scaled | as_they_are)
 
 
 def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConfig) -> Matrix:
@@ -112,10 +122,17 @@ def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConf
     return sparse.vstack(parts, format="csr")
 
 
+def clean_hashes(data: TrainingData, kind: Kind) -> Matrix:
+    """Return what `count_hashes` finds in the training texts as they are; the last kind is kept."""
+    if kind not in data.hashes:
+        data.hashes.clear()
+        data.hashes[kind] = count_hashes(data.clean, data.config, kind)
+    return data.hashes[kind]
+
+
 def count_hashes(texts: Sequence[str], encoder: EncoderConfig, kind: Kind) -> Matrix:
     """Return how often each n-gram's hash occurs in each text, float32 CSR `[texts, 65521]`."""
-    shortest, longest = kind
-    return count_ngrams(texts, encoder, NgramConfig(buckets=PRIME, longest=longest, shortest=shortest))
+    return count_ngrams(texts, encoder, NgramConfig(buckets=PRIME, longest=kind[1], shortest=kind[0]))
 
 
 def fold(hashes: Matrix, buckets: int) -> Matrix:
@@ -126,12 +143,7 @@ def fold(hashes: Matrix, buckets: int) -> Matrix:
 
 
 def mean_vectors(ids: Ints, vectors: Any) -> Floats:
-    """Return the mean word vector of each text, float32 `[texts, dimension]`; zeros for a text without words.
-
-    Args:
-        ids: int32 `[texts, max_words]`, 0 for the empty slot.
-        vectors: float16 `[distinct words, dimension]` by id, zeros for id 0.
-    """
+    """Return the mean word vector of each text, float32 `[texts, dimension]`; zeros for a text without words (ids 0)."""
     texts, slots = ids.shape
     shape = (texts, len(vectors))
     used = sparse.csr_matrix(
@@ -145,15 +157,7 @@ def mean_vectors(ids: Ints, vectors: Any) -> Floats:
 def fit_linear(
     features: Features, targets: Ints, classes: int, *, seed: int, weights: Floats | None = None
 ) -> LinearModel:
-    """Solve the linear part.
-
-    Args:
-        features: of the training texts.
-        targets: see `Task.targets`.
-        classes: number of labels; those without a text get low scores.
-        seed: of the solver's order.
-        weights: float32 `[classes]`, how much the texts of each label count, see `class_weights`; None for all the same.
-    """
+    """Solve the linear part. Labels without a text get low scores; `weights` `[classes]` say how much the texts of each count."""
     squares = _squares(features.counts)
     roots = np.sqrt(squares)
     scaled = sparse.diags(1 / _lengths(features.counts, squares)) @ features.counts @ sparse.diags(roots)
@@ -203,10 +207,8 @@ def _one_against_rest(
             return kernel, bias
         solver.fit(scaled, targets, sample_weight=None if weights is None else weights[targets])
     # With two labels there is one row, for the second of them.
-    rows = solver.coef_ if len(solver.coef_) > 1 else np.concatenate([-solver.coef_, solver.coef_])
-    shifts = (
-        solver.intercept_ if len(solver.intercept_) > 1 else np.concatenate([-solver.intercept_, solver.intercept_])
-    )
+    sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-1.0, 1.0])
+    rows, shifts = solver.coef_ * sign[:, None], solver.intercept_ * sign
     kernel[:, solver.classes_], bias[solver.classes_] = rows.T, shifts
     return kernel, bias
 
@@ -233,3 +235,164 @@ def _graph(encoder: EncoderConfig, config: NgramConfig) -> Callable[[Ints], Any]
         autograph=False,
     )
     return graph
+
+
+@dataclasses.dataclass(frozen=True)
+class _Read:
+    """All texts, as a kind of n-grams reads them.
+
+    Attributes:
+        config: their kind, with the buckets there is room for, or codebooks.
+        clean: the training texts as they are.
+        mistyped: those mistyped copies of them that are learned from as well.
+        held_out: the held-out texts, by the share of mistyped words.
+    """
+
+    config: NgramConfig
+    clean: Features
+    mistyped: Sequence[Features]
+    held_out: Mapping[float, Features]
+
+
+class LinearFitter:
+    """Chooses which n-grams to read, and fits the linear part: to each split, to shares of the texts, and to all of them.
+
+    With `vectors` (word vectors by id), it reads the mean of a text's words as well. Where both `data` and `settings` say `refit`, it
+    learns from the held-out texts in the end. Progress is told of "fitting n-grams".
+
+    Attributes:
+        model: the linear part that was fitted last.
+        curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
+            eighth, a quarter and all of them.
+    """
+
+    model: LinearModel
+    curve: list[tuple[int, float]]
+    _read: _Read
+
+    def __init__(
+        self, data: TrainingData, buckets: int, vectors: Any, settings: FitSettings, progress: Progress = silent
+    ) -> None:
+        self._data = data
+        self._buckets = buckets
+        self._vectors = vectors
+        self._settings = settings
+        self._progress = progress
+        self._refit = data.refit and settings.refit
+        self._fits = self._total = 0
+
+    @property
+    def config(self) -> NgramConfig:
+        """Which n-grams are read."""
+        return self._read.config
+
+    def learn(self) -> Mapping[float, Floats]:
+        """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
+
+        Returns:
+            The logits of the held-out texts at each share of mistyped words, each by a model that has not seen it.
+        """
+        kinds, last = self._likely_kinds(), bool(self._data.folds) or self._refit
+        self._total = (len(kinds) + len(_SHARES)) * len(self._data.splits) + last
+        score, error = self._data.scheme.score, self._data.scheme.error
+        best: tuple[_Read, Mapping[float, Floats], LinearModel] | None = None
+        for kind in kinds:
+            self.choose(kind)
+            found = self._predict()
+            if best is None or self._mean(score, found) > self._mean(score, best[1]) + self._mean(error, best[1]):
+                best = self._read, found, self.model
+        assert best is not None
+        self._read, logits, self.model = best
+        self.curve = self._learning_curve(logits[0.0])
+        if last:
+            self._fit_all()
+        return logits
+
+    def learn_as(self, ngrams: NgramConfig) -> None:
+        """Fit `model` to all texts, with n-grams of a kind that was chosen before."""
+        self.choose((ngrams.shortest, ngrams.longest))
+        self._fit_all()
+
+    def choose(self, kind: Kind) -> None:
+        """Read n-grams of a kind."""
+        data = self._data
+        clean = clean_hashes(data, kind)
+        books = choose_codebooks(len(np.unique(clean.indices)), self._buckets, len(data.labels))
+        buckets = CODES * books or self._buckets
+
+        def features(hashes: Matrix, ids: Ints) -> Features:
+            means = None if self._vectors is None else mean_vectors(ids, self._vectors)
+            return Features(hashes if books else fold(hashes, buckets), means)
+
+        def read(texts: Sequence[str], ids: Ints) -> Features:
+            return features(count_hashes(texts, data.config, kind), ids)
+
+        used = list(zip(data.mistyped, data.examples.copies, strict=True))[: self._settings.linear_copies]
+        self._read = _Read(
+            NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books),
+            features(clean, data.clean_ids),
+            [read(texts, ids) for texts, ids in used if texts != data.clean],
+            {rate: read(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()},
+        )
+
+    def _fit_all(self) -> None:
+        """Fit `model` to all texts there are to learn from."""
+        read = self._read
+        held_out = list(read.held_out.values())[: 1 + len(read.mistyped)] if self._refit else []
+        self.model = self._fit(np.arange(len(self._data.clean)), held_out)
+
+    def _learning_curve(self, best: Floats) -> list[tuple[int, float]]:
+        """Return the points of `curve`; `best` are the logits of clean held-out texts by models of all texts."""
+        data, points = self._data, []
+        logits = np.zeros_like(best)
+        for share in _SHARES if data.folds else _SHARES_OF_MANY:
+            count = 0
+            for rows, others in data.splits:
+                part = self._share(rows, share)
+                logits[others] = self._fit(part).scores(self._read.held_out[0.0][others])
+                count += len(part)
+            points.append((round(count / len(data.splits)), data.scheme.score(logits, data.held_out.truth)))
+        whole = data.scheme.score(best, data.held_out.truth)
+        return [*points, (round(np.mean([len(rows) for rows, _ in data.splits])), whole)]
+
+    def _share(self, rows: Rows, share: float) -> Rows:
+        """Return that share of the texts of every label, but one of each at least: no label is unknown."""
+        shuffled = np.random.default_rng(self._settings.seed).permutation(rows)
+        strata = self._data.strata[shuffled]
+        groups = [shuffled[strata == stratum] for stratum in np.unique(strata)]
+        return np.concatenate([group[: max(1, round(len(group) * share))] for group in groups])
+
+    def _fit(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
+        """Fit a model to some of the training texts and their mistyped copies, and to all held-out texts given."""
+        read, data, settings = self._read, self._data, self._settings
+        features = read.clean[rows].joined([*(part[rows] for part in read.mistyped), *held_out])
+        targets = np.concatenate(
+            [data.examples.targets[rows]] * (1 + len(read.mistyped)) + [data.held_out.truth] * len(held_out)
+        )
+        weights = class_weights(settings.class_weights, targets, data.labels)
+        model = fit_linear(features, targets, len(data.labels), weights=weights, seed=settings.seed)
+        if read.config.codebooks:
+            frequency = np.bincount(features.counts.indices, features.counts.data, PRIME).astype(np.float32)
+            model = LinearModel(squeeze(model.weights, frequency, read.config.codebooks, seed=settings.seed))
+        self._fits += 1
+        self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
+        return model
+
+    def _predict(self) -> Mapping[float, Floats]:
+        shape = len(self._data.held_out.truth), len(self._data.labels)
+        logits = {rate: np.zeros(shape, np.float32) for rate in self._read.held_out}
+        for rows, others in self._data.splits:
+            self.model = self._fit(rows)
+            for rate, features in self._read.held_out.items():
+                logits[rate][others] = self.model.scores(features[others])
+        return logits
+
+    def _likely_kinds(self) -> tuple[Kind, ...]:
+        """Return the kinds to try. The first is kept unless another is clearly better; the length of the texts chooses it."""
+        if len(self._data.labels) > _FEW_LABELS:
+            return KINDS[:1]
+        words = np.median((self._data.clean_ids != 0).sum(axis=1))
+        return KINDS[::-1] if words >= _LONG else KINDS
+
+    def _mean(self, measure: Callable[[Floats, Ints], float], logits: Mapping[float, Floats]) -> float:
+        return float(np.mean([measure(found, self._data.held_out.truth) for found in logits.values()]))

@@ -1,6 +1,5 @@
 """The network in training: batches of word ids, the weights as variables, one step and prediction as graphs."""
 
-import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -10,12 +9,13 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.model.cluster import join_cluster
+from retvec_lite.model.distribution import Workers
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
 from retvec_lite.model.heads import HeadSpec, RnnHead
 from retvec_lite.model.network_graph import embed_bits, head_logits, no_dropout, scan_lstm, word_vectors
-from retvec_lite.training.tasks import ONE_LABEL, Task
+from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
+from retvec_lite.training.settings import FitSettings
 
 RateSchedule = Callable[[int], float]
 """The learning rate by step, counted from 0."""
@@ -98,13 +98,10 @@ class TrainableNetwork:
         words: int32 `[distinct words, word_length]` by id.
         class_weights: float32 `[classes]`, mean 1 over the training texts.
         schedule: the learning rate by step.
-        label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
-        dropout: rate on the head's input and on the pooled text.
-        embedding_rate: learning rate of the embedding as a share of the head's.
-        weight_decay: of AdamW (Loshchilov and Hutter 2019).
-        seed: of dropout.
+        settings: dropout, label smoothing, weight decay, the embedding's rate, and the seed.
         levels: largest integer of the grid that matrices are trained and kept on, 7 for 4 bits, 127 for 8.
-        task: one label a text, or several.
+        scheme: one label a text, or several.
+        workers: each computes its own rows of a batch, and all take the same step.
     """
 
     def __init__(
@@ -115,20 +112,19 @@ class TrainableNetwork:
         words: Ints,
         class_weights: Floats,
         schedule: RateSchedule,
+        settings: FitSettings,
         *,
-        label_smoothing: float,
-        dropout: float,
-        embedding_rate: float,
-        weight_decay: float,
-        seed: int,
         levels: int,
-        task: Task = ONE_LABEL,
+        scheme: LabelScheme = ONE_LABEL,
+        workers: Workers | None = None,
     ) -> None:
+        self.scheme = scheme
+        self.workers = workers or Workers()
         self._head = head
-        self.task = task
-        self._label_smoothing = label_smoothing
-        self._dropout = dropout
-        self._weight_decay = weight_decay
+        self._frozen = frozen
+        self._words = words
+        self._schedule = schedule
+        self._settings = settings
         self._levels = levels
         self._variables = {name: tf.Variable(value) for name, value in weights.items()}
         self._means = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
@@ -137,91 +133,39 @@ class TrainableNetwork:
         # Adam ignores a gradient's scale, so the embedding's smaller rate is one of the step, and its norm its own.
         fast = [name for name in self._variables if not name.startswith("embedding/")]
         slow = [name for name in self._variables if name.startswith("embedding/")]
-        self._rates = [(names, share) for names, share in ((fast, 1.0), (slow, embedding_rate)) if names]
+        self._rates = [(names, share) for names, share in ((fast, 1.0), (slow, settings.embedding_rate)) if names]
         self._compiled = frozen is None or isinstance(head, RnnHead)
-        self._cluster = join_cluster()
-        self._begin(frozen, words, schedule, seed)
-        step, predict, options = None, None, {"jit_compile": self._compiled, "autograph": False}
+        step, predict = None, None
         if frozen is not None and not self._compiled:
             # Open sizes: one graph for batches of every length.
-            predict = [
-                tf.TensorSpec([None, None, frozen.shape[1]], frozen.dtype),
-                tf.TensorSpec([None, None], tf.int32),
-            ]
-            seed_and_rate = [tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32), tf.TensorSpec([3], tf.int32)]
-            step = [*predict, tf.TensorSpec([None] * task.rank, tf.int32), *seed_and_rate]
-        together = {} if self._cluster is None else {"jit_compile": False}  # XLA knows no messages to others
-        # XLA's random numbers are others: where one machine has its step compiled, several draw as it does.
-        self._uniform: Callable[..., tf.Tensor] = tf.random.stateless_uniform
-        if self._cluster is not None and self._compiled:
-            self._uniform = tf.function(self._uniform, jit_compile=True, autograph=False)
-        self._step = tf.function(self._train_step, input_signature=step, **(options | together))
-        self._predict = tf.function(self._logits, input_signature=predict, **options)
+            vectors = tf.TensorSpec([None, None, frozen.shape[1]], frozen.dtype)
+            predict = [vectors, tf.TensorSpec([None, None], tf.int32)]
+            seed, number = tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32)
+            step = [*predict, tf.TensorSpec([None] * scheme.rank, tf.int32), seed, number, number]
+        # XLA knows no messages to other workers.
+        compiled = self._compiled and self.workers.count == 1
+        self._step = tf.function(self._train_step, input_signature=step, jit_compile=compiled, autograph=False)
+        self._predict = tf.function(self._logits, input_signature=predict, jit_compile=self._compiled, autograph=False)
 
-    def reset(
-        self,
-        weights: Mapping[str, Floats],
-        frozen: npt.NDArray[np.float16] | None,
-        words: Ints,
-        class_weights: Floats,
-        schedule: RateSchedule,
-        *,
-        seed: int,
-    ) -> None:
-        """Start over, for example on another fold, as a new network would, but without tracing or compiling again.
-
-        Args:
-            weights: starting weights, of the same names and shapes.
-            frozen: word vectors by id, of the same dimension; None if and only if they were None before.
-            words: by id, of the same `word_length`.
-            class_weights: of as many classes.
-            schedule: the learning rate by step.
-            seed: of dropout.
-
-        Raises:
-            ValueError: when names, shapes or `frozen` do not fit.
-        """
-        if weights.keys() != self._variables.keys() or (frozen is None) != (self._frozen is None):
-            raise ValueError("A network can only be reset to weights of the same names, frozen or not as before.")
+    def reset(self, weights: Mapping[str, Floats], class_weights: Floats, schedule: RateSchedule) -> None:
+        """Start over as a new network of the same shapes would, but without tracing or compiling again."""
+        if weights.keys() != self._variables.keys():
+            raise ValueError("A network can only be reset to weights of the same names.")
         self.load(weights)
         for variable in (*self._means.values(), *self._squares.values()):
             variable.assign(tf.zeros_like(variable))
         self._class_weights.assign(class_weights)
-        self._begin(frozen, words, schedule, seed)
-
-    def _begin(self, frozen: npt.NDArray[np.float16] | None, words: Ints, schedule: RateSchedule, seed: int) -> None:
-        self._frozen = frozen
-        self._words = words
         self._schedule = schedule
-        self._seed = seed % 2**20
 
     def train(self, batch: TextBatch, targets: Ints, count: int) -> float:
-        """Take one optimizer step and return its loss. `count` numbers the steps from 0.
-
-        On several machines, each computes its own rows, and the step is the same as that of one machine with all rows.
-        """
-        rows = len(batch.rows)
-        place, ids = (rows, 0, rows), self._fitting(batch.ids)
-        if self._cluster is not None:
-            first, end = (rows * (self._cluster.index + side) // self._cluster.count for side in (0, 1))
-            place, ids, targets = (rows, first, end), ids[first:end], targets[first:end]
-        table, local = self._local(ids)
-        seed = np.array([count, self._seed * 1000], np.int32)
-        with contextlib.nullcontext() if self._cluster is None else self._cluster.watched():
-            rate = np.float32(self._schedule(count))
-            # Where each length has a graph, each place has one, too.
-            return float(
-                self._step(table, local, targets, seed, rate, place if self._compiled else np.array(place, np.int32))
-            )
-
-    def follow_chief(self, score: float) -> float:
-        """Take the weights of the chief, and return its validation score: machines of different kinds round differently."""
-        if self._cluster is None:
-            return score
-        arrays = {name: variable.numpy() for name, variable in self._variables.items()}
-        found = self._cluster.of_chief([np.array([score], np.float32), *arrays.values()])
-        self.load(dict(zip(arrays, found[1:], strict=True)))
-        return float(found[0][0])
+        """Take one optimizer step and return its loss. `count` numbers the steps from 0."""
+        own, ids = self.workers.rows_of(len(batch.rows)), self._fitting(batch.ids)
+        table, local = self._local(ids[own])
+        # Dropout differs from step to step and from worker to worker.
+        seed = np.array([count, self._settings.seed % 2**20 * 1000 + 100 * self.workers.index], np.int32)
+        rate, whole = np.float32(self._schedule(count)), np.float32(len(batch.rows))
+        with self.workers.watched():
+            return float(self._step(table, local, targets[own], seed, rate, whole))
 
     def logits(self, ids: Ints, classes: int, batch_size: int) -> Floats:
         """Return the logits, float32 `[texts, classes]`, in the order of `ids`."""
@@ -290,40 +234,28 @@ class TrainableNetwork:
         return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, no_dropout)
 
     def _train_step(
-        self,
-        table: tf.Tensor,
-        ids: tf.Tensor,
-        targets: tf.Tensor,
-        seed: tf.Tensor,
-        rate: tf.Tensor,
-        place: tf.Tensor | tuple[int, int, int],
+        self, table: tf.Tensor, ids: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor, rate: tf.Tensor, whole: tf.Tensor
     ) -> tf.Tensor:
-        # `place`: rows of the whole batch, and of those this machine's first and one past its last.
+        """Take a step with the rows of this worker; `whole` is how many rows all of them have."""
         calls = iter(range(1 << 16))
 
         def dropout(values: tf.Tensor) -> tf.Tensor:
             # One mask for all words of a text (spatial dropout, Tompson et al. 2015): it regularizes as well here, and
             # random numbers for every element would cost more than the matrix products. The seed depends on the step and
             # on the place in the graph.
-            keep = 1.0 - self._dropout
-            rows = tf.shape(values)[0] if self._cluster is None else place[0]
-            shape = [rows, *(1 for _ in values.shape[1:-1]), values.shape[-1]]
-            kept = self._uniform(shape, tf.stack([seed[0], seed[1] + next(calls)])) < keep
-            kept = kept if self._cluster is None else kept[place[1] : place[2]]
+            keep = 1.0 - self._settings.dropout
+            shape = [tf.shape(values)[0], *(1 for _ in values.shape[1:-1]), values.shape[-1]]
+            kept = tf.random.stateless_uniform(shape, tf.stack([seed[0], seed[1] + next(calls)])) < keep
             return values * tf.where(kept, 1.0 / keep, 0.0)
 
         with tf.GradientTape() as tape:
             embeddings, mask = self._embeddings(table, ids)
             logits = head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, dropout)
-            losses = self.task.losses(logits, targets, self._class_weights, self._label_smoothing)
-            if self._cluster is None:
-                loss = tf.reduce_mean(losses)
-            else:
-                loss = tf.reduce_sum(losses) / tf.cast(place[0], tf.float32)
+            losses = self.scheme.losses(logits, targets, self._class_weights, self._settings.label_smoothing)
+            loss = tf.reduce_sum(losses) / whole
         gradients = tape.gradient(loss, self._variables)
-        if self._cluster is not None:
-            loss, *total = self._cluster.add([loss, *gradients.values()])
-            gradients = dict(zip(gradients, total, strict=True))
+        loss, *total = self.workers.total([loss, *gradients.values()])
+        gradients = dict(zip(gradients, total, strict=True))
         for names, share in self._rates:
             clipped, _ = tf.clip_by_global_norm([gradients[name] for name in names], _LARGEST_NORM)
             for name, gradient in zip(names, clipped, strict=True):
@@ -333,7 +265,7 @@ class TrainableNetwork:
     def _adam(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, steps: tf.Tensor) -> None:
         """Update a weight by AdamW, in one op: Keras's optimizer takes a dozen for each weight."""
         variable = self._variables[name]
-        variable.assign_sub(variable * (rate * self._weight_decay))
+        variable.assign_sub(variable * (rate * self._settings.weight_decay))
         tf.raw_ops.ResourceApplyAdam(
             var=variable.handle,
             m=self._means[name].handle,

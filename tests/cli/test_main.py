@@ -161,7 +161,7 @@ def test_help_names_every_command_and_imports_none(main: Main) -> None:
         "except SystemExit: print([m for m in sys.modules if m == 'numpy' or m.startswith('retvec_lite.')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "['retvec_lite.version', 'retvec_lite.errors', 'retvec_lite.__main__']"
+    assert done.stdout.splitlines()[-1] == "['retvec_lite.errors', 'retvec_lite.version', 'retvec_lite.__main__']"
 
 
 def test_version(main: Main) -> None:

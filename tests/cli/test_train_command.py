@@ -184,7 +184,7 @@ def test_bad_arguments_are_told_in_one_sentence(
     arguments: list[str],
     part: str,
 ) -> None:
-    for name in ("prepare", "Parts"):
+    for name in ("make_examples", "Ensemble"):
         monkeypatch.setattr(train_module, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
     before = sorted(tmp_path.iterdir())
     extra = [] if {"--embedding", "--fine-tune-embedding"} & set(arguments) else ["--embedding", "raw"]

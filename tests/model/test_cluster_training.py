@@ -1,4 +1,4 @@
-"""Two workers follow the losses of one with the whole batch, and go on after a kill. Each is a process of its own."""
+"""Two workers learn as one does, and go on after a kill. Each is a process of its own."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import cluster_train
 import pytest
@@ -56,29 +57,22 @@ def losses(done: subprocess.CompletedProcess[str]) -> list[float]:
     return list(found.values()) if isinstance(found, dict) else found
 
 
-def furthest(one: list[float], other: list[float]) -> float:
-    return max(abs(loss - others) for loss, others in zip(one, other, strict=True))
+def told(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 @pytest.mark.parametrize("head", ["pool", "tuned"])
 def test_training(head: str, tmp_path: Path) -> None:
+    """Two workers take the same steps, and learn as well as one; dropout makes them others than those of one."""
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     (alone,) = run(cluster_train.__file__, 1, tmp_path / "one", head)
-    together = run(cluster_train.__file__, 2, tmp_path / "two", head)
-    assert len(losses(alone)) > 20
-    exact, bound = len(losses(alone)), 1e-5
-    if head == "tuned":
-        # Its loss multiplies a rounding error: starting weights that differ by 1e-7 lead as far away as two workers do.
-        exact = 3
-        for seed in (1, 2):
-            (tmp_path / str(seed)).mkdir()
-            (nudged,) = run(cluster_train.__file__, 1, tmp_path / str(seed), head, -1, seed)
-            bound = max(bound, 3 * furthest(losses(nudged), losses(alone)))
-        assert bound < 0.02
-    for worker in together:
-        assert losses(worker)[:exact] == pytest.approx(losses(alone)[:exact], abs=1e-5)
-        assert furthest(losses(worker), losses(alone)) < bound
+    first, second = (told(worker) for worker in run(cluster_train.__file__, 2, tmp_path / "two", head))
+    assert first == second and len(first["losses"]) == len(told(alone)["losses"]) > 20
+    assert first["losses"][-1] == pytest.approx(told(alone)["losses"][-1], rel=0.15) and first["losses"][-1] < 2.8
+    assert first["accuracy"] == pytest.approx(told(alone)["accuracy"], abs=0.1)
     assert (tmp_path / "two" / "trained" / "classifier.safetensors").exists()
 
 
@@ -90,7 +84,7 @@ def test_training_goes_on_after_a_kill(tmp_path: Path) -> None:
     assert {one.returncode for one in first} == {1, -9}
     left = next(one for one in first if one.returncode == 1)
     assert left.stderr.splitlines()[-1].startswith("Another worker is gone. Start all workers again")
-    again = run(cluster_train.__file__, 2, tmp_path / "killed", "pool", 17)
-    assert losses(again[0]) == losses(again[1]) == losses(whole[0])[17:]
+    again = [told(worker) for worker in run(cluster_train.__file__, 2, tmp_path / "killed", "pool", 17)]
+    assert again[0]["losses"] == again[1]["losses"] == told(whole[0])["losses"][17:]
     files = [(tmp_path / name / "trained/classifier.safetensors").read_bytes() for name in ("whole", "killed")]
     assert files[0] == files[1]

@@ -1,7 +1,7 @@
-"""One worker of a training, or all of it: `cluster_train.py FOLDER HEAD [STOP [SEED]]`; TF_CONFIG tells which. Prints its losses as JSON.
+"""One worker of a training, or all of it: `cluster_train.py FOLDER HEAD [STOP]`; TF_CONFIG tells which. Prints its losses as JSON.
 
-HEAD is pool, or tuned: pool with the embedding fine-tuned. With STOP, not -1, the last worker kills itself after that step, the first
-time; every step is kept. With SEED the training starts from weights that differ by a ten-millionth, drawn with that seed.
+HEAD is pool, or tuned: pool with the embedding fine-tuned. With STOP, the last worker kills itself after that step, the first time;
+every step is kept.
 """
 
 import json
@@ -12,14 +12,14 @@ from pathlib import Path
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
-import numpy as np
-
 import retvec_lite as rl
-from retvec_lite.model.cluster import join_cluster
+from retvec_lite.model import load_tensorflow
+from retvec_lite.model.distribution import Workers, join_workers
 
 
-def main(folder: Path, head: str, stop: int = -1, seed: int | None = None) -> None:
-    cluster = join_cluster()
+def main(folder: Path, head: str, stop: int = -1) -> None:
+    workers: Workers = join_workers()
+    load_tensorflow()
     from retvec_lite.training import checkpoint
     from retvec_lite.training.network import TrainableNetwork
 
@@ -28,23 +28,13 @@ def main(folder: Path, head: str, stop: int = -1, seed: int | None = None) -> No
 
     def noted(self, batch, targets, count):
         marker = folder / "killed"
-        is_last = cluster is None or cluster.index == cluster.count - 1
-        if count == stop and is_last and not marker.exists():
+        if count == stop and workers.index == workers.count - 1 and not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         losses.append(train(self, batch, targets, count))
         return losses[-1]
 
     TrainableNetwork.train = noted
-    begin = TrainableNetwork.__init__
-
-    def nudged(self, head, weights, *given, **options):
-        rng = np.random.default_rng(seed)
-        moved = {name: value * (1 + 1e-7 * rng.standard_normal(value.shape)) for name, value in weights.items()}
-        begin(self, head, {name: value.astype(np.float32) for name, value in moved.items()}, *given, **options)
-
-    if seed is not None:
-        TrainableNetwork.__init__ = nudged
     if stop >= 0:
         checkpoint.SECONDS = 0.0
     starter = rl.read_dataset(Path(rl.__file__).parent / "starter" / "train.csv")
@@ -52,10 +42,10 @@ def main(folder: Path, head: str, stop: int = -1, seed: int | None = None) -> No
     data = [starter.texts[row] for row in rows], [starter.labels[row] for row in rows]
     options = {"fine_tune_embedding": True, "character_filters": 16} if head == "tuned" else {}
     try:
-        rl.train(*data, head="pool", ngram_kb=0, validation=0.25, epochs=8, out=folder / "trained", **options)
+        trained = rl.train(*data, head="pool", ngram_kb=0, validation=0.25, epochs=8, out=folder / "trained", **options)
     except rl.RetvecLiteError as error:
         sys.exit(str(error))
-    print(json.dumps(losses))
+    print(json.dumps({"losses": losses, "accuracy": trained.validation[0.0].accuracy}))
 
 
 if __name__ == "__main__":

@@ -1,19 +1,40 @@
-"""A network fitted to prepared texts, with what it says about the held-out ones; a training with its parts."""
+"""Trainings by hand: of data as `rl.train` takes them; of a network on examples; what a cross-validated one leaves."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from retvec_lite.contract import Floats
+from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.heads import HeadSpec
+from retvec_lite.terminal import Progress, silent
+from retvec_lite.training import trainer
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.fitting import NetworkFitter
-from retvec_lite.training.linear_fitting import LinearFitter
+from retvec_lite.training.fit_network import NetworkFitter
+from retvec_lite.training.linear import LinearFitter
+from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.trainer import Trained
 
 Told = dict[str, list[tuple[int, int]]]
 """What a training told about its progress: (done, total) by what is going on."""
+
+
+def train(
+    training: Dataset,
+    validation: Dataset | float | None = None,
+    *,
+    settings: FitSettings | None = None,
+    checkpoint: Path | None = None,
+    progress: Progress = silent,
+    **given: Any,
+) -> Trained:
+    """Train as `rl.train` does, but by default on RETVec-raw, with settings and a checkpoint of one's own."""
+    options = TrainOptions(**{"validation": "auto" if validation is None else validation, "embedding": "raw", **given})
+    return trainer.train(
+        options.read_inputs(training), options, settings=settings, checkpoint=checkpoint, progress=progress
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +58,7 @@ def fit_held_out(
     network = NetworkFitter(data, head, embedding, fine_tune=fine_tune, settings=settings)
     best = network.fit(held_out=data.held_out)
     logits = {rate: network.logits(ids) for rate, ids in data.held_out.ids.items()}
-    return Fitted(best.weights, best.epoch, best.history, logits)
+    return Fitted(best.weights, best.best, best.history, logits)
 
 
 @dataclasses.dataclass(frozen=True)

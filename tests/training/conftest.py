@@ -4,16 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fitted import Crossed, Fitted, Told, fit_held_out
+from fitted import Crossed, Fitted, Told, fit_held_out, train
 from modeling_cases import random_embedding
 from tiny_data import QUICK, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
-from retvec_lite.training import parts
-from retvec_lite.training.examples import TrainingData, prepare
-from retvec_lite.training.fitting import NetworkFitter
-from retvec_lite.training.linear_fitting import LinearFitter
-from retvec_lite.training.trainer import Trained, train
+from retvec_lite.training import ensemble
+from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.fit_network import NetworkFitter
+from retvec_lite.training.linear import LinearFitter
+from retvec_lite.training.trainer import Trained
 
 SLOTS = 8
 """Enough for the tiny texts, all but those with a Japanese word: one length of batches, so that XLA compiles one step."""
@@ -22,7 +22,7 @@ SLOTS = 8
 @pytest.fixture(scope="session")
 def tiny_training_data() -> TrainingData:
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
-    return prepare(
+    return make_examples(
         training, validation, copies=QUICK.copies, typo_rate=QUICK.typo_rate, seed=QUICK.seed, max_words=SLOTS
     )
 
@@ -66,7 +66,7 @@ def crossed() -> Crossed:
 
     with pytest.MonkeyPatch.context() as patch:
         for kind in (NetworkFitter, LinearFitter):
-            patch.setattr(parts, kind.__name__, keep(kind))
+            patch.setattr(ensemble, kind.__name__, keep(kind))
         embedding = random_embedding(dimension=64)
         found = train(tiny_dataset(12), embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
     return Crossed(found, dict(told), made["NetworkFitter"], made["LinearFitter"])
@@ -75,7 +75,7 @@ def crossed() -> Crossed:
 @pytest.fixture(scope="session")
 def linear_alone() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "NetworkFitter", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
+        patch.setattr(ensemble, "NetworkFitter", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
         return train(
             tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), max_words=SLOTS, settings=QUICK
         )

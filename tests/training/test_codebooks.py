@@ -7,14 +7,13 @@ from tiny_data import TINY_CONFIG, tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
-from retvec_lite.ngrams import CODES, PRIME, ngram_logits
-from retvec_lite.training import linear_fitting, sizes
-from retvec_lite.training.codebooks import squeeze
-from retvec_lite.training.examples import prepare
-from retvec_lite.training.linear import Features, LinearModel
-from retvec_lite.training.linear_fitting import LinearFitter
+from retvec_lite.ngrams import CODES, PRIME, NgramConfig, ngram_logits
+from retvec_lite.training import codebooks, linear, settings
+from retvec_lite.training.codebooks import choose_codebooks, squeeze
+from retvec_lite.training.examples import make_examples
+from retvec_lite.training.linear import Features, LinearFitter, LinearModel
+from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.sizes import choose_codebooks
 
 RNG = np.random.default_rng(3)
 TABLE = RNG.normal(0, 1, (PRIME, 3)).astype(np.float32)
@@ -41,7 +40,7 @@ def test_rows_that_repeat_are_kept() -> None:
     kinds = RNG.integers(0, 40, PRIME)
     model = model_of(snap(TABLE[:40], EIGHT_BITS)[kinds], SQUARES[:40][kinds])
     features = texts(300)
-    found = squeeze(model, frequency_of(features), 2, seed=0)
+    found = LinearModel(squeeze(model.weights, frequency_of(features), 2, seed=0))
     assert {name: value.shape for name, value in found.weights.items()} == {
         "ngrams/table": (2 * CODES, 3),
         "ngrams/squares": (2 * CODES,),
@@ -56,7 +55,7 @@ def test_every_codebook_comes_nearer_and_frequent_ngrams_come_nearest() -> None:
     model, features = model_of(TABLE, SQUARES), texts(2000)
     right, errors = model.scores(features), []
     for books in (1, 2, 3):
-        squeezed = squeeze(model, frequency_of(features), books, seed=0)
+        squeezed = LinearModel(squeeze(model.weights, frequency_of(features), books, seed=0))
         errors.append(float(np.abs(squeezed.scores(features) - right).mean()))
     assert errors[2] < 0.7 * errors[1] < 0.7 * 0.7 * errors[0]
     rows = squeezed.weights["ngrams/codes"].astype(int) + np.arange(3) * CODES
@@ -67,7 +66,7 @@ def test_every_codebook_comes_nearer_and_frequent_ngrams_come_nearest() -> None:
 
 def test_weights_fit_their_bytes_and_equal_seeds_give_equal_weights() -> None:
     features = texts(500)
-    one, other = (squeeze(model_of(TABLE, SQUARES), frequency_of(features), 2, seed=4).weights for _ in range(2))
+    one, other = (squeeze(model_of(TABLE, SQUARES).weights, frequency_of(features), 2, seed=4) for _ in range(2))
     assert all(np.array_equal(one[name], other[name]) for name in one)
     codes, squares = one["ngrams/codes"], one["ngrams/squares"]
     assert codes.min() >= 0 and codes.max() < CODES and np.array_equal(codes, np.rint(codes))
@@ -104,26 +103,27 @@ def test_codebooks_are_for_many_ngrams_in_little_room(distinct: int, buckets: in
 def test_pool_is_for_few_texts_and_for_many_ngrams_in_little_room(
     monkeypatch: pytest.MonkeyPatch, few: int, crowded: int, buckets: int, kilobytes: int | None, head: str
 ) -> None:
-    monkeypatch.setattr(sizes, "FEW", few)
-    monkeypatch.setattr(sizes, "_CROWDED", crowded)
-    monkeypatch.setattr(sizes, "choose_buckets", lambda *_: buckets)
+    monkeypatch.setattr(settings, "FEW", few)
+    monkeypatch.setattr(codebooks, "_CROWDED", crowded)
+    monkeypatch.setattr(settings, "choose_buckets", lambda *_: buckets)
     training = tiny_dataset(9)
-    data = prepare(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
-    assert sizes.choose_head(data, {}, FitSettings(), kilobytes) == head
+    data = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
+    options = TrainOptions(ngram_kb=kilobytes)
+    found, _ = settings.choose_parts(data, options, {}, FitSettings(), lambda: 300)
+    assert found.name == head
 
 
 def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scores of training are the logits of the exported file."""
-    monkeypatch.setattr(linear_fitting, "choose_codebooks", lambda distinct, buckets, classes: 3)
+    monkeypatch.setattr(linear, "choose_codebooks", lambda distinct, buckets, classes: 3)
     training = tiny_dataset(12)
-    data = prepare(training, training, copies=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    data = make_examples(training, training, copies=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
     fitter = LinearFitter(data, 100, None, FitSettings())
-    fitter.choose((1, 4))
-    fitter.fit_all()
+    fitter.learn_as(NgramConfig(buckets=100))
     assert fitter.config.buckets == 3 * CODES and fitter.config.codebooks == 3
     weights = fitter.model.scaled(0.5).weights
     rows = [contract.codepoints(text, TINY_CONFIG.max_chars) for text in training.texts]
     expected = np.stack([ngram_logits(row, TINY_CONFIG, fitter.config, weights) for row in rows])
-    found = LinearModel(weights).scores(fitter._chosen.clean)
+    found = LinearModel(weights).scores(fitter._read.clean)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     assert (found.argmax(axis=1) == data.examples.targets).mean() > 0.95

@@ -20,7 +20,7 @@ from retvec_lite.training.examples import (
     TextEncoder,
     augmented_copies,
     choose_sizes,
-    prepare,
+    make_examples,
 )
 
 TEXTS = ["", "  ", "hello hello world", "world", "漢字かな ไทยภาษา x", "wor\u200bld", "supercalifragilisticexpialidocious", "🙂 \ud800", "a b c d e f g h i j k l"]  # fmt: skip
@@ -224,7 +224,7 @@ def test_a_distinct_text_passes_the_encoder_once(monkeypatch: pytest.MonkeyPatch
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))
-    data = prepare(training, validation, copies=3, typo_rate=0.3, seed=5)
+    data = make_examples(training, validation, copies=3, typo_rate=0.3, seed=5)
     distinct = {*training.texts, *validation.texts}
     cut = long[: data.config.max_chars]
     assert len(cut) < len(long) and passes[long] == passes[cut] == 1
@@ -236,7 +236,7 @@ def test_a_distinct_text_passes_the_encoder_once(monkeypatch: pytest.MonkeyPatch
 
 def test_prepared_data_is_the_texts_and_their_labels() -> None:
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
-    data = prepare(training, validation, copies=2, typo_rate=0.2, seed=3, max_words=6)
+    data = make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, max_words=6)
     assert data.config.max_words == 6 and data.share_cut == 1.0, "texts of seven words"
     assert data.labels == training.classes == tuple(sorted(set(training.labels)))
     assert [data.labels[place] for place in data.examples.targets] == list(training.labels)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import Dataset, check_trainable
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training import folds as folds_module
-from retvec_lite.training.folds import Folds, choose_folds
+from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FEW
+from retvec_lite.training.trainer import choose_folds, prepare
 
 
 def counted(*counts: int) -> Dataset:
@@ -22,18 +22,12 @@ def counted(*counts: int) -> Dataset:
     return Dataset(tuple(f"text {row}" for row in order), tuple(labels[row] for row in order), Path("d.csv"))
 
 
-def chosen(dataset: Dataset, seed: int = 0) -> Folds:
-    found = choose_folds(dataset, seed)
-    assert found is not None
-    return found
-
-
 @given(st.lists(st.integers(2, 40), min_size=2, max_size=12), st.integers(0, 99))
 @settings(max_examples=60)
 def test_every_text_is_tested_once_and_every_label_is_learned(counts: list[int], seed: int) -> None:
     dataset = counted(*counts)
-    folds = chosen(dataset, seed)
-    assert folds.count == len(list(folds)) == min(3, max(counts))
+    folds = choose_folds(dataset, seed)
+    assert len(folds) == min(3, max(counts))
     for rows, others in folds:
         assert rows.dtype == others.dtype == np.int64 and len(others)
         assert sorted([*rows, *others]) == list(range(len(dataset))), "learned from or tested on, never both"
@@ -43,9 +37,9 @@ def test_every_text_is_tested_once_and_every_label_is_learned(counts: list[int],
 
 @pytest.mark.filterwarnings("error")
 def test_two_texts_a_label_are_enough() -> None:
-    folds = chosen(counted(2, 2, 2))
+    folds = choose_folds(counted(2, 2, 2), 0)
     assert [(len(rows), len(others)) for rows, others in folds] == [(3, 3)] * 2
-    assert [len(others) for _, others in chosen(counted(9, 2))] == [4, 4, 3]
+    assert [len(others) for _, others in choose_folds(counted(9, 2), 0)] == [4, 4, 3]
 
 
 def test_one_text_of_a_label_is_refused_before() -> None:
@@ -57,18 +51,18 @@ def test_one_text_of_a_label_is_refused_before() -> None:
 
 def test_labels_are_shared_out_alike() -> None:
     dataset = counted(30, 60, 9)
-    for _, others in chosen(dataset):
+    for _, others in choose_folds(dataset, 0):
         assert Counter(dataset.labels[row] for row in others) == {"label 0": 10, "label 1": 20, "label 2": 3}
 
 
 def test_folds_follow_the_seed() -> None:
     dataset = counted(20, 20)
-    one, again, other = ([others.tolist() for _, others in chosen(dataset, seed)] for seed in (1, 1, 2))
+    one, again, other = ([others.tolist() for _, others in choose_folds(dataset, seed)] for seed in (1, 1, 2))
     assert one == again != other
 
 
-def test_many_texts_have_no_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_texts_have_no_folds() -> None:
     assert FEW == 3000
-    monkeypatch.setattr(folds_module, "FEW", 20)
-    assert choose_folds(counted(11, 10), 0) is None
-    assert chosen(counted(10, 10)).count == 3
+    for count, folds in ((FEW // 2, 3), (FEW // 2 + 1, 0)):
+        options = TrainOptions(head="linear", embedding="raw", typo_rate=0.0)
+        assert prepare(options.read_inputs(counted(count, count)), options).plan.data.folds == folds

@@ -19,6 +19,7 @@ from retvec_lite.training.network import (
     lengths,
     used_words,
 )
+from retvec_lite.training.settings import FitSettings
 
 
 def ids_of(counts: list[int], max_words: int) -> np.ndarray:
@@ -106,6 +107,7 @@ def test_the_schedule_warms_up_and_comes_down() -> None:
 
 
 HEAD = SMALL_HEADS[0]
+SETTINGS = FitSettings(dropout=0.5, embedding_rate=1.0, weight_decay=0.01)
 
 
 def a_network(seed: int) -> tuple[dict[str, Any], TrainableNetwork]:
@@ -113,16 +115,13 @@ def a_network(seed: int) -> tuple[dict[str, Any], TrainableNetwork]:
     rng = np.random.default_rng(seed)
     words = np.zeros((40, 16), np.int32)
     words[1:, 0] = range(0x61, 0x61 + 39)
+    vectors = np.random.default_rng(7).normal(size=(40, 5)).astype(np.float16)
     parts: dict[str, Any] = {
         "weights": HEAD.initial_weights(rng, 5, 4, 8),
-        "frozen": rng.normal(size=(40, 5)).astype(np.float16),
-        "words": words,
         "class_weights": rng.uniform(0.5, 1.5, 4).astype(np.float32),
         "schedule": cosine_schedule(0.1 / (seed + 1), 10, 2),
-        "seed": seed,
     }
-    fixed = {"label_smoothing": 0.1, "dropout": 0.5, "embedding_rate": 1.0, "weight_decay": 0.01, "levels": 7}
-    return parts, TrainableNetwork(HEAD, **parts, **fixed)
+    return parts, TrainableNetwork(HEAD, frozen=vectors, words=words, settings=SETTINGS, levels=7, **parts)
 
 
 def trained(network: TrainableNetwork, steps: int = 5) -> dict[str, npt.NDArray[Any]]:
@@ -146,7 +145,7 @@ def test_a_network_that_was_reset_trains_as_a_new_one() -> None:
 def test_a_network_is_reset_to_its_own_shapes_only() -> None:
     parts, network = a_network(0)
     few = dict(list(parts["weights"].items())[1:])
-    for wrong in ({"weights": few}, {"frozen": None}, {"class_weights": np.ones(3, np.float32)}):
+    for wrong in ({"weights": few}, {"class_weights": np.ones(3, np.float32)}):
         with pytest.raises(ValueError):
             network.reset(**parts | wrong)
 
@@ -167,7 +166,7 @@ def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
     vectors = rng.normal(size=(40, 5)).astype(np.float16)
     network = TrainableNetwork(
         head, weights, vectors, words, np.ones(4, np.float32), cosine_schedule(0.1, 10, 0),
-        label_smoothing=0.1, dropout=0.5, embedding_rate=1.0, weight_decay=0.0, seed=2**31 - 1, levels=7,
+        FitSettings(dropout=0.5, seed=2**31 - 1), levels=7,
     )  # fmt: skip
     ids = rng.integers(0, 40, (6, 8)).astype(np.int32)
     ids = np.take_along_axis(ids, np.argsort(ids == 0, axis=1, kind="stable"), axis=1)

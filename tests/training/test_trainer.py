@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitted import Fitted, Told
+from fitted import Fitted, Told, train
 from modeling_cases import random_embedding
 from tiny_data import QUICK, WORDS, tiny_dataset
 
@@ -20,7 +20,7 @@ from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import trainer
 from retvec_lite.training.examples import VALIDATION_RATES
 from retvec_lite.training.settings import FEW, FitSettings, recommended
-from retvec_lite.training.trainer import Trained, train
+from retvec_lite.training.trainer import Trained
 
 
 def test_the_model_carries_its_facts(trained: Trained) -> None:
@@ -53,7 +53,7 @@ def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_pat
 
 
 def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: Fitted) -> None:
-    """`train` is `prepare` and `NetworkFitter`, two trainings of equal weights; only the logits are scaled in the end."""
+    """`train` is `make_examples` and `NetworkFitter`, two trainings of equal weights; only the logits are scaled in the end."""
     factor = trained.model.training["factors"]["network"]
     weights = {name: value for name, value in trained.model.weights.items() if not name.startswith("ngrams/")}
     assert weights.keys() == frozen.weights.keys()
@@ -85,15 +85,15 @@ def settings_of(
     class Stop(Exception):
         pass
 
-    def stop(data: Any, head: Any, embedding: Any, buckets: int, *, settings: FitSettings, **kwargs: Any) -> None:
-        raise Stop(settings, head.name)
+    def stop(plan: Any, *args: Any) -> None:
+        raise Stop(plan.settings, plan.head.name)
 
-    def prepare(training: Dataset, *args: Any, **kwargs: Any) -> SimpleNamespace:
-        task = SimpleNamespace(multi_label=training.multi_label)
-        return SimpleNamespace(labels=("x", "y"), config=None, task=task, clean=training.texts)
+    def make_examples(training: Dataset, *args: Any, **kwargs: Any) -> SimpleNamespace:
+        scheme = SimpleNamespace(multi_label=training.multi_label)
+        return SimpleNamespace(labels=("x", "y"), config=None, scheme=scheme, clean=training.texts)
 
-    monkeypatch.setattr(trainer, "prepare", prepare)
-    monkeypatch.setattr(trainer, "Parts", stop)
+    monkeypatch.setattr(trainer, "make_examples", make_examples)
+    monkeypatch.setattr(trainer, "Ensemble", stop)
     with pytest.raises(Stop) as stopped:
         train(data, validation, ngram_kb=0, **options)
     return stopped.value.args
@@ -141,7 +141,7 @@ TWO = data(("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"))
 
 def refusal(training: Dataset, validation: Dataset | float = 0.2, **arguments: Any) -> str:
     with pytest.raises(RetvecLiteError) as caught:
-        train(training, validation, **{"embedding": None, **arguments})
+        train(training, validation, **arguments)
     message = str(caught.value)
     assert message.endswith(".") and "\n" not in message
     return message
@@ -149,7 +149,7 @@ def refusal(training: Dataset, validation: Dataset | float = 0.2, **arguments: A
 
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("prepare", "Parts"):
+    for name in ("make_examples", "Ensemble"):
         monkeypatch.setattr(trainer, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
 
 
@@ -176,9 +176,9 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
         ({"epochs": 0}, "epochs must be an integer of at least 1, not 0."),
         ({"seed": -1}, "seed must be an integer from 0 to 2147483647, not -1."),
         ({"seed": 2**31}, "seed must be an integer from 0 to 2147483647, not 2147483648."),
-        ({"max_words": 0}, "max_words must be an integer from 1 to 4096, not 0."),
-        ({"max_words": 5000}, "max_words must be an integer from 1 to 4096, not 5000."),
-        ({"max_words": True}, "max_words must be an integer from 1 to 4096, not True."),
+        ({"max_words": 0}, "max_words must be 'auto' or an integer from 1 to 4096, not 0."),
+        ({"max_words": 5000}, "max_words must be 'auto' or an integer from 1 to 4096, not 5000."),
+        ({"max_words": True}, "max_words must be 'auto' or an integer from 1 to 4096, not True."),
         ({"character_filters": 1025}, "character_filters must be an integer from 0 to 1024, not 1025."),
         ({"character_filters": 8}, "character_filters needs fine_tune_embedding: a frozen embedding has no character features."),
     ],

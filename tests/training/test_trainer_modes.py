@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitted import Crossed
+from fitted import Crossed, train
 from modeling_cases import random_embedding
 from tiny_data import QUICK, WORDS, tiny_dataset
 
@@ -21,12 +21,11 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.ngrams import ngram_logits
-from retvec_lite.training import folds, parts
+from retvec_lite.training import ensemble, trainer
 from retvec_lite.training.examples import TextEncoder
-from retvec_lite.training.linear import Features, count_ngrams
-from retvec_lite.training.linear_fitting import LinearFitter
+from retvec_lite.training.linear import Features, LinearFitter, count_ngrams
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.trainer import Trained, train
+from retvec_lite.training.trainer import Trained
 
 OTHERS = tiny_dataset(5, seed=7).texts
 """Texts that no training of these tests has seen."""
@@ -122,7 +121,7 @@ def test_no_text_is_scored_by_a_model_that_saw_it(options: dict[str, Any]) -> No
 
 
 def test_many_texts_are_not_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folds, "FEW", 47)
+    monkeypatch.setattr(trainer, "FEW", 47)
     told = []
     trained = train(tiny_dataset(12), settings=QUICK, max_words=8, progress=lambda what, *_: told.append(what))
     facts = trained.model.training
@@ -175,7 +174,7 @@ def test_the_linear_head_reads_words_as_well(linear_alone: Trained) -> None:
 @pytest.fixture(scope="module")
 def without_ngrams() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "LinearFitter", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
+        patch.setattr(ensemble, "LinearFitter", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
         return train(
             tiny_dataset(12), ngram_kb=0, embedding=random_embedding(dimension=64), max_words=8, settings=QUICK
         )
@@ -254,13 +253,13 @@ def test_only_texts_set_aside_by_training_are_learned_from_in_the_end(
 ) -> None:
     """A file that the user names for validation stays unseen; with folds there is nothing left to add."""
     told = []
-    plain = parts.LinearFitter
+    plain = ensemble.LinearFitter
 
     def make(*args: Any, **kwargs: Any) -> LinearFitter:
-        told.append(kwargs["with_held_out"])
+        told.append(args[0].refit)
         return plain(*args, **kwargs)
 
-    monkeypatch.setattr(parts, "LinearFitter", make)
+    monkeypatch.setattr(ensemble, "LinearFitter", make)
     held_out = tiny_dataset(3, seed=1) if validation == "file" else validation
     train(tiny_dataset(8), held_out, head="linear", max_words=8, settings=QUICK)  # type: ignore[arg-type]
     assert told == [learned]

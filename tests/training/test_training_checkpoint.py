@@ -10,7 +10,7 @@ import cluster_train
 import numpy as np
 import pytest
 from command_line import Main
-from fitted import Crossed
+from fitted import Crossed, train
 from modeling_cases import random_embedding
 from tiny_data import QUICK, tiny_dataset
 
@@ -18,7 +18,7 @@ from retvec_lite.__main__ import INTERRUPTED
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training import checkpoint
 from retvec_lite.training.network import TrainableNetwork
-from retvec_lite.training.trainer import Trained, train
+from retvec_lite.training.trainer import Trained
 
 SLOTS = 8
 

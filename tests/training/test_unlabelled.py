@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from fitted import train
 from tiny_data import WORDS, tiny_dataset
 
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.training import trainer
-from retvec_lite.training.trainer import Trained, label_texts, train
+from retvec_lite.training.trainer import Trained, label_texts
 
 MORE = tiny_dataset(30, seed=5)
 

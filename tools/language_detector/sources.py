@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.common import ROOT, require_data
-from retvec_lite.pretraining.frequency_lists import read_frequency_list
+from retvec_lite.pretraining.words import read_frequency_list
 from tools.language_detector.labels import LABELS, UNKNOWN, list_code, massive_tag, tag_of, udhr_labels
 
 HELD_OUT_ARTICLES: Final = frozenset({"6", "12", "18", "24", "30"})

@@ -18,7 +18,7 @@ Detector = Callable[[str], str]
 
 def ours() -> tuple[Detector, int]:
     import retvec_lite as rl
-    from retvec_lite.runtime.prebuilt import locate
+    from retvec_lite.runtime.artifact import locate
 
     found: Any = rl.load("language", workers=1)
     return lambda text: found.predict(text, top=1)[0].label or "unknown", locate("language").stat().st_size

@@ -1,17 +1,20 @@
-"""Which threshold a training chooses, and which arguments it refuses."""
+"""Which thresholds a training chooses, for one label a text and for several, and which arguments it refuses."""
 
 import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
+from fitted import train
 from tiny_data import tiny_dataset
 
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.training.decide import choose_decision, choose_thresholds, measure_held_out, micro_f1
 from retvec_lite.training.examples import HeldOut, TrainingData
-from retvec_lite.training.rejection import check_rejection, choose_decision, measure_held_out
-from retvec_lite.training.trainer import Trained, train
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.trainer import Trained
 
 LABELS = ("a", "none", "z")
 
@@ -40,7 +43,7 @@ def test_the_threshold_keeps_that_share_of_the_right_answers(tiny_training_data:
     table = np.array([row(share) for share in np.random.default_rng(0).permutation(shares)], np.float32)
     data = held_out(tiny_training_data, [0] * 200)
     for keep in (0.99, 0.9, 0.5):
-        decision = choose_decision({0.0: table}, data, keep)
+        decision = choose_decision({0.0: table}, data, keep, None)
         kept = ~decision.unknown(["t"] * 200, table, LABELS)
         assert kept.mean() == pytest.approx(keep, abs=1e-9)
         assert decision.threshold is not None
@@ -64,13 +67,13 @@ def test_only_right_answers_to_texts_with_a_label_count(tiny_training_data: Trai
 def test_mistyped_texts_lower_the_threshold(tiny_training_data: TrainingData) -> None:
     data = held_out(tiny_training_data, [0] * 10, (0.0, 0.5))
     clean, mistyped = (np.array([row(share)] * 10, np.float32) for share in (0.9, 0.6))
-    assert choose_decision({0.0: clean, 0.5: mistyped}, data, 0.99).threshold == pytest.approx(0.6, abs=2e-6)
+    assert choose_decision({0.0: clean, 0.5: mistyped}, data, 0.99, None).threshold == pytest.approx(0.6, abs=2e-6)
 
 
 def test_a_classifier_that_is_never_right_or_always_sure(tiny_training_data: TrainingData) -> None:
     data = held_out(tiny_training_data, [0, 0])
-    assert choose_decision({0.0: np.array([row(0.9, 2)] * 2, np.float32)}, data).threshold is None
-    sure = choose_decision({0.0: np.array([row(1.0)] * 2, np.float32)}, data).threshold
+    assert choose_decision({0.0: np.array([row(0.9, 2)] * 2, np.float32)}, data, 0.99, None).threshold is None
+    sure = choose_decision({0.0: np.array([row(1.0)] * 2, np.float32)}, data, 0.99, None).threshold
     assert sure is not None and 0.999 < sure < 1.0
 
 
@@ -93,7 +96,7 @@ def test_a_share_that_is_none_is_refused(share: Any) -> None:
 def test_an_unknown_label_that_is_not_in_the_data_is_refused() -> None:
     with pytest.raises(RetvecLiteError, match=r"'oos' does not occur in tiny\.csv \(it has: 'alarm', "):
         train(tiny_dataset(2), unknown_label="oos")
-    check_rejection(Dataset(("x", "y"), ("a", "oos")), 0.5, "oos")
+    TrainOptions(unknown_label="oos").read_inputs(Dataset(tuple("wxyz"), ("a", "oos") * 2))
 
 
 def test_texts_of_the_unknown_label_are_never_an_answer() -> None:
@@ -103,3 +106,54 @@ def test_texts_of_the_unknown_label_are_never_an_answer() -> None:
     assert decision.unknown_label == "weather" and "weather" in found.model.labels
     recognized = found.model.training["validation"]["0"]["unknown_recognized"]
     assert recognized is not None and recognized > 0.8
+
+
+# --- several labels: each label's own threshold where its texts say enough, the common one where they do not ------------
+
+
+def drawn(cuts: list[float], texts: int, seed: int = 0) -> tuple[Floats, Ints, Ints]:
+    """Probabilities where label k is right exactly from `cuts[k]` on, and the group of each text."""
+    rng = np.random.default_rng(seed)
+    probabilities = rng.random((texts, len(cuts))).astype(np.float32)
+    return probabilities, (probabilities >= cuts).astype(np.int32), rng.integers(0, 3, texts)
+
+
+def test_labels_with_many_texts_get_thresholds_of_their_own() -> None:
+    probabilities, truth, groups = drawn([0.2, 0.5, 0.8], 3000)
+    found = choose_thresholds(probabilities, truth, groups)
+    assert found.values == pytest.approx((0.2, 0.5, 0.8), abs=0.011)
+    assert micro_f1(found.answers, truth) > 0.98
+
+
+def test_a_rare_label_gets_nearly_the_threshold_of_all() -> None:
+    probabilities, truth, groups = drawn([0.5] * 8, 2000)
+    rare = np.zeros((2000, 1), np.int32)
+    rare[7] = 1  # its only text has a probability that says nothing
+    probabilities = np.concatenate([probabilities, np.full((2000, 1), 0.02, np.float32)], axis=1)
+    probabilities[7, -1] = 0.97
+    found = choose_thresholds(probabilities, np.concatenate([truth, rare], axis=1), groups)
+    assert found.values[-1] == pytest.approx(0.5, abs=0.1)
+
+
+def test_answers_are_those_of_thresholds_that_did_not_see_the_text() -> None:
+    # In one group the label is right from .2 on, in the other from .8: each is scored with the other's threshold.
+    probabilities = np.tile(np.linspace(0.05, 0.95, 91, dtype=np.float32), 2)[:, None]
+    groups = np.repeat([0, 1], 91)
+    truth = np.where(groups[:, None] == 0, probabilities >= 0.2, probabilities >= 0.8).astype(np.int32)
+    answers = choose_thresholds(np.tile(probabilities, 2), np.tile(truth, 2), groups).answers
+    assert answers[(groups == 0), 0].sum() == pytest.approx((probabilities[:91] >= 0.8).sum(), abs=2)
+    assert answers[(groups == 1), 0].sum() == pytest.approx((probabilities[91:] >= 0.2).sum(), abs=2)
+
+
+def test_micro_f1_is_the_harmonic_mean_of_precision_and_recall() -> None:
+    answers = np.array([[1, 1, 0], [0, 0, 0], [1, 0, 0]], bool)
+    truth = np.array([[1, 0, 1], [0, 0, 0], [1, 0, 0]], np.int32)
+    precision, recall = 2 / 3, 2 / 3
+    assert micro_f1(answers, truth) == pytest.approx(2 * precision * recall / (precision + recall))
+    assert micro_f1(np.zeros((2, 2), bool), np.zeros((2, 2), np.int32)) == 1.0
+
+
+def test_a_label_that_no_text_has_is_no_error() -> None:
+    probabilities, truth, groups = drawn([0.5, 0.5], 300)
+    truth[:, 1] = 0
+    assert 0.0 < choose_thresholds(probabilities, truth, groups).values[1] < 1.0

@@ -9,15 +9,15 @@ from scipy.optimize import approx_fprime
 from scipy.special import softmax
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.training import mixing
-from retvec_lite.training.mixing import LINEAR, NETWORK, fit_mix
-from retvec_lite.training.tasks import OneLabel
+from retvec_lite.training import ensemble
+from retvec_lite.training.ensemble import LINEAR, NETWORK, fit_mix
+from retvec_lite.training.label_scheme import ONE_LABEL
 
 TEXTS, CLASSES = 20_000, 4
 
 
 def fit_factors(parts: Sequence[Floats], truth: Ints, texts: int | None = None) -> tuple[float, ...]:
-    mix = fit_mix(dict(zip((LINEAR, NETWORK), parts, strict=False)), truth, OneLabel(), texts or len(truth))
+    mix = fit_mix(dict(zip((LINEAR, NETWORK), parts, strict=False)), truth, ONE_LABEL, texts or len(truth))
     assert mix.shift == 0.0
     return tuple(mix.factors.values())
 
@@ -81,7 +81,7 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> No
             seen.append(point)
         return plain(loss, start, **options)
 
-    plain = mixing.minimize
-    monkeypatch.setattr(mixing, "minimize", checked)
+    plain = ensemble.minimize
+    monkeypatch.setattr(ensemble, "minimize", checked)
     fit_factors([one, other], drawn(logits(0))[:200])
     assert len(seen) == 3

@@ -16,11 +16,12 @@ from retvec_lite.contract import BITS
 from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
+from retvec_lite.model.distribution import Workers
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
-from retvec_lite.training import fitting
-from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, prepare
-from retvec_lite.training.fitting import embed_words
-from retvec_lite.training.tasks import ONE_LABEL
+from retvec_lite.training import fit_network
+from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, make_examples
+from retvec_lite.training.fit_network import embed_words
+from retvec_lite.training.label_scheme import ONE_LABEL
 
 EMBEDDING = random_embedding(dimension=64)
 
@@ -88,7 +89,7 @@ def test_character_features_are_enough_to_find_the_classes(tiny_training_data: T
 def test_raw_bits_of_imbalanced_classes_are_enough_to_find_them_all() -> None:
     counts = dict(zip(WORDS, (90, 20, 8, 4), strict=True))
     validation = tiny_dataset(10, seed=1)
-    data = prepare(tiny_dataset(counts=counts), validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    data = make_examples(tiny_dataset(counts=counts), validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
     result = fit_held_out(data, PoolHead(hidden=24), {}, QUICK)
     assert all(name.startswith("head/") for name in result.weights)
     guess = result.held_out[0.0].argmax(axis=1)
@@ -120,7 +121,7 @@ def test_a_fine_tuned_classifier_ends_on_an_eight_bit_grid(fine_tuned: Fitted) -
 
 @pytest.fixture(scope="module")
 def few_texts() -> TrainingData:
-    return prepare(tiny_dataset(4), tiny_dataset(1, seed=1), copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    return make_examples(tiny_dataset(4), tiny_dataset(1, seed=1), copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
 
 
 @pytest.mark.parametrize(("scores", "best", "epochs"), [((0.5, 0.75, 0.25, 0.5, 1.0), 2, 4), ((0.25, 0.5, 0.75, 0.75, 0.5), 3, 5), ((0.5, 0.25, 0.25, 1.0), 1, 3)])  # fmt: skip
@@ -137,7 +138,8 @@ def test_training_stops_early_and_gives_the_epoch_back(
         def train(self, batch: Any, labels: Any, count: int) -> float:
             return 1.0
 
-        task = ONE_LABEL
+        scheme = ONE_LABEL
+        workers = Workers()
 
         def logits(self, ids: Any, classes: int, batch_size: int) -> npt.NDArray[np.float32]:
             share = scores[min(self.predictions // len(VALIDATION_RATES), len(scores) - 1)]
@@ -151,10 +153,7 @@ def test_training_stops_early_and_gives_the_epoch_back(
         def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
             self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(VALIDATION_RATES))
 
-        def follow_chief(self, score: float) -> float:
-            return score
-
-    monkeypatch.setattr(fitting, "TrainableNetwork", Scripted)
+    monkeypatch.setattr(fit_network, "TrainableNetwork", Scripted)
     settings = dataclasses.replace(QUICK, epochs=5, patience=2)
     result = fit_held_out(few_texts, SMALL_HEADS[0], {}, settings)
     assert result.epoch == best and len(result.history) == epochs
@@ -176,7 +175,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:
             return {}
 
-    monkeypatch.setattr(fitting, "TrainableNetwork", Broken)
+    monkeypatch.setattr(fit_network, "TrainableNetwork", Broken)
     with pytest.raises(RetvecLiteError, match=r"broke down in epoch 1 \(loss inf\)"):
         fit_held_out(few_texts, SMALL_HEADS[0], {}, QUICK)
 
@@ -185,7 +184,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
-    monkeypatch.setattr(fitting, "_WORDS_AT_ONCE", 8)
+    monkeypatch.setattr(fit_network, "_WORDS_AT_ONCE", 8)
     words = tiny_training_data.words[:30]
     seen: list[int] = []
     weights = random_embedding().weights

@@ -15,13 +15,11 @@ from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.heads import HEADS, PoolHead, character_shapes
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
-from retvec_lite.training import linear_fitting
-from retvec_lite.training.examples import TrainingData, prepare
-from retvec_lite.training.folds import choose_folds
-from retvec_lite.training.linear import KINDS, Kind, count_ngrams
-from retvec_lite.training.linear_fitting import LinearFitter
-from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.sizes import choose_buckets
+from retvec_lite.training import linear
+from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.linear import KINDS, Kind, LinearFitter, count_ngrams
+from retvec_lite.training.settings import FitSettings, choose_buckets
+from retvec_lite.training.trainer import choose_folds
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
 PLAIN = FitSettings()
@@ -108,7 +106,12 @@ def data_of(labels: int = 4) -> TrainingData:
     if labels > 4:
         names = tuple(f"{label} {place % (labels // 4)}" for place, label in enumerate(training.labels))
         training = type(training)(training.texts, names, training.path)
-    return prepare(training, training, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    folds = choose_folds(training, 0)
+    return make_examples(training, training, copies=2, typo_rate=0.2, seed=3, folds=folds, config=TINY_CONFIG)
+
+
+def kind_of(found: LinearFitter) -> Kind:
+    return found.config.shortest, found.config.longest
 
 
 def fitter(data: TrainingData) -> LinearFitter:
@@ -120,32 +123,30 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
     """Each kind is tried; the labels that are right decide, whichever kind comes first."""
     data = data_of()
     found = fitter(data)
-    plain, tried = linear_fitting.fit_linear, []
+    plain, tried = linear.fit_linear, []
 
     def fit_linear(features, targets, classes, *, seed, weights):  # type: ignore[no-untyped-def]
-        tried.append(found.kind)
-        targets = targets if found.kind == best else (targets + 1) % classes
+        tried.append(kind_of(found))
+        targets = targets if kind_of(found) == best else (targets + 1) % classes
         return plain(features, targets, classes, seed=seed, weights=weights)
 
-    monkeypatch.setattr(linear_fitting, "fit_linear", fit_linear)
-    folds = choose_folds(tiny_dataset(9), 0)
-    logits = found.held_out_logits(folds)
-    assert tried == [KINDS[0]] * 3 + [KINDS[1]] * 3
-    assert found.kind == best and found.config == NgramConfig(buckets=500, longest=best[1], shortest=best[0])
+    monkeypatch.setattr(linear, "fit_linear", fit_linear)
+    logits = found.learn()
+    assert tried == [KINDS[0]] * 3 + [KINDS[1]] * 3 + [best] * 7, "and the learning curve, and all texts"
+    assert kind_of(found) == best and found.config == NgramConfig(buckets=500, longest=best[1], shortest=best[0])
     assert {rate: part.shape for rate, part in logits.items()} == dict.fromkeys(data.held_out.ids, (36, 4))
     assert (logits[0.0].argmax(axis=1) == data.held_out.truth).mean() > 0.8
-    found.fit_all()
-    assert tried[-1] == best and found.model.weights["ngrams/table"].shape == (500, 4)
+    assert found.model.weights["ngrams/table"].shape == (500, 4)
 
 
 def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_fitting, "_FEW_LABELS", 3)
+    monkeypatch.setattr(linear, "_FEW_LABELS", 3)
     tried = []
     plain = LinearFitter.choose
     monkeypatch.setattr(LinearFitter, "choose", lambda self, kind: (tried.append(kind), plain(self, kind)))
     found = fitter(data_of())
-    found.held_out_logits(choose_folds(tiny_dataset(9), 0))
-    assert tried == [KINDS[0]] == [found.kind]
+    found.learn()
+    assert tried == [KINDS[0]] == [kind_of(found)]
 
 
 # --- the last fit -----------------------------------------------------------------------------------------------------
@@ -156,26 +157,24 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
     monkeypatch: pytest.MonkeyPatch, with_held_out: bool, texts: int
 ) -> None:
     training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
-    data = prepare(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    data = make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG, refit=with_held_out)
     seen, told = [], []
-    plain = linear_fitting.fit_linear
+    plain = linear.fit_linear
 
     def fit_linear(features, targets, classes, *, seed, weights):  # type: ignore[no-untyped-def]
         seen.append((features, targets))
         return plain(features, targets, classes, seed=seed, weights=weights)
 
-    monkeypatch.setattr(linear_fitting, "fit_linear", fit_linear)
-    found = LinearFitter(data, 500, None, QUICK, lambda *progress: told.append(progress), with_held_out=with_held_out)
-    found.held_out_logits(None)
+    monkeypatch.setattr(linear, "fit_linear", fit_linear)
+    found = LinearFitter(data, 500, None, QUICK, lambda *progress: told.append(progress))
+    found.learn()
     copies = len(seen[0][1]) // 32
-    found.fit_all()
-    features, targets = seen[-1]
+    features, targets = max(seen, key=lambda fit: len(fit[1]))
     assert len(targets) == features.counts.shape[0] == copies * texts > 32
     if with_held_out:
         held_out = count_ngrams(validation.texts, TINY_CONFIG, found.config)
         assert (features.counts[copies * 32 :][:20] != held_out).nnz == 0, "clean first, then mistyped"
         np.testing.assert_array_equal(targets[copies * 32 :], np.tile(data.held_out.truth, copies))
-        found.learning_curve(None)
         assert told[-1][1] == told[-1][2], "progress ends where it said"
 
 
@@ -183,10 +182,9 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
 
 
 def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
-    data, folds = data_of(), choose_folds(tiny_dataset(9), 0)
+    data = data_of()
     found = fitter(data)
-    logits = found.held_out_logits(folds)
-    curve = found.learning_curve(folds)
+    logits, curve = found.learn(), found.curve
     assert [texts for texts, _ in curve] == [8, 12, 24], "each label has 6 in a fold: 2, 3 and all of them"
     assert curve[-1][1] == (logits[0.0].argmax(axis=1) == data.held_out.truth).mean()
     assert all(0.0 <= accuracy <= 1.0 for _, accuracy in curve) and curve[0][1] <= curve[-1][1]
@@ -194,26 +192,25 @@ def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
 
 def test_without_folds_the_curve_is_that_of_the_validation_texts() -> None:
     training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
-    found = fitter(prepare(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG))
-    found.held_out_logits(None)
-    before = found.model
-    curve = found.learning_curve(None)
-    assert [texts for texts, _ in curve] == [4, 8, 32] and found.model is before
+    found = fitter(make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG))
+    found.learn()
+    curve = found.curve
+    assert [texts for texts, _ in curve] == [4, 8, 32]
     assert all(round(accuracy * 20) == pytest.approx(accuracy * 20) for _, accuracy in curve)
 
 
 def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of three texts of each of two labels could be texts of one, which no solver takes."""
     counts = {"alarm": 3, "music": 3}
-    data = prepare(tiny_dataset(counts=counts), tiny_dataset(counts=counts), copies=1, typo_rate=0.0, seed=3)
+    texts = tiny_dataset(counts=counts)
+    data = make_examples(texts, texts, copies=1, typo_rate=0.0, seed=3, folds=choose_folds(texts, 0))
     seen = []
-    plain = linear_fitting.fit_linear
-    monkeypatch.setattr(linear_fitting, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
+    plain = linear.fit_linear
+    monkeypatch.setattr(linear, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
     found = LinearFitter(data, 500, None, QUICK)
-    folds = choose_folds(tiny_dataset(counts=counts), 0)
-    found.held_out_logits(folds)
-    assert [texts for texts, _ in found.learning_curve(folds)] == [2, 2, 4]
-    assert len(seen) == 12 and all(targets == {0, 1} for targets in seen)
+    found.learn()
+    assert [texts for texts, _ in found.curve] == [2, 2, 4]
+    assert len(seen) == 13 and all(targets == {0, 1} for targets in seen)
 
 
 def test_long_texts_are_read_by_long_ngrams_unless_short_ones_are_better() -> None:

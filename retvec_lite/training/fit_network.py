@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +19,7 @@ from retvec_lite.model.heads import HeadSpec, character_shapes, initial
 from retvec_lite.model.network_graph import Tensors, embed_bits
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, Course
-from retvec_lite.training.examples import Examples, HeldOut, TrainingData
+from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
 from retvec_lite.training.network import RateSchedule, TrainableNetwork, cosine_schedule, epoch
 from retvec_lite.training.settings import FitSettings
 
@@ -27,32 +27,11 @@ _PREDICTION_BATCH: Final = 256
 _WORDS_AT_ONCE: Final = 8192
 
 
-@dataclasses.dataclass(frozen=True)
-class Best:
-    """The best epoch.
-
-    Attributes:
-        weights: by name, float32.
-        epoch: its number, counted from 1.
-        history: for each epoch that ran: loss, validation accuracies, their mean.
-    """
-
-    weights: Mapping[str, Floats]
-    epoch: int
-    history: Sequence[Mapping[str, Any]]
-
-
 class NetworkFitter:
     """Fits the network of one head to the texts of `data`, as often as asked: to folds, then to all of them.
 
-    Args:
-        data: what `prepare` made of the texts.
-        head: which head, with its sizes.
-        embedding: `embedding/...` weights, empty for RETVec-raw.
-        fine_tune: train the embedding as well, and `settings.character_filters` beside it.
-        settings: see `FitSettings`.
-        progress: receives ("embedding words", done, total), and (what is fitted, done, total).
-        checkpoint: where the fits are kept, and go on from; None keeps nothing.
+    With `fine_tune`, the embedding is trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint,
+    and go on from there. Progress is told of "embedding words", and of each fit by its name.
     """
 
     def __init__(
@@ -72,7 +51,7 @@ class NetworkFitter:
         self._fine_tune = fine_tune
         self._settings = settings
         self._progress = progress
-        self._checkpoint = checkpoint
+        self._checkpoint = checkpoint or Checkpoint()
         self._vectors = None if fine_tune else embed_words(data.words, embedding, progress)
         self._network: TrainableNetwork | None = None
 
@@ -87,12 +66,12 @@ class NetworkFitter:
 
     def fit(
         self,
-        rows: npt.NDArray[np.int64] | None = None,
+        rows: Rows | None = None,
         held_out: HeldOut | None = None,
         what: str = "training",
         share: float = 1.0,
-    ) -> Best:
-        """Train from new starting weights.
+    ) -> Course:
+        """Train from new starting weights; equal seeds on one machine give equal weights.
 
         Args:
             rows: which of the training texts; None for all.
@@ -101,10 +80,7 @@ class NetworkFitter:
             share: of the settings' epochs that are run.
 
         Returns:
-            The weights of the best epoch: all of the classifier's but n-grams. Equal seeds on one machine give equal weights.
-
-        Raises:
-            RetvecLiteError: when the loss is no longer finite.
+            How it went, with all weights of the classifier but those of n-grams.
         """
         examples = self._data.examples if rows is None else self._data.examples.chosen(rows)
         settings = dataclasses.replace(self._settings, epochs=max(1, round(share * self._settings.epochs)))
@@ -127,7 +103,7 @@ class NetworkFitter:
         filters = settings.character_filters if self._fine_tune else 0
         weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
         weights |= self._head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
-        weights["head/logits/bias"] = data.task.starting_bias(examples.targets, classes)
+        weights["head/logits/bias"] = data.scheme.starting_bias(examples.targets, classes)
         if self._fine_tune:
             weights = {**self._embedding, **weights}
         shares = class_weights(settings.class_weights, examples.targets, data.labels)
@@ -140,16 +116,13 @@ class NetworkFitter:
                 data.words,
                 shares,
                 schedule,
-                label_smoothing=settings.label_smoothing,
-                dropout=settings.dropout,
-                embedding_rate=settings.embedding_rate,
-                weight_decay=settings.weight_decay,
-                seed=settings.seed,
+                settings,
                 levels=self.levels,
-                task=data.task,
+                scheme=data.scheme,
+                workers=self._checkpoint.workers,
             )
         else:
-            self._network.reset(weights, self._vectors, data.words, shares, schedule, seed=settings.seed)
+            self._network.reset(weights, shares, schedule)
         return self._network
 
 
@@ -162,13 +135,13 @@ def run_epochs(
     progress: Progress = silent,
     what: str = "training",
     checkpoint: Checkpoint | None = None,
-) -> Best:
+) -> Course:
     """Train until validation has not improved for `settings.patience` epochs, or to the last one.
 
     Args:
         network: is left with the weights of the last epoch.
         examples: what to learn from.
-        held_out: decides which epoch is the best: the one with the highest mean accuracy. None takes the last epoch.
+        held_out: decides which epoch is the best: the one with the highest mean score. None takes the last epoch.
         settings: epochs, patience and batch size.
         rng: draws the order of the texts.
         progress: receives (`what`, steps done, steps).
@@ -180,7 +153,10 @@ def run_epochs(
     """
     texts = len(examples.targets)
     batch_size, steps = settings.batch(texts), settings.steps(texts)
-    course = checkpoint.begin(network) if checkpoint else Course()
+    checkpoint = checkpoint or Checkpoint()
+    course, state = checkpoint.begin()
+    if state:
+        network.restore(state)
     if course.generator:
         progress(what, min(course.steps, steps), steps)
         rng.bit_generator.state = course.generator
@@ -191,41 +167,39 @@ def run_epochs(
             course.losses.append(network.train(batch, examples.targets[batch.rows], course.steps))
             course.steps += 1
             progress(what, min(course.steps, steps), steps)
-            if checkpoint:
-                checkpoint.step(network)
+            if checkpoint.is_due():
+                checkpoint.write(network.state())
         _end_epoch(course, network, examples, held_out, settings)
-    return Best(course.weights, course.best + 1, course.history)
+    return course
 
 
 def _end_epoch(
     course: Course, network: TrainableNetwork, examples: Examples, held_out: HeldOut | None, settings: FitSettings
 ) -> None:
     """Note the loss and the validation score of an epoch, and whether it was the last; arguments as for `run_epochs`."""
-    number, losses = course.epochs, course.losses
+    losses = course.losses
+    course.epochs, course.losses = course.epochs + 1, []
     broken = [loss for loss in losses if not math.isfinite(loss)]
     if broken:
         raise RetvecLiteError(
-            f"Training broke down in epoch {number + 1} (loss {broken[0]}): "
+            f"Training broke down in epoch {course.epochs} (loss {broken[0]}): "
             "the texts or the embedding hold something extreme."
         )
-    course.epochs, course.losses = number + 1, []
     course.is_over = course.epochs == settings.epochs
-    told: dict[str, Any] = {"epoch": number + 1, "loss": float(np.mean(losses))}
+    told: dict[str, Any] = {"epoch": course.epochs, "loss": float(np.mean(losses))}
     course.history.append(told)
     if held_out is None:
-        network.follow_chief(0.0)
         if course.is_over:
-            course.weights, course.best = network.weights(), number
+            course.weights, course.best = network.weights(), course.epochs
         return
-    accuracies = {
-        rate: network.task.score(network.logits(ids, examples.classes, _PREDICTION_BATCH), held_out.truth)
-        for rate, ids in held_out.ids.items()
-    }
-    score = network.follow_chief(float(np.mean(list(accuracies.values()))))
-    told |= {"accuracy": accuracies, "score": score}
+    scores = [
+        network.scheme.score(network.logits(ids, examples.classes, _PREDICTION_BATCH), held_out.truth)
+        for ids in held_out.ids.values()
+    ]
+    told["score"] = score = network.workers.mean(float(np.mean(scores)))
     if score > course.score:
-        course.score, course.weights, course.best = score, network.weights(), number
-    elif number - course.best >= settings.patience:
+        course.score, course.weights, course.best = score, network.weights(), course.epochs
+    elif course.epochs - course.best >= settings.patience:
         course.is_over = True
 
 

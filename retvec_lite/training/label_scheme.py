@@ -18,7 +18,7 @@ _RESAMPLES: Final = 200
 """Bootstrap samples from which an error is estimated (Efron 1979)."""
 
 
-class Task(abc.ABC):
+class LabelScheme(abc.ABC):
     """One label a text, or several.
 
     Attributes:
@@ -58,59 +58,51 @@ class Task(abc.ABC):
         """Return the standard error of `score`."""
 
 
-class OneLabel(Task):
+class _OneLabel(LabelScheme):
     """Every text has one label; the score is the accuracy."""
 
     multi_label = False
     rank = 1
 
     def targets(self, dataset: Dataset, labels: tuple[str, ...]) -> Ints:
-        """See `Task.targets`; int32 `[texts]`."""
         index = {label: place for place, label in enumerate(labels)}
         return np.array([index[label] for label in dataset.labels], np.int32)
 
     def starting_bias(self, targets: Ints, classes: int) -> Floats:
-        """See `Task.starting_bias`."""
         return np.zeros(classes, np.float32)
 
     def probabilities(self, logits: Floats) -> Floats:
-        """See `Task.probabilities`."""
         found: Floats = softmax(logits, axis=1)
         return found
 
     def losses(self, logits: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, smoothing: float) -> tf.Tensor:
-        """See `Task.losses`."""
         classes = logits.shape[-1]
         shares = tf.one_hot(targets, classes) * (1.0 - smoothing) + smoothing / classes
         return tf.nn.softmax_cross_entropy_with_logits(shares, logits) * tf.gather(weights, targets)
 
     def likelihood(self, logits: Floats, targets: Ints) -> tuple[float, Floats]:
-        """See `Task.likelihood`."""
         rows = np.arange(len(targets))
         wrong: Floats = softmax(logits, axis=1)
         wrong[rows, targets] -= 1.0
         return -float(log_softmax(logits, axis=1)[rows, targets].mean()), wrong / len(targets)
 
     def score(self, logits: Floats, targets: Ints) -> float:
-        """See `Task.score`."""
         return float((logits.argmax(axis=1) == targets).mean())
 
     def error(self, logits: Floats, targets: Ints) -> float:
-        """See `Task.error`."""
         right, texts = self.score(logits, targets) * len(targets), len(targets)
         # One text more of each kind, right and wrong (Laplace's rule): a few texts that are all right do not prove perfection.
         share = (right + 1) / (texts + 2)
         return float(np.sqrt(share * (1 - share) / texts))
 
 
-class SeveralLabels(Task):
+class _SeveralLabels(LabelScheme):
     """A text has any number of labels; the score is the micro F1 under the best threshold that all labels share."""
 
     multi_label = True
     rank = 2
 
     def targets(self, dataset: Dataset, labels: tuple[str, ...]) -> Ints:
-        """See `Task.targets`; int32 `[texts, classes]`."""
         index = {label: place for place, label in enumerate(labels)}
         found = np.zeros((len(dataset), len(labels)), np.int32)
         for row, names in enumerate(dataset.label_sets):
@@ -118,37 +110,36 @@ class SeveralLabels(Task):
         return found
 
     def starting_bias(self, targets: Ints, classes: int) -> Floats:
-        """See `Task.starting_bias`. From the frequency of each label: learning that most are absent takes many steps."""
+        # From the frequency of each label: learning that most are absent takes many steps.
         found: Floats = logit((targets.sum(axis=0) + 1) / (len(targets) + 2)).astype(np.float32)
         return found
 
     def probabilities(self, logits: Floats) -> Floats:
-        """See `Task.probabilities`."""
         found: Floats = expit(logits)
         return found
 
     def losses(self, logits: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, smoothing: float) -> tf.Tensor:
-        """See `Task.losses`."""
         wanted = tf.cast(targets, tf.float32)
         # As with one label, a share of the target is spread over all labels.
         wanted = wanted * (1.0 - smoothing) + smoothing * tf.reduce_mean(wanted, axis=1, keepdims=True)
         return tf.reduce_sum(tf.nn.weighted_cross_entropy_with_logits(wanted, logits, weights), axis=1)
 
     def likelihood(self, logits: Floats, targets: Ints) -> tuple[float, Floats]:
-        """See `Task.likelihood`."""
         losses = np.logaddexp(0.0, logits) - targets * logits
         return float(losses.sum() / len(targets)), (expit(logits) - targets) / len(targets)
 
     def score(self, logits: Floats, targets: Ints) -> float:
-        """See `Task.score`."""
         return best_micro_f1(logits, targets)[0]
 
     def error(self, logits: Floats, targets: Ints) -> float:
-        """See `Task.error`."""
         answers = logits >= best_micro_f1(logits, targets)[1]
         right, named = (answers & (targets > 0)).sum(axis=1), answers.sum(axis=1) + targets.sum(axis=1)
         rows = np.random.default_rng(0).integers(0, len(targets), (_RESAMPLES, len(targets)))
         return float(np.std(2 * right[rows].sum(axis=1) / np.maximum(named[rows].sum(axis=1), 1)))
+
+
+ONE_LABEL: Final[LabelScheme] = _OneLabel()
+SEVERAL_LABELS: Final[LabelScheme] = _SeveralLabels()
 
 
 def best_micro_f1(logits: Floats, targets: Ints) -> tuple[float, float]:
@@ -158,11 +149,3 @@ def best_micro_f1(logits: Floats, targets: Ints) -> tuple[float, float]:
     scores = 2 * right / (np.arange(1, len(right) + 1) + right[-1])
     place = int(scores.argmax())
     return float(scores[place]), float(logits.reshape(-1)[order[place]])
-
-
-ONE_LABEL: Final = OneLabel()
-
-
-def task_of(dataset: Dataset) -> Task:
-    """Return the task that the labels of some data make."""
-    return SeveralLabels() if dataset.multi_label else ONE_LABEL

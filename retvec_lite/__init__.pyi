@@ -1,0 +1,52 @@
+"""What `_PLACES` in `__init__.py` says, for type checkers; tests/test_public_names.py compares them."""
+
+from retvec_lite import sklearn
+from retvec_lite.api import load, train
+from retvec_lite.classifier import Classifier
+from retvec_lite.contract import EncoderConfig
+from retvec_lite.converters.tflite.format import info
+from retvec_lite.converters.verify import verify
+from retvec_lite.data.dataset import Dataset, read_dataset
+from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.texts import read_texts
+from retvec_lite.data.typos import mistype, mistype_many
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.playground import demo
+from retvec_lite.pretraining.evaluation import evaluate_embedding
+from retvec_lite.pretraining.import_v1 import import_embedding
+from retvec_lite.pretraining.pretrain import pretrain_embedding as pretrain
+from retvec_lite.runtime.explanation import Explanation, Span
+from retvec_lite.runtime.predictor import Prediction
+from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.scale.batches import BatchClassifier
+from retvec_lite.scale.files import FilesReport, classify_files
+from retvec_lite.version import __version__
+
+__all__ = [
+    "BatchClassifier",
+    "Classifier",
+    "Dataset",
+    "EncoderConfig",
+    "Evaluation",
+    "Explanation",
+    "FilesReport",
+    "Prediction",
+    "RetvecLiteError",
+    "Span",
+    "TextClassifier",
+    "__version__",
+    "classify_files",
+    "demo",
+    "evaluate_embedding",
+    "import_embedding",
+    "info",
+    "load",
+    "mistype",
+    "mistype_many",
+    "pretrain",
+    "read_dataset",
+    "read_texts",
+    "sklearn",
+    "train",
+    "verify",
+]

@@ -1,0 +1,250 @@
+"""What held-out texts decide: which labels a text has, when it has none, and how good the answers are.
+
+One label a text: a text whose best label is less probable than a threshold has none. The threshold keeps a share of the right
+answers.
+
+Several labels: each has a threshold of its own, which maximizes its F1. A rare label has too few texts to tell where that is, so the
+counts of all labels together are added to its own, with a weight. Weight and scores are cross-validated: thresholds never see the
+texts they are scored on.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.data.calibration import Rejection, measure_rejection
+from retvec_lite.data.scores import Evaluation, score, score_sets
+from retvec_lite.decision import Decision, letters_and_digits
+from retvec_lite.training.examples import TrainingData
+
+_UNKNOWN_POWER: Final = 0.2
+"""`Decision.unknown_power` where there is an unknown label; chosen on CLINC150's dev split (docs/benchmarks.md)."""
+
+_GRID: Final = np.arange(2, 99) / 100
+"""Thresholds of several labels to choose from."""
+_WEIGHTS: Final = (1e9, 300.0, 100.0, 30.0, 10.0, 3.0)
+"""How many answers and right labels all labels together count for beside a label's own; the first gives all labels one threshold."""
+_GROUPS: Final = 5
+"""Groups of held-out texts where texts are not cross-validated."""
+
+Answers = npt.NDArray[np.bool_]
+
+
+class Judged(NamedTuple):
+    """What held-out texts say.
+
+    Attributes:
+        decision: which labels a text has, and when it has none.
+        scores: by the share of mistyped words.
+        rejections: how texts without a label are told, likewise; empty where a text may have several labels.
+        accuracy_error: standard error of the score of clean texts.
+    """
+
+    decision: Decision
+    scores: Mapping[float, Evaluation]
+    rejections: Mapping[float, Rejection]
+    accuracy_error: float
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the report of the training says of held-out texts; scores by the share of mistyped words."""
+        validation: dict[str, dict[str, Any]] = {}
+        for rate, scores in self.scores.items():
+            row = {name: getattr(scores, name) for name in ("accuracy", "macro_f1", "calibration_error")}
+            if scores.micro_f1 is not None:
+                row["micro_f1"] = scores.micro_f1
+            if rate in self.rejections:
+                rejected = self.rejections[rate]
+                row |= {name: getattr(rejected, name) for name in ("in_scope_unknown", "unknown_recognized")}
+            validation[f"{rate:g}"] = row
+        return {"accuracy_error": self.accuracy_error, "validation": validation}
+
+
+def decide(
+    logits: Mapping[float, Floats],
+    truth: Sequence[str],
+    data: TrainingData,
+    reject_at: float,
+    unknown_label: str | None,
+) -> Judged:
+    """Choose when a text has a label, and score the answers.
+
+    Args:
+        logits: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`.
+        truth: their labels.
+        data: what `make_examples` made of the texts.
+        reject_at: see `choose_decision`.
+        unknown_label: see `choose_decision`.
+    """
+    probabilities = {rate: data.scheme.probabilities(found) for rate, found in logits.items()}
+    error = _standard_error(logits[0.0], data)
+    if data.scheme.multi_label:
+        several, scores = choose_several(probabilities, data)
+        return Judged(several, scores, {}, error)
+    scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
+    decision = choose_decision(probabilities, data, reject_at, unknown_label)
+    return Judged(decision, scores, measure_held_out(probabilities, data, decision), error)
+
+
+def _standard_error(logits: Floats, data: TrainingData) -> float:
+    """Return the standard error of the score: the scheme's, or that of the folds' own scores where they differ more."""
+    truth, score_of = data.held_out.truth, data.scheme.score
+    error = data.scheme.error(logits, truth)
+    if not data.folds:
+        return error
+    scores = [score_of(logits[others], truth[others]) for _, others in data.splits]
+    return max(error, float(np.std(scores, ddof=1) / np.sqrt(len(scores))))
+
+
+def choose_decision(
+    probabilities: Mapping[float, Floats], data: TrainingData, keep: float, unknown_label: str | None = None
+) -> Decision:
+    """Choose the largest threshold that keeps a share of the right answers, clean texts and mistyped ones together.
+
+    Clean texts alone would give a threshold that rejects many texts only because they are mistyped.
+
+    Args:
+        probabilities: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`.
+        data: what `make_examples` made of the texts.
+        keep: share of the right answers to keep, above 0 and below 1.
+        unknown_label: the label of the texts that belong to no other.
+    """
+    power = _UNKNOWN_POWER if unknown_label is not None else 0.0
+    characters = letters_and_digits(data.clean)
+    decision = Decision(unknown_label=unknown_label, unknown_power=power, characters=characters)
+    kept = np.sort(
+        np.concatenate([_right_answers(rate, found, data, decision) for rate, found in probabilities.items()])
+    )
+    if not len(kept):
+        return decision
+    threshold = float(kept[int((1.0 - keep) * len(kept) + 1e-9)])
+    # Rounded down, which keeps the answer at the threshold; below 1 even where all probabilities are 1.
+    threshold = max(math.floor(threshold * 1e6) / 1e6, 1e-6)
+    threshold = threshold if power else min(threshold, 1 - 1e-6)
+    return dataclasses.replace(decision, threshold=threshold)
+
+
+def measure_held_out(
+    probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision
+) -> dict[float, Rejection]:
+    """Return how held-out texts are answered at each share of mistyped words; arguments as for `choose_decision`."""
+    labels = [data.labels[place] for place in data.held_out.truth]
+    expected = [None if label == decision.unknown_label else label for label in labels]
+    return {
+        rate: measure_rejection(_read(rate, data), expected, found, data.labels, decision)
+        for rate, found in probabilities.items()
+    }
+
+
+def _right_answers(
+    rate: float, probabilities: Floats, data: TrainingData, decision: Decision
+) -> npt.NDArray[np.float64]:
+    """Return the scores of the answers that are right and not lost to the unknown label."""
+    columns = np.array(decision.columns(data.labels))
+    is_right = columns[probabilities[:, columns].argmax(axis=1)] == data.held_out.truth
+    is_right &= ~decision.unknown(_read(rate, data), probabilities, data.labels)
+    found: npt.NDArray[np.float64] = decision.scores(probabilities, data.labels)[is_right]
+    return found
+
+
+def _read(rate: float, data: TrainingData) -> list[str]:
+    """Return the held-out texts as far as the classifier reads them."""
+    return [text[: data.config.max_chars] for text in data.held_out_texts[rate]]
+
+
+class Thresholds(NamedTuple):
+    """What was chosen.
+
+    Attributes:
+        values: a threshold for each label.
+        weight: see `_WEIGHTS`.
+        answers: which labels the texts have under thresholds chosen on the texts of other groups, bool `[texts, classes]`.
+    """
+
+    values: tuple[float, ...]
+    weight: float
+    answers: Answers
+
+
+class _Counts(NamedTuple):
+    """Of each label at each threshold, `[classes, thresholds]`: answers that are right; all answers, plus all texts that have it."""
+
+    right: Floats
+    both: Floats
+
+
+def choose_several(
+    probabilities: Mapping[float, Floats], data: TrainingData
+) -> tuple[Decision, dict[float, Evaluation]]:
+    """Choose thresholds for clean texts and mistyped ones together; return them, and scores at each share of mistyped words."""
+    truth, count = data.held_out.truth, len(data.held_out.truth)
+    groups = np.arange(count) % _GROUPS
+    if data.folds:
+        for number, (_, others) in enumerate(data.splits):
+            groups[others] = number
+    copies = len(probabilities)
+    found = choose_thresholds(
+        np.concatenate(list(probabilities.values())), np.tile(truth, (copies, 1)), np.tile(groups, copies)
+    )
+    names = [tuple(data.labels[column] for column in np.flatnonzero(row)) for row in truth]
+    scores = {
+        rate: score_sets(names, table, found.answers[place * count : (place + 1) * count], data.labels)
+        for place, (rate, table) in enumerate(probabilities.items())
+    }
+    return Decision(characters=letters_and_digits(data.clean), thresholds=found.values), scores
+
+
+def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thresholds:
+    """Choose a threshold for each label.
+
+    Args:
+        probabilities: of texts that the classifier was not trained on, float32 `[texts, classes]`.
+        truth: 1 for each label of a text, int32 `[texts, classes]`.
+        groups: which texts are scored together, int `[texts]`; at least two different ones.
+    """
+    names = np.unique(groups)
+    counts = [_count(probabilities[groups == name], truth[groups == name]) for name in names]
+    whole = _Counts(*(np.sum(part, axis=0) for part in zip(*counts, strict=True)))
+    best: tuple[float, float, Answers] | None = None
+    for weight in _WEIGHTS:
+        answers = np.zeros(truth.shape, bool)
+        for name, own in zip(names, counts, strict=True):
+            others = _Counts(whole.right - own.right, whole.both - own.both)
+            rows = groups == name
+            answers[rows] = probabilities[rows] >= _best(others, weight)
+        score = micro_f1(answers, truth)
+        if best is None or score > best[0]:
+            best = score, weight, answers
+    assert best is not None
+    return Thresholds(tuple(_best(whole, best[1]).tolist()), best[1], best[2])
+
+
+def micro_f1(answers: Answers, truth: Ints) -> float:
+    """Return the F1 over all pairs of a text and a label; 1 where nothing is right and nothing was answered."""
+    named = int(answers.sum() + truth.sum())
+    return 2 * int((answers & (truth > 0)).sum()) / named if named else 1.0
+
+
+def _count(probabilities: Floats, truth: Ints) -> _Counts:
+    levels = len(_GRID)
+    # How many thresholds each probability reaches.
+    reached = np.searchsorted(_GRID, probabilities, side="right")
+    right, answers = np.zeros((2, truth.shape[1], levels + 1))
+    for label, (column, wanted) in enumerate(zip(reached.T, truth.T, strict=True)):
+        answers[label] = np.bincount(column, minlength=levels + 1)
+        right[label] = np.bincount(column[wanted > 0], minlength=levels + 1)
+    above, found = (np.cumsum(part[:, :0:-1], axis=1)[:, ::-1] for part in (answers, right))
+    return _Counts(found, above + truth.sum(axis=0)[:, None])
+
+
+def _best(counts: _Counts, weight: float) -> Floats:
+    """Return the threshold of each label, float64 `[classes]`."""
+    together = _Counts(counts.right.sum(axis=0), counts.both.sum(axis=0))
+    scale = weight / together.both.min()
+    right, both = counts.right + scale * together.right, counts.both + scale * together.both
+    best: Floats = _GRID[(right / both).argmax(axis=1)]
+    return best

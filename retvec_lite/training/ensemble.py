@@ -1,0 +1,205 @@
+"""The ensemble of a classifier: a network and a linear part, fitted to the same texts, and added up as held-out texts say."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.model.grid import snap
+from retvec_lite.model.heads import HeadSpec, LinearHead
+from retvec_lite.ngrams import NgramConfig
+from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.checkpoint import Checkpoint, Course
+from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.fit_network import NetworkFitter, embed_words
+from retvec_lite.training.label_scheme import LabelScheme
+from retvec_lite.training.linear import LinearFitter
+from retvec_lite.training.settings import FitSettings
+
+_FOLD_SHARE: Final = 0.5
+"""Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
+
+_LEAST: Final = 0.01
+
+LINEAR, NETWORK = "linear", "network"
+"""Names of the parts."""
+
+_USUAL: Final = {LINEAR: 6.0, NETWORK: 0.5}
+"""Factors that suit most data with few texts."""
+
+_PRIOR: Final = 8.0
+"""How many texts' likelihood a factor that is e times the usual one must be worth. With few texts, the factor of highest
+likelihood is often far off; with thousands, the prior decides nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What to fit to which texts.
+
+    Attributes:
+        data: what `make_examples` made of the texts.
+        head: which head, with its sizes; `linear` has no network.
+        buckets: how many buckets of n-grams; 0 for no linear part.
+        embedding: `embedding/...` weights, empty for RETVec-raw.
+        fine_tune: train the embedding as well.
+        settings: see `FitSettings`.
+    """
+
+    data: TrainingData
+    head: HeadSpec
+    buckets: int
+    embedding: Mapping[str, Floats]
+    fine_tune: bool
+    settings: FitSettings
+
+
+class Ensemble:
+    """Fits network and linear part as a plan says.
+
+    Args:
+        plan: what to fit.
+        progress: see `LinearFitter` and `NetworkFitter`.
+        checkpoint: where the fits of the network are kept, and go on from; None keeps nothing.
+
+    Attributes:
+        logits: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`, each by parts that had not seen it.
+        factors: what the logits of each part are multiplied by.
+        weights: of the whole classifier by name, each part's logits multiplied by its factor, matrices on their grid.
+        ngrams: which n-grams the linear part reads; None without one.
+        facts: what the report of the training says of the parts, after `learn`.
+    """
+
+    logits: Mapping[float, Floats]
+    factors: Mapping[str, float]
+    weights: Mapping[str, Floats]
+    ngrams: NgramConfig | None = None
+    facts: Mapping[str, Any]
+
+    def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
+        self._plan = plan
+        self._linear: LinearFitter | None = None
+        self._network: NetworkFitter | None = None
+        vectors = None
+        if isinstance(plan.head, LinearHead):
+            vectors = embed_words(plan.data.words, plan.embedding, progress)
+        else:
+            self._network = NetworkFitter(
+                plan.data,
+                plan.head,
+                plan.embedding,
+                fine_tune=plan.fine_tune,
+                settings=plan.settings,
+                progress=progress,
+                checkpoint=checkpoint,
+            )
+        if plan.buckets:
+            self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, progress)
+        self._best: Course | None = None
+
+    def learn(self) -> None:
+        """Fit everything, and decide how much each part counts."""
+        data, found = self._plan.data, {}
+        if self._linear:
+            found[LINEAR] = self._linear.learn()
+        if self._network:
+            found[NETWORK] = self._learn_network(self._network)
+        together = {name: np.concatenate(list(part.values())) for name, part in found.items()}
+        truth = np.concatenate([data.held_out.truth] * len(data.held_out.ids))
+        self.factors, self._shift = fit_mix(together, truth, data.scheme, len(data.held_out.truth))
+        self.logits = {
+            rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
+            for rate in data.held_out.ids
+        }
+        self._add_up()
+        self.facts = {
+            "learning_curve": self._linear.curve if self._linear else [],
+            "factors": {name: round(factor, 4) for name, factor in self.factors.items()},
+            "epochs": len(self._best.history) if self._best else 0,
+            "best_epoch": self._best.best if self._best else 0,
+        }
+
+    def learn_as(self, other: "Ensemble") -> None:
+        """Fit everything to more texts, as `other` decided: with its choice of n-grams and its factors."""
+        self.factors, self._shift = other.factors, other._shift
+        if self._linear and other.ngrams:
+            self._linear.learn_as(other.ngrams)
+        if self._network:
+            # Cross-validated, the held-out texts are training texts, and do not decide when to stop.
+            self._best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
+        self._add_up()
+
+    def _add_up(self) -> None:
+        found = dict(self._plan.embedding)
+        if self._network and self._best:
+            found |= self._best.weights
+            factor = np.float32(self.factors[NETWORK])
+            kernel, bias = found["head/logits/kernel"], found["head/logits/bias"]
+            found["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), self._network.levels)
+            found["head/logits/bias"] = (bias * factor).astype(np.float32)
+        if self._linear:
+            found |= self._linear.model.scaled(self.factors[LINEAR]).weights
+            self.ngrams = self._linear.config
+        shifted = "ngrams/bias" if self._linear else "head/logits/bias"
+        found[shifted] = found[shifted] + np.float32(self._shift)
+        self.weights = found
+
+    def _learn_network(self, network: NetworkFitter) -> Mapping[float, Floats]:
+        """Fit the network; cross-validated, first one for each fold, then the last one to all texts."""
+        data, folds = self._plan.data, self._plan.data.folds
+        held_out = data.held_out
+        if not folds:
+            self._best = network.fit(held_out=held_out)
+            return {rate: network.logits(ids) for rate, ids in held_out.ids.items()}
+        logits = {rate: np.zeros((len(ids), len(data.labels)), np.float32) for rate, ids in held_out.ids.items()}
+        for number, (rows, others) in enumerate(data.splits, start=1):
+            network.fit(rows, what=f"training {number} of {folds + 1}", share=_FOLD_SHARE)
+            for rate, ids in held_out.ids.items():
+                logits[rate][others] = network.logits(ids[others])
+        self._best = network.fit(what=f"training {folds + 1} of {folds + 1}")
+        return logits
+
+
+class Mix(NamedTuple):
+    """How the logits of the parts are added up.
+
+    Attributes:
+        factors: one for each part, by its name, 0.01 at least: a part that knows nothing of other texts still says which label comes first.
+        shift: what is added to the logits of all labels; 0 where a text has one label, since a softmax does not see it.
+    """
+
+    factors: Mapping[str, float]
+    shift: float = 0.0
+
+
+def fit_mix(parts: Mapping[str, Floats], truth: Ints, scheme: LabelScheme, texts: int) -> Mix:
+    """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, near a usual one.
+
+    The logarithm of each factor has a normal distribution as its prior. The factors also calibrate the probabilities, as
+    temperature scaling does (Guo et al. 2017, https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does
+    (Platt 1999).
+
+    Args:
+        parts: by `LINEAR` and `NETWORK`, logits, float32 `[rows, classes]` each, of texts that the parts were not trained on.
+        truth: the targets of the rows.
+        scheme: one label a text, or several.
+        texts: how many different texts there are; the other rows are mistyped copies of them.
+    """
+    stacked = np.stack(list(parts.values())).astype(np.float64)
+    usual = np.log([_USUAL[name] for name in parts])
+    free = 1 if scheme.multi_label else 0
+
+    def loss(values: Floats) -> tuple[float, Floats]:
+        factors, shift = np.exp(values[: len(parts)]), values[len(parts) :].sum()
+        value, slope = scheme.likelihood(np.tensordot(factors, stacked, axes=1) + shift, truth)
+        away = values[: len(parts)] - usual
+        slopes = [(slope * part).sum() for part in stacked] * factors + 2 * _PRIOR / texts * away
+        return value + _PRIOR / texts * np.square(away).sum(), np.array([*slopes, *[slope.sum()] * free])
+
+    start = np.array([*usual, *[0.0] * free])
+    bounds = [(np.log(_LEAST), None)] * len(parts) + [(None, None)] * free
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    factors = np.exp(found[: len(parts)])
+    return Mix(dict(zip(parts, factors.tolist(), strict=True)), float(found[len(parts) :].sum()))

@@ -1,0 +1,210 @@
+"""What a user can ask of a training: every option with its help and limits, and what the files that they name hold."""
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from retvec_lite.data.calibration import unknown_rows
+from retvec_lite.data.class_weights import ClassWeights, choose_class_weights
+from retvec_lite.data.dataset import Dataset, as_dataset, check_single, check_trainable
+from retvec_lite.data.texts import as_texts, read_texts
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import HEADS, LinearHead
+from retvec_lite.model.weight_files import Embedding, choose_embedding
+from retvec_lite.options import Options, choice, integer, number, option
+
+ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLike[str]
+
+REJECT_AT: Final = 0.99
+
+
+def _share_or_file(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """What to learn from, read and checked.
+
+    Attributes:
+        training: labelled texts.
+        validation: labelled texts of the same labels, or the share of `training` to set aside; None cross-validates few texts and
+            sets a tenth of many aside.
+        embedding: pre-trained word embedding; None for RETVec-raw.
+        class_weights: see `choose_class_weights`; None for the recommended ones.
+        unlabelled: distinct texts without labels.
+    """
+
+    training: Dataset
+    validation: Dataset | float | None
+    embedding: Embedding | None
+    class_weights: ClassWeights | None
+    unlabelled: Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainOptions(Options):
+    """The options of `retvec_lite.train`, of `retvec-lite train`, and of `RetvecClassifier`.
+
+    Raises:
+        RetvecLiteError: on construction, for a value out of its limits, or options that do not go together.
+    """
+
+    text_column: str = option("text", "column of the texts in a file (default: text)", metavar="NAME")
+    label_column: str = option("label", "column of the labels in a file (default: label)", metavar="NAME")
+    multi_label: bool | None = option(
+        None,
+        "a text may have several labels, separated by | (in JSON Lines and Python: a list), or none; --no-multi-label (False): | is "
+        "part of a label (default: one label, without |)",
+    )
+    validation: float | ValidationData | Literal["auto"] = option(
+        "auto",
+        "labelled file (in Python also a Dataset, or texts and labels), or the share of the data to set aside (default: "
+        "cross-validate up to 3,000 texts, a tenth of more)",
+        type=_share_or_file,
+        metavar="auto|FILE|SHARE",
+    )
+    head: str = option(
+        "auto",
+        "linear (fitted in seconds), pool (small and fast), cnn, rnn or bert (these see word order) (default: chosen by the data)",
+        choice("auto", *HEADS),
+    )
+    embedding: str | os.PathLike[str] | Embedding = option(
+        "default",
+        "word embedding: a file, or raw for bits alone (default: the built-in one)",
+        metavar="default|raw|FILE",
+    )
+    fine_tune_embedding: bool = option(
+        False,
+        "also train the word embedding, with character features beside it: more accurate without n-grams, 2 to 5 times slower",
+    )
+    character_filters: int | None = option(
+        None, "character features of a fine-tuned embedding (default: 128; 0: none)", integer(0, 1024)
+    )
+    ngram_kb: int | None = option(
+        None,
+        "kilobytes for n-grams (default: as many as an int8 file below 1 MB has room for; 0: none)",
+        integer(0, 100_000),
+        metavar="KB",
+    )
+    max_words: int | Literal["auto"] = option(
+        "auto", "word slots (default: the 99th percentile of the texts)", integer(1, 4096, "auto"), metavar="auto|N"
+    )
+    epochs: int | None = option(None, "most passes over the data (default: chosen by the size of the data)", integer(1))
+    typo_rate: float | None = option(
+        None,
+        "mean share of mistyped words in augmented texts (default: 0.4; 0: none)",
+        number(lambda rate: 0 <= rate <= 1, "a share from 0 to 1"),
+        metavar="SHARE",
+    )
+    class_weights: ClassWeights | os.PathLike[str] | None = option(
+        None,
+        "how much the texts of each label count: sqrt (by the root of the inverse frequency), balanced (by the inverse: every label "
+        "counts the same), none, or weights by label, of which only the ratios matter: a mapping or a file, .csv (label,weight) or "
+        ".json (default: sqrt; none with several labels a text)",
+        metavar="sqrt|balanced|none|FILE",
+    )
+    unlabelled: Sequence[str] | str | os.PathLike[str] | None = option(
+        None,
+        "texts without labels to learn from as well, where the classifier is sure of them: .txt, .csv, .tsv or .jsonl, in Python "
+        "also a sequence of texts",
+        metavar="FILE",
+    )
+    reject_at: float = option(
+        REJECT_AT,
+        "share of the right answers to keep when texts that belong to no label are rejected; a smaller share rejects more "
+        f"(default: {REJECT_AT})",
+        number(lambda share: 0 < share < 1, "a share above 0 and below 1"),
+        metavar="SHARE",
+    )
+    unknown_label: str | None = option(
+        None, "label in the data of the texts that belong to no other label: never an answer", metavar="LABEL"
+    )
+    seed: int = option(0, "seed of everything random (default: 0)", integer(0, 2**31 - 1))
+    out: str | os.PathLike[str] | None = option(
+        None,
+        "folder for the trained classifier, checked before the training begins; a long training keeps a checkpoint beside it: "
+        "repeated after a kill, the same training goes on where it was",
+        required=True,
+        metavar="DIR",
+    )
+    force: bool = option(
+        False, "replace an earlier classifier in that folder, and a checkpoint of other data or options"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.head == LinearHead.name and self.fine_tune_embedding:
+            raise RetvecLiteError("fine_tune_embedding needs a network: the head linear reads the embedding as it is.")
+        if self.fine_tune_embedding and isinstance(self.embedding, str) and self.embedding == "raw":
+            raise RetvecLiteError("fine_tune_embedding needs an embedding: 'raw' has no weights to train.")
+        if self.character_filters is not None and not self.fine_tune_embedding:
+            raise RetvecLiteError(
+                "character_filters needs fine_tune_embedding: a frozen embedding has no character features."
+            )
+        if isinstance(self.validation, (int, float)) and not 0.0 < self.validation < 1.0:
+            raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {self.validation:g}.")
+
+    @property
+    def slots(self) -> int | None:
+        """Word slots; None where they follow the texts."""
+        return None if self.max_words == "auto" else self.max_words
+
+    def read_inputs(self, data: Any, labels: Sequence[Any] | None = None) -> Inputs:
+        """Read what the options name, and check it before any work is done; arguments as for `retvec_lite.train`.
+
+        Raises:
+            RetvecLiteError: for data that cannot be trained on, or options that do not fit them.
+        """
+        training = self._dataset(data, labels, bool(self.multi_label))
+        validation = self._validation(training.multi_label)
+        check_trainable(training)
+        if self.multi_label is None and not training.multi_label:
+            check_single(training.labels, training.path)
+        if isinstance(validation, Dataset) and (missing := sorted(set(validation.classes) - set(training.classes))):
+            raise RetvecLiteError(
+                f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
+                "Add texts of it there, or remove it from the validation texts."
+            )
+        self._check_rejection(training)
+        weights = None if self.class_weights is None else choose_class_weights(self.class_weights, training.classes)
+        unlabelled = self._unlabelled()
+        if training.multi_label and unlabelled:
+            raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
+        embedding = choose_embedding(self.embedding)
+        return Inputs(training, validation, embedding, weights, unlabelled)
+
+    def _dataset(self, data: Any, labels: Sequence[Any] | None, multi_label: bool, split: str = "train") -> Dataset:
+        columns: Mapping[str, str] = {"text_column": self.text_column, "label_column": self.label_column}
+        return as_dataset(data, labels, **columns, split=split, multi_label=multi_label)
+
+    def _validation(self, multi_label: bool) -> Dataset | float | None:
+        if isinstance(self.validation, str) and self.validation == "auto":
+            return None
+        if isinstance(self.validation, (int, float)):
+            return float(self.validation)
+        data, labels = self.validation if isinstance(self.validation, tuple) else (self.validation, None)
+        return self._dataset(data, labels, multi_label, split="test")
+
+    def _unlabelled(self) -> Sequence[str]:
+        if self.unlabelled is None:
+            return ()
+        if isinstance(self.unlabelled, (str, os.PathLike)):
+            found = list(read_texts(self.unlabelled, self.text_column))
+        else:
+            found = as_texts(self.unlabelled)
+        return tuple(dict.fromkeys(text for text in found if text.strip()))
+
+    def _check_rejection(self, training: Dataset) -> None:
+        if training.multi_label and (self.unknown_label is not None or self.reject_at != REJECT_AT):
+            given = "reject_at" if self.unknown_label is None else "unknown_label"
+            name = f"--{given.replace('_', '-')} ({given})"
+            raise RetvecLiteError(
+                f"Leave out {name}: with --multi-label (multi_label) a text may have no label, and each label has a threshold."
+            )
+        if self.unknown_label is not None:
+            unknown_rows(training.labels, training.path, {self.unknown_label}, self.unknown_label)
