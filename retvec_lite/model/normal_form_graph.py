@@ -1,0 +1,86 @@
+"""The normal form as a TensorFlow graph: rules 1 to 3 of version 2 of the contract, in ops that become TFLite builtins.
+
+Like the encoder, it computes with integers in float32. Sums over words and texts mix weights of very different size and are
+inexact, but only their sign matters, and a heavier kind of letter always outweighs all lighter ones (see `character_table`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import tensorflow as tf
+
+from retvec_lite.contract import MAX_CODE_POINT, UNSPACED, EncoderConfig
+from retvec_lite.model.character_table import CLASS, LATIN_LETTER, LIKE_LATIN, PAGE, CharacterTable, character_table
+from retvec_lite.model.graph_ops import gather_in_rows, scatter_in_rows, to_float, to_int
+
+_PURE: Final = 2.0**17
+"""Makes up for the largest weight of a word of lookalikes, and is half the weight of a Latin letter."""
+
+_VETO: Final = 2.0**45
+
+
+def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
+    """Bring texts into their normal form.
+
+    Args:
+        codepoints: int32 `[batch, config.max_chars]`; any int32 value is allowed.
+        config: the parameters of the contract.
+
+    Returns:
+        `class * CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
+    """
+    table = character_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
+    # Shift by one page, so that negative values lie on page 0.
+    shifted = tf.minimum(tf.maximum(to_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + PAGE
+    page = tf.floor(shifted * (1.0 / PAGE))
+    table_page = to_float(tf.gather(table.pages, to_int(page)))
+    entry = to_int(tf.gather(table.entries, to_int((table_page - page) * PAGE + shifted)))
+    own = shifted - tf.gather(table.target + np.float32(PAGE), entry)
+    text = tf.gather(table.base, entry) + own * _keeps(entry, table)
+    if config.drop_invisible:
+        # Dropped characters are zero already, so they add nothing to the character that takes their place.
+        text = scatter_in_rows(tf.cumsum(tf.gather(table.kept, entry), axis=1, exclusive=True), text)
+    return _joined(text)
+
+
+def _keeps(entry: tf.Tensor, table: CharacterTable) -> tf.Tensor:
+    """Return 1 where a code point keeps its own number, else 0: rules 2b and 2c."""
+    length = entry.shape[1]
+    weight = tf.gather(table.weight, entry)
+    word = tf.cumsum(tf.gather(table.parts, entry), axis=1, exclusive=True)
+    words = scatter_in_rows(word, weight)
+    votes = tf.reduce_sum(tf.maximum(tf.minimum(words, -LIKE_LATIN), LIKE_LATIN), axis=1, keepdims=True)
+    balance = tf.reduce_sum(tf.maximum(weight, -LATIN_LETTER), axis=1, keepdims=True)
+    # All lookalikes of a text weigh less than a Latin letter.
+    text = tf.nn.relu(votes) * _PURE + tf.minimum(balance + 1.5 * _PURE, 0.0) * _VETO
+    replaced = tf.nn.relu(gather_in_rows(words, word, length) + (tf.gather(table.replaced, entry) + text))
+    return tf.nn.relu(1.0 - replaced)
+
+
+def _joined(text: tf.Tensor) -> tf.Tensor:
+    """Apply rules 2d and 2e, and give letters the class 1.
+
+    Separators between single letters are found with convolutions, each of which saves several shifts.
+    """
+    length = text.shape[1]
+    row = tf.reshape(text, [-1, 1, length, 1])
+    padded = tf.pad(row, [[0, 0], [0, 0], [2, 0], [0, 0]])
+    other_before = tf.math.squared_difference(row, padded[:, :, 1:-1])
+    other_two_before = tf.math.squared_difference(row, padded[:, :, :-2])
+    letter = tf.nn.relu(1.0 - tf.nn.relu(row + 1.0))
+    # Between single letters; between and like the one before; in the middle of three that are alike.
+    between = tf.nn.relu(_sum_around(letter, [-1, 1, -1, 1, -1]) - 1.0)
+    alike = tf.nn.relu(_sum_around(between, [1, 0, 1, 0, 0]) - 1.0 - other_two_before)
+    middle = tf.nn.relu(_sum_around(alike, [0, 0, 1, 0, 1]) - 1.0)
+    stays = tf.nn.relu(1.0 + _sum_around(middle, [-1, 0, -1, 0, -1]))
+    repeats = tf.nn.relu(letter - other_before - other_two_before)
+    kept = tf.nn.relu(stays - repeats)
+    found = tf.reshape((row + letter * (2.0 * CLASS)) * kept, [-1, length])
+    return scatter_in_rows(tf.cumsum(to_int(tf.reshape(kept, [-1, length])), axis=1, exclusive=True), found)
+
+
+def _sum_around(values: tf.Tensor, factors: Sequence[int]) -> tf.Tensor:
+    """Return the weighted sums of each place, the two before and the two after it: float32 `[batch, 1, length, 1]`."""
+    kernel = np.array(factors, np.float32).reshape(1, -1, 1, 1)
+    return tf.nn.conv2d(values, kernel, strides=1, padding="SAME")
