@@ -25,6 +25,7 @@ from retvec_lite.contract import (
     EncoderConfig,
     Piece,
 )
+from retvec_lite.converters.coreml.normal_form import normal_text
 from retvec_lite.errors import RetvecLiteError
 
 Var = Any  # a value of a MIL program
@@ -60,26 +61,30 @@ def check_length(config: EncoderConfig) -> None:
         )
 
 
-def encode_words(codepoints: Var, config: EncoderConfig) -> Var:
+def encode_words(codepoints: Var, config: EncoderConfig, is_new: bool = False) -> Var:
     """Cut one text into words.
 
     Args:
         codepoints: int32 `[1, config.max_chars]`, zero-padded code points; any int32 value is allowed.
         config: the contract's parameters.
+        is_new: see `sanitize`.
 
     Returns:
         int32 `[1, max_words, word_length]`, named `words`; a slot is empty exactly when its first code point is 0.
     """
-    return cut_words(sanitize(codepoints, config), config)
+    return cut_words(sanitize(codepoints, config, is_new), config)
 
 
-def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
+def sanitize(codepoints: Var, config: EncoderConfig, is_new: bool = False) -> Characters:
     """Apply rules 1 to 3 of the contract.
 
     Args:
         codepoints: int32 `[1, config.max_chars]`; any int32 value is allowed.
         config: the contract's parameters.
+        is_new: whether the package is for iOS 18 or newer.
     """
+    if config.contract_version > 1:
+        return Characters(*normal_text(codepoints, config, is_new))
     found = _classify(codepoints, config)
     return _drop_invisible(found, config.max_chars) if config.drop_invisible else found
 

@@ -1,4 +1,4 @@
-"""What graphs need to know of a code point for its normal form, as small tables: two stages to an entry, then numbers by entry."""
+"""What graphs need to know of a code point for its normal form: one of at most 256 kinds, and numbers for each kind."""
 
 import functools
 from typing import Final, NamedTuple
@@ -20,9 +20,6 @@ from retvec_lite.normal_form import (
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 
-PAGE: Final = 256
-"""Code points per page of the table."""
-
 CLASS: Final = float(2**BITS)
 """Class and code point are one number, `class * CLASS + code point`. Letters of alphabets have the class -1."""
 
@@ -38,30 +35,47 @@ ALWAYS: Final = 2.0**100
 
 
 class CharacterTable(NamedTuple):
-    """A two-stage table, `entries[pages[code // 256 + 1] * 256 + code % 256]` for codes from -1 to 0x110000, and what an entry means.
+    """The kind of each code point, and what a kind means.
 
     A code point becomes `base`, or `base + code - target` where it keeps its own number, which depends on `replaced` and on the
     weights of its word.
 
     Attributes:
-        pages: uint8 `[4354]`.
-        entries: uint8 `[pages * 256]`.
-        base: float32 `[entries]`: the class, plus what replaces the code point, see `CLASS`.
-        target: float32 `[entries]`: what replaces the code point under rule 2c, else 0.
-        replaced: float32 `[entries]`: `ALWAYS`, `NEVER`, or 0 where the word decides.
-        weight: float32 `[entries]`: the weight of a letter, 0 for everything else.
-        parts: int32 `[entries]`: 1 for what separates words under rule 2c, else 0.
-        kept: int32 `[entries]`: 0 for what rule 2a drops, else 1.
+        kinds: uint8 `[0x110000]`.
+        invalid: the kind of values that are not Unicode scalar values.
+        base: float32 `[kinds]`: the class, plus what replaces the code point, see `CLASS`.
+        target: float32 `[kinds]`: what replaces the code point under rule 2c, else 0.
+        replaced: float32 `[kinds]`: `ALWAYS`, `NEVER`, or 0 where the word decides.
+        weight: float32 `[kinds]`: the weight of a letter, 0 for everything else.
+        parts: int32 `[kinds]`: 1 for what separates words under rule 2c, else 0.
+        kept: int32 `[kinds]`: 0 for what rule 2a drops, else 1.
     """
 
-    pages: npt.NDArray[np.uint8]
-    entries: npt.NDArray[np.uint8]
+    kinds: npt.NDArray[np.uint8]
+    invalid: int
     base: Floats
     target: Floats
     replaced: Floats
     weight: Floats
     parts: Ints
     kept: Ints
+
+    def pages(self, size: int) -> tuple[Ints, npt.NDArray[np.uint8]]:
+        """Return the kinds in two stages: `rows[pages[code // size + 1]][code % size]`, for codes from -1 to 0x110000.
+
+        Args:
+            size: code points per page, a power of two up to 2048.
+
+        Returns:
+            int32 `[0x110000 // size + 2]`, 0 for values that are not Unicode scalar values; uint8 `[rows, size]`.
+        """
+        found = self.kinds.reshape(-1, size)
+        valid = np.ones(len(found), bool)
+        valid[0xD800 // size : 0xE000 // size] = False
+        distinct, places = np.unique(found[valid], axis=0, return_inverse=True)
+        pages = np.zeros(len(found) + 2, np.int32)
+        pages[1:-1][valid] = places.reshape(-1) + 1
+        return pages, np.concatenate([np.full((1, size), self.invalid, np.uint8), distinct])
 
 
 @functools.cache
@@ -104,27 +118,18 @@ def character_table(unspaced: tuple[str, ...], drops_ignored: bool) -> Character
     facts[[0, *SEPARATORS]] = (0, 0, ALWAYS, 0, 1, 1)
     if drops_ignored:
         facts[_flags(IGNORED, size)] = (0, 0, ALWAYS, 0, 0, 0)
-    return _paged(facts)
+    return _table(facts)
 
 
-def _paged(facts: npt.NDArray[np.float64]) -> CharacterTable:
+def _table(facts: npt.NDArray[np.float64]) -> CharacterTable:
     replacement = facts[REPLACEMENT].copy()
     replacement[[0, 2]] = replacement[0] + REPLACEMENT, ALWAYS
-    kinds, numbers = np.unique(np.concatenate([facts, replacement[None]]), axis=0, return_inverse=True)
-    numbers = numbers.reshape(-1)
-    if len(kinds) > PAGE:
-        raise AssertionError(f"{len(kinds)} kinds of code points do not fit into a byte")
-    found = numbers[:-1].reshape(-1, PAGE)
-    valid = np.ones(len(found), bool)
-    valid[0xD800 // PAGE : 0xE000 // PAGE] = False
-    distinct, places = np.unique(found[valid], axis=0, return_inverse=True)
-    pages = np.zeros(len(found) + 2, np.uint8)
-    pages[1:-1][valid] = places.reshape(-1) + 1
-    entries = np.concatenate([np.full((1, PAGE), numbers[-1]), distinct]).reshape(-1).astype(np.uint8)
-    floats = kinds.astype(np.float32)
-    base, target, replaced, weight = (np.ascontiguousarray(column) for column in floats.T[:4])
-    parts, kept = (np.ascontiguousarray(column.astype(np.int32)) for column in kinds.T[4:])
-    return CharacterTable(pages, entries, base, target, replaced, weight, parts, kept)
+    distinct, kinds = np.unique(np.concatenate([facts, replacement[None]]), axis=0, return_inverse=True)
+    kinds = kinds.reshape(-1)
+    assert len(distinct) <= 256, f"{len(distinct)} kinds of code points do not fit into a byte"
+    base, target, replaced, weight = (column.astype(np.float32) for column in distinct.T[:4])
+    parts, kept = (column.astype(np.int32) for column in distinct.T[4:])
+    return CharacterTable(kinds[:-1].astype(np.uint8), int(kinds[-1]), base, target, replaced, weight, parts, kept)
 
 
 def _flags(ranges: Ranges, size: int) -> npt.NDArray[np.bool_]:

@@ -11,8 +11,11 @@ import numpy as np
 import tensorflow as tf
 
 from retvec_lite.contract import MAX_CODE_POINT, UNSPACED, EncoderConfig
-from retvec_lite.model.character_table import CLASS, LATIN_LETTER, LIKE_LATIN, PAGE, CharacterTable, character_table
+from retvec_lite.model.character_table import CLASS, LATIN_LETTER, LIKE_LATIN, CharacterTable, character_table
 from retvec_lite.model.graph_ops import gather_in_rows, scatter_in_rows, to_float, to_int
+
+_PAGE: Final = 256
+"""Code points per page of the two-stage table."""
 
 _PURE: Final = 2.0**17
 """Makes up for the largest weight of a word of lookalikes, and is half the weight of a Latin letter."""
@@ -31,30 +34,31 @@ def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
         `class * CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
     """
     table = character_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
+    pages, rows = table.pages(_PAGE)
     # Shift by one page, so that negative values lie on page 0.
-    shifted = tf.minimum(tf.maximum(to_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + PAGE
-    page = tf.floor(shifted * (1.0 / PAGE))
-    table_page = to_float(tf.gather(table.pages, to_int(page)))
-    entry = to_int(tf.gather(table.entries, to_int((table_page - page) * PAGE + shifted)))
-    own = shifted - tf.gather(table.target + np.float32(PAGE), entry)
-    text = tf.gather(table.base, entry) + own * _keeps(entry, table)
+    shifted = tf.minimum(tf.maximum(to_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + _PAGE
+    page = tf.floor(shifted * (1.0 / _PAGE))
+    row = to_float(tf.gather(pages.astype(np.uint8), to_int(page)))
+    kind = to_int(tf.gather(rows.reshape(-1), to_int((row - page) * _PAGE + shifted)))
+    own = shifted - tf.gather(table.target + np.float32(_PAGE), kind)
+    text = tf.gather(table.base, kind) + own * _keeps(kind, table)
     if config.drop_invisible:
         # Dropped characters are zero already, so they add nothing to the character that takes their place.
-        text = scatter_in_rows(tf.cumsum(tf.gather(table.kept, entry), axis=1, exclusive=True), text)
+        text = scatter_in_rows(tf.cumsum(tf.gather(table.kept, kind), axis=1, exclusive=True), text)
     return _joined(text)
 
 
-def _keeps(entry: tf.Tensor, table: CharacterTable) -> tf.Tensor:
+def _keeps(kind: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     """Return 1 where a code point keeps its own number, else 0: rules 2b and 2c."""
-    length = entry.shape[1]
-    weight = tf.gather(table.weight, entry)
-    word = tf.cumsum(tf.gather(table.parts, entry), axis=1, exclusive=True)
+    length = kind.shape[1]
+    weight = tf.gather(table.weight, kind)
+    word = tf.cumsum(tf.gather(table.parts, kind), axis=1, exclusive=True)
     words = scatter_in_rows(word, weight)
     votes = tf.reduce_sum(tf.maximum(tf.minimum(words, -LIKE_LATIN), LIKE_LATIN), axis=1, keepdims=True)
     balance = tf.reduce_sum(tf.maximum(weight, -LATIN_LETTER), axis=1, keepdims=True)
     # All lookalikes of a text weigh less than a Latin letter.
     text = tf.nn.relu(votes) * _PURE + tf.minimum(balance + 1.5 * _PURE, 0.0) * _VETO
-    replaced = tf.nn.relu(gather_in_rows(words, word, length) + (tf.gather(table.replaced, entry) + text))
+    replaced = tf.nn.relu(gather_in_rows(words, word, length) + (tf.gather(table.replaced, kind) + text))
     return tf.nn.relu(1.0 - replaced)
 
 

@@ -135,7 +135,7 @@ def inferred_words(row: np.ndarray, config: EncoderConfig) -> tuple[np.ndarray, 
 
     from retvec_lite.converters.coreml.encoder import encode_words, word_bits
 
-    with Function({}, opset_version=coremltools.target.iOS16):
+    with _unpacked(mb), Function({}, opset_version=coremltools.target.iOS16):
         words = encode_words(mb.const(val=row.reshape(1, -1)), config)
         bits = word_bits(words)
     return words.val, bits.val
