@@ -20,6 +20,7 @@ from retvec_lite.converters.parity.oracle import Sample
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
 from retvec_lite.runtime.artifact import short_signatures
 
 FORMAT: Final = "retvec-lite-golden"
@@ -117,6 +118,26 @@ _TEXTS: Final[Mapping[str, str]] = {
     "10,000 characters, one word": "abcdefghij" * 1_000,
 }
 
+_NORMAL_TEXTS: Final[Mapping[str, str]] = {
+    "ignored code points": "fr\u034fee mo\ufe0fn\u3164ey \U000e0041c\u115fl\u17b4i\u206ack\u180b \ufff0he\uffa0r\U0001bca0e",
+    "struck through, underlined and in circles": "f\u0336r\u0332e\u20dde\u0338 \u0489m\u0301\u0302y 1\ufe0f\u20e3 e\u0301",
+    "wide and mathematical letters": "Ｆｒｅｅ　𝐦𝑜𝓃𝔢𝕪 𝖼𝗅𝘪𝙘𝚔 ①２³！",
+    "letters in circles and squares": "ⒻⓡⒺⓔ 🅜🄾🅽🄴🅈 ⒞⒧⒤⒞⒦ 🄐🄓",
+    "small capitals and raised letters": "ꜰʀᴇᴇ ᴍᴏɴᴇʏ ᶜˡⁱᶜᵏ ₕₑᵣₑ ℎºª",
+    "presentation forms and narrow kana": "ﺍﻟﺴﻼﻡ ﭘﺎﮐ ｱｲｳﾊﾞﾝ",
+    "lookalikes in Latin words": "Frее mоnеу wіthουt Ꮢisk fοr уоu, ꓖo",
+    "words of lookalikes in a Latin text": "send сору to а сосо now",
+    "words of lookalikes in texts that are not Latin": "проверь copy а сосо gmail",
+    "a Latin letter in Cyrillic words": "вiн незабаром повернеться",
+    "Greek with one English word": "κάνε mute την ώρα",
+    "letters set apart": "f.r.e.e f-r-e-e w i n a a.b.c _p_a_y_ 1.2.3.4 x+y+z+w",
+    "letters set apart by different separators": "f.r-e.e a b.c d a.b.c d.e.f (f/r/e/e)",
+    "letters set apart by ignored code points too": "f\u200b.r.\u034fe.\u0336e",
+    "letters repeated": "soooo looool ааа ΑΑΑA 1000 !!! かかか ggg.g.g.g xxx\u200bx",
+    "everything at once": "Ｆ．ｒ．е．\u0336е ＣＡＡＡＳＨ",
+}
+"""Texts for what version 2 of the contract adds."""
+
 _VALUES: Final[Mapping[str, tuple[int, ...]]] = {
     "unpaired surrogates": (0x61, 0xD800, 0x62, 0x20, 0xDBFF, 0xDC00, 0x20, 0xDFFF, 0xD83D, 0xDE00, 0x63),
     "a separator that composing replaces": (0x61, 0x2000, 0x62),
@@ -154,6 +175,8 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     """Return the golden texts of a config, always the same in the same order, with distinct names."""
     length = config.word_length
     texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
+    if config.contract_version > 1:
+        texts |= _NORMAL_TEXTS
     texts["words as long as a slot"] = " ".join(("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length] for i in range(3))
     texts["words one longer than a slot"] = " ".join(
         ("abcdefghijklmnopqrstuvwxyz" * 3)[i : i + length + 1] for i in range(3)
@@ -182,6 +205,9 @@ def edge_sample(config: EncoderConfig) -> Sample:
         (0xD800, 0xDFFF),
         (0, MAX_CODE_POINT),
     ]
+    if config.contract_version > 1:
+        ranges += [*IGNORED, *ALPHABETS, *OTHER_SCRIPTS]
+        ranges += [(code, code) for code in (*compatibility_forms(), *lookalikes())]
     edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
     # Three of a kind tell all cutting rules apart; with their neighbours they need at most five slots.
     together = max(1, min(config.max_words // 5, config.max_chars // 6))

@@ -54,7 +54,7 @@ def choose_decision(
         unknown_label: the label of the texts that belong to no other.
     """
     power = _UNKNOWN_POWER if unknown_label is not None else 0.0
-    characters = letters_and_digits(data.clean)
+    characters = letters_and_digits(data.clean, data.config.contract_version)
     decision = Decision(unknown_label=unknown_label, unknown_power=power, characters=characters)
     kept = np.sort(
         np.concatenate([_right_answers(rate, found, data, decision) for rate, found in probabilities.items()])

@@ -73,7 +73,9 @@ def choose_several(
         rate: score_sets(names, table, found.answers[place * count : (place + 1) * count], data.labels)
         for place, (rate, table) in enumerate(probabilities.items())
     }
-    return Decision(characters=letters_and_digits(data.clean), thresholds=found.values), scores
+    return Decision(
+        characters=letters_and_digits(data.clean, data.config.contract_version), thresholds=found.values
+    ), scores
 
 
 def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thresholds:

@@ -189,7 +189,9 @@ def train(
         data = prepare(more, validation, **settings.typos, config=data.config, progress=progress)
         again = Parts(data, spec, weights, buckets, settings=settings, **options)
         again.learn_as(parts, folds)
-        decision = dataclasses.replace(judged.decision, characters=letters_and_digits(more.texts))
+        decision = dataclasses.replace(
+            judged.decision, characters=letters_and_digits(more.texts, data.config.contract_version)
+        )
         model = dataclasses.replace(model, weights=again.weights(), decision=decision)
     return Trained(model, judged.scores)
 
