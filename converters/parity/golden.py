@@ -119,22 +119,14 @@ _TEXTS: Final[Mapping[str, str]] = {
 }
 
 _NORMAL_TEXTS: Final[Mapping[str, str]] = {
-    "ignored code points": "fr\u034fee mo\ufe0fn\u3164ey \U000e0041c\u115fl\u17b4i\u206ack\u180b \ufff0he\uffa0r\U0001bca0e",
-    "struck through, underlined and in circles": "f\u0336r\u0332e\u20dde\u0338 \u0489m\u0301\u0302y 1\ufe0f\u20e3 e\u0301",
-    "wide and mathematical letters": "Ｆｒｅｅ　𝐦𝑜𝓃𝔢𝕪 𝖼𝗅𝘪𝙘𝚔 ①２³！",
-    "letters in circles and squares": "ⒻⓡⒺⓔ 🅜🄾🅽🄴🅈 ⒞⒧⒤⒞⒦ 🄐🄓",
-    "small capitals and raised letters": "ꜰʀᴇᴇ ᴍᴏɴᴇʏ ᶜˡⁱᶜᵏ ₕₑᵣₑ ℎºª",
-    "presentation forms and narrow kana": "ﺍﻟﺴﻼﻡ ﭘﺎﮐ ｱｲｳﾊﾞﾝ",
-    "lookalikes in Latin words": "Frее mоnеу wіthουt Ꮢisk fοr уоu, ꓖo",
-    "words of lookalikes in a Latin text": "send сору to а сосо now",
-    "words of lookalikes in texts that are not Latin": "проверь copy а сосо gmail",
-    "a Latin letter in Cyrillic words": "вiн незабаром повернеться",
-    "Greek with one English word": "κάνε mute την ώρα",
-    "letters set apart": "f.r.e.e f-r-e-e w i n a a.b.c _p_a_y_ 1.2.3.4 x+y+z+w",
-    "letters set apart by different separators": "f.r-e.e a b.c d a.b.c d.e.f (f/r/e/e)",
-    "letters set apart by ignored code points too": "f\u200b.r.\u034fe.\u0336e",
-    "letters repeated": "soooo looool ааа ΑΑΑA 1000 !!! かかか ggg.g.g.g xxx\u200bx",
-    "everything at once": "Ｆ．ｒ．е．\u0336е ＣＡＡＡＳＨ",
+    "ignored code points, marks that decorate": "fr\u034fee mo\ufe0fn\u3164ey \U000e0041c\u115fl\u17b4i\u206ack\u180b \ufff0he\uffa0r\U0001bca0e "
+    "f\u0336r\u0332e\u20dde\u0338 \u0489m\u0301\u0302y 1\ufe0f\u20e3 e\u0301",
+    "forms of letters": "Ｆｒｅｅ　𝐦𝑜𝓃𝔢𝕪 𝖼𝗅𝘪𝙘𝚔 ①２³！ ⒻⓡⒺⓔ 🅜🄾🅽🄴🅈 ⒞⒧⒤⒞⒦ 🄐🄓 ꜰʀᴇᴇ ᴍᴏɴᴇʏ ᶜˡⁱᶜᵏ ₕₑᵣₑ ℎºª ﺍﻟﺴﻼﻡ ﭘﺎﮐ ｱｲｳﾊﾞﾝ",
+    "lookalikes in a Latin text": "Frее mоnеу wіthουt Ꮢisk fοr уоu, ꓖo send сору to а сосо now",
+    "lookalikes in a Cyrillic text": "проверь copy а сосо вiн незабаром повернеться",
+    "lookalikes in a Greek text": "κάνε mute την ώρα",
+    "letters set apart": "f.r.e.e f-r-e-e w i n a a.b.c _p_a_y_ 1.2.3.4 x+y+z+w f.r-e.e a b.c d a.b.c d.e.f (f/r/e/e) f\u200b.r.\u034fe.\u0336e",
+    "letters repeated": "soooo looool ааа ΑΑΑA 1000 !!! かかか ggg.g.g.g xxx\u200bx Ｆ．ｒ．е．\u0336е ＣＡＡＡＳＨ",
 }
 """Texts for what version 2 of the contract adds."""
 
@@ -368,6 +360,8 @@ def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     """Yield texts whose words set every bit at every position to 0 and to 1, with as many words in a text as fit."""
     length = min(config.word_length, config.max_chars)
     pools = [*_BY_HIGHEST_BIT, _BIT_17_IN_WORDS, _EVEN]
+    if config.contract_version > 1:
+        pools = [tuple(code for code in pool if code not in compatibility_forms()) for pool in pools]
     words = [
         "".join(chr(pool[(place + turn) % len(pool)]) for place in range(length)) for turn, pool in enumerate(pools)
     ]
