@@ -39,10 +39,11 @@ def normal_text(codepoints: Var, config: EncoderConfig, is_new: bool) -> tuple[V
     length = config.max_chars
     kind = _kinds(codepoints, table, length, is_new)
     own = mb.sub(x=mb.cast(x=codepoints, dtype="fp32"), y=_look_up(table.target, kind), name="own_number")
-    keeps = _keeps(kind, table, length)
+    group = _look_up(table.group.astype(np.int32), kind)
+    keeps = _keeps(group, table, length)
     text = mb.add(x=_look_up(table.base, kind), y=mb.mul(x=own, y=keeps), name="read_text")
     if config.drop_invisible:
-        text = _compacted(text, _look_up(table.kept, kind), length)
+        text = _compacted(text, _look_up(table.kept, group), length)
     text = _joined(text, length)
     classes = mb.floor(x=mb.mul(x=text, y=_float(1 / CLASS)))
     codes = mb.sub(x=text, y=mb.mul(x=classes, y=_float(CLASS)))
@@ -68,10 +69,10 @@ def _kinds(codepoints: Var, table: CharacterTable, length: int, is_new: bool) ->
     return mb.cast(x=found, dtype="int32", name="kind")
 
 
-def _keeps(kind: Var, table: CharacterTable, length: int) -> Var:
+def _keeps(group: Var, table: CharacterTable, length: int) -> Var:
     """Return 1 where a code point keeps its own number, else 0, float32 `[1, max_chars]`: rules 2b and 2c."""
-    weight = _look_up(table.weight, kind)
-    parts = _look_up(table.parts, kind)
+    weight = _look_up(table.weight, group)
+    parts = _look_up(table.parts, group)
     word = mb.sub(x=mb.cumsum(x=parts, axis=1), y=parts, name="read_word")
     of_word = mb.equal(x=word, y=np.arange(length, dtype=np.int32)[:, None], name="of_word")
     words = mb.reduce_sum(x=mb.mul(x=mb.cast(x=of_word, dtype="fp32"), y=weight), axes=[1], keep_dims=False)
@@ -80,7 +81,7 @@ def _keeps(kind: Var, table: CharacterTable, length: int) -> Var:
     balance = mb.reduce_sum(x=mb.maximum(x=weight, y=_float(-LATIN_LETTER)), axes=[1], keep_dims=False)
     veto = mb.minimum(x=mb.add(x=balance, y=_float(1.5 * _PURE)), y=_float(0), name="veto")
     text = mb.add(x=mb.mul(x=votes, y=_float(_PURE)), y=mb.mul(x=veto, y=_float(_VETO)), name="for_the_text")
-    own = mb.add(x=_look_up(table.replaced, kind), y=text)
+    own = mb.add(x=_look_up(table.replaced, group), y=text)
     replaced = mb.add(x=mb.gather(x=words, indices=word, axis=0), y=own)
     return mb.cast(x=mb.less(x=replaced, y=_float(0.5)), dtype="fp32", name="keeps")
 

@@ -45,16 +45,18 @@ class CharacterTable(NamedTuple):
         invalid: the kind of values that are not Unicode scalar values.
         base: float32 `[kinds]`: the class, plus what replaces the code point, see `CLASS`.
         target: float32 `[kinds]`: what replaces the code point under rule 2c, else 0.
-        replaced: float32 `[kinds]`: `ALWAYS`, `NEVER`, or 0 where the word decides.
-        weight: float32 `[kinds]`: the weight of a letter, 0 for everything else.
-        parts: int32 `[kinds]`: 1 for what separates words under rule 2c, else 0.
-        kept: int32 `[kinds]`: 0 for what rule 2a drops, else 1.
+        group: uint8 `[kinds]`: kinds of one group have the same values of all of the following.
+        replaced: float32 `[groups]`: `ALWAYS`, `NEVER`, or 0 where the word decides.
+        weight: float32 `[groups]`: the weight of a letter, 0 for everything else.
+        parts: int32 `[groups]`: 1 for what separates words under rule 2c, else 0.
+        kept: int32 `[groups]`: 0 for what rule 2a drops, else 1.
     """
 
     kinds: npt.NDArray[np.uint8]
     invalid: int
     base: Floats
     target: Floats
+    group: npt.NDArray[np.uint8]
     replaced: Floats
     weight: Floats
     parts: Ints
@@ -127,9 +129,14 @@ def _table(facts: npt.NDArray[np.float64]) -> CharacterTable:
     distinct, kinds = np.unique(np.concatenate([facts, replacement[None]]), axis=0, return_inverse=True)
     kinds = kinds.reshape(-1)
     assert len(distinct) <= 256, f"{len(distinct)} kinds of code points do not fit into a byte"
-    base, target, replaced, weight = (column.astype(np.float32) for column in distinct.T[:4])
-    parts, kept = (column.astype(np.int32) for column in distinct.T[4:])
-    return CharacterTable(kinds[:-1].astype(np.uint8), int(kinds[-1]), base, target, replaced, weight, parts, kept)
+    base, target = distinct[:, :2].astype(np.float32).T
+    groups, group = np.unique(distinct[:, 2:], axis=0, return_inverse=True)
+    replaced, weight = (column.astype(np.float32) for column in groups.T[:2])
+    parts, kept = (column.astype(np.int32) for column in groups.T[2:])
+    group = group.reshape(-1).astype(np.uint8)
+    return CharacterTable(
+        kinds[:-1].astype(np.uint8), int(kinds[-1]), base.copy(), target.copy(), group, replaced, weight, parts, kept
+    )
 
 
 def _flags(ranges: Ranges, size: int) -> npt.NDArray[np.bool_]:

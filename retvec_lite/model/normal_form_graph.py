@@ -14,8 +14,11 @@ from retvec_lite.contract import MAX_CODE_POINT, UNSPACED, EncoderConfig
 from retvec_lite.model.character_table import CLASS, LATIN_LETTER, LIKE_LATIN, CharacterTable, character_table
 from retvec_lite.model.graph_ops import gather_in_rows, scatter_in_rows, to_float, to_int
 
-_PAGE: Final = 256
-"""Code points per page of the two-stage table."""
+_PAGE: Final = 32
+"""Code points per row of the table."""
+
+_BLOCK: Final = 128
+"""Rows per block: three stages take half the bytes of two."""
 
 _PURE: Final = 2.0**17
 """Makes up for the largest weight of a word of lookalikes, and is half the weight of a Latin letter."""
@@ -34,31 +37,42 @@ def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
         `class * CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
     """
     table = character_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
-    pages, rows = table.pages(_PAGE)
-    # Shift by one page, so that negative values lie on page 0.
-    shifted = tf.minimum(tf.maximum(to_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + _PAGE
-    page = tf.floor(shifted * (1.0 / _PAGE))
-    row = to_float(tf.gather(pages.astype(np.uint8), to_int(page)))
-    kind = to_int(tf.gather(rows.reshape(-1), to_int((row - page) * _PAGE + shifted)))
-    own = shifted - tf.gather(table.target + np.float32(_PAGE), kind)
-    text = tf.gather(table.base, kind) + own * _keeps(kind, table)
+    kind = _kinds(codepoints, table)
+    own = to_float(codepoints) - tf.gather(table.target, kind)
+    group = to_int(tf.gather(table.group, kind))
+    text = tf.gather(table.base, kind) + own * _keeps(group, table)
     if config.drop_invisible:
         # Dropped characters are zero already, so they add nothing to the character that takes their place.
-        text = scatter_in_rows(tf.cumsum(tf.gather(table.kept, kind), axis=1, exclusive=True), text)
+        text = scatter_in_rows(tf.cumsum(tf.gather(table.kept, group), axis=1, exclusive=True), text)
     return _joined(text)
 
 
-def _keeps(kind: tf.Tensor, table: CharacterTable) -> tf.Tensor:
+def _kinds(codepoints: tf.Tensor, table: CharacterTable) -> tf.Tensor:
+    """Look up the kind of each code point, int32 `[batch, max_chars]`."""
+    pages, rows = table.pages(_PAGE)
+    # One block in front holds what is negative, and one behind everything above the last code point.
+    padded = np.zeros((len(pages) - 2) // _BLOCK * _BLOCK + 2 * _BLOCK, np.uint8)
+    padded[_BLOCK : len(pages) - 2 + _BLOCK] = pages[1:-1]
+    blocks, numbers = np.unique(padded.reshape(-1, _BLOCK), axis=0, return_inverse=True)
+    size = _PAGE * _BLOCK
+    shifted = tf.minimum(tf.maximum(to_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + size
+    block, page = tf.floor(shifted * (1.0 / size)), tf.floor(shifted * (1.0 / _PAGE))
+    number = to_float(tf.gather(numbers.reshape(-1).astype(np.uint8), to_int(block)))
+    row = to_float(tf.gather(blocks.reshape(-1), to_int((number - block) * _BLOCK + page)))
+    return to_int(tf.gather(rows.reshape(-1), to_int((row - page) * _PAGE + shifted)))
+
+
+def _keeps(group: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     """Return 1 where a code point keeps its own number, else 0: rules 2b and 2c."""
-    length = kind.shape[1]
-    weight = tf.gather(table.weight, kind)
-    word = tf.cumsum(tf.gather(table.parts, kind), axis=1, exclusive=True)
+    length = group.shape[1]
+    weight = tf.gather(table.weight, group)
+    word = tf.cumsum(tf.gather(table.parts, group), axis=1, exclusive=True)
     words = scatter_in_rows(word, weight)
     votes = tf.reduce_sum(tf.maximum(tf.minimum(words, -LIKE_LATIN), LIKE_LATIN), axis=1, keepdims=True)
     balance = tf.reduce_sum(tf.maximum(weight, -LATIN_LETTER), axis=1, keepdims=True)
     # All lookalikes of a text weigh less than a Latin letter.
     text = tf.nn.relu(votes) * _PURE + tf.minimum(balance + 1.5 * _PURE, 0.0) * _VETO
-    replaced = tf.nn.relu(gather_in_rows(words, word, length) + (tf.gather(table.replaced, kind) + text))
+    replaced = tf.nn.relu(gather_in_rows(words, word, length) + (tf.gather(table.replaced, group) + text))
     return tf.nn.relu(1.0 - replaced)
 
 
