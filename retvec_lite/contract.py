@@ -309,7 +309,8 @@ def visible_characters(values: Sequence[int], config: EncoderConfig) -> list[int
     """
     sanitized = [_sanitize(value) for value in values]
     if config.contract_version > 1:
-        return normalize(sanitized, _SEPARATING, config.drop_invisible)
+        unspaced = [ranges for script, ranges in UNSPACED.items() if getattr(config, script)]
+        return normalize(sanitized, _SEPARATING, unspaced, config.drop_invisible)
     return [char for char in sanitized if not (config.drop_invisible and char in _DROPPED)]
 
 

@@ -225,9 +225,6 @@ OTHER_SCRIPTS: Final[Ranges] = (
 )
 """Blocks of the other scripts, as (first, last). For rule 2c all of their code points count as letters."""
 
-MIN_SPACED: Final = 4
-"""Letters with the same separator between them that rule 2d joins."""
-
 
 def ranges_hold(ranges: Ranges, code: int) -> bool:
     """Return whether a code point is in one of some ranges."""
@@ -271,18 +268,21 @@ def is_other_letter(code: int) -> bool:
     return not known and (ranges_hold(ALPHABETS, code) or ranges_hold(OTHER_SCRIPTS, code))
 
 
-def normalize(values: Iterable[int], separators: Collection[int], drop_ignored: bool = True) -> list[int]:
+def normalize(
+    values: Iterable[int], separators: Collection[int], unspaced: Sequence[Ranges] = (), drop_ignored: bool = True
+) -> list[int]:
     """Bring a text into its normal form: rules 2a to 2e of the contract.
 
     Args:
         values: Unicode scalar values.
         separators: code points between words; each becomes a space.
+        unspaced: the scripts that are cut into pieces; their order matters for rule 2d alone.
         drop_ignored: whether rule 2a applies.
     """
     chars = [code for code in values if not (drop_ignored and ranges_hold(IGNORED, code))]
     forms = compatibility_forms()
     chars = [0x20 if code in separators else forms.get(code, code) for code in chars]
-    return list(_joined(_without_lookalikes(chars)))
+    return list(_joined(_without_lookalikes(chars), unspaced))
 
 
 def _without_lookalikes(chars: Sequence[int]) -> Sequence[int]:
@@ -303,30 +303,28 @@ def _in_word(code: int) -> bool:
     return is_latin(code) or is_other_letter(code) or code in lookalikes()
 
 
-def _joined(chars: Sequence[int]) -> Iterator[int]:
+def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
     """Apply rules 2d and 2e."""
-    dropped = _separators_in_words(chars)
+    between = [place for place in range(1, len(chars) - 1) if _is_between_single_letters(chars, place)]
+    spread = {
+        chars[place]
+        for place in between
+        if {place + 2, place + 4} <= set(between) and chars[place] == chars[place + 2] == chars[place + 4]
+    }
+    separator = max(spread, key=lambda code: _order(code, unspaced), default=None)
+    dropped = {place for place in between if chars[place] == separator}
     for place, code in enumerate(chars):
         repeats = place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code)
         if not repeats and place not in dropped:
             yield code
 
 
-def _separators_in_words(chars: Sequence[int]) -> set[int]:
-    """Return the places of the separators that set the letters of one word apart."""
+def _is_between_single_letters(chars: Sequence[int], place: int) -> bool:
+    letters = [0 <= near < len(chars) and is_letter(chars[near]) for near in range(place - 2, place + 3)]
+    return letters == [False, True, False, True, False]
 
-    def alone(place: int) -> bool:
-        around = [*chars[max(place - 1, 0) : place], *chars[place + 1 : place + 2]]
-        return 0 <= place < len(chars) and is_letter(chars[place]) and not any(map(is_letter, around))
 
-    between = {
-        place for place in range(len(chars)) if not is_letter(chars[place]) and alone(place - 1) and alone(place + 1)
-    }
-    dropped: set[int] = set()
-    for first in between:
-        run = [first]
-        while run[-1] + 2 in between and chars[run[-1] + 2] == chars[first]:
-            run.append(run[-1] + 2)
-        if len(run) >= MIN_SPACED - 1:
-            dropped.update(run)
-    return dropped
+def _order(code: int, unspaced: Sequence[Ranges]) -> tuple[int, int]:
+    """Return the place of a separator: white space first, then by script and code point."""
+    scripts = [number for number, ranges in enumerate(unspaced, start=2) if ranges_hold(ranges, code)]
+    return (scripts or [0 if code == 0x20 else 1])[0], code

@@ -86,14 +86,17 @@ def _joined(text: tf.Tensor) -> tf.Tensor:
     padded = tf.pad(row, [[0, 0], [0, 0], [2, 0], [0, 0]])
     other_before = tf.math.squared_difference(row, padded[:, :, 1:-1])
     other_two_before = tf.math.squared_difference(row, padded[:, :, :-2])
-    letter = tf.nn.relu(1.0 - tf.nn.relu(row + 1.0))
+    # 0 for letters; for everything else a number of its own.
+    other = tf.nn.relu(row + 1.0)
+    letter = tf.nn.relu(1.0 - other)
     # Between single letters; between and like the one before; in the middle of three that are alike.
     between = tf.nn.relu(_sum_around(letter, [-1, 1, -1, 1, -1]) - 1.0)
     alike = tf.nn.relu(_sum_around(between, [1, 0, 1, 0, 0]) - 1.0 - other_two_before)
     middle = tf.nn.relu(_sum_around(alike, [0, 0, 1, 0, 1]) - 1.0)
-    stays = tf.nn.relu(1.0 + _sum_around(middle, [-1, 0, -1, 0, -1]))
+    separator = tf.reduce_max(middle * other, axis=2, keepdims=True)
+    joins = tf.nn.relu(between - tf.math.squared_difference(other, separator))
     repeats = tf.nn.relu(letter - other_before - other_two_before)
-    kept = tf.nn.relu(stays - repeats)
+    kept = 1.0 - joins - repeats
     found = tf.reshape((row + letter * (2.0 * CLASS)) * kept, [-1, length])
     return scatter_in_rows(tf.cumsum(to_int(tf.reshape(kept, [-1, length])), axis=1, exclusive=True), found)
 
