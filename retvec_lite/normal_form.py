@@ -291,7 +291,10 @@ def _without_lookalikes(chars: Sequence[int]) -> Sequence[int]:
         return chars
     runs = [(is_word, list(run)) for is_word, run in itertools.groupby(chars, _in_word)]
     latin = [any(map(is_latin, run)) and not any(map(is_other_letter, run)) for _, run in runs]
-    text_is_latin = 2 * sum(latin) > sum(is_word for is_word, _ in runs)
+    mixes = any(
+        of_latin and any(code in lookalikes() for code in run) for of_latin, (_, run) in zip(latin, runs, strict=True)
+    )
+    text_is_latin = mixes or 2 * sum(latin) > sum(is_word for is_word, _ in runs)
     found: list[int] = []
     for word_is_latin, (is_word, run) in zip(latin, runs, strict=True):
         replaces = word_is_latin or (is_word and text_is_latin and all(code in lookalikes() for code in run))

@@ -80,9 +80,14 @@ def _keeps(group: Var, table: CharacterTable, length: int) -> Var:
     votes = mb.maximum(x=mb.reduce_sum(x=votes, axes=[0], keep_dims=True), y=_float(0), name="votes")
     balance = mb.reduce_sum(x=mb.maximum(x=weight, y=_float(-LATIN_LETTER)), axes=[1], keep_dims=False)
     veto = mb.minimum(x=mb.add(x=balance, y=_float(1.5 * _PURE)), y=_float(0), name="veto")
-    text = mb.add(x=mb.mul(x=votes, y=_float(_PURE)), y=mb.mul(x=veto, y=_float(_VETO)), name="for_the_text")
-    own = mb.add(x=_look_up(table.replaced, group), y=text)
-    replaced = mb.add(x=mb.gather(x=words, indices=word, axis=0), y=own)
+    of_word = mb.add(x=mb.gather(x=words, indices=word, axis=0), y=_look_up(table.replaced, group), name="for_the_word")
+    is_replaced = mb.cast(x=mb.greater(x=of_word, y=_float(0.5)), dtype="fp32")
+    mixed = mb.reduce_sum(
+        x=mb.mul(x=is_replaced, y=_look_up(table.like, group)), axes=[1], keep_dims=False, name="mixed"
+    )
+    for_latin = mb.mul(x=mb.add(x=votes, y=mixed), y=_float(_PURE))
+    text = mb.add(x=for_latin, y=mb.mul(x=veto, y=_float(_VETO)), name="for_the_text")
+    replaced = mb.add(x=of_word, y=text)
     return mb.cast(x=mb.less(x=replaced, y=_float(0.5)), dtype="fp32", name="keeps")
 
 

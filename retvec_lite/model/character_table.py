@@ -50,6 +50,7 @@ class CharacterTable(NamedTuple):
         weight: float32 `[groups]`: the weight of a letter, 0 for everything else.
         parts: int32 `[groups]`: 1 for what separates words under rule 2c, else 0.
         kept: int32 `[groups]`: 0 for what rule 2a drops, else 1.
+        like: float32 `[groups]`: 1 for letters that rule 2c may replace, else 0.
     """
 
     kinds: npt.NDArray[np.uint8]
@@ -61,6 +62,7 @@ class CharacterTable(NamedTuple):
     weight: Floats
     parts: Ints
     kept: Ints
+    like: Floats
 
     def pages(self, size: int) -> tuple[Ints, npt.NDArray[np.uint8]]:
         """Return the kinds in two stages: `rows[pages[code // size + 1]][code % size]`, for codes from -1 to 0x110000.
@@ -133,9 +135,17 @@ def _table(facts: npt.NDArray[np.float64]) -> CharacterTable:
     groups, group = np.unique(distinct[:, 2:], axis=0, return_inverse=True)
     replaced, weight = (column.astype(np.float32) for column in groups.T[:2])
     parts, kept = (column.astype(np.int32) for column in groups.T[2:])
-    group = group.reshape(-1).astype(np.uint8)
     return CharacterTable(
-        kinds[:-1].astype(np.uint8), int(kinds[-1]), base.copy(), target.copy(), group, replaced, weight, parts, kept
+        kinds=kinds[:-1].astype(np.uint8),
+        invalid=int(kinds[-1]),
+        base=base.copy(),
+        target=target.copy(),
+        group=group.reshape(-1).astype(np.uint8),
+        replaced=replaced,
+        weight=weight,
+        parts=parts,
+        kept=kept,
+        like=(replaced == 0).astype(np.float32),
     )
 
 

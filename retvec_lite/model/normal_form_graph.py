@@ -70,10 +70,11 @@ def _keeps(group: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     words = scatter_in_rows(word, weight)
     votes = tf.reduce_sum(tf.maximum(tf.minimum(words, -LIKE_LATIN), LIKE_LATIN), axis=1, keepdims=True)
     balance = tf.reduce_sum(tf.maximum(weight, -LATIN_LETTER), axis=1, keepdims=True)
+    of_word = gather_in_rows(words, word, length) + tf.gather(table.replaced, group)
+    mixed = tf.reduce_sum(tf.nn.relu(tf.gather(table.like, group) - tf.nn.relu(1.0 - of_word)), axis=1, keepdims=True)
     # All lookalikes of a text weigh less than a Latin letter.
-    text = tf.nn.relu(votes) * _PURE + tf.minimum(balance + 1.5 * _PURE, 0.0) * _VETO
-    replaced = tf.nn.relu(gather_in_rows(words, word, length) + (tf.gather(table.replaced, group) + text))
-    return tf.nn.relu(1.0 - replaced)
+    veto = tf.minimum(balance + 1.5 * _PURE, 0.0) * _VETO
+    return tf.nn.relu(1.0 - tf.nn.relu(of_word + ((tf.nn.relu(votes) + mixed) * _PURE + veto)))
 
 
 def _joined(text: tf.Tensor) -> tf.Tensor:
