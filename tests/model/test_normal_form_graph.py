@@ -9,7 +9,7 @@ from contract_cases import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retvec_lite.contract import SEPARATORS, UNSPACED, EncoderConfig, Ints, codepoints, visible_characters
+from retvec_lite.contract import SEPARATORS, UNSPACED, EncoderConfig, Ints, visible_characters
 from retvec_lite.model.encoder_graph import characters, sanitize
 from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
 
@@ -58,25 +58,3 @@ def test_every_code_point_of_the_tables_and_every_edge() -> None:
         texts.append([0x61, 0x431, 0x20, code, code, code, 0x62, 0x20, code, 0x2E, code, 0x2E, code, 0x2E, code])
         texts.append([0x78, code, code, 0x20, 0x3BF, 0x20, 0x61, code, 0x62, code, 0x63, code, 0x64, 0x2E, 0x65])
     assert_same(np.array(texts, np.int32), EncoderConfig(max_chars=15))
-
-
-def test_one_text_as_a_tflite_file() -> None:
-    config = EncoderConfig(max_chars=64)
-    graph = tf.function(
-        lambda row: sanitize(row, config), input_signature=[tf.TensorSpec([1, 64], tf.int32)], autograph=False
-    )
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([graph.get_concrete_function()])
-    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
-    interpreter = tf.lite.Interpreter(model_content=converter.convert())
-    interpreter.allocate_tensors()
-    for text in (
-        "",
-        "Ｆгее m.o.n.e.y, n.o.w 𝐟𝐨𝐫 у\u0336о\u0336u\u0336!!!",
-        "вiн незабаром пoвернеться",
-        "sooo f r e e " * 5,
-    ):
-        row = codepoints(text, 64)
-        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], row[None])
-        interpreter.invoke()
-        found = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
-        assert characters(found).numpy()[0].astype(int).tolist() == expected(row, config), text
