@@ -15,12 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.normal_form import normalize
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 
-CONTRACT_VERSION: Final = 1
-"""Version of the text-to-words contract. A runtime refuses artifacts of any other version."""
+CONTRACT_VERSION: Final = 2
+"""Version of the text-to-words contract for new classifiers."""
+
+CONTRACT_VERSIONS: Final = (1, 2)
+"""The versions that can be read. A runtime refuses artifacts of any other version."""
 
 MAX_CODE_POINT: Final = 0x10FFFF
 REPLACEMENT: Final = 0xFFFD
@@ -86,11 +90,11 @@ class EncoderConfig:
         max_words: word slots, 1 to 4096; the words after them are not encoded.
         word_length: code points per slot, 1 to 64.
         overflow: what happens to a longer word: `wrap` continues it in the next slot, `truncate` cuts it (the paper's rule).
-        drop_invisible: drop the code points of `INVISIBLE` before words are cut.
+        drop_invisible: drop the code points of `INVISIBLE` (version 2: of `normal_form.IGNORED`) before words are cut.
         han_piece: how runs of Han are cut; None treats Han like a spaced script.
         kana_piece: the same for Hiragana and Katakana.
         sea_piece: the same for Thai, Lao, Khmer and Myanmar.
-        contract_version: `CONTRACT_VERSION` of the code that created the object.
+        contract_version: 2, or 1 for texts without their normal form.
 
     Raises:
         RetvecLiteError: on construction, for a value out of range or another contract version.
@@ -188,9 +192,9 @@ class EncoderConfig:
 
 def _check_version(version: object) -> None:
     # In Python, True and 1.0 equal 1; readers in other languages may disagree.
-    if type(version) is not int or version != CONTRACT_VERSION:
+    if type(version) is not int or version not in CONTRACT_VERSIONS:
         raise RetvecLiteError(
-            f"The contract version is {version!r}, but this retvec-lite reads version {CONTRACT_VERSION} only. "
+            f"The contract version is {version!r}, but this retvec-lite reads versions 1 to {CONTRACT_VERSION} only. "
             "Use the release that wrote the file, or export it again."
         )
 
@@ -265,13 +269,16 @@ def _pieces(values: list[int], config: EncoderConfig) -> list[list[int]]:
 
 
 def visible_characters(values: Sequence[int], config: EncoderConfig) -> list[int]:
-    """Sanitize the code points of a text and drop its invisible characters: rules 1 and 2 of the contract.
+    """Sanitize the code points of a text and drop its invisible characters, or bring it into its normal form: rules 1 and 2.
 
     Args:
         values: any int32 values.
         config: whether to drop invisible characters.
     """
     sanitized = [_sanitize(value) for value in values]
+    if config.contract_version > 1:
+        unspaced = [ranges for script, ranges in UNSPACED.items() if getattr(config, script)]
+        return normalize(sanitized, _SEPARATING, unspaced, config.drop_invisible)
     return [char for char in sanitized if not (config.drop_invisible and char in _DROPPED)]
 
 

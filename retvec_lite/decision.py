@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.normal_form import compatibility_forms
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -169,18 +170,23 @@ class Decision:
         return frozenset(self.characters)
 
 
-def letters_and_digits(texts: Iterable[str]) -> str:
+def letters_and_digits(texts: Iterable[str], contract_version: int = 1) -> str:
     """Return the letters and digits in some texts with their upper and lower case, sorted. Case forms of several code points are left out.
+
+    From version 2 of the contract on, also the forms that the graph replaces by one of them (rule 2b), so that wrappers need no table.
+    Letters that only look Latin are not among them: without one Latin letter, no text becomes Latin.
 
     Example:
         >>> from retvec_lite.decision import letters_and_digits
         >>> letters_and_digits(["Ja, um 6!"])
         '6AJMUajmu'
     """
-    new = {char for char in set().union(*texts) if char.isalnum()}
+    forms_of = compatibility_forms() if contract_version > 1 else {}
+    new = {chr(forms_of.get(ord(char), ord(char))) for char in set().union(*texts) if char.isalnum()}
     known: set[str] = set()
     while new:
         known |= new
         forms = {form for char in new for form in (char.lower(), char.upper())}
         new = {form for form in forms if len(form) == 1} - known
+    known |= {chr(form) for form, target in forms_of.items() if chr(target) in known}
     return "".join(sorted(known))

@@ -111,6 +111,13 @@ def test_letters_and_digits_have_both_cases() -> None:
     assert letters_and_digits(["… ?", ""]) == ""
 
 
+def test_forms_of_known_letters_are_known_from_version_2_on() -> None:
+    found = letters_and_digits(["ｈi 5"], 2)
+    assert {"h", "H", "i", "I", "5", "ｈ", "𝐡", "ⓗ", "🅷", "ʜ", "⁵"} <= set(found)
+    assert not set(found) & set("jｊіｊ🅹")
+    assert "һ" not in found and "ｈ" not in letters_and_digits(["hi"])
+
+
 @given(st.lists(st.text()))
 def test_characters_are_closed_under_case(texts: list[str]) -> None:
     found = letters_and_digits(texts)

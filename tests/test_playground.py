@@ -242,7 +242,7 @@ def test_a_wrong_model_is_refused_before_anything_is_served(dist: Path, tmp_path
     assert refused(tmp_path).startswith(f"No .tflite file in {tmp_path}.")
     assert "report.md" in refused(dist / "report.md")
     assert "none.tflite" in refused(tmp_path / "none.tflite")
-    (dist / "c.tflite").write_bytes(tiny_artifact(contract_version=2))
+    (dist / "c.tflite").write_bytes(tiny_artifact(contract_version=3))
     assert "c.tflite" in refused(dist)
 
 

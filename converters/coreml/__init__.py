@@ -64,7 +64,7 @@ class Storage:
     block: int | None = None
 
     @property
-    def is_new(self) -> bool:
+    def for_ios18(self) -> bool:
         """Whether the package may use the operators of iOS 18."""
         return self.ios >= FOUR_BITS_SINCE
 

@@ -23,7 +23,7 @@ from coremltools.converters.mil.backend.mil.load import load
 from coremltools.converters.mil.mil import Function, Program, mil_list, types
 
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
-from retvec_lite.converters.coreml import Storage
+from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Storage
 from retvec_lite.converters.coreml.encoder import (
     check_length,
     cut_words,
@@ -84,7 +84,7 @@ def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
         float32 `[1, classes]`, named `probability_values`.
     """
     check_length(classifier.encoder)
-    characters = sanitize(codepoints, classifier.encoder)
+    characters = sanitize(codepoints, classifier.encoder, storage.ios >= FOUR_BITS_SINCE)
 
     def said() -> Var:
         if classifier.ngrams is None:

@@ -30,6 +30,7 @@ from retvec_lite.contract import (
 )
 from retvec_lite.converters.coreml import Storage
 from retvec_lite.converters.coreml.network import from_grid, from_palette
+from retvec_lite.converters.coreml.normal_form import normal_text
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.ngrams import CODES, FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
 
@@ -62,8 +63,16 @@ def check_length(config: EncoderConfig) -> None:
         )
 
 
-def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
-    """Apply rules 1 to 3 of the contract to int32 `[1, config.max_chars]`; any value is allowed."""
+def sanitize(codepoints: Var, config: EncoderConfig, for_ios18: bool = False) -> Characters:
+    """Apply rules 1 to 3 of the contract to int32 `[1, config.max_chars]`; any value is allowed.
+
+    Args:
+        codepoints: the text.
+        config: the contract's parameters.
+        for_ios18: whether the package is for iOS 18 or newer.
+    """
+    if config.contract_version > 1:
+        return Characters(*normal_text(codepoints, config, for_ios18))
     found = _classify(codepoints, config)
     return _drop_invisible(found, config.max_chars) if config.drop_invisible else found
 
@@ -319,7 +328,7 @@ def _coded(ngrams: Ngrams, codes: Floats, storage: Storage) -> Ngrams:
     """Return the bucket of each hash in every codebook: a place for each of them and each place of `ngrams`."""
     places, books = ngrams.present.shape[1], codes.shape[1]
     levels = np.arange(CODES, dtype=np.float32)
-    table = from_palette(codes.astype(np.uint8), levels, 8, storage.is_new, "ngrams_codes")
+    table = from_palette(codes.astype(np.uint8), levels, 8, storage.for_ios18, "ngrams_codes")
     found = mb.gather(x=table, indices=ngrams.buckets, axis=0, name="ngram_codes")
     first = np.arange(books, dtype=np.float32) * np.float32(CODES)
     buckets = mb.cast(x=mb.add(x=found, y=first), dtype="int32")
@@ -340,7 +349,7 @@ def _table(weights: Mapping[str, Floats], storage: Storage) -> Var:
     squares = weights["ngrams/squares"].astype(np.int8)[:, None]
     stored: npt.NDArray[np.int8] = np.concatenate([integers, squares], axis=1)
     scales = np.append(scales, np.float32(1))
-    return from_grid(stored, scales[None], 1, storage.is_new, "ngrams_table")
+    return from_grid(stored, scales[None], 1, storage.for_ios18, "ngrams_table")
 
 
 def _folded(characters: Characters, storage: Storage) -> Var:
@@ -348,7 +357,7 @@ def _folded(characters: Characters, storage: Storage) -> Var:
     places, differences = lower_case_table()
     levels = np.zeros(_PALETTE, np.float32)
     levels[: len(differences)] = differences
-    table = from_palette(places[:, None], levels, 4, storage.is_new, "ngrams_lower_case")
+    table = from_palette(places[:, None], levels, 4, storage.for_ios18, "ngrams_lower_case")
     is_word = mb.greater(x=characters.classes, y=np.int32(0))
     chars = mb.select(cond=is_word, a=characters.codes, b=np.int32(0), name="ngram_chars")
     found = mb.gather(x=table, indices=mb.minimum(x=chars, y=np.int32(LOWER_CASE_END)), axis=0)

@@ -263,25 +263,25 @@ class _WeightStore:
 
     def _matrix(self, name: str, values: Floats, kind: type[np.floating[Any]]) -> Var:
         """Return a matrix, stored as the recipe says, that the program reads as `kind`."""
-        weights, is_new = self._storage.recipe.weights, self._storage.is_new
+        weights, for_ios18 = self._storage.recipe.weights, self._storage.for_ios18
         if weights in ("float32", "float16"):
             if weights == "float16" and kind is np.float32:
                 return mb.constexpr_cast(source_val=values.astype(np.float16), output_dtype="fp32", name=_called(name))
             return mb.const(val=values.astype(kind), name=_called(name))
         # One operator must make what an LSTM reads, and before iOS 18 none makes a grid of 4 bits.
-        bits = 8 if weights == "int8" or (kind is not self._type and not is_new) else 4
+        bits = 8 if weights == "int8" or (kind is not self._type and not for_ios18) else 4
         match compressed(values, bits, name, self._storage.block):
             case Palette() as palette:
-                return from_palette(palette.indices, palette.levels.astype(kind), bits, is_new, _called(name))
-            case Grid() as grid if is_new or bits == 8:
+                return from_palette(palette.indices, palette.levels.astype(kind), bits, for_ios18, _called(name))
+            case Grid() as grid if for_ios18 or bits == 8:
                 kind_of_integer = np.int8 if bits == 8 else types.nptype_from_builtin(types.int4)
                 return from_grid(
-                    grid.integers.astype(kind_of_integer), grid.scales.astype(kind), 0, is_new, _called(name)
+                    grid.integers.astype(kind_of_integer), grid.scales.astype(kind), 0, for_ios18, _called(name)
                 )
             case Grid() as grid:
                 # There are only palettes for whole matrices: one holds the integers, and a product applies the scales.
                 indices = (grid.integers + _NIBBLES[-1] + 1).astype(np.uint8)
-                found = from_palette(indices, _NIBBLES.astype(kind), bits, is_new, f"{_called(name)}_integers")
+                found = from_palette(indices, _NIBBLES.astype(kind), bits, for_ios18, f"{_called(name)}_integers")
                 return mb.mul(x=found, y=grid.scales.astype(kind), name=_called(name))
 
 
@@ -290,12 +290,12 @@ def _called(weight: str) -> str:
     return weight.replace("/", "_")
 
 
-def from_grid(integers: npt.NDArray[Any], scales: npt.NDArray[Any], axis: int, is_new: bool, name: str) -> Var:
+def from_grid(integers: npt.NDArray[Any], scales: npt.NDArray[Any], axis: int, for_ios18: bool, name: str) -> Var:
     """Return a matrix of integers times a scale for each index of an axis; the operator has another form since iOS 18.
 
     Integers are `[rows, columns]`, scales float16 or float32 `[rows, blocks]`, before iOS 18 one block, or `[1, columns]`.
     """
-    if is_new:
+    if for_ios18:
         return mb.constexpr_blockwise_shift_scale(data=integers, scale=scales, name=name)
     zeros = np.zeros(scales.size, np.int8)
     return mb.constexpr_affine_dequantize(
@@ -303,12 +303,14 @@ def from_grid(integers: npt.NDArray[Any], scales: npt.NDArray[Any], axis: int, i
     )
 
 
-def from_palette(indices: npt.NDArray[np.uint8], levels: npt.NDArray[Any], bits: int, is_new: bool, name: str) -> Var:
+def from_palette(
+    indices: npt.NDArray[np.uint8], levels: npt.NDArray[Any], bits: int, for_ios18: bool, name: str
+) -> Var:
     """Return a matrix of numbers from a list; the operator has another form since iOS 18.
 
     Indices are uint8 `[rows, columns]`, the levels float16 or float32 `[2**bits]`.
     """
-    if is_new:
+    if for_ios18:
         kind = types.nptype_from_builtin(types.uint4 if bits == 4 else types.uint8)
         return mb.constexpr_lut_to_dense(indices=indices.astype(kind), lut=levels.reshape(1, 1, -1, 1), name=name)
     packed = indices.reshape(-1) if bits == 8 else _packed_nibbles(indices)

@@ -20,6 +20,7 @@ from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED
 from retvec_lite.converters.parity.oracle import Sample
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
 from retvec_lite.runtime.artifact import short_signatures
 
 GOLDEN_NAME: Final = "golden.json"
@@ -118,6 +119,18 @@ _TEXTS: Final[Mapping[str, str]] = {
     "10,000 characters, one word": "abcdefghij" * 1_000,
 }
 
+_NORMAL_TEXTS: Final[Mapping[str, str]] = {
+    "ignored code points, marks that decorate": "fr\u034fee mo\ufe0fn\u3164ey \U000e0041c\u115fl\u17b4i\u206ack\u180b \ufff0he\uffa0r\U0001bca0e "
+    "f\u0336r\u0332e\u20dde\u0338 \u0489m\u0301\u0302y 1\ufe0f\u20e3 e\u0301",
+    "forms of letters": "Ｆｒｅｅ　𝐦𝑜𝓃𝔢𝕪 𝖼𝗅𝘪𝙘𝚔 ①２³！ ⒻⓡⒺⓔ 🅜🄾🅽🄴🅈 ⒞⒧⒤⒞⒦ 🄐🄓 ꜰʀᴇᴇ ᴍᴏɴᴇʏ ᶜˡⁱᶜᵏ ₕₑᵣₑ ℎºª ﺍﻟﺴﻼﻡ ﭘﺎﮐ ｱｲｳﾊﾞﾝ",
+    "lookalikes in a Latin text": "Frее mоnеу wіthουt Ꮢisk fοr уоu, ꓖo send сору to а сосо now",
+    "lookalikes in a Cyrillic text": "проверь copy а сосо вiн незабаром повернеться",
+    "lookalikes in a Greek text": "κάνε mute την ώρα",
+    "letters set apart": "f.r.e.e f-r-e-e w i n a a.b.c _p_a_y_ 1.2.3.4 x+y+z+w f.r-e.e a b.c d a.b.c d.e.f (f/r/e/e) f\u200b.r.\u034fe.\u0336e",
+    "letters repeated": "soooo looool ааа ΑΑΑA 1000 !!! かかか ggg.g.g.g xxx\u200bx Ｆ．ｒ．е．\u0336е ＣＡＡＡＳＨ",
+}
+"""Texts for what version 2 of the contract adds."""
+
 _VALUES: Final[Mapping[str, tuple[int, ...]]] = {
     "unpaired surrogates": (0x61, 0xD800, 0x62, 0x20, 0xDBFF, 0xDC00, 0x20, 0xDFFF, 0xD83D, 0xDE00, 0x63),
     "a separator that composing replaces": (0x61, 0x2000, 0x62),
@@ -152,6 +165,8 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     """Return the golden texts of a config, always the same in the same order, with distinct names."""
     length = config.word_length
     texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
+    if config.contract_version > 1:
+        texts |= _NORMAL_TEXTS
     for name, size in (("words as long as a slot", length), ("words one longer than a slot", length + 1)):
         texts[name] = " ".join((ascii_lowercase * 3)[start : start + size] for start in range(3))
     texts["more words than slots"] = " ".join(f"{index % 10}" for index in range(config.max_words + 3))
@@ -173,6 +188,9 @@ def edge_sample(config: EncoderConfig) -> Sample:
     """
     ranges = [(code, code) for code in (*SEPARATORS, *INVISIBLE)] + [(0xD800, 0xDFFF), (0, MAX_CODE_POINT)]
     ranges += [found for script in UNSPACED.values() for found in script]
+    if config.contract_version > 1:
+        ranges += [*IGNORED, *ALPHABETS, *OTHER_SCRIPTS]
+        ranges += [(code, code) for code in (*compatibility_forms(), *lookalikes())]
     edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
     # Three of a kind tell all cutting rules apart; with their neighbours they need at most five slots.
     together = max(1, min(config.max_words // 5, config.max_chars // 6))
@@ -321,6 +339,8 @@ def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     """Yield texts whose words set every bit at every position to 0 and to 1, with as many words in a text as fit."""
     length = min(config.word_length, config.max_chars)
     pools = [*_BY_HIGHEST_BIT, _BIT_17_IN_WORDS, _EVEN]
+    if config.contract_version > 1:
+        pools = [tuple(code for code in pool if code not in compatibility_forms()) for pool in pools]
     words = [
         "".join(chr(pool[(place + turn) % len(pool)]) for place in range(length)) for turn, pool in enumerate(pools)
     ]

@@ -31,6 +31,8 @@ from retvec_lite.contract import (
     EncoderConfig,
     Piece,
 )
+from retvec_lite.model.graph_ops import earlier, gather_in_rows, later, scatter_in_rows, to_float, to_int
+from retvec_lite.model.normal_form_graph import normal_text
 
 _INVISIBLE, _SEPARATOR, _SPACED = range(3)
 """The classes in the table; then one for each unspaced script with a rule. After the lookup, 1 is subtracted, so that
@@ -79,12 +81,14 @@ def cut_words(text: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     # Scatter each start to its slot, as the distance from the end of the text, so that empty slots (0) point at the zeros
     # behind it. All other positions add zero, each to a different place: additions to one place would be serialized.
     index = np.arange(length, dtype=np.float32)
-    slot = _float(tf.cumsum(_int(start), axis=1, exclusive=True))
-    ends = _scatter(_int(index + start * (slot - index)), start * (index - length))
+    slot = to_float(tf.cumsum(to_int(start), axis=1, exclusive=True))
+    ends = scatter_in_rows(to_int(index + start * (slot - index)), start * (index - length))
     ends = ends[:, :slots] if slots <= length else tf.pad(ends, [[0, 0], [0, slots - length]])
 
     columns = np.arange(width, dtype=np.float32)
-    window = _gather(tf.pad(text, [[0, 0], [0, width]]), _int(ends[:, :, None] + (columns + length)), length + width)
+    window = gather_in_rows(
+        tf.pad(text, [[0, 0], [0, width]]), to_int(ends[:, :, None] + (columns + length)), length + width
+    )
     window_classes = tf.floor(window * (1.0 / _CLASS))
     own = window_classes[:, :, :1]
     foreign = tf.abs(window_classes - own)
@@ -94,7 +98,7 @@ def cut_words(text: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     # XNNPACK supports; its factors are small integers.
     behind = tf.matmul(tf.reshape(foreign, [-1, width]), np.triu(np.ones((width, width), np.float32)))
     inside = tf.nn.relu(1.0 - tf.reshape(behind, [-1, slots, width]))
-    return _int((window - window_classes * _CLASS) * inside)
+    return to_int((window - window_classes * _CLASS) * inside)
 
 
 def word_bits(words: tf.Tensor) -> tf.Tensor:
@@ -111,7 +115,7 @@ def word_bits(words: tf.Tensor) -> tf.Tensor:
     """
     slots, width = words.shape[1], words.shape[2]
     powers = np.arange(BITS, 0, -1, dtype=np.float32)
-    shifted = _float(words)[..., None] * np.exp2(-powers)
+    shifted = to_float(words)[..., None] * np.exp2(-powers)
     share = shifted - tf.floor(shifted)
     return tf.reshape(tf.floor(share + share), [-1, slots, width * BITS])
 
@@ -131,12 +135,14 @@ def sanitize(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     Returns:
         `class * _CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
     """
+    if config.contract_version > 1:
+        return normal_text(codepoints, config)
     table = _class_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
     # Shift by one page, so that negative values lie on page 0.
-    shifted = tf.minimum(tf.maximum(_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + _PAGE
+    shifted = tf.minimum(tf.maximum(to_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + _PAGE
     page = tf.floor(shifted * (1.0 / _PAGE))
-    class_page = _float(tf.gather(table.pages, _int(page)))
-    classes = _float(tf.gather(table.classes, _int((class_page - page) * _PAGE + shifted)))
+    class_page = to_float(tf.gather(table.pages, to_int(page)))
+    classes = to_float(tf.gather(table.classes, to_int((class_page - page) * _PAGE + shifted)))
     invalid = tf.nn.relu(1.0 - class_page)
     chars = shifted - _PAGE
     chars += invalid * (REPLACEMENT - chars)
@@ -145,8 +151,8 @@ def sanitize(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     if not config.drop_invisible:
         return text
     # Dropped characters are zero already, so they add nothing to the character that takes their place.
-    kept = _int(tf.minimum(classes, 1.0))
-    return _scatter(tf.cumsum(kept, axis=1, exclusive=True), text)
+    kept = to_int(tf.minimum(classes, 1.0))
+    return scatter_in_rows(tf.cumsum(kept, axis=1, exclusive=True), text)
 
 
 def _starts_piece(classes: tf.Tensor, rules: Sequence[Piece]) -> tf.Tensor:
@@ -159,13 +165,13 @@ def _starts_piece(classes: tf.Tensor, rules: Sequence[Piece]) -> tf.Tensor:
     Returns:
         float32 `[batch, max_chars]`, 1 where a piece starts, else 0.
     """
-    is_first = tf.minimum(tf.abs(classes - _later(classes, 1)), 1.0)
+    is_first = tf.minimum(tf.abs(classes - later(classes, 1)), 1.0)
     # One more than the index where the run starts: a running maximum that looks back twice as far in every pass.
     count = np.arange(1, classes.shape[1] + 1, dtype=np.float32)
     first = is_first * count
     distance = 1
     while distance < classes.shape[1]:
-        first = tf.maximum(first, _later(first, distance))
+        first = tf.maximum(first, later(first, distance))
         distance *= 2
     # `steps` is the position in the run plus 1/2, divided by the step. Its fraction is 0.5 / step at the start of a step and
     # at least 1.5 / step elsewhere, so comparing it with 1 / step is safe: for up to 65,536 code points and steps up to 64,
@@ -178,7 +184,7 @@ def _starts_piece(classes: tf.Tensor, rules: Sequence[Piece]) -> tf.Tensor:
         overlap = rule.length - rule.step
         if overlap > 0:
             # A later piece of an overlapping rule must show a code point that the piece before it has not shown.
-            other_run = tf.abs(_earlier(first, overlap) - first)
+            other_run = tf.abs(earlier(first, overlap) - first)
             may_start -= tf.minimum(_is_class(classes, key, len(rules)), other_run)
     return tf.minimum(tf.maximum(tf.minimum(on_step, may_start), is_first), tf.minimum(classes, 1.0))
 
@@ -226,48 +232,3 @@ def _class_table(unspaced: tuple[str, ...], drops_invisible: bool) -> _ClassTabl
     table[1:-1][valid] = numbers.reshape(-1) + 1
     replaced = np.full((1, _PAGE), classes[REPLACEMENT])
     return _ClassTable(table, np.concatenate([replaced, distinct]).reshape(-1))
-
-
-def _int(values: tf.Tensor) -> tf.Tensor:
-    return tf.cast(values, tf.int32)
-
-
-def _float(values: tf.Tensor) -> tf.Tensor:
-    return tf.cast(values, tf.float32)
-
-
-def _later(values: tf.Tensor, distance: int) -> tf.Tensor:
-    """Shift values `distance` places towards the end and fill with zeros."""
-    return tf.pad(values, [[0, 0], [distance, 0]])[:, : values.shape[1]]
-
-
-def _earlier(values: tf.Tensor, distance: int) -> tf.Tensor:
-    """Shift values `distance` places towards the start and fill with zeros."""
-    return tf.pad(values, [[0, 0], [0, distance]])[:, distance:]
-
-
-def _rows(batch: tf.Tensor | int, size: int, rank: int) -> tf.Tensor | None:
-    """Return where each row of `[batch, size]` starts when flattened; None for a single text, which needs no offset."""
-    if isinstance(batch, int) and batch == 1:
-        return None
-    return tf.reshape(tf.range(batch, dtype=tf.int32) * size, [-1] + [1] * (rank - 1))
-
-
-def _batch(tensor: tf.Tensor) -> tf.Tensor | int:
-    static = tensor.shape[0]
-    return tf.shape(tensor)[0] if static is None else int(static)
-
-
-def _gather(values: tf.Tensor, indices: tf.Tensor, size: int) -> tf.Tensor:
-    """Compute `values[row, indices[row, ...]]` for `values` `[batch, size]` as one flat gather."""
-    rows = _rows(_batch(values), size, indices.shape.rank)
-    return tf.gather(tf.reshape(values, [-1]), indices if rows is None else indices + rows)
-
-
-def _scatter(indices: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """Add `values` to zeros at `indices` of each row; all are `[batch, size]`."""
-    batch, size = _batch(indices), indices.shape[1]
-    rows = _rows(batch, size, 2)
-    flat = tf.reshape(indices if rows is None else indices + rows, [-1, 1])
-    scattered = tf.scatter_nd(flat, tf.reshape(values, [-1]), [batch * size])
-    return tf.reshape(scattered, [-1, size])

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
+from retvec_lite.contract import CONTRACT_VERSIONS, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 
@@ -182,7 +182,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         raise RetvecLiteError(f"{file}: {METADATA_NAME} is not valid ({error}). Export the model again.") from error
     # Check the version first: a newer contract may have changed everything else.
     version, fields = metadata.get("contract_version"), metadata.get("encoder")
-    if version != CONTRACT_VERSION or not isinstance(fields, dict):
+    if version not in CONTRACT_VERSIONS or not isinstance(fields, dict):
         fields = {"contract_version": version}
     try:
         config = EncoderConfig.from_dict(fields)

@@ -114,7 +114,7 @@ def choose_decision(
         unknown_label: the label of the texts that belong to no other.
     """
     power = _UNKNOWN_POWER if unknown_label is not None else 0.0
-    characters = letters_and_digits(data.clean)
+    characters = letters_and_digits(data.clean, data.config.contract_version)
     decision = Decision(unknown_label=unknown_label, unknown_power=power, characters=characters)
     kept = np.sort(
         np.concatenate([_right_answers(rate, found, data, decision) for rate, found in probabilities.items()])
@@ -195,7 +195,9 @@ def choose_several(
         rate: score_sets(names, table, found.answers[place * count : (place + 1) * count], data.labels)
         for place, (rate, table) in enumerate(probabilities.items())
     }
-    return Decision(characters=letters_and_digits(data.clean), thresholds=found.values), scores
+    return Decision(
+        characters=letters_and_digits(data.clean, data.config.contract_version), thresholds=found.values
+    ), scores
 
 
 def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thresholds:

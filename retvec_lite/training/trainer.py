@@ -191,7 +191,9 @@ def improve(
     again = Ensemble(dataclasses.replace(plan, data=data, settings=settings), progress, checkpoint)
     again.learn_as(ensemble)
     facts = {**model.training, "unlabelled_texts": len(texts) - len(prepared.training)}
-    decision = dataclasses.replace(model.decision, characters=letters_and_digits(texts.texts))
+    decision = dataclasses.replace(
+        model.decision, characters=letters_and_digits(texts.texts, model.encoder.contract_version)
+    )
     model = dataclasses.replace(model, weights=again.weights, training=facts, decision=decision)
     return Trained(model, trained.validation)
 

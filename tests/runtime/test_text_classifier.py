@@ -297,7 +297,7 @@ def test_a_folder_is_refused_with_a_hint(tmp_path: Path) -> None:
         (tiny_artifact(format="other"), "its format is not 'retvec-lite'"),
         (
             tiny_artifact(contract_version=NEWER),
-            f"The contract version is {NEWER}, but this retvec-lite reads version {CONTRACT_VERSION} only",
+            f"The contract version is {NEWER}, but this retvec-lite reads versions 1 to {CONTRACT_VERSION} only",
         ),
         (tiny_artifact(contract_version=NEWER, encoder=NEWER_ENCODER), f"version is {NEWER}"),
         (tiny_artifact(contract_version=None), "The contract version is None"),

@@ -77,7 +77,7 @@ def main() -> None:
             continue
         if name.endswith("-export"):
             head = name.removesuffix("-export")
-            spec = standin.classifier(f"{head}-snapped", standin.LONG, WIDTH)
+            spec = standin.classifier(f"{head}-snapped", standin.KEPT, WIDTH)
             (folder / f"{name}.tflite").write_bytes(convert(spec, embed=head in EMBED))
             continue
         function = conv_function() if name == "conv" else head_function(name)

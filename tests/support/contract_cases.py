@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from retvec_lite.contract import INVISIBLE, SEPARATORS, EncoderConfig, Piece
+from retvec_lite.contract import CONTRACT_VERSIONS, INVISIBLE, SEPARATORS, EncoderConfig, Piece
 from retvec_lite.ngrams import NgramConfig
 
 INT32 = (-(2**31), 2**31 - 1)
@@ -37,6 +37,8 @@ KINDS: tuple[tuple[int, ...], ...] = (
     (0, *SEPARATORS),
     INVISIBLE,
     HOSTILE,
+    tuple(map(ord, "aaabbсоеткжд.-  \u3000ｗ𝐇ⓞᴀ\u0336\u034f\ufe0fﻻﺏαω")),
+    tuple(map(ord, "ab  .")),
 )
 """One alphabet for each way in which the rules treat a code point."""
 
@@ -56,6 +58,7 @@ def configs(**fixed: Any) -> st.SearchStrategy[EncoderConfig]:
             "han_piece": st.sampled_from(PIECES),
             "kana_piece": st.sampled_from(PIECES),
             "sea_piece": st.sampled_from(PIECES),
+            "contract_version": st.sampled_from(CONTRACT_VERSIONS),
             **{name: st.just(value) for name, value in fixed.items()},
         },
     )
@@ -90,7 +93,7 @@ def random_code_points(rng: np.random.Generator, texts: int, length: int) -> npt
         values: list[int] = []
         wanted = length if rng.random() < 0.3 else int(rng.integers(0, length + 1))
         while len(values) < wanted:
-            kind = KINDS[rng.choice(len(KINDS), p=[0.25, 0.2, 0.15, 0.1, 0.15, 0.1, 0.05])]
+            kind = KINDS[rng.choice(len(KINDS), p=[0.15, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.2, 0.1])]
             values += rng.choice(kind, int(rng.geometric(0.2))).tolist()
         row[:wanted] = values[:wanted]
     return rows

@@ -135,7 +135,7 @@ def inferred_words(row: np.ndarray, config: EncoderConfig) -> tuple[np.ndarray, 
 
     from retvec_lite.converters.coreml.encoder import cut_words, sanitize, word_bits
 
-    with Function({}, opset_version=coremltools.target.iOS16):
+    with _unpacked(mb), Function({}, opset_version=coremltools.target.iOS16):
         words = cut_words(sanitize(mb.const(val=row.reshape(1, -1)), config), config)
         bits = word_bits(words)
     return words.val, bits.val

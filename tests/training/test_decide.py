@@ -49,7 +49,9 @@ def test_the_threshold_keeps_that_share_of_the_right_answers(tiny_training_data:
         assert decision.threshold is not None
         larger = dataclasses.replace(decision, threshold=decision.threshold + 0.004)
         assert (~larger.unknown(["t"] * 200, table, LABELS)).mean() < keep, "the largest such threshold"
-    assert decision.characters == "5ETXetxÉé"
+    assert (
+        set("5ETXetxÉé") < set(decision.characters) and "ｔ" in decision.characters and "a" not in decision.characters
+    )
 
 
 def test_only_right_answers_to_texts_with_a_label_count(tiny_training_data: TrainingData) -> None:

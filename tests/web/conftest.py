@@ -129,7 +129,7 @@ def add_other_files(dist: Path) -> None:
     """Add an old file, and files that the server does not offer because of their names (`.tflite_`)."""
     assert "signatures" not in tiny_metadata()
     (dist / "old.tflite").write_bytes(tiny_artifact())
-    (dist / "newer.tflite_").write_bytes(tiny_artifact(contract_version=2))
+    (dist / "newer.tflite_").write_bytes(tiny_artifact(contract_version=3))
     longer = EncoderConfig(max_chars=64, max_words=8).to_dict()
     (dist / "longer.tflite_").write_bytes(tiny_artifact(encoder=longer))
     broken = MODEL[:8] + bytes(len(MODEL) - 8)

@@ -93,7 +93,8 @@ def shared(model: LowRank, texts: Texts) -> tuple[LowRank, Floats]:
 
 def classifier(model: LowRank, codes: Floats, facts: dict[str, Any]) -> TrainedModel:
     """Return the classifier that ships."""
-    config = EncoderConfig(max_chars=MAX_CHARS, max_words=1)
+    # `read_texts` knows no normal form.
+    config = EncoderConfig(max_chars=MAX_CHARS, max_words=1, contract_version=1)
     decision = Decision(unknown_label=UNKNOWN)
     prior = np.array([_NOTHING if label == UNKNOWN else _PRIOR * np.log(WEIGHTS.get(label, 1.0)) for label in LABELS])
     model = dataclasses.replace(model, bias=(model.bias + prior).astype(np.float32))

@@ -53,9 +53,10 @@ export async function readArtifact(name: string, file: Uint8Array): Promise<Arti
   }
   const tail = await tailOf(name, file);
   const metadata = metadataOf(name, tail);
-  if (metadata.contract_version !== tables.contractVersion) {
+  const version = metadata.contract_version;
+  if (!Number.isInteger(version) || (version as number) < 1 || (version as number) > tables.contractVersion) {
     throw new PlaygroundError(
-      `${name} follows contract version ${JSON.stringify(metadata.contract_version)}, but this page reads version ` +
+      `${name} follows contract version ${JSON.stringify(version)}, but this page reads versions 1 to ` +
         `${tables.contractVersion}. Export it again, or open it with the retvec-lite release that wrote it.`,
     );
   }

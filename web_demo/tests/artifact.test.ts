@@ -96,8 +96,8 @@ describe("readArtifact", () => {
     ["another format", file({ format: "other" }), "The retvec_lite.json in m.tflite was not written by retvec-lite."],
     [
       "a newer contract",
-      file({ contract_version: 2, labels: 5 }),
-      "m.tflite follows contract version 2, but this page reads version 1.",
+      file({ contract_version: 3, labels: 5 }),
+      "m.tflite follows contract version 3, but this page reads versions 1 to 2.",
     ],
     ["a contract that equals 1 elsewhere", file({ contract_version: true }), "m.tflite follows contract version true"],
     [

@@ -134,7 +134,7 @@ def test_the_document_is_small_with_all_recipes_and_many_labels() -> None:
     rng = np.random.default_rng(0)
     tables = {name: rng.dirichlet(np.full(77, 0.05), len(texts)).astype(np.float32) for name in RECIPES}
     data = golden_bytes(config, [f"label {index}" for index in range(77)], texts, with_tolerances(tables))
-    assert len(data) < 300_000
+    assert len(data) < 330_000
 
 
 DECISION = Decision(threshold=0.5, unknown_label=LABELS[1], characters="".join(sorted("EeWwhorisypcl")))

@@ -210,7 +210,7 @@ private fun readMetadata(model: ByteBuffer): JSONObject = try {
     val json = JSONObject(String(zip.apply { while (nextEntry.name != "retvec_lite.json") continue }.readBytes()))
     expect(json.getString("format") == "retvec-lite") { "The metadata has the format ${json.get("format")}, not retvec-lite." }
     val version = json.getInt("contract_version")
-    expect(version == 1) { "The model follows contract version $version, this class version 1. Use both from one release." }
+    expect(version in 1..2) { "The model follows contract version $version, this class 1 and 2. Use both from one release." }
     check(json.getJSONArray("labels").length() > 0 && json.getJSONObject("encoder").getInt("max_words") > 0)
     val digest = MessageDigest.getInstance("SHA-256").apply { update(file, 0, start) }.digest()
     val isSame = digest.joinToString("") { "%02x".format(it) } == json.getString("model_sha256")

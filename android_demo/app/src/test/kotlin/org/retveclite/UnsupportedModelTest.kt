@@ -41,8 +41,8 @@ class UnsupportedModelTest {
 
     @Test
     fun aNewerContract() {
-        val json = ModelFile.json { put("contract_version", 2).put("model_sha256", "whatever a newer contract does with it") }
-        refused(ModelFile.with(json.toString()), "contract version 2", "version 1")
+        val json = ModelFile.json { put("contract_version", 3).put("model_sha256", "whatever a newer contract does with it") }
+        refused(ModelFile.with(json.toString()), "contract version 3", "1 and 2")
     }
 
     @Test

@@ -1,0 +1,156 @@
+"""What graphs need to know of a code point for its normal form: one of at most 256 kinds, and numbers for each kind."""
+
+import functools
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import BITS, MAX_CODE_POINT, REPLACEMENT, SEPARATORS, UNSPACED
+from retvec_lite.normal_form import (
+    ALPHABETS,
+    IGNORED,
+    LATIN,
+    OTHER_SCRIPTS,
+    Ranges,
+    compatibility_forms,
+    lookalikes,
+)
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+
+CLASS: Final = float(2**BITS)
+"""Class and code point are one number, `class * CLASS + code point`. Letters of alphabets have the class -1."""
+
+LIKE_LATIN: Final = -2.0
+LATIN_LETTER: Final = 2.0**18
+OTHER_LETTER: Final = -(2.0**36)
+"""Weights of letters, for their sum over a word: a Latin letter outweighs all that only look like one, and a letter of another
+script outweighs both, in texts of up to 65,536 code points."""
+
+NEVER: Final = -(2.0**40)
+ALWAYS: Final = 2.0**100
+"""What makes a code point keep or lose its own number, whatever its word is."""
+
+
+class CharacterTable(NamedTuple):
+    """The kind of each code point, and what a kind means.
+
+    A code point becomes `base`, or `base + code - target` where it keeps its own number, which depends on `replaced` and on the
+    weights of its word.
+
+    Attributes:
+        kinds: uint8 `[0x110000]`.
+        invalid: the kind of values that are not Unicode scalar values.
+        base: float32 `[kinds]`: the class, plus what replaces the code point, see `CLASS`.
+        target: float32 `[kinds]`: what replaces the code point under rule 2c, else 0.
+        group: uint8 `[kinds]`: kinds of one group have the same values of all of the following.
+        replaced: float32 `[groups]`: `ALWAYS`, `NEVER`, or 0 where the word decides.
+        weight: float32 `[groups]`: the weight of a letter, 0 for everything else.
+        parts: int32 `[groups]`: 1 for what separates words under rule 2c, else 0.
+        kept: int32 `[groups]`: 0 for what rule 2a drops, else 1.
+        like: float32 `[groups]`: 1 for letters that rule 2c may replace, else 0.
+    """
+
+    kinds: npt.NDArray[np.uint8]
+    invalid: int
+    base: Floats
+    target: Floats
+    group: npt.NDArray[np.uint8]
+    replaced: Floats
+    weight: Floats
+    parts: Ints
+    kept: Ints
+    like: Floats
+
+    def pages(self, size: int) -> tuple[Ints, npt.NDArray[np.uint8]]:
+        """Return the kinds in two stages: `rows[pages[code // size + 1]][code % size]`, for codes from -1 to 0x110000.
+
+        Args:
+            size: code points per page, a power of two up to 2048.
+
+        Returns:
+            int32 `[0x110000 // size + 2]`, 0 for values that are not Unicode scalar values; uint8 `[rows, size]`.
+        """
+        found = self.kinds.reshape(-1, size)
+        valid = np.ones(len(found), bool)
+        valid[0xD800 // size : 0xE000 // size] = False
+        distinct, places = np.unique(found[valid], axis=0, return_inverse=True)
+        pages = np.zeros(len(found) + 2, np.int32)
+        pages[1:-1][valid] = places.reshape(-1) + 1
+        return pages, np.concatenate([np.full((1, size), self.invalid, np.uint8), distinct])
+
+
+@functools.cache
+def character_table(unspaced: tuple[str, ...], drops_ignored: bool) -> CharacterTable:
+    """Build the table.
+
+    Args:
+        unspaced: the keys of `UNSPACED` that have a rule, in their order: classes from 2 on.
+        drops_ignored: whether rule 2a applies.
+    """
+    size = MAX_CODE_POINT + 1
+    alphabet, other, latin = (_flags(ranges, size) for ranges in (ALPHABETS, OTHER_SCRIPTS, LATIN))
+    like = np.zeros(size, bool)
+    like[list(lookalikes())] = True
+    latin &= alphabet
+    classes = np.ones(size, np.float32)
+    for place, name in enumerate(unspaced, start=2):
+        classes[_flags(UNSPACED[name], size)] = place
+    classes[alphabet | like] = -1.0
+    facts = np.zeros((size, 6), np.float64)
+    base, target, replaced, weight, parts, kept = facts.T
+    base[:] = classes * CLASS
+    replaced[:] = NEVER
+    weight[other | alphabet] = OTHER_LETTER
+    weight[latin] = LATIN_LETTER
+    weight[like] = LIKE_LATIN
+    parts[weight == 0] = 1
+    kept[:] = 1
+    forms = compatibility_forms()
+    facts[list(forms)] = facts[list(forms.values())]
+    for source, form in forms.items():
+        # Signs keep a distance, which most of them share, because there are too many for a target each.
+        is_sign = not chr(form).isalnum()
+        base[source] += form - source if is_sign else form
+        replaced[source] = NEVER if is_sign else ALWAYS
+    for source, latin_letter in lookalikes().items():
+        base[source] += latin_letter
+        target[source] = latin_letter
+        replaced[source] = 0
+    facts[[0, *SEPARATORS]] = (0, 0, ALWAYS, 0, 1, 1)
+    if drops_ignored:
+        facts[_flags(IGNORED, size)] = (0, 0, ALWAYS, 0, 0, 0)
+    return _table(facts)
+
+
+def _table(facts: npt.NDArray[np.float64]) -> CharacterTable:
+    replacement = facts[REPLACEMENT].copy()
+    replacement[[0, 2]] = replacement[0] + REPLACEMENT, ALWAYS
+    distinct, kinds = np.unique(np.concatenate([facts, replacement[None]]), axis=0, return_inverse=True)
+    kinds = kinds.reshape(-1)
+    assert len(distinct) <= 256, f"{len(distinct)} kinds of code points do not fit into a byte"
+    base, target = distinct[:, :2].astype(np.float32).T
+    groups, group = np.unique(distinct[:, 2:], axis=0, return_inverse=True)
+    replaced, weight = (column.astype(np.float32) for column in groups.T[:2])
+    parts, kept = (column.astype(np.int32) for column in groups.T[2:])
+    return CharacterTable(
+        kinds=kinds[:-1].astype(np.uint8),
+        invalid=int(kinds[-1]),
+        base=base.copy(),
+        target=target.copy(),
+        group=group.reshape(-1).astype(np.uint8),
+        replaced=replaced,
+        weight=weight,
+        parts=parts,
+        kept=kept,
+        like=(replaced == 0).astype(np.float32),
+    )
+
+
+def _flags(ranges: Ranges, size: int) -> npt.NDArray[np.bool_]:
+    found = np.zeros(size, bool)
+    for first, last in ranges:
+        found[first : last + 1] = True
+    return found

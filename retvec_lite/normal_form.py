@@ -1,0 +1,333 @@
+"""The normal form of a text: rules 2a to 2e of version 2 of the contract, and their reference in plain Python.
+
+Disguised letters become the letters that a person reads. The tables are pinned here, so they do not depend on the platform's
+Unicode version. docs/contract.md states the rules.
+"""
+
+import functools
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+Ranges = tuple[tuple[int, int], ...]
+
+IGNORED: Final[Ranges] = (
+    (0x00AD, 0x00AD),
+    (0x0300, 0x036F),
+    (0x0488, 0x0489),
+    (0x061C, 0x061C),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x1AB0, 0x1AFF),
+    (0x1DC0, 0x1DFF),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x206F),
+    (0x20D0, 0x20FF),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFE20, 0xFE2F),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFF8),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+)
+"""What rule 2a drops, as (first, last): the code points with the property Default_Ignorable_Code_Point (Unicode 16,
+DerivedCoreProperties.txt), and the blocks of combining marks that belong to no script, with U+0488 and U+0489. Such a mark is
+left in composed text only where it forms no letter, so it decorates."""
+
+_UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LOWER: Final = "abcdefghijklmnopqrstuvwxyz"
+_DIGITS: Final = "0123456789"
+_TEENS: Final = " " * 11
+
+COMPATIBILITY: Final[tuple[tuple[int, str], ...]] = (
+    (0xAA, "a"),
+    (0xB2, "23"),
+    (0xB9, "1o"),
+    (0x17F, "s"),
+    (0x251, "a"),
+    (0x261, "g"),
+    (0x262, "g"),
+    (0x26A, "i"),
+    (0x274, "n"),
+    (0x280, "r"),
+    (0x28F, "y"),
+    (0x299, "b"),
+    (0x29C, "h"),
+    (0x29F, "l"),
+    (0x2B0, "h jr   wy"),
+    (0x2E1, "lsx"),
+    (0x1D00, "a   cd e  jk m o"),
+    (0x1D18, "p  tu"),
+    (0x1D20, "vwz"),
+    (0x1D2C, "A B DE GHIJKLMN O PRTUWa"),
+    (0x1D47, "bde   g km o"),
+    (0x1D56, "ptu  v"),
+    (0x1D62, "iruv"),
+    (0x1D9C, "c   f"),
+    (0x1DBB, "z"),
+    (0x2024, "."),
+    (0x2070, "0i  456789"),
+    (0x207F, "n0123456789"),
+    (0x2090, "aeox hklmnpst"),
+    (0x2102, "C"),
+    (0x210A, "gHHHh"),
+    (0x2110, "IILl N   PQRRR"),
+    (0x2124, "Z   Z"),
+    (0x212C, "BC eEF Mo    i"),
+    (0x2145, "Ddeij"),
+    (0x2160, "I   V    X  LCDMi   v    x  lcdm"),
+    (0x2460, "123456789" + _TEENS + "123456789" + _TEENS + "123456789" + _TEENS + _LOWER + _UPPER + _LOWER + "0"),
+    (0x2C7C, "jV"),
+    (0xA730, "fs"),
+    (0xA7F2, "CFQ"),
+    (0xFB50, "ٱٱٻٻٻٻپپپپڀڀڀڀٺٺٺٺٿٿٿٿٹٹٹٹڤڤڤڤڦڦڦڦڄڄڄڄڃڃڃڃچچچچڇڇڇڇڍڍڌڌڎڎڈڈژژڑڑککککگگگگڳڳڳڳڱڱڱڱںںڻڻڻڻۀۀہہہہھھھھےےۓۓ"),
+    (0xFBFC, "یییی"),
+    (
+        0xFE80,
+        "ءآآأأؤؤإإئئئئااببببةةتتتتثثثثججججححححخخخخددذذررززسسسسششششصصصصضضضضططططظظظظععععغغغغففففققققككككللللممممننننههههووىىيييي",
+    ),
+    (0xFF01, "".join(map(chr, range(0x21, 0x7F)))),
+    (
+        0xFF65,
+        "・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン\u3099\u309a",
+    ),
+    (0x1D400, 13 * (_UPPER + _LOWER)),
+    (0x1D7CE, 5 * _DIGITS),
+    (0x1F110, _UPPER),
+    (0x1F12B, "CR"),
+    (0x1F130, _UPPER),
+    (0x1F150, _UPPER),
+    (0x1F170, _UPPER),
+)
+"""Forms of letters and digits that rule 2b replaces one for one: (first, targets of the code points from there on); a space
+leaves a code point as it is. Those with a compatibility decomposition to one letter, digit or (fullwidth) sign in Unicode 16,
+UnicodeData.txt; Latin in parentheses, squares and negative circles; small capitals; and U+0251 and U+0261, as in print."""
+
+LOOKALIKES: Final[tuple[tuple[str, str], ...]] = (
+    # Cyrillic: the alphabets of Russia, Ukraine, Belarus, Serbia, Macedonia; then rarer letters.
+    ("АВЕЁКМНОРСТУХЅІЇЈЬГИП", "ABEEKMHOPCTYXSIIJbrNn"),
+    ("авеёкмнорстухѕіїјьгип", "abeekmhopctyxsiijbrnn"),
+    ("ҮүҺһӀӏԁԌԛԜԝѡѴѵҽғ", "YyHhIldGqWwwVvef"),
+    # Greek, also with accents.
+    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧΆΈΉΊΌΎͿϜϺ", "ABEZHIKMNOPTYXAEHIOYJFM"),
+    ("αβγεηικμνοπρστυχωςάέήίόύώϲϳ", "abyenikuvonpotuxwsaeniouwcj"),
+    # Armenian.
+    ("ՍՏՕԼագզցհոռսօքյլղ", "USOLwqqghnnuofjln"),
+    # Cherokee, upper and lower case.
+    ("ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏃᏒᏔᏕᏙᏚᏞᏟᏢᏦᏳᏴᏂᏏᏧ", "DRTiYAJEWMHYGZRWSVSLCPKGBhbd"),
+    ("ꭵꮁꮃꮓꮩꮪꮯ", "irwzvsc"),
+    # Coptic.
+    ("ⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬⳐⲅⲟⲣⲥ", "HIKMNOPCTYXLropc"),
+    # Lisu.
+    ("ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPdDTGKJCZFMNLSRVHWXYAEIOU"),
+    # Canadian syllabics, Tifinagh, Georgian.
+    ("ᐯᑌᑭᑯᑲᒍᒪᕼᖇᖯᖴᗅᗞᗪᗰᗷⴸⴹⵔⵕⵝყჿ", "VUPdbJLHRbFADDMBVEOQXyo"),
+)
+"""Letters of other scripts and the Latin letters that they look like: from the confusables of Unicode Technical Standard 39, and
+those that spam uses as well. Whether they become Latin depends on the text, see rule 2c."""
+
+ALPHABETS: Final[Ranges] = (
+    (0x41, 0x5A),
+    (0x61, 0x7A),
+    (0xAA, 0xAA),
+    (0xBA, 0xBA),
+    (0xC0, 0xD6),
+    (0xD8, 0xF6),
+    (0xF8, 0x2AF),
+    (0x370, 0x373),
+    (0x376, 0x377),
+    (0x37B, 0x37D),
+    (0x37F, 0x37F),
+    (0x386, 0x386),
+    (0x388, 0x481),
+    (0x48A, 0x556),
+    (0x560, 0x588),
+    (0x591, 0x5BD),
+    (0x5BF, 0x5BF),
+    (0x5C1, 0x5C2),
+    (0x5C4, 0x5C5),
+    (0x5C7, 0x5F2),
+    (0x610, 0x61A),
+    (0x620, 0x65F),
+    (0x66E, 0x6D3),
+    (0x6D5, 0x6DC),
+    (0x6DF, 0x6E8),
+    (0x6EA, 0x6EF),
+    (0x6FA, 0x6FC),
+    (0x6FF, 0x6FF),
+    (0x10A0, 0x10FA),
+    (0x10FC, 0x10FF),
+    (0x13A0, 0x13FF),
+    (0x1C80, 0x1C8F),
+    (0x1C90, 0x1CBF),
+    (0x1D00, 0x1DBF),
+    (0x1E00, 0x1FBC),
+    (0x1FC2, 0x1FCC),
+    (0x1FD0, 0x1FDB),
+    (0x1FE0, 0x1FEC),
+    (0x1FF2, 0x1FFC),
+    (0x2C60, 0x2CE4),
+    (0x2D00, 0x2D2F),
+    (0xA4D0, 0xA4F7),
+    (0xA640, 0xA66E),
+    (0xA680, 0xA69D),
+    (0xA722, 0xA788),
+    (0xA78B, 0xA7FF),
+    (0xAB30, 0xAB5A),
+    (0xAB5C, 0xAB69),
+    (0xAB70, 0xABBF),
+    (0xFB50, 0xFBB1),
+    (0xFBD3, 0xFD3D),
+    (0xFD50, 0xFDFB),
+    (0xFE70, 0xFEFC),
+)
+"""Letters with their marks as (first, last), for rules 2c to 2e: Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Georgian,
+Cherokee, Coptic and Lisu, with code points that Unicode may assign to them."""
+
+LATIN: Final[Ranges] = (
+    (0x41, 0x2AF),
+    (0x1D00, 0x1DBF),
+    (0x1E00, 0x1EFF),
+    (0x2C60, 0x2C7F),
+    (0xA722, 0xA7FF),
+    (0xAB30, 0xAB69),
+)
+"""Code points of `ALPHABETS` that are Latin, as (first, last)."""
+
+OTHER_SCRIPTS: Final[Ranges] = (
+    (0x0700, 0x109F),
+    (0x1100, 0x139F),
+    (0x1400, 0x1C7F),
+    (0x1CC0, 0x1CFF),
+    (0x2D30, 0x2DFF),
+    (0x2E80, 0x2FFF),
+    (0x3005, 0x3007),
+    (0x3021, 0x3029),
+    (0x3031, 0x3035),
+    (0x3038, 0x303C),
+    (0x3041, 0x30FA),
+    (0x30FC, 0x31EF),
+    (0x31F0, 0xA4CF),
+    (0xA500, 0xA63F),
+    (0xA6A0, 0xA6FF),
+    (0xA800, 0xAB2F),
+    (0xABC0, 0xD7FF),
+    (0xF900, 0xFAFF),
+    (0xFF66, 0xFFDC),
+    (0x10000, 0x1CFFF),
+    (0x1E000, 0x1EFFF),
+    (0x20000, 0x3FFFF),
+)
+"""Blocks of the other scripts, as (first, last). For rule 2c all of their code points count as letters."""
+
+
+def ranges_hold(ranges: Ranges, code: int) -> bool:
+    """Return whether a code point is in one of some ranges."""
+    return any(first <= code <= last for first, last in ranges)
+
+
+@functools.cache
+def compatibility_forms() -> dict[int, int]:
+    """Return the code points that rule 2b replaces, and what replaces each of them."""
+    return {
+        first + place: ord(target)
+        for first, targets in COMPATIBILITY
+        for place, target in enumerate(targets)
+        if target != " "
+    }
+
+
+@functools.cache
+def lookalikes() -> dict[int, int]:
+    """Return the letters that rule 2c may replace, and the Latin letter for each of them."""
+    return {
+        ord(source): ord(target)
+        for sources, targets in LOOKALIKES
+        for source, target in zip(sources, targets, strict=True)
+    }
+
+
+def is_latin(code: int) -> bool:
+    """Return whether a code point is a Latin letter."""
+    return ranges_hold(LATIN, code) and ranges_hold(ALPHABETS, code)
+
+
+def is_letter(code: int) -> bool:
+    """Return whether a code point is a letter for rules 2d and 2e."""
+    return ranges_hold(ALPHABETS, code) or code in lookalikes()
+
+
+def is_other_letter(code: int) -> bool:
+    """Return whether a code point is a letter for rule 2c that is neither Latin nor like a Latin one."""
+    known = is_latin(code) or code in lookalikes()
+    return not known and (ranges_hold(ALPHABETS, code) or ranges_hold(OTHER_SCRIPTS, code))
+
+
+def normalize(
+    values: Iterable[int], separators: Collection[int], unspaced: Sequence[Ranges] = (), drop_ignored: bool = True
+) -> list[int]:
+    """Bring a text into its normal form: rules 2a to 2e of the contract.
+
+    Args:
+        values: Unicode scalar values.
+        separators: code points between words; each becomes a space.
+        unspaced: the scripts that are cut into pieces; their order matters for rule 2d alone.
+        drop_ignored: whether rule 2a applies.
+    """
+    chars = [code for code in values if not (drop_ignored and ranges_hold(IGNORED, code))]
+    forms = compatibility_forms()
+    chars = [0x20 if code in separators else forms.get(code, code) for code in chars]
+    return list(_joined(_without_lookalikes(chars), unspaced))
+
+
+def _without_lookalikes(chars: Sequence[int]) -> Sequence[int]:
+    """Apply rule 2c."""
+    if sum(map(is_other_letter, chars)) > sum(map(is_latin, chars)):
+        return chars
+    runs = [(is_word, list(run)) for is_word, run in itertools.groupby(chars, _in_word)]
+    latin = [any(map(is_latin, run)) and not any(map(is_other_letter, run)) for _, run in runs]
+    mixes = any(
+        of_latin and any(code in lookalikes() for code in run) for of_latin, (_, run) in zip(latin, runs, strict=True)
+    )
+    text_is_latin = mixes or 2 * sum(latin) > sum(is_word for is_word, _ in runs)
+    found: list[int] = []
+    for word_is_latin, (is_word, run) in zip(latin, runs, strict=True):
+        replaces = word_is_latin or (is_word and text_is_latin and all(code in lookalikes() for code in run))
+        found += [lookalikes().get(code, code) for code in run] if replaces else run
+    return found
+
+
+def _in_word(code: int) -> bool:
+    return is_latin(code) or is_other_letter(code) or code in lookalikes()
+
+
+def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
+    """Apply rules 2d and 2e."""
+    between = [place for place in range(1, len(chars) - 1) if _is_between_single_letters(chars, place)]
+    spread = {
+        chars[place]
+        for place in between
+        if {place + 2, place + 4} <= set(between) and chars[place] == chars[place + 2] == chars[place + 4]
+    }
+    separator = max(spread, key=lambda code: _order(code, unspaced), default=None)
+    dropped = {place for place in between if chars[place] == separator}
+    for place, code in enumerate(chars):
+        repeats = place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code)
+        if not repeats and place not in dropped:
+            yield code
+
+
+def _is_between_single_letters(chars: Sequence[int], place: int) -> bool:
+    letters = [0 <= near < len(chars) and is_letter(chars[near]) for near in range(place - 2, place + 3)]
+    return letters == [False, True, False, True, False]
+
+
+def _order(code: int, unspaced: Sequence[Ranges]) -> tuple[int, int]:
+    """Return the place of a separator: white space first, then by script and code point."""
+    scripts = [number for number, ranges in enumerate(unspaced, start=2) if ranges_hold(ranges, code)]
+    return (scripts or [0 if code == 0x20 else 1])[0], code

@@ -1,0 +1,60 @@
+"""The graph of the normal form against the reference: texts of everything that a rule treats differently."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from contract_cases import HOSTILE
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retvec_lite.contract import SEPARATORS, UNSPACED, EncoderConfig, Ints, visible_characters
+from retvec_lite.model.encoder_graph import characters, sanitize
+from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
+
+ALPHABET = [*map(ord, "abc.-  ж漢か😀é"), *map(ord, "аоекбжαβξ"), *map(ord, "ｗ𝐇ⓞᴀ\u0336\u034fﻻﺏ"), *HOSTILE]
+"""A few of each kind, so that words mix, repeat and are spread."""
+
+
+def expected(row: Ints, config: EncoderConfig) -> list[int]:
+    found = [0 if code in (0, *SEPARATORS) else code for code in visible_characters(row.tolist(), config)]
+    return found + [0] * (config.max_chars - len(found))
+
+
+def assert_same(rows: Ints, config: EncoderConfig) -> None:
+    found = characters(sanitize(tf.constant(rows), config)).numpy().astype(int)
+    for row, line in zip(rows, found, strict=True):
+        assert line.tolist() == expected(row, config), [hex(code) for code in row]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(ALPHABET), min_size=24, max_size=24), min_size=4, max_size=4),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=40)
+def test_any_text(rows: list[list[int]], drops: bool, kana: bool) -> None:
+    pieces: dict[str, Any] = {} if kana else {"kana_piece": None}
+    assert_same(np.array(rows, np.int32), EncoderConfig(max_chars=24, drop_invisible=drops, **pieces))
+
+
+@pytest.mark.parametrize(
+    "spread", ["a.b.c.d", "a b c d e-f", "a漢b漢c漢d.e.f.g", "aaab aa a", "аba οк xok", "бa око abc"]
+)
+def test_texts_made_of_few_characters(spread: str) -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.choice([ord(char) for char in spread], (300, 16)).astype(np.int32)
+    rows[::2, 1::2] = ord(spread[1])
+    assert_same(rows, EncoderConfig(max_chars=16))
+
+
+def test_every_code_point_of_the_tables_and_every_edge() -> None:
+    ranges = [*IGNORED, *ALPHABETS, *OTHER_SCRIPTS, *(span for spans in UNSPACED.values() for span in spans)]
+    codes = {code for first, last in ranges for code in (first - 1, first, last, last + 1)}
+    codes |= {*compatibility_forms(), *lookalikes(), *SEPARATORS, *HOSTILE, *range(0x180)}
+    texts = []
+    for code in sorted(codes):
+        texts.append([0x61, 0x431, 0x20, code, code, code, 0x62, 0x20, code, 0x2E, code, 0x2E, code, 0x2E, code])
+        texts.append([0x78, code, code, 0x20, 0x3BF, 0x20, 0x61, code, 0x62, code, 0x63, code, 0x64, 0x2E, 0x65])
+    assert_same(np.array(texts, np.int32), EncoderConfig(max_chars=15))
