@@ -30,7 +30,7 @@ _FOR_PRINTING: Final = ("top", "why", "json")
 """Options about the lines that are printed without --output."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def declare_classify(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runtime_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_classify(args: argparse.Namespace) -> int:
     """Print one line for each text: at once for arguments and standard input, in bulk for a file."""
     if args.input is not None:
         if args.texts:

@@ -3,8 +3,6 @@
 import argparse
 
 from retvec_lite.cli import (
-    add_column_arguments,
-    add_multi_label_argument,
     add_reject_argument,
     add_runtime_argument,
     load_quietly,
@@ -14,9 +12,10 @@ from retvec_lite.cli import (
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
 from retvec_lite.files import refuse_existing
 from retvec_lite.terminal import json_line
+from retvec_lite.training.options import TrainOptions
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def declare_evaluate(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
@@ -27,8 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="labelled .csv, .tsv or .jsonl; 'starter': the built-in test split",
     )
-    add_column_arguments(parser)
-    add_multi_label_argument(parser)
+    TrainOptions.add_arguments(parser, "text_column", "label_column", "multi_label")
     parser.add_argument(
         "--unknown-label",
         metavar="LABEL",
@@ -49,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runtime_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_evaluate(args: argparse.Namespace) -> int:
     """Score, print, and draw."""
     # What can be missing or wrong is found before the work starts.
     if not args.json:
