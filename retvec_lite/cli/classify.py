@@ -98,26 +98,14 @@ def run_classify(args: argparse.Namespace) -> int:
 
 def _write_file(args: argparse.Namespace) -> int:
     """Classify the files of `--input`, and report on standard error."""
+    options = vars(args)
+    del options["texts"]
     for name in _FOR_PRINTING:
-        if getattr(args, name):
+        if options.pop(name):
             raise RetvecLiteError(f"--{name} is for answers that are printed: leave it out with --output.")
     from retvec_lite.scale.files import classify_files
 
-    done = classify_files(
-        args.model,
-        args.input,
-        args.output,
-        text_column=args.text_column,
-        label_column=args.label_column,
-        probability_column=args.probability_column,
-        reject=args.reject,
-        skip_bad_rows=args.skip_bad_rows,
-        workers=args.workers,
-        runtime=args.runtime,
-        isolated=args.isolated,
-        force=args.force,
-        progress=True,
-    )
+    done = classify_files(options.pop("model"), options.pop("input"), options.pop("output"), **options, progress=True)
     new = done.rows - done.resumed
     before = f" ({done.resumed:,} of them by an earlier run)" if done.resumed else ""
     rate = f"{new / done.seconds:,.0f} a second, {done.workers} at a time"

@@ -1,6 +1,7 @@
 """The commands about word embeddings: `pretrain`, `evaluate-embedding` and `import-embedding`."""
 
 import argparse
+import functools
 
 from retvec_lite.pretraining.settings import PretrainOptions
 
@@ -14,13 +15,9 @@ def run_pretrain(args: argparse.Namespace) -> int:
     """Pre-train and write the embedding."""
     from retvec_lite.pretraining.pretrain import pretrain_embedding
 
-    pretrain_embedding(log=_print, **vars(args))
+    pretrain_embedding(log=functools.partial(print, flush=True), **vars(args))
     print(f"Written to {args.out}. Next: retvec-lite train DATA --embedding {args.out} --out DIR")
     return 0
-
-
-def _print(line: str) -> None:
-    print(line, flush=True)
 
 
 def declare_evaluate_embedding(parser: argparse.ArgumentParser) -> None:

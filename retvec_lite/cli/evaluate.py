@@ -49,30 +49,22 @@ def declare_evaluate(parser: argparse.ArgumentParser) -> None:
 
 def run_evaluate(args: argparse.Namespace) -> int:
     """Score, print, and draw."""
+    options = vars(args)
+    model, data, plot, force, as_json = (options.pop(name) for name in ("model", "data", "plot", "force", "json"))
     # What can be missing or wrong is found before the work starts.
-    if not args.json:
+    if not as_json:
         import rich.console  # noqa: F401
-    if args.plot:
+    if plot:
         import matplotlib.figure  # noqa: F401
 
-        refuse_existing(args.plot, args.force)
-    classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
-    evaluation = classifier.evaluate(
-        args.data,
-        unknown_label=args.unknown_label,
-        reject=args.reject,
-        multi_label=args.multi_label,
-        typos=args.typos,
-        seed=args.seed,
-        text_column=args.text_column,
-        label_column=args.label_column,
-        progress=not args.json,
-    )
-    if args.json:
-        facts = {"model": args.model, "data": args.data, "runtime": classifier.runtime, "seed": args.seed}
+        refuse_existing(plot, force)
+    classifier = load_quietly(model, options.pop("runtime"), isolated=options.pop("isolated"))
+    evaluation = classifier.evaluate(data, **options, progress=not as_json)
+    if as_json:
+        facts = {"model": model, "data": data, "runtime": classifier.runtime, "seed": args.seed}
         print(json_line({**evaluation.to_dict(), **facts}))
     else:
         print(evaluation)
-    if args.plot:
-        evaluation.plot(args.plot, name=str(classifier.metadata.get("recipe", "model")), force=args.force)
+    if plot:
+        evaluation.plot(plot, name=str(classifier.metadata.get("recipe", "model")), force=force)
     return 0

@@ -1,4 +1,4 @@
-"""LiteRT runtimes: find and load one, run an exported file in this process, or run models in a separate process."""
+"""LiteRT runtimes: find and load one, and run an exported file in this process."""
 
 import contextlib
 import importlib
@@ -74,17 +74,6 @@ def import_runtime(name: str | None = None) -> tuple[str, Any]:
         return choice, importlib.import_module(f"{RUNTIMES[choice]}.interpreter").Interpreter
     except ImportError as error:
         raise RetvecLiteError(f"{choice} is installed but cannot be imported: {error}. Reinstall it.") from error
-
-
-def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_threads: int = 1) -> Any:
-    """Return an allocated interpreter of any `.tflite`, for benchmarks; raises RetvecLiteError if the runtime cannot run it."""
-    name, interpreter_class = import_runtime(runtime)
-    try:
-        interpreter = interpreter_class(model_path=os.fspath(model), num_threads=num_threads)
-        interpreter.allocate_tensors()
-    except (ValueError, RuntimeError) as error:
-        raise RetvecLiteError(f"{name} cannot run {model}: {one_line(error)}") from error
-    return interpreter
 
 
 @contextlib.contextmanager

@@ -87,13 +87,9 @@ class Worker:
     def ask(
         self, function: Callable[..., bytes], *arguments: Any, timeout: float | None = None, size: int | None = None
     ) -> bytes:
-        """Run a function of a module in the process. After an error it must not be asked again.
+        """Run a function of a module, with arguments that can be pickled. After an error the worker must not be asked again.
 
-        Args:
-            function: what to run.
-            arguments: anything that can be pickled.
-            timeout: seconds; None for any number.
-            size: bytes that it must return; None for any number.
+        It must answer within `timeout` seconds, with `size` bytes; None allows any number.
 
         Raises:
             RetvecLiteError: with the message of what the function raised.
@@ -298,9 +294,7 @@ class Job(NamedTuple):
 def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """Run models on a runtime in one new process, row by row on one thread.
 
-    Args:
-        runtime: the distribution, `ai-edge-litert` or `tflite-runtime`.
-        jobs: what to run. A graph must have one input; a signature must call it `codepoints`.
+    A graph must have one input; a signature must call it `codepoints`.
 
     Yields:
         For each job, the values of each output, stacked to `[texts, ...]`. The keys are the names in the signature, or
