@@ -2,10 +2,10 @@
 
 import argparse
 import importlib.util
+import itertools
 import os
 import sys
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -124,23 +124,17 @@ def _run_file(args: argparse.Namespace) -> int:
     # A bar where standard error is a terminal and the answers go elsewhere; classifying must not need rich.
     is_shown = sys.stderr is not None and sys.stderr.isatty() and not sys.stdout.isatty()
     with watched(is_shown and importlib.util.find_spec("rich") is not None) as report:
-        texts = read_texts(
+        read = read_texts(
             path,
             args.text_column,
             lambda position: report(_WHAT, position // 1000, size // 1000),
             skipped if args.skip_bad_rows else refuse,
         )
-        # Answers come in the order of the texts, a little later.
-        waiting: deque[str] = deque()
-
-        def taken() -> Iterator[str]:
-            for text in texts:
-                waiting.append(text)
-                yield text
-
+        # Answers come in the order of the texts, a little later: they are asked for first.
+        texts, again = itertools.tee(read)
         count, start = 0, time.perf_counter()
-        for predictions in classifier.predict_many(taken(), top=_top(args, classifier), reject=args.reject):
-            text = waiting.popleft()
+        answers = classifier.predict_many(texts, top=_top(args, classifier), reject=args.reject)
+        for predictions, text in zip(answers, again, strict=True):
             print(_line(text, predictions, classifier.explain(text) if args.why else None, args.json))
             count += 1
         sys.stdout.flush()

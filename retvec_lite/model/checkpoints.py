@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import atomic_write
 from retvec_lite.model.weight_files import Embedding
 
@@ -45,10 +45,9 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]
     return belongs_to, arrays
 
 
-def damaged(path: Path, reason: object) -> RetvecLiteError:
+def damaged(path: Path, problem: object) -> RetvecLiteError:
     """Return the error to raise for a checkpoint that cannot be read."""
-    text = " ".join(str(reason).split()) or type(reason).__name__
-    return RetvecLiteError(f"{path} is damaged ({text}). Remove it to begin again.")
+    return RetvecLiteError(f"{path} is damaged ({reason(problem)}). Remove it to begin again.")
 
 
 def weights_digest(embedding: Embedding | None) -> str | None:

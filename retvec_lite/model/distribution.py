@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -110,9 +110,8 @@ def join_workers(strategy: "tf.distribute.Strategy | None" = None) -> Workers:
         with silent_standard_error():
             strategy = strategy or tf.distribute.MultiWorkerMirroredStrategy()
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError, tf.errors.OpError) as error:
-        reason = " ".join(str(error).split())[:200].rstrip(".")
         raise RetvecLiteError(
-            f"The workers cannot be connected: {reason}. TF_CONFIG must look like "
+            f"The workers cannot be connected: {reason(error)[:200]}. TF_CONFIG must look like "
             '{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}.'
         ) from error
     resolver = strategy.cluster_resolver

@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.runtime.artifact import EMBED, Artifact
-from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime, one_line
+from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime
 
 _PACKAGES: Final = ("retvec_lite", "numpy", "pyarrow", *RUNTIMES.values())
 """What a worker imports."""
@@ -328,7 +328,7 @@ def _run(runtime: str, job: Job) -> bytes:
             else _answers(interpreter, job.rows)
         )
     except (ValueError, RuntimeError) as error:
-        raise RetvecLiteError(f"{name} cannot run the model: {one_line(error)}") from error
+        raise RetvecLiteError(f"{name} cannot run the model: {reason(error)}.") from error
     outputs = io.BytesIO()
     np.savez(outputs, **found)
     return outputs.getvalue()

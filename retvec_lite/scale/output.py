@@ -13,9 +13,9 @@ import pyarrow.parquet
 
 from retvec_lite.data.dataset import SEPARATOR
 from retvec_lite.data.rows import COMPRESSION, DELIMITERS, JSON_SUFFIXES, format_of
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import explain_os_error, flush_folder
-from retvec_lite.scale.sources import IS_JSON, PARQUET, READ_ERRORS, reason
+from retvec_lite.scale.sources import IS_JSON, PARQUET, READ_ERRORS
 from retvec_lite.terminal import Progress
 
 _SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES)
