@@ -93,8 +93,7 @@ class Workers:
 def join_workers(strategy: "tf.distribute.Strategy | None" = None) -> Workers:
     """Connect to the other workers, and wait until all are there. Call before the first TensorFlow operation of the process.
 
-    Args:
-        strategy: a `MultiWorkerMirroredStrategy` with one device a process; None makes one where `TF_CONFIG` is set.
+    The strategy is a `MultiWorkerMirroredStrategy` with one device a process; without one, it is made where `TF_CONFIG` is set.
 
     Raises:
         RetvecLiteError: for another strategy, a `TF_CONFIG` that TensorFlow cannot use, or a worker that cannot be reached.
