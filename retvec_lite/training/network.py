@@ -13,7 +13,7 @@ from retvec_lite.model.distribution import Workers
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
 from retvec_lite.model.heads import HeadSpec, RnnHead
-from retvec_lite.model.network_graph import embed_bits, head_logits, no_dropout, scan_lstm, word_vectors
+from retvec_lite.model.network_graph import embed_bits, head_logits, scan_lstm, word_vectors
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
 from retvec_lite.training.settings import FitSettings
 
@@ -231,7 +231,7 @@ class TrainableNetwork:
 
     def _logits(self, table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
         embeddings, mask = self._embeddings(table, ids)
-        return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, no_dropout)
+        return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm)
 
     def _train_step(
         self, table: tf.Tensor, ids: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor, rate: tf.Tensor, whole: tf.Tensor

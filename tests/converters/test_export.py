@@ -15,7 +15,7 @@ import pytest
 from exported import EVERY_RECIPE, EXPORTED, ORDERS, built_exports, call_it_kept_version, texts_csv
 
 from retvec_lite.__main__ import main
-from retvec_lite.cli import export as export_command
+from retvec_lite.cli.export import declare_export
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
 from retvec_lite.converters import verify
@@ -341,8 +341,8 @@ def test_the_command_says_what_came_out(source: Path, capsys: pytest.CaptureFixt
 
 def test_the_commands_import_nothing_heavy() -> None:
     program = (
-        "import sys, argparse; from retvec_lite.cli import export, verify\n"
-        "for module in (export, verify): module.add_arguments(argparse.ArgumentParser())\n"
+        "import sys, argparse; from retvec_lite.__main__ import find_command\n"
+        "for name in ('export', 'verify'): find_command(name)[0](argparse.ArgumentParser())\n"
         "print(sorted({'tensorflow', 'rich', 'flatbuffers', 'ai_edge_litert'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
@@ -351,7 +351,7 @@ def test_the_commands_import_nothing_heavy() -> None:
 
 def test_the_options_of_the_command_are_those_of_the_function() -> None:
     parser = argparse.ArgumentParser()
-    export_command.add_arguments(parser)
+    declare_export(parser)
     args = vars(parser.parse_args(["trained", "--out", "dist"]))
     assert args.pop("classifier") == "trained"
     options = inspect.signature(export_model).parameters
