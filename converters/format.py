@@ -12,11 +12,20 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retvec_lite.contract import Floats
-from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult, bounded
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.converters.parity import (
+    REFERENCE_NAME,
+    ArtifactResult,
+    Check,
+    Difference,
+    RuntimeResult,
+    bounded,
+    short,
+)
 from retvec_lite.converters.parity.examiner import Examiner, place
 from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
 from retvec_lite.converters.recipes import Facts, Recipe, find_recipe
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NgramHead, filters_in
 from retvec_lite.model.weight_files import TrainedModel
@@ -44,12 +53,16 @@ class Draft:
     write: Callable[[Path, Mapping[str, str]], None]
 
 
+PARTS: Final = ("encoder", "embedding", "head", "ngrams", "graph", "metadata")
+"""Parts of an artifact's size. Character features belong to the head, which alone reads them."""
+
+
 @dataclass(frozen=True)
 class Contents:
     """What an artifact holds.
 
     Attributes:
-        sizes: the bytes of `encoder`, `embedding`, `head`, `ngrams`, `graph` and `metadata`; they add up to the artifact's.
+        sizes: the bytes of each of the `PARTS`; they add up to the artifact's.
         operators: name, version and count of each kind, sorted.
         signatures: its entry points; none where a format has a single one.
     """
@@ -209,6 +222,29 @@ class Format(ABC):
             )
         result = ArtifactResult(path.name, recipe.name, size, tuple(checks), runs, problem)
         return result, oracle.table(examiner.golden)
+
+
+def require_origin(
+    file: str,
+    classifier: TrainedModel,
+    *,
+    labels: Sequence[str],
+    encoder: EncoderConfig,
+    head: object,
+    ngrams: object,
+    decision: Decision,
+) -> None:
+    """Raise RetvecLiteError about the first of an artifact's own settings that is not the classifier's."""
+    for what, found, wanted in (
+        ("labels", list(labels), list(classifier.labels)),
+        ("encoder settings", encoder.to_dict(), classifier.encoder.to_dict()),
+        ("head settings", head, classifier.head.name),
+        ("n-gram settings", ngrams, classifier.ngrams and classifier.ngrams.to_dict()),
+        ("decision", decision.to_dict(), classifier.decision.to_dict()),
+    ):
+        if found != wanted:
+            reference = f"{short(wanted)} as in {REFERENCE_NAME}"
+            raise RetvecLiteError(f"{file}: the {what} must be {reference}, not {short(found)}.")
 
 
 def files_of(path: Path) -> list[Path]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters import PROBABILITIES
-from retvec_lite.converters.format import Contents, OpenArtifact, stage_names
-from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, require_same, short
+from retvec_lite.converters.format import Contents, OpenArtifact, require_origin, stage_names
+from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, short
 from retvec_lite.converters.parity.examiner import Answers, Examiner, StageComparison, checked, place
 from retvec_lite.converters.parity.golden import edge_sample
 from retvec_lite.converters.parity.oracle import (
@@ -70,7 +70,6 @@ class TFLiteFile(OpenArtifact):
         self.metadata = self._artifact.metadata
 
     def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
-        """See `OpenArtifact`."""
         _check_origin(self._artifact, self._model, recipe, classifier)
         own = _own_weights(self._artifact, self._model, classifier)
         stages = _tensors(self._artifact, classifier).values()
@@ -79,12 +78,11 @@ class TFLiteFile(OpenArtifact):
         return own
 
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
-        """See `OpenArtifact`; each runtime has a process of its own."""
+        """Run it on each installed runtime, in a process of its own."""
         for runtime, version in require_runtimes().items():
             yield run_artifact(examiner, self._artifact, self._promoted, recipe, oracle, runtime, version)
 
     def contents(self) -> Contents:
-        """See `OpenArtifact`."""
         data = self._artifact.path.read_bytes()
         return Contents(sizes(data, self._model), operators(self._model), signatures_of(self._model))
 
@@ -242,13 +240,14 @@ class SignatureExam:
 
 def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: TrainedModel) -> None:
     """Make sure that an artifact claims to be this classifier, with the signatures and operators it may have."""
-    require_same(
+    require_origin(
         artifact.path.name,
-        ("labels", list(artifact.labels), list(classifier.labels)),
-        ("encoder settings", artifact.config.to_dict(), classifier.encoder.to_dict()),
-        ("head settings", artifact.metadata.get("head"), classifier.head.name),
-        ("n-gram settings", artifact.metadata.get("ngrams"), classifier.ngrams and classifier.ngrams.to_dict()),
-        ("decision", artifact.decision.to_dict(), classifier.decision.to_dict()),
+        classifier,
+        labels=artifact.labels,
+        encoder=artifact.config,
+        head=artifact.metadata.get("head"),
+        ngrams=artifact.metadata.get("ngrams"),
+        decision=artifact.decision,
     )
     check_operators(model, recipe.newer_operators)
     listed, found = list(artifact.signatures), signatures_of(model)
