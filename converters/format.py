@@ -1,9 +1,11 @@
-"""What a format is: all that `export`, `verify` and the reports ask about one kind of artifact.
+"""The formats, and what a format is: all that `export`, `verify` and the reports ask about one kind of artifact.
 
-To add a format, implement `Format` in a module of its own, name the class in `formats.py`, and give each recipe its facts.
+To add a format, implement `Format` in a module of its own, name the class in `FORMATS`, and give each recipe its facts.
 """
 
+import functools
 import hashlib
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +35,14 @@ from retvec_lite.runtime.artifact import METADATA_FORMAT, Signature, describe_ol
 from retvec_lite.version import __version__
 
 CREATED_BY: Final = f"retvec-lite {__version__}"
+
+FORMATS: Final[Mapping[str, str]] = {
+    "tflite": "retvec_lite.converters.tflite.format.TFLite",
+    "coreml": "retvec_lite.converters.coreml.format.CoreML",
+}
+"""What users type -> the `Format`, in the order of reports. They are imported on first use: their packages are optional."""
+
+ALL: Final = "all"
 
 Options = Mapping[str, Any]
 """Option of `export_model` -> what was given."""
@@ -222,6 +232,32 @@ class Format(ABC):
             )
         result = ArtifactResult(path.name, recipe.name, size, tuple(checks), runs, problem)
         return result, oracle.table(examiner.golden)
+
+
+@functools.cache
+def find_format(name: str) -> Format:
+    """Return the format called `name`, a key of `FORMATS`."""
+    module, _, kind = FORMATS[name].rpartition(".")
+    found: Format = getattr(importlib.import_module(module), kind)()
+    return found
+
+
+def chosen_formats(names: Iterable[str] = (ALL,)) -> tuple[Format, ...]:
+    """Return the formats of given names, all by default, in the order of reports.
+
+    Raises:
+        RetvecLiteError: for an unknown name.
+    """
+    wanted = set(names)
+    for name in wanted - {*FORMATS, ALL}:
+        raise RetvecLiteError(f"Unknown format {name!r}. Choose from {', '.join(FORMATS)}, {ALL}.")
+    return tuple(find_format(name) for name in FORMATS if wanted & {name, ALL})
+
+
+def skipped_lines(runtimes: Iterable[str]) -> list[str]:
+    """Return why nothing ran on some runtimes."""
+    reasons = {runtime: why for found in chosen_formats() for runtime, why in found.runtimes.items()}
+    return [reasons[runtime] for runtime in runtimes]
 
 
 def require_origin(

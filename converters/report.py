@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.converters.format import CREATED_BY, PARTS, Contents, Format
-from retvec_lite.converters.formats import skipped_lines
+from retvec_lite.converters.format import CREATED_BY, PARTS, Contents, Format, skipped_lines
 from retvec_lite.converters.parity import ArtifactResult, Check, RuntimeResult, results_table
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.model.heads import filters_in

@@ -33,7 +33,7 @@ from spoiled import (
 )
 
 from retvec_lite.__main__ import main
-from retvec_lite.converters.formats import find_format
+from retvec_lite.converters.format import find_format
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import examine as tflite_examine
