@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from retvec_lite.contract import Floats
 from retvec_lite.converters.format import Draft, Format, Options, chosen_formats, fingerprint
-from retvec_lite.converters.parity import REFERENCE_NAME, ArtifactResult
+from retvec_lite.converters.parity import REFERENCE_NAME
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.golden import GOLDEN_NAME
 from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, Recipe, find_recipe
@@ -166,18 +166,13 @@ def _artifact(folder: Path, kind: Format, draft: Draft, examiner: Examiner) -> t
     if table is None:
         raise RetvecLiteError(str(result.problem))
     oldest, result = kind.settle(draft, path, result)
-    _refuse_broken(result)
-    exported = Exported(kind, result, oldest, fingerprint(path), kind.open(path).contents())
-    return exported, (table, kind.facts(draft.recipe).parity_tolerance)
-
-
-def _refuse_broken(result: ArtifactResult) -> None:
     for check in result.checks:
         if not check.ok:
             advice = "Choose a smaller head or recipe." if check.name == "size" else f"Worst: {check.worst[0].text}."
-            raise RetvecLiteError(
-                f"{result.file}: {check.title} is {check.value_text}, must be {check.bound_text}. {advice}"
-            )
+            problem = f"{check.title} is {check.value_text}, must be {check.bound_text}"
+            raise RetvecLiteError(f"{result.file}: {problem}. {advice}")
+    exported = Exported(kind, result, oldest, fingerprint(path), kind.open(path).contents())
+    return exported, (table, kind.facts(draft.recipe).parity_tolerance)
 
 
 # --- Android ----------------------------------------------------------------------------------------------------------

@@ -24,12 +24,12 @@ from retvec_lite.converters.parity import (
     bounded,
     short,
 )
-from retvec_lite.converters.parity.examiner import Examiner, place
+from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
 from retvec_lite.converters.recipes import Facts, Recipe, find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import NgramHead, filters_in
+from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import METADATA_FORMAT, Signature, describe_oldest_runtime
 from retvec_lite.version import __version__
@@ -109,10 +109,7 @@ class OpenArtifact(ABC):
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterable[RuntimeResult]:
         """Run it in every way that this machine can, and compare.
 
-        Args:
-            examiner: of the classifier that it comes from.
-            recipe: the bounds, with the parity tolerance of the format.
-            oracle: the reference under the artifact's own weights.
+        The recipe holds the bounds, with the parity tolerance of the format; the oracle is the reference under its own weights.
         """
 
     @abstractmethod
@@ -200,10 +197,6 @@ class Format(ABC):
     def examine(self, examiner: Examiner, path: Path) -> tuple[ArtifactResult, Floats | None]:
         """Examine an artifact. Its name does not matter; its recipe is what its metadata says.
 
-        Args:
-            examiner: of the classifier that it must come from.
-            path: the artifact.
-
         Returns:
             The result, and what the artifact must answer to the golden texts, float32 `[texts, classes]`; None when it could
             not be examined.
@@ -269,6 +262,7 @@ def require_origin(
     head: object,
     ngrams: object,
     decision: Decision,
+    tensors: object,
 ) -> None:
     """Raise RetvecLiteError about the first of an artifact's own settings that is not the classifier's."""
     for what, found, wanted in (
@@ -277,6 +271,7 @@ def require_origin(
         ("head settings", head, classifier.head.name),
         ("n-gram settings", ngrams, classifier.ngrams and classifier.ngrams.to_dict()),
         ("decision", decision.to_dict(), classifier.decision.to_dict()),
+        ("names of inner tensors", tensors, _tensors(classifier)),
     ):
         if found != wanted:
             reference = f"{short(wanted)} as in {REFERENCE_NAME}"
@@ -302,27 +297,26 @@ def fingerprint(path: Path) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """The words of the metadata: `description` of the model, its `version`, `author` and `license`, and of its output."""
+    """The words of the metadata: about the model and its output."""
 
     name: str = "retvec-lite text classifier"
     description: str
     version: str
     author: str
     license: str = "Set by the owner of the training data; the software is under Apache-2.0."
-    output: str = "The probability of each label; they add up to 1."
+    output: str
 
 
 def about(classifier: TrainedModel, recipe: str) -> About:
     """Return the words about a classifier under a recipe."""
-    words = About(
+    several = "a text may have several, or none" if classifier.multi_label else "they add up to 1"
+    return About(
         description=f"Classifies text into {len(classifier.labels)} labels from its code points alone, typos and all scripts "
         f"included ({classifier.head.name} head, {recipe} weights).",
         version=__version__,
         author=CREATED_BY,
+        output=f"The probability of each label; {several}.",
     )
-    if classifier.multi_label:
-        return replace(words, output="The probability of each label; a text may have several, or none.")
-    return words
 
 
 def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, str]) -> dict[str, Any]:
@@ -340,13 +334,11 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         "character_filters": filters_in(classifier.weights),
         "oldest_runtime": dict(oldest_runtime),
         "created_by": CREATED_BY,
-        "tensors": {stage: stage for stage in stage_names(classifier)},
+        "tensors": _tensors(classifier),
         **classifier.decision.entry(),
     }
 
 
-def stage_names(classifier: TrainedModel) -> list[str]:
-    """Return the inner tensors that exported graphs name: no embedding for RETVec-raw, none at all for the head `ngrams`."""
-    if isinstance(classifier.head, NgramHead):
-        return []
-    return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
+def _tensors(classifier: TrainedModel) -> dict[str, str]:
+    """Return stage -> the graph's name of it, for readers of the metadata."""
+    return {stage: stage for stage in stage_names(classifier)}

@@ -33,10 +33,9 @@ from retvec_lite.converters.format import (
     details,
     files_of,
     require_origin,
-    stage_names,
 )
 from retvec_lite.converters.parity import ArtifactResult, Difference, RuntimeResult
-from retvec_lite.converters.parity.examiner import Examiner, place
+from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import (
     EXACT,
     Constant,
@@ -51,7 +50,6 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import lower_case_table
-from retvec_lite.runtime.interpreters import silent_standard_error
 
 CORE_ML: Final = "coreml"
 """What results call Core ML itself."""
@@ -194,11 +192,9 @@ def predict(path: Path, rows: Ints, labels: Sequence[str]) -> Floats:
     Raises:
         RetvecLiteError: when Core ML refuses the package or fails, or its label is not that of the largest probability.
     """
-    with silent_standard_error():
-        import coremltools as ct
     answers = []
     try:
-        model = ct.models.MLModel(str(path))
+        model = load_coremltools().models.MLModel(str(path))
         for row in rows:
             found = model.predict({INPUT: row[None]})
             answers.append(_in_order(found[LABEL], found[PROBABILITIES], labels))
@@ -226,7 +222,7 @@ def evaluate(program: Program, row: Ints, labels: Sequence[str], inner: Sequence
 def _examine_evaluated(examiner: Examiner, program: Program, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
     labels, staged = examiner.classifier.labels, examiner.staged
     names = stage_names(examiner.classifier)
-    stages = examiner.stages({name: name for name in names}, recipe)
+    stages = examiner.stages(recipe)
     table: list[Floats] = []
     try:
         for part in staged.parts(_CHUNK):
@@ -289,6 +285,7 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
         head=metadata.get("head"),
         ngrams=_parsed(metadata, "ngrams"),
         decision=Decision.from_dict(_parsed(metadata, "decision")),
+        tensors=_parsed(metadata, "tensors"),
     )
     predicted = [description.predictedFeatureName, description.predictedProbabilitiesName]
     interface = (program.inputs, sorted(program.outputs), predicted)

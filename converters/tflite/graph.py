@@ -14,7 +14,7 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.converters.format import PARTS
 from retvec_lite.converters.parity.oracle import Constant
-from retvec_lite.converters.tflite import find_signature, find_tensor, schema
+from retvec_lite.converters.tflite import find_tensor, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
 
@@ -200,13 +200,6 @@ def _stored(model: Any, graph: Any) -> Iterator[tuple[Any, int]]:
             if index >= 0 and index not in seen and is_stored(model, graph.tensors[index]):
                 seen.add(index)
                 yield graph.tensors[index], consumer[index]
-
-
-def graph_of(model: Any, signature: str = CLASSIFY) -> Any:
-    """Return the graph of a signature, the first one for a file without signatures; raise RetvecLiteError for another name."""
-    if not model.signatureDefs:
-        return model.subgraphs[0]
-    return model.subgraphs[find_signature(model, signature).subgraphIndex]
 
 
 def signatures_of(model: Any) -> list[Signature]:

@@ -18,7 +18,14 @@ from retvec_lite.converters.tflite.graph import data_of, flatbuffer_size, sizes
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
 
-ABOUT = About(name="Trips", description="Was möchte der Kunde?", version="1.2", author="A. Uthor", license="Apache-2.0")
+ABOUT = About(
+    name="Trips",
+    description="Was möchte der Kunde?",
+    version="1.2",
+    author="A. Uthor",
+    license="Apache-2.0",
+    output="Shares",
+)
 LABELS = ["one", 'two, "2"', "drei", "四", "😀 five"]
 
 
