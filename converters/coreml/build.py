@@ -67,18 +67,9 @@ def build_package(
 
 
 def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
-    """Add the whole classifier to the function that is being built.
+    """Add the whole classifier to the function that is being built: int32 `[1, max_chars]` -> float32 `[1, classes]`.
 
-    The values `words`, `bits` and (but for RETVec-raw) `embedding` have these names in the program; with the head `ngrams`, there
-    are none of them.
-
-    Args:
-        codepoints: int32 `[1, max_chars]`.
-        classifier: contract parameters, head and weights.
-        storage: how the weights are stored.
-
-    Returns:
-        float32 `[1, classes]`, named `probability_values`.
+    The result is named `probability_values`; the inner tensors (see `stage_names`) have their names.
     """
     check_length(classifier.encoder)
     characters = sanitize(codepoints, classifier.encoder)

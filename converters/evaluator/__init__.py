@@ -15,13 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.converters.evaluator.ops import OPS
-from retvec_lite.converters.evaluator.package import (
-    NUMPY_TYPES,
-    Array,
-    proto,
-    read_package,
-    unpack_values,
-)
+from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, proto, read_package, unpack_values
 from retvec_lite.errors import RetvecLiteError
 
 _TARGETS: Final[Mapping[str, tuple[str, int]]] = {

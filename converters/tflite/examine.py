@@ -119,10 +119,7 @@ def run_artifact(
     runtime: str,
     version: str,
 ) -> RuntimeResult:
-    """Run an artifact on one runtime, in a process of its own, and compare; arguments as for `OpenArtifact.run`.
-
-    `promoted` is the model with its inner values as outputs of every signature.
-    """
+    """Run an artifact on one runtime and compare; `promoted` is the model with its inner values as outputs of every signature."""
     promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
     exams: list[SignatureExam] = []
     try:

@@ -102,8 +102,3 @@ def test_deterministic_and_replaceable(artifact: bytes) -> None:
 def test_labels_are_lines(model: bytes, label: str) -> None:
     with pytest.raises(RetvecLiteError, match="is empty or has a line break"):
         attach_metadata(model, ABOUT, [*LABELS[:-1], label])
-
-
-def test_as_many_labels_as_outputs(model: bytes) -> None:
-    with pytest.raises(RetvecLiteError, match="The model has 5 outputs, but there are 4 labels"):
-        attach_metadata(model, ABOUT, LABELS[:-1])
