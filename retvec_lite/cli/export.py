@@ -2,7 +2,7 @@
 
 import argparse
 
-from retvec_lite.converters.formats import ALL, FORMATS
+from retvec_lite.converters.format import ALL, FORMATS
 from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, IOS_VERSIONS, RECIPES
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from coreml_cases import needs_coremltools
 from exported import EVERY_RECIPE, EXPORTED, ORDERS, built_exports, call_it_kept_version, texts_csv
 
 from retvec_lite.__main__ import main
@@ -337,6 +338,22 @@ def test_the_command_says_what_came_out(source: Path, capsys: pytest.CaptureFixt
     assert "for the app and its tests" in out
     asset = project / "app/src/main/assets/classifier.tflite"
     assert asset.read_bytes() == (dist / "classifier-int8.tflite").read_bytes() == INT8
+    golden = project / "app/src/test/resources/golden.json"
+    assert golden.read_bytes() == (dist / "golden.json").read_bytes()
+
+
+@needs_coremltools
+@pytest.mark.usefixtures("converted")
+def test_an_app_gets_the_answers_of_its_own_file_alone(source: Path) -> None:
+    (source / "app/src/main").mkdir(parents=True)
+    (source / "app/src/main/AndroidManifest.xml").write_text("<manifest/>")
+    export(source, formats=("tflite", "coreml"), android=source)
+    both, own = (
+        json.loads((source / name).read_bytes()) for name in ("dist/golden.json", "app/src/test/resources/golden.json")
+    )
+    assert set(both["tolerance"]) == {"int8", "coreml-int8"}
+    assert set(own["tolerance"]) == {"int8"}
+    assert all(set(case["probabilities"]) == {"int8"} for case in own["cases"])
 
 
 def test_the_commands_import_nothing_heavy() -> None:
