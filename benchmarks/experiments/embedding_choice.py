@@ -27,9 +27,9 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.model.heads import CnnHead, HeadSpec, PoolHead
 from retvec_lite.model.weight_files import choose_embedding
+from retvec_lite.training.ensemble import NetworkFitter
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.fit_network import NetworkFitter
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.options import FitSettings
 
 RATES: Final = (0.0, 0.5, 1.0)
 SETS: Final = ("Banking77", "CLINC150", "SMS spam", "MASSIVE", "Banking77, 10 a label")

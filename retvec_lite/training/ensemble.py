@@ -5,22 +5,29 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
 from scipy.optimize import minimize
 
-from retvec_lite.contract import Floats, Ints
-from retvec_lite.model.grid import snap
-from retvec_lite.model.heads import HeadSpec, LinearHead
+from retvec_lite.contract import BITS, Floats, Ints
+from retvec_lite.data.class_weights import class_weights
+from retvec_lite.model.encoder_graph import word_bits
+from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
+from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, initial
+from retvec_lite.model.network_graph import Tensors, embed_bits
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, Course
-from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.fit_network import NetworkFitter, embed_words
+from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear import LinearFitter
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
+from retvec_lite.training.options import FitSettings
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
+
+_WORDS_AT_ONCE: Final = 8192
 
 _LEAST: Final = 0.01
 
@@ -56,13 +63,134 @@ class Plan:
     settings: FitSettings
 
 
+class NetworkFitter:
+    """Fits the network of one head to the texts of `data`, as often as asked: to folds, then to all of them.
+
+    With `fine_tune`, the embedding is trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint,
+    and go on from there. Progress is told of "embedding words", and of each fit by its name.
+    """
+
+    def __init__(
+        self,
+        data: TrainingData,
+        head: HeadSpec,
+        embedding: Mapping[str, Floats],
+        *,
+        fine_tune: bool,
+        settings: FitSettings,
+        progress: Progress = silent,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self._data = data
+        self._head = head
+        self._embedding = embedding
+        self._fine_tune = fine_tune
+        self._settings = settings
+        self._progress = progress
+        self._checkpoint = checkpoint or Checkpoint()
+        self._vectors = None if fine_tune else embed_words(data.words, embedding, progress)
+        self._network: TrainableNetwork | None = None
+
+    @property
+    def levels(self) -> int:
+        """The largest integer of the grid of the matrices.
+
+        A head on a frozen embedding keeps its accuracy on a 4-bit grid, so that all recipes are one function; when everything
+        trains, 8 bits did a little better, and float32 and int8 are one (docs/benchmarks.md).
+        """
+        return EIGHT_BITS if self._fine_tune else FOUR_BITS
+
+    def fit(
+        self,
+        rows: Rows | None = None,
+        held_out: HeldOut | None = None,
+        what: str = "training",
+        share: float = 1.0,
+    ) -> Course:
+        """Train from new starting weights; equal seeds on one machine give equal weights.
+
+        Args:
+            rows: which of the training texts; None for all.
+            held_out: decides which epoch is the best; None takes the last one.
+            what: the name of this fit in reports of progress.
+            share: of the settings' epochs that are run.
+
+        Returns:
+            How it went, with all weights of the classifier but those of n-grams.
+        """
+        examples = self._data.examples if rows is None else self._data.examples.chosen(rows)
+        settings = dataclasses.replace(self._settings, epochs=max(1, round(share * self._settings.epochs)))
+        rng = np.random.default_rng(settings.seed)
+        network = self._fresh_network(examples, settings, rng)
+        best = run_epochs(network, examples, held_out, settings, rng, self._progress, what, self._checkpoint)
+        network.load(best.weights)
+        return dataclasses.replace(best, weights={**self._embedding, **best.weights})
+
+    def logits(self, ids: Ints) -> Floats:
+        """Return the logits of texts under the weights fitted last, float32 `[texts, classes]`."""
+        assert self._network is not None
+        return self._network.logits(ids, len(self._data.labels), PREDICTION_BATCH)
+
+    def _fresh_network(self, examples: Examples, settings: FitSettings, rng: np.random.Generator) -> TrainableNetwork:
+        data = self._data
+        classes, inputs = len(data.labels), data.config.word_length * BITS
+        if self._embedding:
+            inputs = self._embedding["embedding/dense_2/kernel"].shape[1]
+        filters = settings.character_filters if self._fine_tune else 0
+        weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
+        weights |= self._head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
+        weights["head/logits/bias"] = data.scheme.starting_bias(examples.targets, classes)
+        if self._fine_tune:
+            weights = {**self._embedding, **weights}
+        shares = class_weights(settings.class_weights, examples.targets, data.labels)
+        schedule = schedule_for(len(examples.targets), settings)
+        if self._network is None:
+            self._network = TrainableNetwork(
+                self._head,
+                weights,
+                self._vectors,
+                data.words,
+                shares,
+                schedule,
+                settings,
+                levels=self.levels,
+                scheme=data.scheme,
+                workers=self._checkpoint.workers,
+            )
+        else:
+            self._network.reset(weights, shares, schedule)
+        return self._network
+
+
+def embed_words(words: Ints, weights: Tensors, progress: Progress = silent) -> npt.NDArray[np.float16]:
+    """Return word vectors, float16 `[distinct words, dimension]`; row 0, the empty word, is zeros as in unused slots.
+
+    Float16 holds a tanh output to 2.4e-4, less than what dropout and typos do to a training text, at half the memory.
+    """
+    embed = tf.function(
+        lambda chunk: tf.cast(embed_bits(word_bits(chunk[None]), weights)[0], tf.float16),
+        input_signature=[tf.TensorSpec([_WORDS_AT_ONCE, words.shape[1]], tf.int32)],
+        jit_compile=True,
+        autograph=False,
+    )
+    vectors = []
+    for start in range(0, len(words), _WORDS_AT_ONCE):
+        chunk = words[start : start + _WORDS_AT_ONCE]
+        padded = np.pad(chunk, ((0, _WORDS_AT_ONCE - len(chunk)), (0, 0)))
+        vectors.append(embed(padded).numpy()[: len(chunk)])
+        progress("embedding words", start + len(chunk), len(words))
+    table: npt.NDArray[np.float16] = np.concatenate(vectors)
+    table[0] = 0.0
+    return table
+
+
 class Ensemble:
     """Fits network and linear part as a plan says.
 
     Args:
         plan: what to fit.
         progress: see `LinearFitter` and `NetworkFitter`.
-        checkpoint: where the fits of the network are kept, and go on from; None keeps nothing.
+        checkpoint: where the fits of the network are kept; None keeps nothing.
 
     Attributes:
         logits: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`, each by parts that had not seen it.

@@ -24,7 +24,7 @@ from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import Rows, TrainingData
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.options import FitSettings
 
 Matrix = Any  # scipy.sparse.csr_matrix, float32
 

@@ -10,11 +10,10 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training import trainer
+from retvec_lite.training.ensemble import NetworkFitter
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.fit_network import NetworkFitter
 from retvec_lite.training.linear import LinearFitter
-from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.options import FitSettings, TrainOptions
 from retvec_lite.training.trainer import Trained
 
 Told = dict[str, list[tuple[int, int]]]

@@ -11,9 +11,8 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset, as_dataset
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.ngrams import NgramConfig
-from retvec_lite.training.ensemble import LINEAR, NETWORK, fit_mix
+from retvec_lite.training.ensemble import LINEAR, NETWORK, NetworkFitter, fit_mix
 from retvec_lite.training.examples import make_examples
-from retvec_lite.training.fit_network import NetworkFitter
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, best_micro_f1
 from retvec_lite.training.linear import Features, count_ngrams, fit_linear
 
