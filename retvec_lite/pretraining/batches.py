@@ -38,14 +38,7 @@ class WordBatch:
 
 
 def make_chunk(words: WordList, settings: PretrainSettings, chunk: int, worker: int | None = None) -> list[WordBatch]:
-    """Return the `CHUNK` batches of chunk number `chunk`: a pure function of its arguments.
-
-    Args:
-        words: what to sample from.
-        settings: of the run.
-        chunk: its number.
-        worker: of several, each of which draws its own batches; None for one alone.
-    """
+    """Return the `CHUNK` batches of a chunk, a pure function of the arguments; of several workers, each draws its own."""
     rng = np.random.default_rng((settings.seed, chunk) if worker is None else (settings.seed, worker, chunk))
     half = settings.batch_size // 2
     randoms = round(half * settings.random_share)

@@ -74,13 +74,9 @@ class Course:
 
 
 class Checkpoint:
-    """The checkpoint of one training. Every worker reads it, the chief writes it.
+    """The checkpoint of one training, in a folder that all workers see. Every worker reads it, the chief writes it.
 
-    Args:
-        path: the file, in a folder that all workers see; None to neither read nor write one.
-        belongs_to: see `origin`.
-        force: begin again where the file is damaged or belongs to another training.
-        workers: that train together.
+    `belongs_to` is the training's `origin`. With `force`, a file that is damaged or belongs to another training begins again.
 
     Raises:
         RetvecLiteError: for a file that is damaged or belongs to another training, or workers of different trainings.
@@ -156,7 +152,7 @@ class Checkpoint:
 
 
 def origin(inputs: Inputs, options: TrainOptions, settings: FitSettings | None) -> dict[str, Any]:
-    """Return all that the weights of a training depend on, by the names that messages use; arguments as for `trainer.train`."""
+    """Return all that the weights of a training depend on, by the names that messages use."""
     training, validation, embedding = inputs.training, inputs.validation, inputs.embedding
     held_out = _digest(validation.texts, validation.labels) if isinstance(validation, Dataset) else validation
     return {

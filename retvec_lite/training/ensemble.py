@@ -64,31 +64,17 @@ class Plan:
 
 
 class NetworkFitter:
-    """Fits the network of one head to the texts of `data`, as often as asked: to folds, then to all of them.
+    """Fits the network of a plan as often as asked: to folds of the texts, then to all of them.
 
-    With `fine_tune`, the embedding is trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint,
-    and go on from there. Progress is told of "embedding words", and of each fit by its name.
+    A fine-tuned embedding is trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint, and go
+    on from there. Progress is told of "embedding words", and of each fit by its name.
     """
 
-    def __init__(
-        self,
-        data: TrainingData,
-        head: HeadSpec,
-        embedding: Mapping[str, Floats],
-        *,
-        fine_tune: bool,
-        settings: FitSettings,
-        progress: Progress = silent,
-        checkpoint: Checkpoint | None = None,
-    ) -> None:
-        self._data = data
-        self._head = head
-        self._embedding = embedding
-        self._fine_tune = fine_tune
-        self._settings = settings
+    def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
+        self._plan = plan
         self._progress = progress
         self._checkpoint = checkpoint or Checkpoint()
-        self._vectors = None if fine_tune else embed_words(data.words, embedding, progress)
+        self._vectors = None if plan.fine_tune else embed_words(plan.data.words, plan.embedding, progress)
         self._network: TrainableNetwork | None = None
 
     @property
@@ -98,7 +84,7 @@ class NetworkFitter:
         A head on a frozen embedding keeps its accuracy on a 4-bit grid, so that all recipes are one function; when everything
         trains, 8 bits did a little better, and float32 and int8 are one (docs/benchmarks.md).
         """
-        return EIGHT_BITS if self._fine_tune else FOUR_BITS
+        return EIGHT_BITS if self._plan.fine_tune else FOUR_BITS
 
     def fit(
         self,
@@ -107,46 +93,44 @@ class NetworkFitter:
         what: str = "training",
         share: float = 1.0,
     ) -> Course:
-        """Train from new starting weights; equal seeds on one machine give equal weights.
+        """Train on some rows (None: all) from new starting weights; equal seeds on one machine give equal weights.
 
-        Args:
-            rows: which of the training texts; None for all.
-            held_out: decides which epoch is the best; None takes the last one.
-            what: the name of this fit in reports of progress.
-            share: of the settings' epochs that are run.
+        `held_out` decides which epoch is the best; without it, the last one is. A `share` of the settings' epochs is run.
 
         Returns:
             How it went, with all weights of the classifier but those of n-grams.
         """
-        examples = self._data.examples if rows is None else self._data.examples.chosen(rows)
-        settings = dataclasses.replace(self._settings, epochs=max(1, round(share * self._settings.epochs)))
+        examples, settings = self._plan.data.examples, self._plan.settings
+        if rows is not None:
+            examples = examples.chosen(rows)
+        settings = dataclasses.replace(settings, epochs=max(1, round(share * settings.epochs)))
         rng = np.random.default_rng(settings.seed)
         network = self._fresh_network(examples, settings, rng)
         best = run_epochs(network, examples, held_out, settings, rng, self._progress, what, self._checkpoint)
         network.load(best.weights)
-        return dataclasses.replace(best, weights={**self._embedding, **best.weights})
+        return dataclasses.replace(best, weights={**self._plan.embedding, **best.weights})
 
     def logits(self, ids: Ints) -> Floats:
         """Return the logits of texts under the weights fitted last, float32 `[texts, classes]`."""
         assert self._network is not None
-        return self._network.logits(ids, len(self._data.labels), PREDICTION_BATCH)
+        return self._network.logits(ids, len(self._plan.data.labels), PREDICTION_BATCH)
 
     def _fresh_network(self, examples: Examples, settings: FitSettings, rng: np.random.Generator) -> TrainableNetwork:
-        data = self._data
+        data, head, embedding = self._plan.data, self._plan.head, self._plan.embedding
         classes, inputs = len(data.labels), data.config.word_length * BITS
-        if self._embedding:
-            inputs = self._embedding["embedding/dense_2/kernel"].shape[1]
-        filters = settings.character_filters if self._fine_tune else 0
+        if embedding:
+            inputs = embedding["embedding/dense_2/kernel"].shape[1]
+        filters = settings.character_filters if self._plan.fine_tune else 0
         weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
-        weights |= self._head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
+        weights |= head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
         weights["head/logits/bias"] = data.scheme.starting_bias(examples.targets, classes)
-        if self._fine_tune:
-            weights = {**self._embedding, **weights}
+        if self._plan.fine_tune:
+            weights = {**embedding, **weights}
         shares = class_weights(settings.class_weights, examples.targets, data.labels)
         schedule = schedule_for(len(examples.targets), settings)
         if self._network is None:
             self._network = TrainableNetwork(
-                self._head,
+                head,
                 weights,
                 self._vectors,
                 data.words,
@@ -187,11 +171,6 @@ def embed_words(words: Ints, weights: Tensors, progress: Progress = silent) -> n
 class Ensemble:
     """Fits network and linear part as a plan says.
 
-    Args:
-        plan: what to fit.
-        progress: see `LinearFitter` and `NetworkFitter`.
-        checkpoint: where the fits of the network are kept; None keeps nothing.
-
     Attributes:
         logits: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`, each by parts that had not seen it.
         factors: what the logits of each part are multiplied by.
@@ -214,15 +193,7 @@ class Ensemble:
         if isinstance(plan.head, LinearHead):
             vectors = embed_words(plan.data.words, plan.embedding, progress)
         else:
-            self._network = NetworkFitter(
-                plan.data,
-                plan.head,
-                plan.embedding,
-                fine_tune=plan.fine_tune,
-                settings=plan.settings,
-                progress=progress,
-                checkpoint=checkpoint,
-            )
+            self._network = NetworkFitter(plan, progress, checkpoint)
         if plan.buckets:
             self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, progress)
         self._best: Course | None = None
@@ -278,15 +249,16 @@ class Ensemble:
         """Fit the network; cross-validated, first one for each fold, then the last one to all texts."""
         data, folds = self._plan.data, self._plan.data.folds
         held_out = data.held_out
-        if not folds:
-            self._best = network.fit(held_out=held_out)
-            return {rate: network.logits(ids) for rate, ids in held_out.ids.items()}
         logits = {rate: np.zeros((len(ids), len(data.labels)), np.float32) for rate, ids in held_out.ids.items()}
         for number, (rows, others) in enumerate(data.splits, start=1):
-            network.fit(rows, what=f"training {number} of {folds + 1}", share=_FOLD_SHARE)
+            if folds:
+                network.fit(rows, what=f"training {number} of {folds + 1}", share=_FOLD_SHARE)
+            else:
+                self._best = network.fit(held_out=held_out)
             for rate, ids in held_out.ids.items():
                 logits[rate][others] = network.logits(ids[others])
-        self._best = network.fit(what=f"training {folds + 1} of {folds + 1}")
+        if folds:
+            self._best = network.fit(what=f"training {folds + 1} of {folds + 1}")
         return logits
 
 
@@ -309,11 +281,8 @@ def fit_mix(parts: Mapping[str, Floats], truth: Ints, scheme: LabelScheme, texts
     temperature scaling does (Guo et al. 2017, https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does
     (Platt 1999).
 
-    Args:
-        parts: by `LINEAR` and `NETWORK`, logits, float32 `[rows, classes]` each, of texts that the parts were not trained on.
-        truth: the targets of the rows.
-        scheme: one label a text, or several.
-        texts: how many different texts there are; the other rows are mistyped copies of them.
+    The logits, float32 `[rows, classes]` by `LINEAR` and `NETWORK`, are of texts that the parts were not trained on; there are so many
+    different `texts`, and the other rows are mistyped copies of them.
     """
     stacked = np.stack(list(parts.values())).astype(np.float64)
     usual = np.log([_USUAL[name] for name in parts])

@@ -123,20 +123,10 @@ def make_examples(
     max_words: int | None = None,
     progress: Progress = silent,
 ) -> TrainingData:
-    """Mistype and encode the texts of a training.
+    """Mistype and encode the texts of a training: those to learn from, in `augmented_copies`, and those to test on.
 
-    Args:
-        training: labelled texts to learn from.
-        validation: labelled texts to test on, of the same labels.
-        copies: augmented copies of the training texts.
-        typo_rate: mean share of mistyped words in an augmented text.
-        seed: of the typos.
-        folds: see `TrainingData.splits`; none where the texts are not cross-validated.
-        refit: see `TrainingData`.
-        config: the encoder's parameters; None chooses the sizes that fit the training texts, see `choose_sizes`.
-        word_length: code points per word, where `config` is None.
-        max_words: word slots, where `config` is None; None chooses them as well.
-        progress: receives ("encoding texts", done, total).
+    Without a `config`, the encoder gets words of `word_length` code points, and sizes that fit the training texts, see `choose_sizes`.
+    `folds` are the splits of a cross-validation. Progress is told of "encoding texts".
     """
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
     mistyped = augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed)

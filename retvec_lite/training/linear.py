@@ -80,9 +80,8 @@ class Features:
 class LinearModel:
     """A solved linear part, on the grid of the exported file.
 
-    Attributes:
-        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks, and
-            `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
+    Its weights are `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks, and
+    `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
     """
 
     weights: dict[str, Floats]
@@ -239,14 +238,7 @@ def _graph(encoder: EncoderConfig, config: NgramConfig) -> Callable[[Ints], Any]
 
 @dataclasses.dataclass(frozen=True)
 class _Read:
-    """All texts, as a kind of n-grams reads them.
-
-    Attributes:
-        config: their kind, with the buckets there is room for, or codebooks.
-        clean: the training texts as they are.
-        mistyped: those mistyped copies of them that are learned from as well.
-        held_out: the held-out texts, by the share of mistyped words.
-    """
+    """All texts, as a kind of n-grams reads them; of the mistyped copies, those that are learned from."""
 
     config: NgramConfig
     clean: Features

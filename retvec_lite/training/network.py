@@ -364,16 +364,15 @@ def _end_epoch(
     course.is_over = course.epochs == settings.epochs
     told: dict[str, Any] = {"epoch": course.epochs, "loss": float(np.mean(losses))}
     course.history.append(told)
-    if held_out is None:
-        if course.is_over:
-            course.weights, course.best = network.weights(), course.epochs
-        return
-    scores = [
-        network.scheme.score(network.logits(ids, examples.classes, PREDICTION_BATCH), held_out.truth)
-        for ids in held_out.ids.values()
-    ]
-    told["score"] = score = network.workers.mean(float(np.mean(scores)))
-    if score > course.score:
-        course.score, course.weights, course.best = score, network.weights(), course.epochs
-    elif course.epochs - course.best >= settings.patience:
-        course.is_over = True
+    is_best = course.is_over
+    if held_out is not None:
+        scores = [
+            network.scheme.score(network.logits(ids, examples.classes, PREDICTION_BATCH), held_out.truth)
+            for ids in held_out.ids.values()
+        ]
+        told["score"] = network.workers.mean(float(np.mean(scores)))
+        is_best = told["score"] > course.score
+        course.score = max(course.score, told["score"])
+        course.is_over |= not is_best and course.epochs - course.best >= settings.patience
+    if is_best:
+        course.weights, course.best = network.weights(), course.epochs

@@ -160,11 +160,6 @@ class TrainOptions(Options):
         if isinstance(self.validation, (int, float)) and not 0.0 < self.validation < 1.0:
             raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {self.validation:g}.")
 
-    @property
-    def slots(self) -> int | None:
-        """Word slots; None where they follow the texts."""
-        return None if self.max_words == "auto" else self.max_words
-
     def read_inputs(self, data: Any, labels: Sequence[Any] | None = None) -> Inputs:
         """Read what the options name, and check it before any work is done; arguments as for `retvec_lite.train`.
 

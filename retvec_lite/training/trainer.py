@@ -56,13 +56,7 @@ class Trained(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What a training works with.
-
-    Attributes:
-        training: texts to learn from.
-        validation: held-out texts; the same where they are cross-validated.
-        plan: what to fit to them, with both mistyped and encoded.
-    """
+    """Texts to learn from, held-out texts (the same where they are cross-validated), and what to fit to them, mistyped and encoded."""
 
     training: Dataset
     validation: Dataset
@@ -80,13 +74,8 @@ def train(
 ) -> Trained:
     """Train a classifier.
 
-    Args:
-        inputs: what to learn from.
-        options: see there; those that are None follow the number of texts that are trained on, see `recommended`.
-        settings: all settings at once, for experiments; replaces `recommended` and what `options` says of it.
-        checkpoint: a file to keep a long training in; one that is there goes on where it was. None keeps nothing.
-        workers: that train together.
-        progress: receives (what is going on, done, total).
+    Options that are None follow the number of texts, see `recommended`; `settings`, for experiments, replace that choice and what the
+    options say of it. A long training is kept in the file `checkpoint`; one that is there goes on where it was.
 
     Raises:
         RetvecLiteError: for data or options that leave nothing to train, a checkpoint of another training without
@@ -126,7 +115,7 @@ def prepare(
         folds=folds,
         refit=refit,
         word_length=inputs.embedding.word_length if inputs.embedding else EncoderConfig.word_length,
-        max_words=options.slots,
+        max_words=None if options.max_words == "auto" else options.max_words,
         progress=progress,
     )
     embedding = inputs.embedding.weights if inputs.embedding else {}
@@ -184,15 +173,9 @@ def choose_buckets(
     settings: FitSettings,
     ngram_kb: int | None,
 ) -> int:
-    """Return how many buckets of n-grams there is room for; 0 for none.
+    """Return how many buckets of n-grams there is room for beside a head and its embedding; 0 for none.
 
-    Args:
-        head: the network beside them.
-        embedding: its `embedding/...` weights.
-        classes: number of labels.
-        encoder: the parameters of the contract.
-        settings: for the number of character features.
-        ngram_kb: kilobytes (1,000 bytes) of the table; None fills an int8 file up to 1 MB.
+    Their table takes `ngram_kb` kilobytes (1,000 bytes); None fills an int8 file up to 1 MB.
     """
     if ngram_kb is None:
         inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else encoder.word_length * BITS
@@ -221,7 +204,7 @@ def fit(plan: Plan, checkpoint: Checkpoint | None = None, progress: Progress = s
 def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: TrainOptions) -> Trained:
     """Choose when a text has a label, score the answers to held-out texts, and write down the facts of the training."""
     plan, data = prepared.plan, prepared.plan.data
-    judged = decide(ensemble.logits, prepared.validation.labels, data, options.reject_at, options.unknown_label)
+    judged = decide(ensemble.logits, data, options.reject_at, options.unknown_label)
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
         "data": inputs.training.path.name,
