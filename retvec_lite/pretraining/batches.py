@@ -24,17 +24,11 @@ without any stored generator state.
 
 @dataclass(frozen=True)
 class WordBatch:
-    """One training batch.
+    """One training batch: B/2 words, then another variant of each."""
 
-    Attributes:
-        codepoints: int32 [B, L], B/2 words and then another variant of each.
-        keep: float32 [B, L], 0 for dropped characters, else 1 / (1 - rate).
-        classes: int32 [B], equal for variants of the same word.
-    """
-
-    codepoints: Ints
-    keep: Floats
-    classes: Ints
+    codepoints: Ints  # int32 [B, L]
+    keep: Floats  # float32 [B, L], 0 for dropped characters, else 1 / (1 - rate)
+    classes: Ints  # int32 [B], equal for variants of the same word
 
 
 def make_chunk(words: WordList, settings: PretrainSettings, chunk: int, worker: int | None = None) -> list[WordBatch]:

@@ -131,6 +131,7 @@ def make_examples(
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
     mistyped = augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed)
     held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
+    targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
     groups = [training.texts, *mistyped, *held_out.values()]
     encoder = TextEncoder(
         (text for group in groups for text in group),
@@ -147,8 +148,8 @@ def make_examples(
         scheme,
         labels,
         np.unique(training.strata, return_inverse=True)[1],
-        Examples(ids[1:split], scheme.targets(training, labels), len(labels)),
-        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), scheme.targets(validation, labels)),
+        Examples(ids[1:split], targets, len(labels)),
+        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), truth),
         words,
         float(np.mean(encoder.count_words(training.texts, config) < asked)),
         ids[0],
@@ -189,10 +190,7 @@ class TextEncoder:
     A text is encoded with as many word slots as it can fill, so that the same pass counts its words before the sizes of
     the encoder are known; cutting its words to `max_words` is then exact. Only a text longer than `max_chars` is encoded
     again, because cutting code points can change its last words. Words are told apart by a 64-bit hash of their code
-    points: among ten million words the chance that any two collide is below 3e-6.
-
-    Attributes:
-        rules: the encoder's parameters; their sizes do not matter here.
+    points: among ten million words the chance that any two collide is below 3e-6. The sizes in `rules` do not matter here.
     """
 
     def __init__(self, texts: Iterable[str], rules: EncoderConfig, progress: Progress = silent) -> None:

@@ -59,9 +59,8 @@ _UNSEEN: Final = -2.0
 class Features:
     """What the linear part reads of texts.
 
-    Attributes:
-        counts: how often each bucket occurs in each text, float32 CSR `[texts, buckets]`.
-        means: the mean word vector of each text, float32 `[texts, dimension]`; None where only n-grams are read.
+    How often each bucket occurs in each, float32 CSR `[texts, buckets]`, and its mean word vector, float32 `[texts, dimension]`; None
+    where only n-grams are read.
     """
 
     counts: Matrix
