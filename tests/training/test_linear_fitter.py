@@ -18,8 +18,8 @@ from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.training import linear
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear import KINDS, Kind, LinearFitter, count_ngrams
-from retvec_lite.training.settings import FitSettings, choose_buckets
-from retvec_lite.training.trainer import choose_folds
+from retvec_lite.training.options import FitSettings
+from retvec_lite.training.trainer import choose_buckets, choose_folds
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
 PLAIN = FitSettings()
