@@ -103,7 +103,7 @@ def _write_file(args: argparse.Namespace) -> int:
     for name in _FOR_PRINTING:
         if options.pop(name):
             raise RetvecLiteError(f"--{name} is for answers that are printed: leave it out with --output.")
-    from retvec_lite.scale.files import classify_files
+    from retvec_lite.scale.classify_files import classify_files
 
     done = classify_files(options.pop("model"), options.pop("input"), options.pop("output"), **options, progress=True)
     new = done.rows - done.resumed

@@ -3,7 +3,7 @@
 import argparse
 import functools
 
-from retvec_lite.pretraining.settings import PretrainOptions
+from retvec_lite.pretraining.options import PretrainOptions
 
 
 def declare_pretrain(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.pretraining.settings import PretrainSettings
+from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.word_typos import SAMPLING, augment, random_tokens
 from retvec_lite.pretraining.words import WordList, row_hashes
 

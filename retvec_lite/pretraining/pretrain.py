@@ -17,9 +17,9 @@ from retvec_lite.model.distribution import Workers, join_workers
 from retvec_lite.model.weight_files import Embedding, load_embedding
 from retvec_lite.pretraining.batches import WordBatch, make_chunk, prefetch
 from retvec_lite.pretraining.model import WordModel, build_model, multi_similarity_loss
+from retvec_lite.pretraining.options import WORDFREQ, PretrainOptions, PretrainSettings, ResultOptions
 from retvec_lite.pretraining.retrieval import RetrievalSet, retrieval_set
 from retvec_lite.pretraining.run_folder import RunLog, origin, read_checkpoint, write_checkpoint
-from retvec_lite.pretraining.settings import WORDFREQ, PretrainOptions, PretrainSettings, ResultOptions
 from retvec_lite.pretraining.words import WordList, load_words, wordfreq_words
 
 if TYPE_CHECKING:

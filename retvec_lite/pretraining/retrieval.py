@@ -17,7 +17,7 @@ import numpy as np
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.settings import WORDFREQ
+from retvec_lite.pretraining.options import WORDFREQ
 from retvec_lite.pretraining.word_typos import KIND_NAMES, Indices, Mask, mistype_all, word_lengths
 from retvec_lite.pretraining.words import (
     WHITE_SPACE,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.settings import PretrainSettings
+from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.substitutes import (
     Doubles,
     alphabets,

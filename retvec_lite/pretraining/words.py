@@ -17,7 +17,7 @@ import regex
 
 from retvec_lite.contract import SEPARATORS, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.settings import WORDFREQ
+from retvec_lite.pretraining.options import WORDFREQ
 from retvec_lite.pretraining.substitutes import Doubles, title_table, upper_table
 from retvec_lite.pretraining.word_typos import WORD_LENGTH, Indices, Mask, word_lengths
 

@@ -85,7 +85,7 @@ class TextClassifier(Predictor):
         else:
             self.runtime, interpreter_class = import_runtime(runtime)
             make = functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
-        self._engines: Pool[Engine | IsolatedEngine] = Pool(make)
+        self._engines: WorkPool[Engine | IsolatedEngine] = WorkPool(make)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process loads the same bytes; the file need not exist there.
@@ -248,7 +248,7 @@ def answered(work: Callable[[Job], Answer], jobs: Iterable[Job], count: int) -> 
                 future.cancel()
 
 
-class Pool(Generic[Item]):
+class WorkPool(Generic[Item]):
     """Engines to borrow. Survives `fork()` at any moment, also while other threads use it."""
 
     def __init__(self, make: Callable[[], Item]) -> None:
@@ -298,7 +298,7 @@ def _renew_all() -> None:
         pool.renew()
 
 
-_POOLS: Final[weakref.WeakSet[Pool[Any]]] = weakref.WeakSet()
+_POOLS: Final[weakref.WeakSet[WorkPool[Any]]] = weakref.WeakSet()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_all)

@@ -20,7 +20,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
-from retvec_lite.training.linear import LinearFitter
+from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
 from retvec_lite.training.options import FitSettings
 

@@ -14,7 +14,7 @@ from retvec_lite.data.warnings import data_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, LinearHead
 from retvec_lite.model.weight_files import Embedding, choose_embedding
-from retvec_lite.options import Options, choice, integer, number, option
+from retvec_lite.option_fields import Options, choice, integer, number, option
 
 ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLike[str]
 

@@ -27,11 +27,11 @@ from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.codebooks import codebooks_in, is_crowded
-from retvec_lite.training.decide import decide
 from retvec_lite.training.ensemble import Ensemble, Plan
 from retvec_lite.training.examples import Split, TrainingData, make_examples
-from retvec_lite.training.linear import KINDS, clean_hashes
+from retvec_lite.training.linear_part import KINDS, clean_hashes
 from retvec_lite.training.options import FEW, FitSettings, Inputs, TrainOptions, settings_for
+from retvec_lite.training.thresholds import decide
 from retvec_lite.version import __version__
 
 _FOLDS: Final = 3

@@ -12,7 +12,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training import trainer
 from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.linear import LinearFitter
+from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.options import FitSettings, TrainOptions
 from retvec_lite.training.trainer import Trained
 

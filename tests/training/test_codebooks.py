@@ -8,10 +8,10 @@ from tiny_data import TINY_CONFIG, tiny_dataset
 from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig, ngram_logits
-from retvec_lite.training import codebooks, linear, trainer
+from retvec_lite.training import codebooks, linear_part, trainer
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import make_examples
-from retvec_lite.training.linear import Features, LinearFitter, LinearModel
+from retvec_lite.training.linear_part import Features, LinearFitter, LinearModel
 from retvec_lite.training.options import FitSettings, TrainOptions
 
 RNG = np.random.default_rng(3)
@@ -114,7 +114,7 @@ def test_pool_is_for_few_texts_and_for_many_ngrams_in_little_room(
 
 def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scores of training are the logits of the exported file."""
-    monkeypatch.setattr(linear, "choose_codebooks", lambda distinct, buckets, classes: 3)
+    monkeypatch.setattr(linear_part, "choose_codebooks", lambda distinct, buckets, classes: 3)
     training = tiny_dataset(12)
     data = make_examples(training, training, copies=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
     fitter = LinearFitter(data, 100, None, FitSettings())

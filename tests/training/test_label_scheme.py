@@ -14,7 +14,7 @@ from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training.ensemble import LINEAR, NETWORK, NetworkFitter, Plan, fit_mix
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, best_micro_f1
-from retvec_lite.training.linear import Features, count_ngrams, fit_linear
+from retvec_lite.training.linear_part import Features, count_ngrams, fit_linear
 
 TEXTS, CLASSES = 40, 5
 RNG = np.random.default_rng(0)
