@@ -1,9 +1,11 @@
-"""What a format is: all that `export`, `verify` and the reports ask about one kind of artifact.
+"""The formats, and what a format is: all that `export`, `verify` and the reports ask about one kind of artifact.
 
-To add a format, implement `Format` in a module of its own, name the class in `formats.py`, and give each recipe its facts.
+To add a format, implement `Format` in a module of its own, name the class in `FORMATS`, and give each recipe its facts.
 """
 
+import functools
 import hashlib
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,18 +14,35 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retvec_lite.contract import Floats
-from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult, bounded
-from retvec_lite.converters.parity.examiner import Examiner, place
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.converters.parity import (
+    REFERENCE_NAME,
+    ArtifactResult,
+    Check,
+    Difference,
+    RuntimeResult,
+    bounded,
+    short,
+)
+from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
 from retvec_lite.converters.recipes import Facts, Recipe, find_recipe
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import NgramHead, filters_in
+from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import METADATA_FORMAT, Signature, describe_oldest_runtime
 from retvec_lite.version import __version__
 
 CREATED_BY: Final = f"retvec-lite {__version__}"
+
+FORMATS: Final[Mapping[str, str]] = {
+    "tflite": "retvec_lite.converters.tflite.format.TFLite",
+    "coreml": "retvec_lite.converters.coreml.format.CoreML",
+}
+"""What users type -> the `Format`, in the order of reports. They are imported on first use: their packages are optional."""
+
+ALL: Final = "all"
 
 Options = Mapping[str, Any]
 """Option of `export_model` -> what was given."""
@@ -44,12 +63,16 @@ class Draft:
     write: Callable[[Path, Mapping[str, str]], None]
 
 
+PARTS: Final = ("encoder", "embedding", "head", "ngrams", "graph", "metadata")
+"""Parts of an artifact's size. Character features belong to the head, which alone reads them."""
+
+
 @dataclass(frozen=True)
 class Contents:
     """What an artifact holds.
 
     Attributes:
-        sizes: the bytes of `encoder`, `embedding`, `head`, `ngrams`, `graph` and `metadata`; they add up to the artifact's.
+        sizes: the bytes of each of the `PARTS`; they add up to the artifact's.
         operators: name, version and count of each kind, sorted.
         signatures: its entry points; none where a format has a single one.
     """
@@ -86,10 +109,7 @@ class OpenArtifact(ABC):
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterable[RuntimeResult]:
         """Run it in every way that this machine can, and compare.
 
-        Args:
-            examiner: of the classifier that it comes from.
-            recipe: the bounds, with the parity tolerance of the format.
-            oracle: the reference under the artifact's own weights.
+        The recipe holds the bounds, with the parity tolerance of the format; the oracle is the reference under its own weights.
         """
 
     @abstractmethod
@@ -177,10 +197,6 @@ class Format(ABC):
     def examine(self, examiner: Examiner, path: Path) -> tuple[ArtifactResult, Floats | None]:
         """Examine an artifact. Its name does not matter; its recipe is what its metadata says.
 
-        Args:
-            examiner: of the classifier that it must come from.
-            path: the artifact.
-
         Returns:
             The result, and what the artifact must answer to the golden texts, float32 `[texts, classes]`; None when it could
             not be examined.
@@ -211,6 +227,57 @@ class Format(ABC):
         return result, oracle.table(examiner.golden)
 
 
+@functools.cache
+def find_format(name: str) -> Format:
+    """Return the format called `name`, a key of `FORMATS`."""
+    module, _, kind = FORMATS[name].rpartition(".")
+    found: Format = getattr(importlib.import_module(module), kind)()
+    return found
+
+
+def chosen_formats(names: Iterable[str] = (ALL,)) -> tuple[Format, ...]:
+    """Return the formats of given names, all by default, in the order of reports.
+
+    Raises:
+        RetvecLiteError: for an unknown name.
+    """
+    wanted = set(names)
+    for name in wanted - {*FORMATS, ALL}:
+        raise RetvecLiteError(f"Unknown format {name!r}. Choose from {', '.join(FORMATS)}, {ALL}.")
+    return tuple(find_format(name) for name in FORMATS if wanted & {name, ALL})
+
+
+def skipped_lines(runtimes: Iterable[str]) -> list[str]:
+    """Return why nothing ran on some runtimes."""
+    reasons = {runtime: why for found in chosen_formats() for runtime, why in found.runtimes.items()}
+    return [reasons[runtime] for runtime in runtimes]
+
+
+def require_origin(
+    file: str,
+    classifier: TrainedModel,
+    *,
+    labels: Sequence[str],
+    encoder: EncoderConfig,
+    head: object,
+    ngrams: object,
+    decision: Decision,
+    tensors: object,
+) -> None:
+    """Raise RetvecLiteError about the first of an artifact's own settings that is not the classifier's."""
+    for what, found, wanted in (
+        ("labels", list(labels), list(classifier.labels)),
+        ("encoder settings", encoder.to_dict(), classifier.encoder.to_dict()),
+        ("head settings", head, classifier.head.name),
+        ("n-gram settings", ngrams, classifier.ngrams and classifier.ngrams.to_dict()),
+        ("decision", decision.to_dict(), classifier.decision.to_dict()),
+        ("names of inner tensors", tensors, _tensors(classifier)),
+    ):
+        if found != wanted:
+            reference = f"{short(wanted)} as in {REFERENCE_NAME}"
+            raise RetvecLiteError(f"{file}: the {what} must be {reference}, not {short(found)}.")
+
+
 def files_of(path: Path) -> list[Path]:
     """Return the files of an artifact: itself, or all in its folder."""
     return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
@@ -230,27 +297,26 @@ def fingerprint(path: Path) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """The words of the metadata: `description` of the model, its `version`, `author` and `license`, and of its output."""
+    """The words of the metadata: about the model and its output."""
 
     name: str = "retvec-lite text classifier"
     description: str
     version: str
     author: str
     license: str = "Set by the owner of the training data; the software is under Apache-2.0."
-    output: str = "The probability of each label; they add up to 1."
+    output: str
 
 
 def about(classifier: TrainedModel, recipe: str) -> About:
     """Return the words about a classifier under a recipe."""
-    words = About(
+    several = "a text may have several, or none" if classifier.multi_label else "they add up to 1"
+    return About(
         description=f"Classifies text into {len(classifier.labels)} labels from its code points alone, typos and all scripts "
         f"included ({classifier.head.name} head, {recipe} weights).",
         version=__version__,
         author=CREATED_BY,
+        output=f"The probability of each label; {several}.",
     )
-    if classifier.multi_label:
-        return replace(words, output="The probability of each label; a text may have several, or none.")
-    return words
 
 
 def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, str]) -> dict[str, Any]:
@@ -268,13 +334,11 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         "character_filters": filters_in(classifier.weights),
         "oldest_runtime": dict(oldest_runtime),
         "created_by": CREATED_BY,
-        "tensors": {stage: stage for stage in stage_names(classifier)},
+        "tensors": _tensors(classifier),
         **classifier.decision.entry(),
     }
 
 
-def stage_names(classifier: TrainedModel) -> list[str]:
-    """Return the inner tensors that exported graphs name: no embedding for RETVec-raw, none at all for the head `ngrams`."""
-    if isinstance(classifier.head, NgramHead):
-        return []
-    return ["words", "bits", *(["embedding"] if "embedding/dense_0/kernel" in classifier.weights else [])]
+def _tensors(classifier: TrainedModel) -> dict[str, str]:
+    """Return stage -> the graph's name of it, for readers of the metadata."""
+    return {stage: stage for stage in stage_names(classifier)}

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.converters.format import CREATED_BY, Contents, Format
-from retvec_lite.converters.formats import skipped_lines
+from retvec_lite.converters.format import CREATED_BY, PARTS, Contents, Format, skipped_lines
 from retvec_lite.converters.parity import ArtifactResult, Check, RuntimeResult, results_table
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.model.heads import filters_in
@@ -199,7 +198,7 @@ def _file_row(exported: Exported) -> tuple[str, ...]:
     if caveat:
         oldest = f"{exported.format.claim} {oldest}; {caveat}"
     sizes = exported.contents.sizes
-    shown = (f"{sizes[part]:,}" for part in ("encoder", "embedding", "head", "ngrams", "graph", "metadata"))
+    shown = (f"{sizes[part]:,}" for part in PARTS)
     return (exported.result.file, f"{exported.result.bytes:,}", *shown, oldest)
 
 

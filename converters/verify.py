@@ -13,8 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.format import Format, fingerprint
-from retvec_lite.converters.formats import every_format, find_artifacts, skipped_lines
+from retvec_lite.converters.format import Format, chosen_formats, fingerprint, skipped_lines
 from retvec_lite.converters.parity import (
     REFERENCE_NAME,
     ArtifactResult,
@@ -133,9 +132,10 @@ def verify(
         True
     """
     folder = Path(dist)
-    artifacts = find_artifacts([locate(dist)] if is_prebuilt(dist) else folder.glob("*"))
+    paths = sorted([locate(dist)] if is_prebuilt(dist) else folder.glob("*"))
+    artifacts = [(kind, path) for kind in chosen_formats() for path in paths if path.suffix == kind.suffix]
     if not artifacts:
-        suffixes = " or ".join(found.suffix for found in every_format())
+        suffixes = " or ".join(kind.suffix for kind in chosen_formats())
         raise RetvecLiteError(f"No {suffixes} in {dist}: name a folder that 'retvec-lite export' wrote.")
     model = load_trained_model(dist if is_prebuilt(dist) else folder / REFERENCE_NAME)
     texts = real_texts(model, data, text_column, label_column)

@@ -5,6 +5,8 @@ GitHub needs them, relative to the file they are in. The site keeps links to its
 files of the repository into links to `repo_url` (or plain text without one), and fails on a link to nothing.
 """
 
+import importlib
+import inspect
 import posixpath
 import re
 import tempfile
@@ -42,11 +44,13 @@ def on_config(config: Any) -> Any:
     return config
 
 
-class ExampleSections(griffe.Extension):  # type: ignore[misc]
-    """Shows `Example:` as code; griffe knows the section as `Examples:` only."""
+class Docstrings(griffe.Extension):  # type: ignore[misc]
+    """Shows options, which `Options.document` fills in as Python runs, and `Example:` as code; griffe knows `Examples:` only."""
 
     def on_object(self, *, obj: Any, **_: Any) -> None:
-        """Rename the section."""
+        """Take the docstring of a function with that decorator from Python, and rename the section."""
+        if obj.is_function and any(str(decorator.value).endswith(".document") for decorator in obj.decorators):
+            obj.docstring.value = inspect.getdoc(getattr(importlib.import_module(obj.module.path), obj.name))
         if obj.docstring and not obj.is_alias:
             obj.docstring.value = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)
 

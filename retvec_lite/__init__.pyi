@@ -19,7 +19,7 @@ from retvec_lite.runtime.explanation import Explanation, Span
 from retvec_lite.runtime.predictor import Prediction
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.scale.batches import BatchClassifier
-from retvec_lite.scale.files import FilesReport, classify_files
+from retvec_lite.scale.classify_files import FilesReport, classify_files
 from retvec_lite.version import __version__
 
 __all__ = [

@@ -4,8 +4,8 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.version import __version__
@@ -22,7 +22,17 @@ COMMANDS: Final = {
     "evaluate-embedding": "measure a word embedding on mistyped words of 42 languages or more",
     "import-embedding": "import released RETVec v1 weights",
 }
-"""Command -> what it does. Its module in `retvec_lite.cli` has `add_arguments(parser)` and `run(args) -> exit code`."""
+"""Command -> what it does."""
+
+_MODULES: Final = {
+    "verify": "exported",
+    "info": "exported",
+    "demo": "exported",
+    "pretrain": "embedding",
+    "evaluate-embedding": "embedding",
+    "import-embedding": "embedding",
+}
+"""Command -> its module in `retvec_lite.cli`, where that is not called like the command."""
 
 _EXTRAS: Final = {
     "rich": "evaluate",
@@ -88,12 +98,19 @@ def _run(arguments: list[str]) -> int:
     if name not in COMMANDS:
         _overview().parse_args(arguments)  # prints help, version or what is wrong, and exits
         raise AssertionError("unreachable: a command is required")
-    module: Any = importlib.import_module(f"retvec_lite.cli.{name.replace('-', '_')}")
+    declare, run = find_command(name)
     help_text = COMMANDS[name]
     parser = argparse.ArgumentParser(prog=f"retvec-lite {name}", description=f"{help_text[0].upper()}{help_text[1:]}.")
-    module.add_arguments(parser)
+    declare(parser)
     # Intermixed: `classify MODEL --top 3 TEXT` is what people type.
-    return int(module.run(parser.parse_intermixed_args(arguments[1:])))
+    return run(parser.parse_intermixed_args(arguments[1:]))
+
+
+def find_command(name: str) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]:
+    """Import a command, and return what declares its arguments and what runs it."""
+    word = name.replace("-", "_")
+    module = importlib.import_module(f"retvec_lite.cli.{_MODULES.get(name, word)}")
+    return getattr(module, f"declare_{word}"), getattr(module, f"run_{word}")
 
 
 def _overview() -> argparse.ArgumentParser:

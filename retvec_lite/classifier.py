@@ -93,11 +93,11 @@ class Classifier(Predictor):
             self._predict = predictor(self.model)
         return self._predict(found)
 
-    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
+    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[tuple[list[str], Floats]]:
         for chunk in chunks(texts, _BATCH):
             if isinstance(chunk, Exception):
                 raise chunk
-            yield self.probabilities(chunk)
+            yield chunk, self.probabilities(chunk)
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the classifier as a folder; `load` reads it back.

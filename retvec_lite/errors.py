@@ -1,4 +1,4 @@
-"""The one exception that users should see."""
+"""The one exception that users should see, and how it quotes others."""
 
 
 class RetvecLiteError(Exception):
@@ -14,3 +14,8 @@ class RetvecLiteError(Exception):
         ...     print(error)
         Cannot read missing.tflite: No such file or directory.
     """
+
+
+def reason(error: object) -> str:
+    """Return what is wrong, which may span several lines, in one line without a full stop."""
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

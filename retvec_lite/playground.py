@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
@@ -151,7 +151,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Answers GET and HEAD from a dictionary: a requested address never becomes a path."""
+    """Answers GET from a dictionary: a requested address never becomes a path."""
 
     protocol_version = "HTTP/1.1"
     timeout = _TIMEOUT
@@ -166,24 +166,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             super().handle()
 
     def do_GET(self) -> None:
-        self._answer(with_body=True)
-
-    def do_HEAD(self) -> None:
-        self._answer(with_body=False)
-
-    def _answer(self, *, with_body: bool) -> None:
         # DNS rebinding: a foreign name that resolves to this machine must not read models.
         host = self.headers.get("Host", "")
         # Browsers omit port 80.
         if (host.rpartition(":")[0] or host) not in (_HOST, "localhost"):
             self.send_error(http.HTTPStatus.FORBIDDEN, "Open the address that retvec-lite demo printed")
             return
-        try:
-            path = urlsplit(self.path).path
-        except ValueError:  # such as http://[
-            self.send_error(http.HTTPStatus.BAD_REQUEST)
-            return
-        found = self._files.get(quote(unquote(path)))
+        found = self._files.get(quote(unquote(self.path.partition("?")[0])))
         if found is None:
             self.send_error(http.HTTPStatus.NOT_FOUND)
             return
@@ -196,8 +185,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", found.content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if with_body:
-            self.wfile.write(body)
+        self.wfile.write(body)
 
     def end_headers(self) -> None:
         """Add the security headers to every answer, errors included. `no-cache`: a new export shows after a reload."""

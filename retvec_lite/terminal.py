@@ -24,11 +24,9 @@ def silent(what: str, done: int, total: int) -> None:
 
 @contextlib.contextmanager
 def watched(progress: Progress | bool | None) -> Iterator[Progress]:
-    """Yield the callback for a public function's `progress` argument.
+    """Yield the callback for a public function's `progress` argument: a callback, or True for bars on standard error.
 
-    Args:
-        progress: a callback; True for bars on standard error (lines for each tenth where that is no terminal); None or
-            False for silence.
+    Where standard error is no terminal, lines for each tenth stand for the bars.
     """
     if callable(progress):
         yield progress

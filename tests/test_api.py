@@ -224,11 +224,12 @@ TWINS = {
 @pytest.mark.parametrize("command", TWINS)
 def test_every_option_has_the_same_name_and_default_in_python(command: str) -> None:
     import argparse
-    import importlib
+
+    from retvec_lite.__main__ import find_command
 
     function, elsewhere = TWINS[command]
     parser = argparse.ArgumentParser()
-    importlib.import_module(f"retvec_lite.cli.{command.replace('-', '_')}").add_arguments(parser)
+    find_command(command)[0](parser)
     parameters = inspect.signature(function).parameters
     names = {"model": "path"} if command in ("classify", "info") else {}
     for action in parser._actions:

@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-import importlib
 import inspect
 import re
 import shlex
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import retvec_lite as rl
-from retvec_lite.__main__ import COMMANDS
+from retvec_lite.__main__ import COMMANDS, find_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -46,7 +45,7 @@ def test_commands_parse(page: Path) -> None:
             continue
         assert name in COMMANDS
         parser = argparse.ArgumentParser(exit_on_error=False)
-        importlib.import_module(f"retvec_lite.cli.{name.replace('-', '_')}").add_arguments(parser)
+        find_command(name)[0](parser)
         try:
             parser.parse_intermixed_args(arguments)
         except (SystemExit, argparse.ArgumentError) as error:

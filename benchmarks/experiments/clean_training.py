@@ -34,9 +34,9 @@ from retvec_lite.data.typos import mistype_many
 from retvec_lite.model.heads import CnnHead
 from retvec_lite.model.weight_files import choose_embedding
 from retvec_lite.terminal import silent
+from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import HeldOut, make_examples
-from retvec_lite.training.fit_network import NetworkFitter
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.options import FitSettings
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
 SETS: Final = ("Banking77", "CLINC150", "SMS spam", "AG News", "MASSIVE")
@@ -86,7 +86,7 @@ def _train_frozen(embedding: str, corpus: Corpus, seed: int) -> Guess:
     ids, truth = data.held_out.ids[0.0], data.held_out.truth
     known = len(corpus.validation)
     weights = {} if chosen is None else chosen.weights
-    fitter = NetworkFitter(data, CnnHead(), weights, fine_tune=False, settings=settings)
+    fitter = NetworkFitter(Plan(data, CnnHead(), 0, weights, False, settings))
     fitter.fit(held_out=HeldOut({0.0: ids[:known]}, truth[:known]))
     number = dict(zip(texts, ids, strict=True))
     labels = np.array(data.labels)

@@ -20,9 +20,9 @@ from benchmarks.common import WORK, Rows, command_parser, result_path
 from benchmarks.experiments.embedding_choice import KEY, SETS, judge, tables
 from retvec_lite.model.weight_files import load_embedding
 from retvec_lite.pretraining import model
+from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.pretrain import Every, pretrain
 from retvec_lite.pretraining.retrieval import retrieval_set
-from retvec_lite.pretraining.settings import PretrainSettings
 from retvec_lite.pretraining.words import WORDFREQ, load_words, wordfreq_words
 
 LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")

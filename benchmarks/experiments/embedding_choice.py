@@ -27,9 +27,9 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.model.heads import CnnHead, HeadSpec, PoolHead
 from retvec_lite.model.weight_files import choose_embedding
+from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.fit_network import NetworkFitter
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.options import FitSettings
 
 RATES: Final = (0.0, 0.5, 1.0)
 SETS: Final = ("Banking77", "CLINC150", "SMS spam", "MASSIVE", "Banking77, 10 a label")
@@ -77,7 +77,7 @@ class AtOneScale(NetworkFitter):
     def __init__(
         self, data: TrainingData, head: HeadSpec, weights: Mapping[str, Floats], settings: FitSettings
     ) -> None:
-        super().__init__(data, head, weights, fine_tune=False, settings=settings)
+        super().__init__(Plan(data, head, 0, weights, False, settings))
         if weights and self._vectors is not None:
             size = float(np.sqrt(np.mean(np.square(self._vectors[1:], dtype=np.float32))))
             self._vectors = (np.asarray(self._vectors, np.float32) * (_SIZE / size)).astype(self._vectors.dtype)

@@ -28,9 +28,9 @@ from benchmarks.tables.cells import grouped, markdown_table
 from retvec_lite.contract import Floats
 from retvec_lite.model.heads import CnnHead, initial
 from retvec_lite.model.weight_files import choose_embedding
+from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.fit_network import NetworkFitter
-from retvec_lite.training.settings import FitSettings, recommended
+from retvec_lite.training.options import FitSettings, recommended
 
 SETS: Final = ("Banking77", "MASSIVE")
 TRAININGS: Final = {"clean": {"copies": 1, "typo_rate": 0.0}, "mistyped": {"copies": 6}}
@@ -75,7 +75,7 @@ def settings_of(learns: str, trained_on: str, seed: int) -> FitSettings:
 def measure(data: TrainingData, weights: Mapping[str, Floats], learns: str, settings: FitSettings) -> Row:
     if learns == "frozen":
         return fitted_accuracies(AtOneScale(data, CnnHead(), weights, settings), data)
-    return fitted_accuracies(NetworkFitter(data, CnnHead(), weights, fine_tune=True, settings=settings), data)
+    return fitted_accuracies(NetworkFitter(Plan(data, CnnHead(), 0, weights, True, settings)), data)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -16,7 +16,7 @@ from benchmarks.common import Row, command_parser, result_path, run_module, writ
 from benchmarks.tables.cells import markdown_table
 from retvec_lite import TextClassifier
 from retvec_lite.contract import codepoints
-from retvec_lite.runtime.interpreters import load_interpreter
+from retvec_lite.runtime.interpreters import import_runtime
 
 HEADS: Final = ("pool", "cnn")
 NGRAMS: Final = ("2,500 buckets", "8,192 buckets", "2 codebooks")
@@ -52,7 +52,9 @@ def measure_ngrams(folder: Path, rounds: int) -> list[Row]:
         for name in ("none", *NGRAMS):
             for words, signature in TEXTS.items():
                 file = folder / f"{head}-{name}-int8.tflite"
-                runner = load_interpreter("ai-edge-litert", file).get_signature_runner(signature)
+                interpreter = import_runtime("ai-edge-litert")[1](model_path=str(file), num_threads=1)
+                interpreter.allocate_tensors()
+                runner = interpreter.get_signature_runner(signature)
                 length = int(runner.get_input_details()["codepoints"]["shape"][1])
                 row = codepoints(text_of(words), length)[None]
                 calls[head, name, words] = lambda runner=runner, row=row: runner(codepoints=row)

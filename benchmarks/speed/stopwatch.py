@@ -22,7 +22,7 @@ import numpy as np
 
 from retvec_lite import TextClassifier, contract
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.runtime.interpreters import import_runtime, load_interpreter
+from retvec_lite.runtime.interpreters import import_runtime
 
 SENTENCE: Final = "please wake me tomorrow at seven thirty and play some quiet music on the kitchen speaker now "
 TURNS_BEFORE: Final = 20
@@ -58,7 +58,8 @@ def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int
     if kind == "classifier":
         classifier = load_text_classifier(file, threads, runtime)
         return lambda: classifier.probabilities(text)
-    interpreter = load_interpreter(runtime, file, threads)
+    interpreter = import_runtime(runtime)[1](model_path=str(file), num_threads=threads)
+    interpreter.allocate_tensors()
     config = EncoderConfig(max_chars=contestant["max_chars"], max_words=contestant["max_words"])
     codes = contract.codepoints(text, config.max_chars)
     slots = contract.words(codes, config)

@@ -37,12 +37,11 @@ from retvec_lite.model.grid import EIGHT_BITS
 from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
 from retvec_lite.model.network_graph import head_logits, scan_lstm
 from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
-from retvec_lite.runtime.interpreters import load_interpreter, silent_standard_error
+from retvec_lite.runtime.interpreters import import_runtime, silent_standard_error
 from retvec_lite.terminal import Progress
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
-from retvec_lite.training.fit_network import run_epochs, schedule_for
-from retvec_lite.training.network import TrainableNetwork
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.network import TrainableNetwork, run_epochs, schedule_for
+from retvec_lite.training.options import FitSettings
 
 TABLE: Final = "embedding/table"
 _SIZES: Final = (1, 8, 64, 256)
@@ -190,7 +189,8 @@ def same_label_in_file(classifier: TableClassifier, folder: Path, texts: Sequenc
     """
     if isinstance(classifier.vectorizer, FastTextVectors):
         return 1.0
-    interpreter = load_interpreter("ai-edge-litert", folder / "network.tflite")
+    interpreter = import_runtime("ai-edge-litert")[1](model_path=str(folder / "network.tflite"), num_threads=1)
+    interpreter.allocate_tensors()
     rows = padded(classifier.vectorizer.tokens(texts), classifier.max_words)
     found = []
     for row in rows:

@@ -53,10 +53,7 @@ _ROUNDS: Final = 500
 class Storage:
     """How one package stores its matrices.
 
-    Attributes:
-        recipe: the recipe, which has a Core ML form.
-        ios: the oldest iOS version.
-        block: for int4, how many weights of a row share a scale; None: the whole row.
+    The recipe has a Core ML form; `ios` is the oldest version; with int4, `block` weights of a row share a scale (None: all).
     """
 
     recipe: Recipe
@@ -121,16 +118,12 @@ class Palette:
 
 
 def compressed(values: Floats, bits: int, name: str, block: int | None = None) -> Grid | Palette:
-    """Return the form of a matrix that loses least; its scales and levels are float16 numbers.
+    """Return the form of a matrix, float32 `[outputs, inputs]`, that loses least in 8 or 4 bits.
 
-    Args:
-        values: float32 `[outputs, inputs]`.
-        bits: 8 or 4.
-        name: the matrix's name, for the error.
-        block: see `Storage`; it makes a grid.
+    Its scales and levels are float16 numbers. A block (see `Storage`) makes a grid.
 
     Raises:
-        RetvecLiteError: when the block does not divide the rows.
+        RetvecLiteError: when the block does not divide the rows of the matrix called `name`.
     """
     inputs = values.shape[1]
     if block is not None and (block < 1 or inputs % block):

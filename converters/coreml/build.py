@@ -7,12 +7,11 @@ packages with a date, random identifiers and unordered maps, so the folder is pu
 
 import collections
 import contextlib
-import itertools
 import json
 import tempfile
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,8 +46,6 @@ _WEIGHTS_PATH: Final = f"{_AUTHOR}/weights"
 _MODEL_FILE: Final = f"Data/{_MODEL_PATH}"
 _WEIGHTS_FILE: Final = "weight.bin"
 
-_IOS_OF_OPSET: Final = {"CoreML6": 16, "CoreML7": 17, "CoreML8": 18}
-
 
 def build_package(
     classifier: TrainedModel, storage: Storage, about: About, details: Mapping[str, Any]
@@ -70,18 +67,9 @@ def build_package(
 
 
 def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
-    """Add the whole classifier to the function that is being built.
+    """Add the whole classifier to the function that is being built: int32 `[1, max_chars]` -> float32 `[1, classes]`.
 
-    The values `words`, `bits` and (but for RETVec-raw) `embedding` have these names in the program; with the head `ngrams`, there
-    are none of them.
-
-    Args:
-        codepoints: int32 `[1, max_chars]`.
-        classifier: contract parameters, head and weights.
-        storage: how the weights are stored.
-
-    Returns:
-        float32 `[1, classes]`, named `probability_values`.
+    The result is named `probability_values`; the inner tensors (see `stage_names`) have their names.
     """
     check_length(classifier.encoder)
     characters = sanitize(codepoints, classifier.encoder, storage.ios >= FOUR_BITS_SINCE)
@@ -178,51 +166,3 @@ def _files(model: "proto.Model_pb2.Model", weights: bytes) -> dict[str, bytes]:
         _MODEL_FILE: model.SerializeToString(deterministic=True),
         f"Data/{_WEIGHTS_PATH}/{_WEIGHTS_FILE}": weights,
     }
-
-
-def package_sizes(model: Any, manifest: int, total: int) -> dict[str, int]:
-    """Return the bytes of a package by part: constants of `encoder`, `embedding`, `head` and `ngrams`, `metadata`, `graph`.
-
-    Character features count as part of the head, which alone reads them. `manifest` and `total` are bytes of files.
-    """
-    parts = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
-    own = "encoder"
-    for operation in _operations(model):
-        name = operation.outputs[0].name
-        part = next((part for part in ("embedding", "head", "ngrams") if name.startswith(f"{part}_")), own)
-        parts[part] += sum(_stored_bytes(value) for value in _values(operation))
-        # Constants without a name of their own belong to the operators around them.
-        own = "head" if name == "bits" else own
-    parts["metadata"] = manifest + model.description.ByteSize()
-    parts["graph"] = total - sum(parts.values())
-    return parts
-
-
-def package_operators(model: Any) -> list[tuple[str, int, int]]:
-    """Return every kind of operator but constants: name, iOS version of its operator set, count; sorted by name."""
-    (opset,) = (function.opset for function in model.mlProgram.functions.values())
-    counts = collections.Counter(operation.type for operation in _operations(model) if operation.type != "const")
-    return [(name, _IOS_OF_OPSET[opset], count) for name, count in sorted(counts.items())]
-
-
-def _operations(model: Any) -> Sequence[Any]:
-    (function,) = model.mlProgram.functions.values()
-    return list(function.block_specializations[function.opset].operations)
-
-
-def _values(operation: Any) -> list[Any]:
-    """Return the values that are stored in an operation itself."""
-    bound = itertools.chain.from_iterable(argument.arguments for argument in operation.inputs.values())
-    return [*operation.attributes.values(), *(item.value for item in bound if item.WhichOneof("binding") == "value")]
-
-
-def _stored_bytes(value: Any) -> int:
-    """Return how many bytes of the weight file a value takes; 0 when it is stored in the model file."""
-    if value.WhichOneof("value") != "blobFileValue":
-        return 0
-    kind = value.type.tensorType
-    elements = 1
-    for dimension in kind.dimensions:
-        elements *= dimension.constant.size
-    bits = int("".join(filter(str.isdigit, proto.MIL_pb2.DataType.Name(kind.dataType))))
-    return (elements * bits + 7) // 8

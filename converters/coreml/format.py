@@ -4,6 +4,7 @@ Everywhere the package runs in our own evaluator, which reads only the saved fil
 inner values. Both answer the two questions of `examiner.py`.
 """
 
+import collections
 import functools
 import importlib.util
 import itertools
@@ -19,9 +20,10 @@ import numpy.typing as npt
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import find_storage, load_coremltools
-from retvec_lite.converters.evaluator import Literal, Operation, Program, Type
+from retvec_lite.converters.evaluator import Operation, Program, Type
 from retvec_lite.converters.evaluator.package import Array, bits_of
 from retvec_lite.converters.format import (
+    PARTS,
     Contents,
     Draft,
     Format,
@@ -30,10 +32,10 @@ from retvec_lite.converters.format import (
     about,
     details,
     files_of,
-    stage_names,
+    require_origin,
 )
-from retvec_lite.converters.parity import ArtifactResult, Difference, RuntimeResult, require_same
-from retvec_lite.converters.parity.examiner import Examiner, place
+from retvec_lite.converters.parity import ArtifactResult, Difference, RuntimeResult
+from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import (
     EXACT,
     Constant,
@@ -48,7 +50,6 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import lower_case_table
-from retvec_lite.runtime.interpreters import silent_standard_error
 
 CORE_ML: Final = "coreml"
 """What results call Core ML itself."""
@@ -81,7 +82,6 @@ class MLPackage(OpenArtifact):
         self.metadata = self._program.package.metadata
 
     def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
-        """See `OpenArtifact`."""
         if recipe.coreml is None:
             raise RetvecLiteError(f"{self._path.name}: there is no recipe {recipe.name!r} for Core ML.")
         _check_origin(self._program, classifier)
@@ -92,18 +92,25 @@ class MLPackage(OpenArtifact):
         return match_constants(found, classifier.weights)
 
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
-        """See `OpenArtifact`: in the evaluator, and on a Mac on Core ML."""
+        """Run it in the evaluator, and on a Mac on Core ML."""
         yield _examine_evaluated(examiner, self._program, recipe, oracle)
         if has_core_ml():
             yield _examine_native(examiner, self._path, recipe, oracle)
 
     def contents(self) -> Contents:
-        """See `OpenArtifact`."""
-        from retvec_lite.converters.coreml.build import package_operators, package_sizes
-
-        spec = self._program.package.spec
-        sizes = {file.name: file.stat().st_size for file in files_of(self._path)}
-        return Contents(package_sizes(spec, sizes["Manifest.json"], sum(sizes.values())), package_operators(spec))
+        files = {file.name: file.stat().st_size for file in files_of(self._path)}
+        sizes, own = dict.fromkeys(PARTS, 0), "encoder"
+        for operation in self._program.operations:
+            name = operation.outputs[0][0]
+            part = next((part for part in ("embedding", "head", "ngrams") if name.startswith(f"{part}_")), own)
+            sizes[part] += sum(literal.stored for _, literal in operation.literals)
+            # Constants without a name of their own belong to the operators around them.
+            own = "head" if name == "bits" else own
+        sizes["metadata"] = files["Manifest.json"] + self._program.package.spec.description.ByteSize()
+        sizes["graph"] = sum(files.values()) - sum(sizes.values())
+        kinds = collections.Counter(item.kind for item in self._program.operations if item.kind != "const")
+        version = int(self._program.target.removeprefix("iOS"))
+        return Contents(sizes, [(kind, version, count) for kind, count in sorted(kinds.items())])
 
     def rounding(self, own: Mapping[str, Match], reference: Mapping[str, Floats], recipe: Recipe) -> list[Difference]:
         """Measure how far the package's weights are from the classifier's, as a share of the largest of their matrix.
@@ -124,7 +131,7 @@ class MLPackage(OpenArtifact):
 
 
 class CoreML(Format):
-    """See the module."""
+    """The .mlpackage; what its methods do stands in `Format`."""
 
     name = "coreml"
     suffix = ".mlpackage"
@@ -133,35 +140,29 @@ class CoreML(Format):
     claim = "made for"
 
     def check(self, recipes: Sequence[Recipe], options: Options) -> None:
-        """See `Format`."""
         for recipe in recipes:
             find_storage(recipe.name, options["ios"], options["block"])
         if importlib.util.find_spec("coremltools") is None:
             raise ModuleNotFoundError("No module named 'coremltools'", name="coremltools")
 
     def require_runtime(self) -> None:
-        """See `Format`; the evaluator runs everywhere."""
+        """Require nothing: the evaluator runs everywhere."""
 
     def skipped(self) -> tuple[str, ...]:
-        """See `Format`."""
         return () if has_core_ml() else (CORE_ML,)
 
     def facts(self, recipe: Recipe) -> CoreMLFacts:
-        """See `Format`."""
         assert recipe.coreml is not None
         return recipe.coreml
 
     def caveat(self, result: ArtifactResult) -> str:
-        """See `Format`."""
         has_run = any(run.runtime == CORE_ML for run in result.runtimes)
         return "" if has_run else "evaluated in NumPy, not run on Core ML"
 
     def open(self, path: Path) -> MLPackage:
-        """See `Format`."""
         return MLPackage(path)
 
     def make(self, model: TrainedModel, recipes: Sequence[Recipe], options: Options) -> Iterator[Draft]:
-        """See `Format`."""
         load_coremltools()
         from retvec_lite.converters.coreml.build import build_package
 
@@ -191,11 +192,9 @@ def predict(path: Path, rows: Ints, labels: Sequence[str]) -> Floats:
     Raises:
         RetvecLiteError: when Core ML refuses the package or fails, or its label is not that of the largest probability.
     """
-    with silent_standard_error():
-        import coremltools as ct
     answers = []
     try:
-        model = ct.models.MLModel(str(path))
+        model = load_coremltools().models.MLModel(str(path))
         for row in rows:
             found = model.predict({INPUT: row[None]})
             answers.append(_in_order(found[LABEL], found[PROBABILITIES], labels))
@@ -223,7 +222,7 @@ def evaluate(program: Program, row: Ints, labels: Sequence[str], inner: Sequence
 def _examine_evaluated(examiner: Examiner, program: Program, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
     labels, staged = examiner.classifier.labels, examiner.staged
     names = stage_names(examiner.classifier)
-    stages = examiner.stages({name: name for name in names}, recipe)
+    stages = examiner.stages(recipe)
     table: list[Floats] = []
     try:
         for part in staged.parts(_CHUNK):
@@ -278,16 +277,15 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
     """Check that a package claims to be this classifier, and has the interface that apps call."""
     path = program.package.path
     description, metadata = program.package.spec.description, program.package.metadata
-    encoder = EncoderConfig.from_json(metadata.get("encoder", ""))
-    ngrams = json.dumps(None if classifier.ngrams is None else classifier.ngrams.to_dict(), sort_keys=True)
-    decision = Decision.from_dict(json.loads(metadata.get("decision", "null")))
-    require_same(
+    require_origin(
         path.name,
-        ("labels", program.labels, list(classifier.labels)),
-        ("encoder settings", encoder.to_dict(), classifier.encoder.to_dict()),
-        ("head settings", metadata.get("head"), classifier.head.name),
-        ("n-gram settings", metadata.get("ngrams", "null"), ngrams),
-        ("decision", decision.to_dict(), classifier.decision.to_dict()),
+        classifier,
+        labels=program.labels,
+        encoder=EncoderConfig.from_json(metadata.get("encoder", "")),
+        head=metadata.get("head"),
+        ngrams=_parsed(metadata, "ngrams"),
+        decision=Decision.from_dict(_parsed(metadata, "decision")),
+        tensors=_parsed(metadata, "tensors"),
     )
     predicted = [description.predictedFeatureName, description.predictedProbabilitiesName]
     interface = (program.inputs, sorted(program.outputs), predicted)
@@ -296,6 +294,15 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
         raise RetvecLiteError(
             f"{path.name} must take {INPUT}, a {codepoints}, and answer {LABEL} and {PROBABILITIES}; it has {interface}."
         )
+
+
+def _parsed(metadata: Mapping[str, str], key: str) -> Any:
+    """Return a value of the metadata that should be JSON, as it is where it is not: it equals no settings then."""
+    text = metadata.get(key, "null")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def program_constants(program: Program) -> list[Constant]:
@@ -358,10 +365,7 @@ def _scaled(operations: Sequence[Operation], found: Mapping[str, Constant]) -> I
 def _literal_bits(operation: Operation) -> list[int]:
     """Return the bits of the numbers that an operation holds itself; a packed palette tells by its number of colours."""
     literals = {
-        key: item.type
-        for key, items in operation.inputs.items()
-        for item in items
-        if isinstance(item, Literal) and item.type.kind == "tensor" and item.type.dtype != "str"
+        key: item.type for key, item in operation.literals if item.type.kind == "tensor" and item.type.dtype != "str"
     }
     if operation.kind == "constexpr_lut_to_dense" and "shape" in literals:
         return [literals["lut"].shape[0].bit_length() - 1]

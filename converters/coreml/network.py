@@ -71,12 +71,8 @@ class CoreMLNetwork:
     ) -> Var:
         """Compute label probabilities, float32 `[1, classes]`, named `probability_values`.
 
-        Args:
-            vectors: `[1, words, dimension]` in the recipe's precision, what the head reads of each word.
-            mask: float32 `[1, words, 1]`, 1 where a slot is in use.
-            head: which head, with its sizes.
-            ngrams: what n-grams add to the logits, float32 `[1, classes]`; None for a classifier without them.
-            multi_label: whether each label has a probability of its own.
+        The vectors are `[1, words, dimension]` in the recipe's precision; the mask is float32 `[1, words, 1]`, 1 where a slot is in
+        use; n-grams add to the logits, float32 `[1, classes]`.
         """
         used = self._cast(mask)
         present = mb.mul(x=vectors, y=used, name="present")

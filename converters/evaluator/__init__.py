@@ -15,13 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.converters.evaluator.ops import OPS
-from retvec_lite.converters.evaluator.package import (
-    NUMPY_TYPES,
-    Array,
-    proto,
-    read_package,
-    unpack_values,
-)
+from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, proto, read_package, unpack_values
 from retvec_lite.errors import RetvecLiteError
 
 _TARGETS: Final[Mapping[str, tuple[str, int]]] = {
@@ -58,10 +52,11 @@ class Type:
 
 @dataclass(frozen=True)
 class Literal:
-    """A value stored in the file, with its declared type."""
+    """A value stored in the file, with its declared type, and how many bytes of a weight file it takes."""
 
     value: Any
     type: Type
+    stored: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,6 +72,11 @@ class Operation:
     def sources(self) -> Iterable[str]:
         """The names of the values that the op reads."""
         return (item for items in self.inputs.values() for item in items if isinstance(item, str))
+
+    @property
+    def literals(self) -> Iterable[tuple[str, Literal]]:
+        """The values that the op holds itself, each with the name of its input."""
+        return ((key, item) for key, items in self.inputs.items() for item in items if isinstance(item, Literal))
 
 
 class Program:
@@ -127,8 +127,8 @@ class Program:
     @property
     def labels(self) -> list[str]:
         """The classes of a classifier, in the order of its probabilities; empty for other programs."""
-        parts = [part for item in self.operations if item.kind == "classify" for part in item.inputs["classes"]]
-        return [str(label) for part in parts if isinstance(part, Literal) for label in part.value]
+        given = [part for item in self.operations if item.kind == "classify" for part in item.literals]
+        return [str(label) for key, part in given if key == "classes" for label in part.value]
 
     def run(self, inputs: Mapping[str, Array], wanted: Sequence[str] | None = None) -> dict[str, Any]:
         """Compute values by name, and only what they need.
@@ -251,7 +251,8 @@ class Program:
             if reference.fileName not in self.package.weights:
                 raise RetvecLiteError(f"The package has no weight file {reference.fileName!r}.")
             weights = self.package.weights[reference.fileName]
-            return Literal(weights.read(reference.offset, kind.dtype, kind.shape), kind)
+            values = weights.read(reference.offset, kind.dtype, kind.shape)
+            return Literal(values, kind, weights.blobs[reference.offset].size)
         return Literal(_immediate(value.immediateValue.tensor, kind), kind)
 
     def _check_order(self) -> None:

@@ -246,14 +246,6 @@ def results_table(artifacts: Sequence[ArtifactResult]) -> Table:
     return Table("", _COLUMNS, lines, boxed=False)
 
 
-def require_same(file: str, *facts: tuple[str, object, object]) -> None:
-    """Raise RetvecLiteError about the first fact (what, in the artifact, in the classifier) that is not the same in both."""
-    for what, found, wanted in facts:
-        if found != wanted:
-            reference = f"{short(wanted)} as in {REFERENCE_NAME}"
-            raise RetvecLiteError(f"{file}: the {what} must be {reference}, not {short(found)}.")
-
-
 def short(value: object) -> str:
     """Return a value as text of at most 200 characters."""
     text = repr(value)

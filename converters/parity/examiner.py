@@ -4,7 +4,7 @@ Two questions. Does the file compute what it says? Its words, bits, embedding an
 the file's own dequantized weights. What did quantization cost? Its embedding and labels are compared with the float32 weights.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,10 +18,11 @@ from retvec_lite.converters.parity.golden import BIT_TEXTS, edge_sample, golden_
 from retvec_lite.converters.parity.oracle import Oracle, Sample
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 
 STAGES: Final = ("words", "bits", "embedding")
-"""Inner values that are compared, by their keys in the metadata; `stage_names` tells which of them a classifier has."""
+"""Inner tensors that are compared; `stage_names` tells which of them a classifier has."""
 
 EVERY_BIT_BOUND: Final = 5e-5
 """Largest difference of an embedding value where a word sets bits that no real text sets together. With half of 336 bits at random,
@@ -43,18 +44,17 @@ Columns = tuple[int, ...]
 class StageComparison:
     """Collects the differences of one artifact's inner values, text by text."""
 
-    def __init__(self, tensors: Mapping[str, str], exact: Oracle | None, real: frozenset[str]) -> None:
+    def __init__(self, stages: Collection[str], exact: Oracle | None = None, real: Collection[str] = ()) -> None:
         """Prepare; see `Examiner.stages`. Without the oracle of the float32 weights, no cosine is measured."""
-        self._tensors = tensors
-        self._exact = exact if "embedding" in tensors else None
+        self._exact = exact if "embedding" in stages else None
         self._real = real
-        self._found: dict[str, list[Difference]] = {stage: [] for stage in tensors}
+        self._found: dict[str, list[Difference]] = {stage: [] for stage in stages}
         self._cosines: dict[bytes, float] = {}
 
     def compare(self, answers: Answers, sample: Sample, oracle: Oracle) -> None:
         """Compare all inner values of some texts with the reference under the artifact's own weights."""
         self.compare_encoding(answers, sample)
-        if "embedding" not in self._tensors:
+        if "embedding" not in self._found:
             return
         for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
             found = self._one(answers, "embedding", index, oracle.embeddings(words)[0])
@@ -65,7 +65,7 @@ class StageComparison:
 
     def compare_encoding(self, answers: Answers, sample: Sample) -> None:
         """Compare only the words and bits of some texts; arguments as for `compare`."""
-        if "words" not in self._tensors:
+        if "words" not in self._found:
             return
         for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
             for stage, right in (("words", words), ("bits", contract.bits(words))):
@@ -90,9 +90,8 @@ class StageComparison:
 
     def _one(self, answers: Answers, stage: str, index: int, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a stage of one text; it must have the shape and type of `like`."""
-        name = self._tensors[stage]
-        shape = (len(answers.get(name, ())), *like.shape)
-        found: npt.NDArray[Any] = checked(answers, name, shape, like.dtype.type)[index]
+        shape = (len(answers.get(stage, ())), *like.shape)
+        found: npt.NDArray[Any] = checked(answers, stage, shape, like.dtype.type)[index]
         return found
 
     def _compare_direction(self, found: Floats, words: Ints, oracle: Oracle) -> None:
@@ -145,10 +144,10 @@ class Examiner:
         self._right = None if labels is None else [self._columns(found) for found in labels]
         self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
 
-    def stages(self, tensors: Mapping[str, str], recipe: Recipe) -> StageComparison:
-        """Return a fresh comparison for one artifact on one runtime; `tensors` are its names for the `STAGES`."""
-        names = frozenset(self.real.names)
-        return StageComparison(tensors, self._exact if recipe.embedding_cosine else None, names)
+    def stages(self, recipe: Recipe) -> StageComparison:
+        """Return a fresh comparison for one artifact on one runtime."""
+        exact = self._exact if recipe.embedding_cosine else None
+        return StageComparison(stage_names(self.classifier), exact, frozenset(self.real.names))
 
     def answer_checks(self, table: Floats, oracle: Oracle, recipe: Recipe) -> list[Check]:
         """Compare an artifact's answers with the reference under its own weights, and its labels with float32's.
@@ -218,6 +217,13 @@ class Examiner:
 
     def _names(self, columns: Columns) -> str:
         return " and ".join(repr(self.classifier.labels[column]) for column in columns) or "no label"
+
+
+def stage_names(classifier: TrainedModel) -> list[str]:
+    """Return the inner tensors that exported graphs name: no embedding for RETVec-raw, none at all for the head `ngrams`."""
+    if isinstance(classifier.head, NgramHead):
+        return []
+    return list(STAGES if "embedding/dense_0/kernel" in classifier.weights else STAGES[:2])
 
 
 def checked(answers: Answers, name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> npt.NDArray[Any]:

@@ -213,14 +213,12 @@ class _SharingBuilder(flatbuffers.Builder):  # type: ignore[misc]  # flatbuffers
         self._places: dict[tuple[str, bytes], int] = {}
 
     def CreateString(self, s: str | bytes, encoding: str = "utf-8", errors: str = "strict") -> int:
-        """See `flatbuffers.Builder`."""
         key = ("text", s if isinstance(s, bytes) else s.encode(encoding, errors))
         if key not in self._places:
             self._places[key] = int(super().CreateString(s, encoding, errors))
         return self._places[key]
 
     def CreateNumpyVector(self, x: Any) -> int:
-        """See `flatbuffers.Builder`."""
         key = (x.dtype.str, x.tobytes())
         if key not in self._places:
             self._places[key] = int(super().CreateNumpyVector(x))

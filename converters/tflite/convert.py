@@ -22,7 +22,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from retvec_lite.converters import INPUT, PROBABILITIES
-from retvec_lite.converters.format import stage_names
+from retvec_lite.converters.parity.examiner import stage_names
 from retvec_lite.converters.tflite import find_signature, find_tensor, pack, read_model
 from retvec_lite.converters.tflite.graph import (
     NETWORK_INPUT,

@@ -13,9 +13,9 @@ import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters import PROBABILITIES
-from retvec_lite.converters.format import Contents, OpenArtifact, stage_names
-from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, require_same, short
-from retvec_lite.converters.parity.examiner import Answers, Examiner, StageComparison, checked, place
+from retvec_lite.converters.format import Contents, OpenArtifact, require_origin
+from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, short
+from retvec_lite.converters.parity.examiner import Answers, Examiner, StageComparison, checked, place, stage_names
 from retvec_lite.converters.parity.golden import edge_sample
 from retvec_lite.converters.parity.oracle import (
     EXACT,
@@ -28,13 +28,12 @@ from retvec_lite.converters.parity.oracle import (
     text_embedding,
 )
 from retvec_lite.converters.recipes import Recipe
-from retvec_lite.converters.tflite import promote_outputs, read_model
+from retvec_lite.converters.tflite import find_signature, promote_outputs, read_model
 from retvec_lite.converters.tflite.graph import (
     BITS,
     check_operators,
     constants,
     dtype_of,
-    graph_of,
     operator_name,
     operators,
     signatures_of,
@@ -70,21 +69,18 @@ class TFLiteFile(OpenArtifact):
         self.metadata = self._artifact.metadata
 
     def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
-        """See `OpenArtifact`."""
         _check_origin(self._artifact, self._model, recipe, classifier)
         own = _own_weights(self._artifact, self._model, classifier)
-        stages = _tensors(self._artifact, classifier).values()
         signatures = [item.name for item in self._artifact.signatures]
-        self._promoted = promote_outputs(self._artifact.model, list(stages), signatures)
+        self._promoted = promote_outputs(self._artifact.model, stage_names(classifier), signatures)
         return own
 
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
-        """See `OpenArtifact`; each runtime has a process of its own."""
+        """Run it on each installed runtime, in a process of its own."""
         for runtime, version in require_runtimes().items():
             yield run_artifact(examiner, self._artifact, self._promoted, recipe, oracle, runtime, version)
 
     def contents(self) -> Contents:
-        """See `OpenArtifact`."""
         data = self._artifact.path.read_bytes()
         return Contents(sizes(data, self._model), operators(self._model), signatures_of(self._model))
 
@@ -123,22 +119,18 @@ def run_artifact(
     runtime: str,
     version: str,
 ) -> RuntimeResult:
-    """Run an artifact on one runtime, in a process of its own, and compare; arguments as for `OpenArtifact.run`.
-
-    `promoted` is the model with its inner values as outputs of every signature.
-    """
+    """Run an artifact on one runtime and compare; `promoted` is the model with its inner values as outputs of every signature."""
     promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
     exams: list[SignatureExam] = []
     try:
         whole = examiner.golden + examiner.real
-        tensors = _tensors(artifact, examiner.classifier)
-        stages = examiner.stages(tensors, recipe)
+        stages = examiner.stages(recipe)
         step = max(1, _CHUNK_WORDS // artifact.config.max_words)
         parts = examiner.staged.parts(step)
         jobs = [Job(artifact.model, whole.rows), *(Job(promoted, part.rows) for part in (*parts, examiner.edges))]
         for signature in artifact.signatures:
             if signature.name != CLASSIFY:
-                comparison = StageComparison(tensors, None, frozenset())
+                comparison = StageComparison(stage_names(examiner.classifier))
                 exam = SignatureExam(signature, comparison, examiner.staged, artifact.config, _CHUNK_WORDS)
                 jobs += exam.jobs(promoted)
                 exams.append(exam)
@@ -242,13 +234,15 @@ class SignatureExam:
 
 def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: TrainedModel) -> None:
     """Make sure that an artifact claims to be this classifier, with the signatures and operators it may have."""
-    require_same(
+    require_origin(
         artifact.path.name,
-        ("labels", list(artifact.labels), list(classifier.labels)),
-        ("encoder settings", artifact.config.to_dict(), classifier.encoder.to_dict()),
-        ("head settings", artifact.metadata.get("head"), classifier.head.name),
-        ("n-gram settings", artifact.metadata.get("ngrams"), classifier.ngrams and classifier.ngrams.to_dict()),
-        ("decision", artifact.decision.to_dict(), classifier.decision.to_dict()),
+        classifier,
+        labels=artifact.labels,
+        encoder=artifact.config,
+        head=artifact.metadata.get("head"),
+        ngrams=artifact.metadata.get("ngrams"),
+        decision=artifact.decision,
+        tensors=artifact.metadata.get("tensors"),
     )
     check_operators(model, recipe.newer_operators)
     listed, found = list(artifact.signatures), signatures_of(model)
@@ -276,18 +270,9 @@ def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> di
     return own
 
 
-def _tensors(artifact: Artifact, classifier: TrainedModel) -> dict[str, str]:
-    """Return stage -> tensor name, from the metadata."""
-    named = artifact.metadata.get("tensors")
-    stages = stage_names(classifier)
-    if not isinstance(named, dict) or not all(isinstance(named.get(stage), str) for stage in stages):
-        raise RetvecLiteError(f"The metadata must name the tensors {', '.join(stages)}, but has {short(named)}.")
-    return {stage: named[stage] for stage in stages}
-
-
 def match_weights(model: Any, reference: Mapping[str, Floats], signature: str = CLASSIFY) -> dict[str, Match]:
     """Return what a signature of a .tflite computes with in the place of every reference weight, see `match_constants`."""
-    graph = graph_of(model, signature)
+    graph = model.subgraphs[find_signature(model, signature).subgraphIndex]
     plain = constants(model, graph)
     found = [*_lstm_matrices(model, graph), *_ngram_tables(model, graph, plain), *plain]
     if "ngrams/table" in reference:

@@ -61,7 +61,7 @@ _PARTS: Final = {
 
 
 class TFLite(Format):
-    """See the module."""
+    """The .tflite; what its methods do stands in `Format`."""
 
     name = "tflite"
     suffix = ".tflite"
@@ -69,43 +69,37 @@ class TFLite(Format):
     runtimes: ClassVar[Mapping[str, str]] = {name: f"{name} is not installed" for name in RUNTIMES}
 
     def check(self, recipes: Sequence[Recipe], options: Options) -> None:
-        """See `Format`."""
         self.require_runtime()
 
     def require_runtime(self) -> None:
-        """See `Format`."""
         require_runtimes()
 
     def skipped(self) -> tuple[str, ...]:
-        """See `Format`."""
         installed = installed_runtimes()
         return tuple(name for name in RUNTIMES if name not in installed)
 
     def facts(self, recipe: Recipe) -> Recipe:
-        """See `Format`."""
         return recipe
 
     def golden_key(self, recipe: Recipe) -> str:
-        """See `Format`; the first format has the recipe's name alone."""
+        """Return the recipe's name alone, as the first format may."""
         return recipe.name
 
     def rounds_activations(self, recipe: Recipe) -> bool:
-        """See `Format`."""
         return recipe.dynamic
 
     def open(self, path: Path) -> TFLiteFile:
-        """See `Format`."""
         return TFLiteFile(path)
 
     def make(self, model: TrainedModel, recipes: Sequence[Recipe], options: Options) -> Iterator[Draft]:
-        """See `Format`; the graph is converted once."""
+        """Make the artifacts; the graph is converted once."""
         graph = convert(model, options["embed"])
         for recipe in recipes:
             write = functools.partial(_write, quantize(graph, recipe.name), model, recipe)
             yield Draft(recipe, dict([recipe.oldest_runtime]), write)
 
     def settle(self, draft: Draft, path: Path, result: ArtifactResult) -> tuple[Mapping[str, str], ArtifactResult]:
-        """See `Format`; the file states the oldest installed runtime from which on it is right on every one."""
+        """Settle on the oldest installed runtime from which on the file is right on every one."""
         oldest = oldest_runtime(draft.recipe, result)
         if oldest != draft.oldest_runtime:
             # The statement is only in the zip tail: what was run and what is kept are the same flatbuffer.
@@ -166,13 +160,10 @@ def attach_metadata(model: bytes, about: About, labels: Sequence[str]) -> bytes:
     """Return a .tflite with standard metadata about its first graph; metadata and a zip tail that it has are replaced.
 
     Raises:
-        RetvecLiteError: when a label would not survive as one line, or the number of labels is not that of the outputs.
+        RetvecLiteError: when a label would not survive as one line.
     """
     edited = read_model(model)
     graph = edited.subgraphs[0]
-    classes = shape_of(graph.tensors[graph.outputs[0]])[-1]
-    if classes != len(labels):
-        raise RetvecLiteError(f"The model has {classes} outputs, but there are {len(labels)} labels.")
     for label in labels:
         if label.splitlines() != [label]:
             raise RetvecLiteError(

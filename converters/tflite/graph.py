@@ -12,8 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
+from retvec_lite.converters.format import PARTS
 from retvec_lite.converters.parity.oracle import Constant
-from retvec_lite.converters.tflite import find_signature, find_tensor, schema
+from retvec_lite.converters.tflite import find_tensor, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
 
@@ -201,13 +202,6 @@ def _stored(model: Any, graph: Any) -> Iterator[tuple[Any, int]]:
                 yield graph.tensors[index], consumer[index]
 
 
-def graph_of(model: Any, signature: str = CLASSIFY) -> Any:
-    """Return the graph of a signature, the first one for a file without signatures; raise RetvecLiteError for another name."""
-    if not model.signatureDefs:
-        return model.subgraphs[0]
-    return model.subgraphs[find_signature(model, signature).subgraphIndex]
-
-
 def signatures_of(model: Any) -> list[Signature]:
     """Return the signatures of a file as its graphs have them: those that classify first, short ones before long ones.
 
@@ -231,13 +225,12 @@ def has_network(graph: Any) -> bool:
 
 
 def sizes(data: bytes, model: Any) -> dict[str, int]:
-    """Return the bytes of a file by part: constants of `encoder`, `embedding`, `head` and `ngrams`, `graph`, `metadata` with the zip.
+    """Return the bytes of a file by part; the zip belongs to the metadata.
 
-    Constants that several graphs share count once; character features belong to the head, which alone reads them. The tensors
-    `bits` and `embedding`, which the exporter names, separate the parts; a RETVec-raw graph has no `embedding`, and one without
-    both `words` and `bits` consists of n-grams.
+    Constants that several graphs share count once. The tensors `bits` and `embedding`, which the exporter names, separate the
+    parts; a RETVec-raw graph has no `embedding`, and one without both `words` and `bits` consists of n-grams.
     """
-    parts = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
+    parts = dict.fromkeys(PARTS, 0)
     seen = {0}
     for graph in model.subgraphs:
         network = behind(graph, find_tensor(graph, NETWORK_INPUT)) if has_network(graph) else None

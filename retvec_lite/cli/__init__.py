@@ -1,4 +1,4 @@
-"""The commands, one thin module each: `add_arguments(parser)` and `run(args) -> exit code`. Here: the options they share."""
+"""The commands: of each, `declare_<command>(parser)` and `run_<command>(args) -> exit code`. Here: the options they share."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -29,20 +29,6 @@ def add_reject_argument(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="give every text a label (default: none to texts that belong to none)",
     )
-
-
-def add_multi_label_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--multi-label` and `--no-multi-label`."""
-    from retvec_lite.training.options import TrainOptions
-
-    TrainOptions.add_arguments(parser, "multi_label")
-
-
-def add_column_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare `--text-column` and `--label-column`."""
-    from retvec_lite.training.options import TrainOptions
-
-    TrainOptions.add_arguments(parser, "text_column", "label_column")
 
 
 def positive_integer(text: str) -> int:

@@ -2,10 +2,10 @@
 
 import argparse
 import importlib.util
+import itertools
 import os
 import sys
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -30,7 +30,7 @@ _FOR_PRINTING: Final = ("top", "why", "json")
 """Options about the lines that are printed without --output."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def declare_classify(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runtime_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_classify(args: argparse.Namespace) -> int:
     """Print one line for each text: at once for arguments and standard input, in bulk for a file."""
     if args.input is not None:
         if args.texts:
@@ -98,26 +98,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_file(args: argparse.Namespace) -> int:
     """Classify the files of `--input`, and report on standard error."""
+    options = vars(args)
+    del options["texts"]
     for name in _FOR_PRINTING:
-        if getattr(args, name):
+        if options.pop(name):
             raise RetvecLiteError(f"--{name} is for answers that are printed: leave it out with --output.")
-    from retvec_lite.scale.files import classify_files
+    from retvec_lite.scale.classify_files import classify_files
 
-    done = classify_files(
-        args.model,
-        args.input,
-        args.output,
-        text_column=args.text_column,
-        label_column=args.label_column,
-        probability_column=args.probability_column,
-        reject=args.reject,
-        skip_bad_rows=args.skip_bad_rows,
-        workers=args.workers,
-        runtime=args.runtime,
-        isolated=args.isolated,
-        force=args.force,
-        progress=True,
-    )
+    done = classify_files(options.pop("model"), options.pop("input"), options.pop("output"), **options, progress=True)
     new = done.rows - done.resumed
     before = f" ({done.resumed:,} of them by an earlier run)" if done.resumed else ""
     rate = f"{new / done.seconds:,.0f} a second, {done.workers} at a time"
@@ -136,23 +124,17 @@ def _run_file(args: argparse.Namespace) -> int:
     # A bar where standard error is a terminal and the answers go elsewhere; classifying must not need rich.
     is_shown = sys.stderr is not None and sys.stderr.isatty() and not sys.stdout.isatty()
     with watched(is_shown and importlib.util.find_spec("rich") is not None) as report:
-        texts = read_texts(
+        read = read_texts(
             path,
             args.text_column,
             lambda position: report(_WHAT, position // 1000, size // 1000),
             skipped if args.skip_bad_rows else refuse,
         )
-        # Answers come in the order of the texts, a little later.
-        waiting: deque[str] = deque()
-
-        def taken() -> Iterator[str]:
-            for text in texts:
-                waiting.append(text)
-                yield text
-
+        # Answers come in the order of the texts, a little later: they are asked for first.
+        texts, again = itertools.tee(read)
         count, start = 0, time.perf_counter()
-        for predictions in classifier.predict_many(taken(), top=_top(args, classifier), reject=args.reject):
-            text = waiting.popleft()
+        answers = classifier.predict_many(texts, top=_top(args, classifier), reject=args.reject)
+        for predictions, text in zip(answers, again, strict=True):
             print(_line(text, predictions, classifier.explain(text) if args.why else None, args.json))
             count += 1
         sys.stdout.flush()

@@ -3,8 +3,6 @@
 import argparse
 
 from retvec_lite.cli import (
-    add_column_arguments,
-    add_multi_label_argument,
     add_reject_argument,
     add_runtime_argument,
     load_quietly,
@@ -14,9 +12,10 @@ from retvec_lite.cli import (
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
 from retvec_lite.files import refuse_existing
 from retvec_lite.terminal import json_line
+from retvec_lite.training.options import TrainOptions
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def declare_evaluate(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
@@ -27,8 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="labelled .csv, .tsv or .jsonl; 'starter': the built-in test split",
     )
-    add_column_arguments(parser)
-    add_multi_label_argument(parser)
+    TrainOptions.add_arguments(parser, "text_column", "label_column", "multi_label")
     parser.add_argument(
         "--unknown-label",
         metavar="LABEL",
@@ -49,32 +47,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runtime_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_evaluate(args: argparse.Namespace) -> int:
     """Score, print, and draw."""
+    options = vars(args)
+    model, data, plot, force, as_json = (options.pop(name) for name in ("model", "data", "plot", "force", "json"))
     # What can be missing or wrong is found before the work starts.
-    if not args.json:
+    if not as_json:
         import rich.console  # noqa: F401
-    if args.plot:
+    if plot:
         import matplotlib.figure  # noqa: F401
 
-        refuse_existing(args.plot, args.force)
-    classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
-    evaluation = classifier.evaluate(
-        args.data,
-        unknown_label=args.unknown_label,
-        reject=args.reject,
-        multi_label=args.multi_label,
-        typos=args.typos,
-        seed=args.seed,
-        text_column=args.text_column,
-        label_column=args.label_column,
-        progress=not args.json,
-    )
-    if args.json:
-        facts = {"model": args.model, "data": args.data, "runtime": classifier.runtime, "seed": args.seed}
+        refuse_existing(plot, force)
+    classifier = load_quietly(model, options.pop("runtime"), isolated=options.pop("isolated"))
+    evaluation = classifier.evaluate(data, **options, progress=not as_json)
+    if as_json:
+        facts = {"model": model, "data": data, "runtime": classifier.runtime, "seed": args.seed}
         print(json_line({**evaluation.to_dict(), **facts}))
     else:
         print(evaluation)
-    if args.plot:
-        evaluation.plot(args.plot, name=str(classifier.metadata.get("recipe", "model")), force=args.force)
+    if plot:
+        evaluation.plot(plot, name=str(classifier.metadata.get("recipe", "model")), force=force)
     return 0

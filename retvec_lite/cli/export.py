@@ -2,11 +2,11 @@
 
 import argparse
 
-from retvec_lite.converters.formats import ALL, FORMATS
+from retvec_lite.converters.format import ALL, FORMATS
 from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, IOS_VERSIONS, RECIPES
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def declare_export(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "classifier",
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run_export(args: argparse.Namespace) -> int:
     """Export, and print what came out."""
     from retvec_lite.converters.export import export_model
     from retvec_lite.model.weight_files import load_trained_model

@@ -9,7 +9,7 @@ from retvec_lite.files import refuse_existing
 from retvec_lite.training.options import TrainOptions
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def declare_train(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "data", metavar="DATA", help="labelled CSV, TSV or JSON Lines file; 'starter': the built-in data"
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run_train(args: argparse.Namespace) -> int:
     """Train, write DIR, and print the scores."""
     options = vars(args)
     plot = options.pop("plot")

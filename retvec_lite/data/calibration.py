@@ -126,14 +126,9 @@ def measure_rejection(
     labels: Sequence[str],
     decision: Decision,
 ) -> Rejection:
-    """Measure how a classifier answers texts with and without a label.
+    """Measure how a classifier answers texts, as far as it reads them, from its probabilities, float32 `[texts, classes]`.
 
-    Args:
-        texts: as far as the classifier reads them.
-        expected: the right label of each; None where there is none. One at least has a label.
-        probabilities: float32 `[texts, classes]`.
-        labels: the classes, in the order of the columns.
-        decision: when a text is unknown.
+    The right label of a text is None where it has none. One text at least has one.
     """
     columns = decision.columns(labels)
     found = [labels[columns[place]] for place in probabilities[:, columns].argmax(axis=1)]

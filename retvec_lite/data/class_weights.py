@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -70,10 +71,8 @@ def choose_class_weights(
 def class_weights(rule: ClassWeights, targets: npt.NDArray[np.int32], labels: Sequence[str]) -> Floats:
     """Return the weight of each label's texts, float32 `[classes]`, scaled to a mean of 1 over the texts.
 
-    Args:
-        rule: what `choose_class_weights` returned.
-        targets: int32 `[texts]`, the index of each text's label; or `[texts, classes]`, 1 for each label of a text.
-        labels: the names of the classes.
+    `rule` is what `choose_class_weights` returned. The targets are int32 `[texts]`, the index of each text's label; or
+    `[texts, classes]`, 1 for each label of a text.
     """
     counts = targets.sum(axis=0) if targets.ndim > 1 else np.bincount(targets, minlength=len(labels))
     if isinstance(rule, str):
@@ -96,35 +95,33 @@ def _read(file: Path) -> dict[str, Any]:
         raise RetvecLiteError(
             f"class_weights is {', '.join(POWERS)}, or a file whose name ends in .csv, .tsv or .json, not {os.fspath(file)!r}."
         )
-    return _table(file) if suffix in DELIMITERS else _object(file)
+    pairs = _table(file) if suffix in DELIMITERS else _object(file)
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(label for label, count in Counter(label for label, _ in pairs).items() if count > 1)
+        raise RetvecLiteError(f"{file}: the label {twice!r} has two weights. Remove one.")
+    return found
 
 
-def _table(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _table(file: Path) -> Sequence[tuple[str, Any]]:
     with Rows(file, ()) as rows:
         if sorted(rows.columns) != ["label", "weight"]:
             raise RetvecLiteError(f"{file} needs a header that names the two columns label and weight.")
-        for _, fields in rows:
-            label, weight = fields["label"].strip(), fields["weight"]
-            if label in found:
-                raise RetvecLiteError(f"{file}: the label {label!r} has two weights. Remove one.")
-            try:
-                found[label] = float(weight)
-            except ValueError:
-                found[label] = weight  # what is wrong with it is told later
-    return found
+        return [(fields["label"].strip(), _number(fields["weight"])) for _, fields in rows]
 
 
-def _object(file: Path) -> dict[str, Any]:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(found := dict(pairs)) < len(pairs):
-            raise RetvecLiteError(f"{file}: a label has two weights. Remove one.")
-        return found
-
+def _number(cell: str) -> float | str:
     try:
-        found = json.loads(read_utf8(file), object_pairs_hook=unique)
+        return float(cell)
+    except ValueError:
+        return cell  # what is wrong with it is told later
+
+
+def _object(file: Path) -> Sequence[tuple[str, Any]]:
+    try:
+        pairs = json.loads(read_utf8(file), object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
         raise RetvecLiteError(f"{file} is not valid JSON ({error}).") from error
-    if not isinstance(found, dict):
+    if not isinstance(pairs, tuple):  # the hook makes one of an object only
         raise RetvecLiteError(f'{file} must hold one JSON object, such as {{"ham": 1, "spam": 5}}.')
-    return found
+    return pairs

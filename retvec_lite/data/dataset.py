@@ -75,8 +75,11 @@ class Dataset:
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """The group of each text, of which every part of the data should get its share: its label, or its rarest one."""
-        return rarest_labels(self.label_sets) if self.multi_label else self.labels
+        """The group of each text, of which every part of the data should get its share: its label, or its rarest one if any."""
+        if not self.multi_label:
+            return self.labels
+        counts = Counter(label for labels in self.label_sets for label in labels)
+        return tuple(min(labels, key=lambda label: (counts[label], label), default="") for labels in self.label_sets)
 
     def select(self, rows: Iterable[int]) -> "Dataset":
         """Return the rows with the given indices, in their order."""
@@ -102,15 +105,9 @@ def as_dataset(
 ) -> Dataset:
     """Return labelled texts in whatever form the user has them.
 
-    Args:
-        data: a `Dataset`; a file (see `read_dataset`); "starter"; or, with `labels`, any sequence of strings (list, NumPy
-            array, pandas Series).
-        labels: a label for each text: strings, or booleans and numbers, which become strings as JSON writes them. In
-            multi-label data, a list of them, or a string with `|` between them.
-        text_column: column of the texts in a file.
-        label_column: column of the labels in a file.
-        split: which split of the starter data "starter" means.
-        multi_label: whether a text may have several labels, or none.
+    The data are a `Dataset`; a file (see `read_dataset`); "starter", which means the `split` of the starter data; or, with `labels`, any
+    sequence of strings (list, NumPy array, pandas Series). Labels are strings, or booleans and numbers, which become strings as JSON
+    writes them. In multi-label data, each is a list of them, or a string with `|` between them.
 
     Raises:
         RetvecLiteError: for anything else, as many labels as there are not texts, or a file that `read_dataset` refuses.
@@ -193,21 +190,13 @@ def check_trainable(dataset: Dataset) -> None:
 
 
 def split(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
-    """Set a share of every class aside for validation; the same seed gives the same split everywhere.
+    """Return training and validation part, with a share of every class in the latter; the same seed gives the same split everywhere.
 
     Shares are rounded by largest remainder, so that the whole comes out right even with many small classes. Every class
     keeps at least one training example, and both parts keep the order of the file.
 
-    Args:
-        dataset: what `check_trainable` accepts.
-        fraction: share for validation, between 0 and 1 (exclusive).
-        seed: any integer.
-
-    Returns:
-        The training part and the validation part.
-
     Raises:
-        RetvecLiteError: for a fraction out of range.
+        RetvecLiteError: for a fraction that is not between 0 and 1 (exclusive).
     """
     if not 0.0 < fraction < 1.0:
         raise RetvecLiteError(f"The validation share must lie between 0 and 1, not {fraction!r}.")
@@ -258,12 +247,6 @@ def split_labels(cell: str) -> tuple[str, ...]:
 def join_labels(labels: Iterable[str]) -> str:
     """Return what `split_labels` reads back as these labels."""
     return SEPARATOR.join(sorted(labels))
-
-
-def rarest_labels(label_sets: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the label of each text that the fewest texts have; an empty string for a text without one."""
-    counts = Counter(label for labels in label_sets for label in labels)
-    return tuple(min(labels, key=lambda label: (counts[label], label), default="") for labels in label_sets)
 
 
 def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:

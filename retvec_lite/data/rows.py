@@ -1,4 +1,4 @@
-"""The one reader of tables: the rows of a CSV, TSV, JSON Lines or text file of any size, each with its line."""
+"""The one reader of files of texts: the rows of a CSV, TSV, JSON Lines or text file of any size, each with its line."""
 
 import codecs
 import csv

@@ -119,14 +119,9 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        return {
-            **dataclasses.asdict(self),
-            "classes": [row._asdict() for row in self.classes],
-            "confusions": [row._asdict() for row in self.confusions],
-            "reliability": [part._asdict() for part in self.reliability],
-            "rejection": None if self.rejection is None else self.rejection.to_dict(),
-            "typos": [point._asdict() for point in self.typos],
-        }
+        lists = ("classes", "confusions", "reliability", "typos")
+        rows = {name: [row._asdict() for row in getattr(self, name)] for name in lists}
+        return {**dataclasses.asdict(self), **rows, "rejection": self.rejection and self.rejection.to_dict()}
 
     def __str__(self) -> str:
         from retvec_lite.terminal import Table, draw
@@ -194,18 +189,10 @@ def evaluate(
     seed: int = TYPO_SEED,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Score a classifier on clean texts and at each share of mistyped words.
+    """Score a classifier, whose columns are the `labels`, on clean texts and at each share of mistyped words.
 
-    Args:
-        classify: the classifier.
-        labels: its classes, in the order of its columns.
-        dataset: texts whose labels it knows.
-        decision: when it answers no label; None: never.
-        max_chars: code points of a text that it reads; None: all.
-        unknown_label: the label of the texts that belong to none; texts with that of `decision` do so anyway.
-        typos: shares of mistyped words, 0 to 1; empty for clean texts alone.
-        seed: of the typos; the same seed gives the same typos.
-        progress: receives the number of texts done.
+    Without a `decision`, every text gets a label; without `max_chars`, texts are read to their end. Texts with the unknown label
+    of the decision have no label, as have those with `unknown_label`.
 
     Raises:
         RetvecLiteError: for labels that the classifier does not know, an unknown label that is not in the data, a share outside

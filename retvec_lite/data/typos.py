@@ -163,14 +163,6 @@ def _mistype(text: str, rate: float, kinds: Sequence[str], draw: Callable[[], fl
     return "".join(pieces)
 
 
-def _generator(seed: int | random.Random, rate: float, kinds: Sequence[str]) -> random.Random:
-    if not 0.0 <= rate <= 1.0:
-        raise RetvecLiteError(f"The typo rate is a share of the words from 0 to 1, not {rate!r}.")
-    if isinstance(kinds, str) or not kinds or any(kind not in TYPO_KINDS for kind in kinds):
-        raise RetvecLiteError(f"Unknown typo kinds {kinds!r}: choose from {', '.join(TYPO_KINDS)}.")
-    return seed if isinstance(seed, random.Random) else random.Random(seed)
-
-
 def mistype(text: str, rate: float, seed: int | random.Random, kinds: Sequence[str] = TYPO_KINDS) -> str:
     """Mistype a share of the words of a text.
 
@@ -194,7 +186,7 @@ def mistype(text: str, rate: float, seed: int | random.Random, kinds: Sequence[s
         >>> mistype("wake me up at half past six", 0.5, seed=1)
         'wake me qp at halfl past sif'
     """
-    return _mistype(text, rate, kinds, _generator(seed, rate, kinds).random)
+    return mistype_many([text], rate, seed, kinds)[0]
 
 
 def mistype_many(
@@ -207,5 +199,9 @@ def mistype_many(
         >>> len(mistype_many(["good morning", "good night"], 1.0, seed=0))
         2
     """
-    draw = _generator(seed, rate, kinds).random
+    if not 0.0 <= rate <= 1.0:
+        raise RetvecLiteError(f"The typo rate is a share of the words from 0 to 1, not {rate!r}.")
+    if isinstance(kinds, str) or not kinds or any(kind not in TYPO_KINDS for kind in kinds):
+        raise RetvecLiteError(f"Unknown typo kinds {kinds!r}: choose from {', '.join(TYPO_KINDS)}.")
+    draw = (seed if isinstance(seed, random.Random) else random.Random(seed)).random
     return [_mistype(text, rate, kinds, draw) for text in texts]

@@ -18,11 +18,7 @@ _UNSEEN: Final = frozenset(map(chr, (0, *SEPARATORS, *INVISIBLE)))
 
 
 def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[str]:
-    """Return one sentence for each kind of fault.
-
-    Args:
-        training: the texts to learn from.
-        validation: other texts to measure accuracy on; None when they are taken from `training`.
+    """Return one sentence for each kind of fault; without `validation`, those texts are taken from `training`.
 
     Example:
         >>> from pathlib import Path

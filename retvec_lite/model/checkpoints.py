@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import atomic_write
 from retvec_lite.model.weight_files import Embedding
 
@@ -21,58 +21,33 @@ _BELONGS_TO: Final = "settings"
 _DIGITS: Final = 16
 """Hexadecimal digits of a SHA-256 that tell data apart, and can be read in a message."""
 
+_BAD_FILE: Final = (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+"""What NumPy raises for a damaged archive."""
+
 
 def write_arrays(path: Path, belongs_to: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write a checkpoint, flushed to disk, whole or not at all.
-
-    Args:
-        path: the file.
-        belongs_to: all that the arrays depend on, by the names that messages use; as JSON.
-        arrays: by name.
-
-    Raises:
-        RetvecLiteError: when it cannot be written.
-    """
+    """Write a checkpoint whole or not at all; `belongs_to` is all that it depends on, by the names that messages use."""
     content = io.BytesIO()
     np.savez(content, **{_BELONGS_TO: np.asarray(json.dumps(belongs_to))}, **arrays)
     atomic_write(path, content.getvalue())
 
 
-def read_arrays(path: Path, content: bytes | None = None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Return what a checkpoint belongs to, and its arrays.
-
-    Args:
-        path: the file.
-        content: of the file; None reads it.
-
-    Raises:
-        RetvecLiteError: for a damaged one.
-    """
+def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Return what a checkpoint belongs to, and its arrays; raises RetvecLiteError for a damaged one."""
     try:
-        with np.load(io.BytesIO(path.read_bytes() if content is None else content)) as stored:
+        with np.load(io.BytesIO(path.read_bytes())) as stored:
             arrays = {name: stored[name] for name in stored.files}
         belongs_to = json.loads(str(arrays.pop(_BELONGS_TO)))
         if not isinstance(belongs_to, dict):
             raise ValueError("it does not name its settings")
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-        RecursionError,
-    ) as error:
+    except (*_BAD_FILE, OSError, TypeError, AttributeError, RecursionError) as error:
         raise damaged(path, error) from error
     return belongs_to, arrays
 
 
-def damaged(path: Path, reason: object) -> RetvecLiteError:
+def damaged(path: Path, problem: object) -> RetvecLiteError:
     """Return the error to raise for a checkpoint that cannot be read."""
-    text = " ".join(str(reason).split()) or type(reason).__name__
-    return RetvecLiteError(f"{path} is damaged ({text}). Remove it to begin again.")
+    return RetvecLiteError(f"{path} is damaged ({reason(problem)}). Remove it to begin again.")
 
 
 def weights_digest(embedding: Embedding | None) -> str | None:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -93,8 +93,7 @@ class Workers:
 def join_workers(strategy: "tf.distribute.Strategy | None" = None) -> Workers:
     """Connect to the other workers, and wait until all are there. Call before the first TensorFlow operation of the process.
 
-    Args:
-        strategy: a `MultiWorkerMirroredStrategy` with one device a process; None makes one where `TF_CONFIG` is set.
+    The strategy is a `MultiWorkerMirroredStrategy` with one device a process; without one, it is made where `TF_CONFIG` is set.
 
     Raises:
         RetvecLiteError: for another strategy, a `TF_CONFIG` that TensorFlow cannot use, or a worker that cannot be reached.
@@ -110,9 +109,8 @@ def join_workers(strategy: "tf.distribute.Strategy | None" = None) -> Workers:
         with silent_standard_error():
             strategy = strategy or tf.distribute.MultiWorkerMirroredStrategy()
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError, tf.errors.OpError) as error:
-        reason = " ".join(str(error).split())[:200].rstrip(".")
         raise RetvecLiteError(
-            f"The workers cannot be connected: {reason}. TF_CONFIG must look like "
+            f"The workers cannot be connected: {reason(error)[:200]}. TF_CONFIG must look like "
             '{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}.'
         ) from error
     resolver = strategy.cluster_resolver

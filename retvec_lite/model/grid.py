@@ -1,4 +1,8 @@
-"""The integer grid of quantized files, for training: rounding that passes gradients, and the final snap onto the grid."""
+"""The integer grid of quantized files, for training: rounding that passes gradients, and the final snap onto the grid.
+
+Kernels are float32 [in, out]. Each of their channels has a grid of its own: its step is the scale, float32 [1, out], its largest
+integer is called levels, 7 for 4 bits and 127 for 8.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from retvec_lite.contract import Floats
 
 FOUR_BITS: Final = 7
 EIGHT_BITS: Final = 127
-"""The largest integers of symmetric grids: -7..7 and -127..127."""
+"""The levels of symmetric grids: -7..7 and -127..127."""
 
 Tensor = Any  # of the active Keras backend
 
@@ -20,7 +24,7 @@ _SMALLEST_SCALE: Final = 2.0**-20
 
 
 def channel_scale(kernel: Tensor, levels: int) -> Tensor:
-    """Return the step of the symmetric grid that ends at the largest weight of each channel: float32 [1, out]."""
+    """Return the scale of the symmetric grid that ends at the largest weight of each channel."""
     return ops.maximum(ops.max(ops.abs(kernel), axis=0, keepdims=True) / levels, _SMALLEST_SCALE)
 
 
@@ -30,14 +34,6 @@ def fake_quantize(kernel: Tensor, levels: int = FOUR_BITS, scale: Tensor = None)
     Without `scale`, this is the straight-through estimator (Bengio et al. 2013, arXiv:1308.3432), limited by the largest
     weight of each channel. With a trained `scale`, it is LSQ (Esser et al. 2020, arXiv:1902.08153): weights beyond the
     limit get no gradient, and the scale gets the gradient of the rounding error.
-
-    Args:
-        kernel: float32 [in, out].
-        levels: the largest integer of the grid, 7 for 4 bits, 127 for 8.
-        scale: the step of the grid, float32 [1, out]; None for `channel_scale`.
-
-    Returns:
-        float32 [in, out].
     """
     if scale is None:
         scale = channel_scale(kernel, levels)
@@ -52,15 +48,7 @@ def snap(kernel: Floats, levels: int = FOUR_BITS, scale: Floats | None = None) -
 
     The scale of a channel is rounded up to 8 significant binary digits (10 for 8-bit grids). Then all its multiples are
     exact in float32 (those of 4 bits also in float16), the largest weight of the channel is exactly `levels` scales, and
-    dividing it by `levels` restores the scale.
-
-    Args:
-        kernel: float32 [in, out].
-        levels: the largest integer of the grid, 7 for 4 bits, 127 for 8.
-        scale: the step of the grid, float32 [1, out], at most max / levels; None for max / levels per channel.
-
-    Returns:
-        float32 [in, out].
+    dividing it by `levels` restores the scale. A given `scale` is at most max / levels, which is also the default.
     """
     step = np.abs(kernel).max(axis=0).astype(np.float64) / levels if scale is None else scale.astype(np.float64)
     step = np.maximum(step, _SMALLEST_SCALE)

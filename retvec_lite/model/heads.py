@@ -42,7 +42,7 @@ class HeadSpec:
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """Return name -> shape of every weight, for word vectors of `inputs` numbers and `classes` labels."""
-        raise NotImplementedError
+        return {}
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready fields, which `head_from_dict` turns into an equal object."""
@@ -157,7 +157,8 @@ class BertHead(HeadSpec):
                 shapes |= _dense(f"{name}/{part}", self.width, self.width)
             shapes |= _dense(f"{name}/expand", self.width, self.feed_forward)
             shapes |= _dense(f"{name}/contract", self.feed_forward, self.width)
-        return shapes | _norm("head/final_norm", self.width) | _dense("head/logits", 2 * self.width, classes)
+        shapes |= {"head/final_norm/gain": (self.width,), "head/final_norm/bias": (self.width,)}
+        return shapes | _dense("head/logits", 2 * self.width, classes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,10 +166,6 @@ class NgramHead(HeadSpec):
     """Nothing: the file reads n-grams alone, no words. For many labels and many texts (tools/language_detector)."""
 
     name: ClassVar[str] = "ngrams"
-
-    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
-        """See `HeadSpec.shapes`."""
-        return {}
 
 
 HEADS: Final[Mapping[str, type[HeadSpec]]] = {
@@ -208,10 +205,6 @@ def _word_and_projection(inputs: int, hidden: int, outputs: int) -> Shapes:
     points (docs/benchmarks.md).
     """
     return {**_dense("head/word", inputs, hidden), **_dense("head/projection", hidden, outputs)}
-
-
-def _norm(name: str, width: int) -> Shapes:
-    return {f"{name}/gain": (width,), f"{name}/bias": (width,)}
 
 
 def initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:

@@ -54,9 +54,7 @@ class Embedded(NamedTuple):
     """The stages of embedding a batch, as in the signature `embed`.
 
     Attributes:
-        words: see `Stages`.
-        bits: see `Stages`.
-        embedding: see `Stages`.
+        words, bits, embedding: see `Stages`.
         embeddings: float32 `[batch, max_words, dimension]`, with zeros for empty slots.
         text: float32 `[batch, dimension]`, the mean over the used slots, scaled to length 1; zeros for an empty text.
     """
@@ -109,12 +107,7 @@ def classify_short(
 ) -> tuple[Stages, tf.Tensor]:
     """Classify short texts with fewer slots. Texts that fit get the same answer as from `classify`.
 
-    Args:
-        codepoints: int32 `[batch, chars]`, fewer code points than `max_chars` of the classifier.
-        classifier: see `classify`.
-        weights: see `classify`.
-        lstm: see `head_logits`.
-        max_words: word slots, fewer than those of the classifier.
+    The code points are int32 `[batch, chars]`; there are fewer of them, and fewer word slots, than the classifier has.
 
     Returns:
         The stages, and how many slots each text needs, int32 `[batch]`; `max_words + 1` means more than `max_words`.
@@ -143,12 +136,9 @@ def _shares(logits: tf.Tensor, classifier: TrainedModel) -> tf.Tensor:
 
 
 def embed(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> Embedded:
-    """Embed a batch of texts and their words, for search and deduplication.
+    """Embed a batch of texts, int32 `[batch, max_chars]`, and their words, for search and deduplication.
 
-    Args:
-        codepoints: int32 `[batch, max_chars]`.
-        classifier: the parameters of the contract.
-        weights: see `classify`; those of the head are not used.
+    Of the classifier, only the parameters of the contract and the weights of the embedding are used.
     """
     words = encode_words(codepoints, classifier.encoder)
     bits = word_bits(words)
@@ -191,18 +181,13 @@ def word_vectors(bits: tf.Tensor, embedding: tf.Tensor, weights: Tensors) -> tf.
     return tf.concat([embedding, tf.reshape(found, [-1, *embedding.shape[1:-1], found.shape[-1]])], axis=-1)
 
 
-def no_dropout(values: tf.Tensor) -> tf.Tensor:
-    """Return the values unchanged: the dropout of an exported graph."""
-    return values
-
-
 def head_logits(
     embeddings: tf.Tensor,
     mask: tf.Tensor,
     head: HeadSpec,
     weights: Tensors,
     lstm: Lstm,
-    dropout: Dropout = no_dropout,
+    dropout: Dropout = lambda values: values,
 ) -> tf.Tensor:
     """Compute the logits of a batch of texts.
 
@@ -213,7 +198,7 @@ def head_logits(
         weights: tensors or variables, named as in `HeadSpec.shapes`.
         lstm: computes the output of every step from `(inputs, kernel, recurrent_kernel, bias)`, for `rnn`. Training scans;
             export uses a layer that the converter turns into one fused op.
-        dropout: applied to the input of the head and to the pooled text.
+        dropout: applied to the input of the head and to the pooled text; by default none, as in an exported graph.
 
     Returns:
         float32 `[batch, classes]`.

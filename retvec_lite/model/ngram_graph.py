@@ -29,11 +29,7 @@ class Ngrams(NamedTuple):
 
 
 def find_ngrams(text: tf.Tensor, config: NgramConfig) -> Ngrams:
-    """Hash the n-grams of texts.
-
-    Args:
-        text: float32 `[batch, max_chars]`, from `encoder_graph.sanitize`.
-        config: which n-grams.
+    """Hash the n-grams of texts, float32 `[batch, max_chars]`, from `encoder_graph.sanitize`.
 
     Returns:
         A place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.

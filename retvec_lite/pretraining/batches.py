@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.pretraining.settings import PretrainSettings
+from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.word_typos import SAMPLING, augment, random_tokens
 from retvec_lite.pretraining.words import WordList, row_hashes
 
@@ -24,28 +24,15 @@ without any stored generator state.
 
 @dataclass(frozen=True)
 class WordBatch:
-    """One training batch.
+    """One training batch: B/2 words, then another variant of each."""
 
-    Attributes:
-        codepoints: int32 [B, L], B/2 words and then another variant of each.
-        keep: float32 [B, L], 0 for dropped characters, else 1 / (1 - rate).
-        classes: int32 [B], equal for variants of the same word.
-    """
-
-    codepoints: Ints
-    keep: Floats
-    classes: Ints
+    codepoints: Ints  # int32 [B, L]
+    keep: Floats  # float32 [B, L], 0 for dropped characters, else 1 / (1 - rate)
+    classes: Ints  # int32 [B], equal for variants of the same word
 
 
 def make_chunk(words: WordList, settings: PretrainSettings, chunk: int, worker: int | None = None) -> list[WordBatch]:
-    """Return the `CHUNK` batches of chunk number `chunk`: a pure function of its arguments.
-
-    Args:
-        words: what to sample from.
-        settings: of the run.
-        chunk: its number.
-        worker: of several, each of which draws its own batches; None for one alone.
-    """
+    """Return the `CHUNK` batches of a chunk, a pure function of the arguments; of several workers, each draws its own."""
     rng = np.random.default_rng((settings.seed, chunk) if worker is None else (settings.seed, worker, chunk))
     half = settings.batch_size // 2
     randoms = round(half * settings.random_share)

@@ -10,7 +10,7 @@ from retvec_lite.contract import BITS, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.grid import FOUR_BITS, channel_scale, fake_quantize, snap
 from retvec_lite.model.weight_files import Embedding
-from retvec_lite.pretraining.settings import PretrainSettings
+from retvec_lite.pretraining.options import PretrainSettings
 
 Tensor = Any  # a tensor of whichever Keras backend is in use
 

@@ -17,9 +17,9 @@ from retvec_lite.model.distribution import Workers, join_workers
 from retvec_lite.model.weight_files import Embedding, load_embedding
 from retvec_lite.pretraining.batches import WordBatch, make_chunk, prefetch
 from retvec_lite.pretraining.model import WordModel, build_model, multi_similarity_loss
+from retvec_lite.pretraining.options import WORDFREQ, PretrainOptions, PretrainSettings, ResultOptions
 from retvec_lite.pretraining.retrieval import RetrievalSet, retrieval_set
 from retvec_lite.pretraining.run_folder import RunLog, origin, read_checkpoint, write_checkpoint
-from retvec_lite.pretraining.settings import WORDFREQ, PretrainOptions, PretrainSettings, ResultOptions
 from retvec_lite.pretraining.words import WordList, load_words, wordfreq_words
 
 if TYPE_CHECKING:
@@ -143,19 +143,9 @@ def pretrain(
     A run that is interrupted and continued from `run_dir` ends with the same weights, bit for bit, as one that was not
     (on the same machine and backend): batches are a function of seed and step, all other state is in the checkpoint.
 
-    Args:
-        words: what to learn from; this, `settings` and `initial` must be those of the checkpoint in `run_dir`, if there is one.
-        settings: what else decides the result.
-        out: the safetensors file to write at the end.
-        run_dir: folder for the checkpoint and the log; made if missing.
-        sets: what to measure during the run and at the end.
-        name: of the embedding, for the file's metadata.
-        command: that repeats the run, for the model card.
-        every: how often to write and measure.
-        stop_at: leave after this step with a checkpoint, as if interrupted.
-        initial: weights to begin with, of the same shape; None for random ones.
-        log: receives the lines of the log.
-        workers: of which the first writes all files; None for one alone.
+    `run_dir` is made if missing; where it has a checkpoint, `words`, `settings` and `initial` (weights of the same shape to begin with)
+    must be those of the checkpoint. `sets` are measured during the run and at the end, and `command` is for the model card.
+    `stop_at` leaves after that step with a checkpoint, as if interrupted.
 
     Returns:
         `out`; None where `stop_at` came first.

@@ -17,7 +17,7 @@ import numpy as np
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.settings import WORDFREQ
+from retvec_lite.pretraining.options import WORDFREQ
 from retvec_lite.pretraining.word_typos import KIND_NAMES, Indices, Mask, mistype_all, word_lengths
 from retvec_lite.pretraining.words import (
     WHITE_SPACE,
@@ -49,12 +49,7 @@ _MISSPELLING_FACTOR: Final = 10
 
 
 class Queries(NamedTuple):
-    """Mistyped words to look up.
-
-    Attributes:
-        words: int32 [Q, L].
-        answers: int64 [Q], the row of the right one among the candidates.
-    """
+    """Mistyped words to look up, int32 [Q, L], and the row of each right word among the candidates, int64 [Q]."""
 
     words: Ints
     answers: Indices
@@ -97,10 +92,7 @@ def normalized(vectors: Floats) -> Floats:
 def retrieval_set(language: str, rows: Ints, *, seed: int) -> RetrievalSet:
     """Return 500 held-out words, mistyped, among the most frequent words of their language: the metric of a pre-training.
 
-    Args:
-        language: its code.
-        rows: int32 [N, L], words by falling frequency. Of lists without held-out words, all words are asked for.
-        seed: of typos and of the choice of queries.
+    Rows are words by falling frequency, int32 [N, L]. Of lists without held-out words, all words are asked for.
     """
     unseen = held_out(rows)
     if not unseen.any():
@@ -142,10 +134,7 @@ def word_sources(
 ) -> list[WordSource]:
     """Return all languages, sorted: one for each `<language>.csv` of `folder`, and those of wordfreq that it lacks.
 
-    Args:
-        folder: of frequency lists; None for wordfreq alone.
-        languages: only these.
-        trained_on: word lists of a pre-training besides wordfreq: their words are not asked for.
+    Words of `trained_on`, lists of a pre-training besides wordfreq, are not asked for.
 
     Raises:
         RetvecLiteError: for a folder that is missing or holds no such file, or an unknown language.
@@ -153,7 +142,7 @@ def word_sources(
 
     @functools.cache
     def trained() -> Hashes:
-        return np.sort(row_hashes(load_words([Path(WORDFREQ), *trained_on]).rows))
+        return row_hashes(load_words([Path(WORDFREQ), *trained_on]).rows)
 
     lists = {} if folder is None else _list_files(folder)
     known = {name: WordSource(name, WORDFREQ, functools.partial(_load_wordfreq, name)) for name in wordfreq_languages()}
@@ -186,28 +175,15 @@ def _load_list(path: Path, trained: Callable[[], Hashes]) -> tuple[Ints, Mask]:
     first = distinct(rows)
     rows = rows[first]
     lettered = np.asarray([any(char.isalpha() for char in words[index]) for index in first], np.bool_)
-    return rows, lettered & (word_lengths(rows) >= _SHORTEST_QUERY) & ~_contains(trained(), row_hashes(rows))
-
-
-def _contains(ordered: Hashes, hashes: Hashes) -> Mask:
-    """Return which hashes are in an ascending array."""
-    found: Mask = ordered[np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)] == hashes
-    return found
+    return rows, lettered & (word_lengths(rows) >= _SHORTEST_QUERY) & ~np.isin(row_hashes(rows), trained())
 
 
 def language_set(source: WordSource, *, seed: int, queries: int) -> RetrievalSet | None:
     """Return mistyped unseen words of a language among its most frequent words, also by kind of typo.
 
     The most frequent unseen words make up to half of the candidates; the rest are the most frequent others. The same seed
-    asks the same of every embedding, whichever other languages are asked for.
-
-    Args:
-        source: the words.
-        seed: of the choice of words and of their typos.
-        queries: mistyped words to look up, at most.
-
-    Returns:
-        None for a language with fewer than `FEWEST_QUERIES` words to ask for.
+    asks the same of every embedding, whichever other languages are asked for. A language with fewer than `FEWEST_QUERIES` words to ask
+    for has no set.
     """
     rows, unseen = source.load()
     pool, asked = _candidates(rows, unseen)
@@ -235,10 +211,7 @@ def misspelling_set(pairs: Dataset, *, seed: int, queries: int) -> RetrievalSet:
     A pair counts if both are single words, they differ once casefolded and cut off at 16 characters, and the misspelling is
     no candidate itself: without a sentence around it, "their" is no misspelling of "there".
 
-    Args:
-        pairs: texts are misspellings, labels the right words.
-        seed: of the choice of pairs.
-        queries: ten times as many pairs are looked up, at most.
+    Texts of `pairs` are misspellings, labels the right words; at most ten times `queries` are looked up.
 
     Raises:
         RetvecLiteError: for a file without any such pair.

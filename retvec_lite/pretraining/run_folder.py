@@ -12,7 +12,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.checkpoints import damaged, read_arrays, weights_digest, write_arrays
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.model import WordModel
-from retvec_lite.pretraining.settings import PretrainSettings
+from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.words import WordList
 
 CHECKPOINT: Final = "checkpoint.npz"

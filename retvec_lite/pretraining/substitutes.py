@@ -30,10 +30,7 @@ _ASSIGNED_END: Final = 0x32400  # nothing above is a letter, a digit or a sign (
 class Choices:
     """For every code point a (possibly empty) list of replacements, stored flat so that draws are vectorized.
 
-    Attributes:
-        starts: int32 [1114112], where the list of a code point begins in `members`.
-        counts: int32 [1114112], its length; 0 where there is none.
-        members: int32 [M], all lists, one after another.
+    The list of a code point begins at `starts`, int32 [1114112], in `members`, int32 [M], and has `counts`, int32 [1114112], of them.
     """
 
     starts: Ints

@@ -2,7 +2,8 @@
 
 A word is a row of int32 code points, zero-padded, 16 long in the embedding that ships. All kinds are one operation with other
 numbers: at a place, cut out some characters and put others in. So a batch in which each row has its own kind takes one pass:
-place, cut and characters for each row, then a single gather. A new kind is a new `Kind` in `KINDS`.
+place, cut and characters for each row, then a single gather. A new kind is a new `Kind` in `KINDS`;
+one whose characters come from the word itself is drawn in `_fill`.
 """
 
 from collections import Counter
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.settings import PretrainSettings
+from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.substitutes import (
     Doubles,
     alphabets,
@@ -132,16 +133,11 @@ def kind_indices(kinds: str | int | npt.ArrayLike, count: int) -> Indices:
 
 
 def apply_typos(words: Ints, kinds: str | int | npt.ArrayLike, rng: np.random.Generator) -> Ints:
-    """Return the words with one typo in each.
+    """Return the words, int32 [B, L], with one typo in each, cut off at L characters.
 
-    Args:
-        words: int32 [B, L]. The n-grams that are inserted come from other words of this batch.
-        kinds: one name or index of `KINDS` for all words, or an index for each.
-        rng: the only source of randomness.
-
-    Returns:
-        int32 [B, L], cut off at L characters. A word that the kind cannot change (nothing to swap, no other case, an
-        insertion behind the last place, an empty word) stays as it is.
+    The n-grams that are inserted come from other words of this batch. `kinds` is one name or index of `KINDS` for all words, or an
+    index for each. A word that its kind cannot change (nothing to swap, no other case, an insertion behind the last place, an
+    empty word) stays as it is.
 
     Raises:
         RetvecLiteError: for an unknown name.
@@ -177,24 +173,13 @@ def apply_typos(words: Ints, kinds: str | int | npt.ArrayLike, rng: np.random.Ge
     return _splice(words, place, cut, characters, put)
 
 
-def augment(
-    words: Ints,
-    rng: np.random.Generator,
-    *,
-    share: float = 0.8,
-    weights: Sequence[int] | None = None,
-) -> Ints:
+def augment(words: Ints, rng: np.random.Generator, *, share: float = 0.8, weights: Sequence[int] | None = None) -> Ints:
     """Return words int32 [B, L] mistyped as in the paper: most words, up to a quarter of their characters, at most four typos.
 
     A typo that is impossible (a case change in Arabic, a swap in a word of one character) becomes a substitution within the
-    alphabet, so that every chosen word comes out different.
-
-    Args:
-        words: int32 [B, L].
-        rng: the only source of randomness.
-        share: share of words that are mistyped at all. Words of one to three characters are mistyped less often, so that on
-            average no more than a quarter of their characters changes either.
-        weights: how often each of the 22 is drawn, see `SAMPLING`; None for equally often.
+    alphabet, so that every chosen word comes out different. A `share` of the words is mistyped at all; words of one to three
+    characters less often, so that on average no more than a quarter of their characters changes either. `weights` say how often
+    each kind is drawn, see `SAMPLING`.
     """
     pool = np.repeat(np.arange(len(KINDS)), SAMPLING["kinds"] if weights is None else weights)
     lengths = word_lengths(words)

@@ -17,7 +17,7 @@ import regex
 
 from retvec_lite.contract import SEPARATORS, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.pretraining.settings import WORDFREQ
+from retvec_lite.pretraining.options import WORDFREQ
 from retvec_lite.pretraining.substitutes import Doubles, title_table, upper_table
 from retvec_lite.pretraining.word_typos import WORD_LENGTH, Indices, Mask, word_lengths
 
@@ -173,9 +173,7 @@ def distinct(rows: Ints) -> Indices:
 def build_word_list(lists: Iterable[tuple[str, Ints, Doubles, float]], source: str) -> WordList:
     """Return a word list with balanced languages, without the held-out words.
 
-    Args:
-        lists: (language, int32 [n, L] casefolded words, float64 [n] weights within the language, factor of the language).
-        source: for the model card.
+    Lists are (language, int32 [n, L] casefolded words, float64 [n] weights within the language, factor of the language).
     """
     rows, probabilities, languages, start = [], [], {}, 0
     for language, words, weights, factor in lists:
@@ -196,11 +194,9 @@ def build_word_list(lists: Iterable[tuple[str, Ints, Doubles, float]], source: s
 def load_words(names: Sequence[Path], word_length: int = WORD_LENGTH) -> WordList:
     """Return the words of files and packages, as one list.
 
-    Args:
-        names: `wordfreq` (see `packaged_lists`), and UTF-8 files, one for each language and named after it: frequency lists
-            (`.csv`, see `read_frequency_list`), or one word a line (what follows a blank or a tab is ignored). Words of a
-            language that `wordfreq` has as well are added to its own.
-        word_length: code points of a word.
+    Names are `wordfreq` (see `packaged_lists`), and UTF-8 files, one for each language and named after it: frequency lists (`.csv`, see
+    `read_frequency_list`), or one word a line (what follows a blank or a tab is ignored). Words of a language that `wordfreq` has
+    as well are added to its own.
 
     Raises:
         RetvecLiteError: for a file that cannot be read or is not UTF-8, and when there is no word to train on.

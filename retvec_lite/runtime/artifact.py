@@ -7,7 +7,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +36,9 @@ PREBUILT: Final = ("language",)
 _MEMBER_LIMIT: Final = 4 << 20
 """Largest unpacked size of a member of the zip tail in bytes: enough for 10,000 long labels, and no zip bomb."""
 
+_BAD_ZIP: Final = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, ValueError, RuntimeError)
+"""What `zipfile` raises for a damaged file."""
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -58,8 +61,7 @@ class Signature:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON-ready fields, as in `retvec_lite.json`."""
-        fields = {"name": self.name, "kind": self.kind, "max_chars": self.max_chars, "max_words": self.max_words}
-        return fields if self.dimension is None else {**fields, "dimension": self.dimension}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def full_signature(config: EncoderConfig) -> Signature:
@@ -215,15 +217,7 @@ def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
                     metadata = _member(archive, METADATA_NAME)
                     labels = _member(archive, LABELS_NAME)
                     length = min(info.header_offset for info in archive.infolist())
-            except (
-                zipfile.BadZipFile,
-                zlib.error,
-                struct.error,
-                EOFError,
-                KeyError,
-                ValueError,
-                RuntimeError,
-            ) as error:
+            except _BAD_ZIP as error:
                 raise RetvecLiteError(
                     f"{file} ({size:,} bytes) has no readable {METADATA_NAME}: it is truncated, or retvec-lite did not "
                     "export it. Export the model again."

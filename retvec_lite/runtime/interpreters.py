@@ -1,4 +1,4 @@
-"""LiteRT runtimes: find and load one, run an exported file in this process, or run models in a separate process."""
+"""LiteRT runtimes: find and load one, and run an exported file in this process."""
 
 import contextlib
 import importlib
@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.runtime.artifact import (
     CLASSIFY,
     EMBED,
@@ -76,17 +76,6 @@ def import_runtime(name: str | None = None) -> tuple[str, Any]:
         raise RetvecLiteError(f"{choice} is installed but cannot be imported: {error}. Reinstall it.") from error
 
 
-def load_interpreter(runtime: str | None, model: str | os.PathLike[str], num_threads: int = 1) -> Any:
-    """Return an allocated interpreter of any `.tflite`, for benchmarks; raises RetvecLiteError if the runtime cannot run it."""
-    name, interpreter_class = import_runtime(runtime)
-    try:
-        interpreter = interpreter_class(model_path=os.fspath(model), num_threads=num_threads)
-        interpreter.allocate_tensors()
-    except (ValueError, RuntimeError) as error:
-        raise RetvecLiteError(f"{name} cannot run {model}: {one_line(error)}") from error
-    return interpreter
-
-
 @contextlib.contextmanager
 def silent_standard_error() -> Iterator[None]:
     """Discard everything written to standard error inside the block, including by C++ code. Exceptions pass through."""
@@ -131,9 +120,7 @@ class Engine:
         Raises:
             RetvecLiteError: when the runtime cannot run the file, or its signatures differ from the metadata.
         """
-        listed = artifact.signatures
-        embedding = [signature for signature in listed if signature.kind == EMBED]
-        signatures = (*classify_signatures(listed), *embedding)
+        signatures = artifact.signatures
         try:
             interpreter = interpreter_class(model_content=artifact.model, num_threads=num_threads)
             # Hands all graphs to XNNPACK; without it, tflite-runtime 2.14 runs signatures at half the speed. Call before
@@ -152,9 +139,9 @@ class Engine:
         except (ValueError, RuntimeError) as error:
             raise RetvecLiteError(
                 f"{runtime} cannot run {artifact.path}, which needs {describe_oldest_runtime(artifact.metadata)}: "
-                f"{one_line(error)}"
+                f"{reason(error)}."
             ) from error
-        *short, _ = classify_signatures(listed)
+        *short, _ = classify_signatures(signatures)
         self._short = [(signature.max_chars, signature.max_words, runners[signature.name]) for signature in short]
         self._full = runners[CLASSIFY]
         self._embed = runners.get(EMBED)
@@ -189,7 +176,7 @@ class Engine:
         try:
             answers: dict[str, Any] = runner(codepoints=codepoint_rows([text], max_chars))
         except (ValueError, RuntimeError) as error:
-            raise RetvecLiteError(f"{self._failure}: {one_line(error)}. Export the model again.") from error
+            raise RetvecLiteError(f"{self._failure}: {reason(error)}. Export the model again.") from error
         return answers
 
 
@@ -218,8 +205,3 @@ def _check_interface(artifact: Artifact, signature: Signature, runner: Any) -> N
             f"{artifact.path}: the metadata describes the signature {signature.name!r} as {expected}, but it is {found}. "
             "Export the model again."
         )
-
-
-def one_line(error: object) -> str:
-    """Return the message of a runtime, which may span several lines, as one."""
-    return " ".join(str(error).split())

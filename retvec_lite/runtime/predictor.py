@@ -2,7 +2,6 @@
 
 import abc
 import operator
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
@@ -54,8 +53,8 @@ class Predictor(abc.ABC):
         """Return the probabilities, float32 `[texts, classes]`, with columns in the order of `labels`."""
 
     @abc.abstractmethod
-    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
-        """Yield the probabilities of one chunk of texts after the other, float32 `[texts, classes]` each."""
+    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[tuple[list[str], Floats]]:
+        """Yield one chunk of texts after the other, with their probabilities, float32 `[texts, classes]`."""
 
     # A string is a sequence of strings too; a type checker takes the first overload for it.
     @overload
@@ -126,26 +125,20 @@ class Predictor(abc.ABC):
         return self._answers(one_column(texts), top, self.decision if reject else Decision())
 
     def _answers(self, texts: Iterable[object], top: int | None, decision: Decision) -> Iterator[list[Prediction]]:
-        read: deque[object] = deque()
-
-        def noted() -> Iterator[object]:
-            for text in texts:
-                read.append(text)
-                yield text
-
+        chunks = (
+            ([text[: self.config.max_chars] for text in chunk], rows) for chunk, rows in self._probabilities_of(texts)
+        )
         if decision.multi_label:
-            for rows in self._probabilities_of(noted()):
-                part = [str(read.popleft())[: self.config.max_chars] for _ in rows]
-                for row, has in zip(rows, decision.has(part, rows), strict=True):
+            for read, rows in chunks:
+                for row, has in zip(rows, decision.has(read, rows), strict=True):
                     chosen = np.flatnonzero(has)
                     several = [Prediction(self.labels[column], float(row[column])) for column in chosen]
                     yield sorted(several, key=operator.itemgetter(1), reverse=True)[:top]
             return
         columns = decision.columns(self.labels)
         names = [self.labels[column] for column in columns]
-        for rows in self._probabilities_of(noted()):
-            part = [str(read.popleft())[: self.config.max_chars] for _ in rows]
-            unknown = decision.unknown(part, rows, self.labels)
+        for read, rows in chunks:
+            unknown = decision.unknown(read, rows, self.labels)
             table = rows[:, columns]
             order = np.argsort(-table, axis=1, kind="stable")[:, :top]
             best = np.take_along_axis(table, order, axis=1)

@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import functools
-import itertools
 import os
 import queue
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 # Not when it is first needed: a child of fork() would wait for ever for a thread that was just importing it.
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -86,7 +85,7 @@ class TextClassifier(Predictor):
         else:
             self.runtime, interpreter_class = import_runtime(runtime)
             make = functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
-        self._engines: Pool[Engine | IsolatedEngine] = Pool(make)
+        self._engines: WorkPool[Engine | IsolatedEngine] = WorkPool(make)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process loads the same bytes; the file need not exist there.
@@ -192,16 +191,16 @@ class TextClassifier(Predictor):
         """Return the answers to all texts, float32 `[texts, width]`."""
         table = np.empty((len(texts), width), np.float32)
         row = 0
-        for rows in self._stream(method, texts):
+        for _, rows in self._stream(method, texts):
             table[row : row + len(rows)] = rows
             row += len(rows)
         return table
 
-    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[Floats]:
+    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[tuple[list[str], Floats]]:
         return self._stream("probabilities", texts)
 
-    def _stream(self, method: str, texts: Iterable[object]) -> Iterator[Floats]:
-        """Yield the answers to one chunk of texts after the other, in order, float32 `[texts, width]` each."""
+    def _stream(self, method: str, texts: Iterable[object]) -> Iterator[tuple[list[str], Floats]]:
+        """Yield one chunk of texts after the other, in order, with the answers to them, float32 `[texts, width]`."""
         parts = chunks(texts, _CHUNK)
         # A single chunk needs one interpreter only, and starting threads takes longer than most first answers.
         ahead = list(islice(parts, 2))
@@ -212,12 +211,12 @@ class TextClassifier(Predictor):
         self._engines.grow(self.workers)
         yield from answered(functools.partial(self._answer, method), chain(ahead, parts), self.workers)
 
-    def _answer(self, method: str, part: list[str] | Exception) -> Floats:
-        """Return the answers to one chunk of texts, float32 `[texts, width]`, or raise what came in its place."""
+    def _answer(self, method: str, part: list[str] | Exception) -> tuple[list[str], Floats]:
+        """Return a chunk of texts with the answers to them, or raise what came in its place."""
         if isinstance(part, Exception):
             raise part
         with self._engines.borrow() as engine:
-            return np.stack([getattr(engine, method)(text) for text in part])
+            return part, np.stack([getattr(engine, method)(text) for text in part])
 
 
 def available_cores() -> int:
@@ -249,7 +248,7 @@ def answered(work: Callable[[Job], Answer], jobs: Iterable[Job], count: int) -> 
                 future.cancel()
 
 
-class Pool(Generic[Item]):
+class WorkPool(Generic[Item]):
     """Engines to borrow. Survives `fork()` at any moment, also while other threads use it."""
 
     def __init__(self, make: Callable[[], Item]) -> None:
@@ -264,7 +263,7 @@ class Pool(Generic[Item]):
     def grow(self, count: int) -> None:
         """Make more until there are as many."""
         with self._growing:
-            for _ in itertools.repeat(None, count - self._made):
+            for _ in repeat(None, count - self._made):
                 self._idle.put(self._make())
                 self._made += 1
 
@@ -299,7 +298,7 @@ def _renew_all() -> None:
         pool.renew()
 
 
-_POOLS: Final[weakref.WeakSet[Pool[Any]]] = weakref.WeakSet()
+_POOLS: Final[weakref.WeakSet[WorkPool[Any]]] = weakref.WeakSet()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_all)

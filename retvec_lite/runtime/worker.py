@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.runtime.artifact import EMBED, Artifact
-from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime, one_line
+from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime
 
 _PACKAGES: Final = ("retvec_lite", "numpy", "pyarrow", *RUNTIMES.values())
 """What a worker imports."""
@@ -87,13 +87,9 @@ class Worker:
     def ask(
         self, function: Callable[..., bytes], *arguments: Any, timeout: float | None = None, size: int | None = None
     ) -> bytes:
-        """Run a function of a module in the process. After an error it must not be asked again.
+        """Run a function of a module, with arguments that can be pickled. After an error the worker must not be asked again.
 
-        Args:
-            function: what to run.
-            arguments: anything that can be pickled.
-            timeout: seconds; None for any number.
-            size: bytes that it must return; None for any number.
+        It must answer within `timeout` seconds, with `size` bytes; None allows any number.
 
         Raises:
             RetvecLiteError: with the message of what the function raised.
@@ -298,9 +294,7 @@ class Job(NamedTuple):
 def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """Run models on a runtime in one new process, row by row on one thread.
 
-    Args:
-        runtime: the distribution, `ai-edge-litert` or `tflite-runtime`.
-        jobs: what to run. A graph must have one input; a signature must call it `codepoints`.
+    A graph must have one input; a signature must call it `codepoints`.
 
     Yields:
         For each job, the values of each output, stacked to `[texts, ...]`. The keys are the names in the signature, or
@@ -334,7 +328,7 @@ def _run(runtime: str, job: Job) -> bytes:
             else _answers(interpreter, job.rows)
         )
     except (ValueError, RuntimeError) as error:
-        raise RetvecLiteError(f"{name} cannot run the model: {one_line(error)}") from error
+        raise RetvecLiteError(f"{name} cannot run the model: {reason(error)}.") from error
     outputs = io.BytesIO()
     np.savez(outputs, **found)
     return outputs.getvalue()

@@ -13,9 +13,9 @@ import pyarrow.parquet
 
 from retvec_lite.data.dataset import SEPARATOR
 from retvec_lite.data.rows import COMPRESSION, DELIMITERS, JSON_SUFFIXES, format_of
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import explain_os_error, flush_folder
-from retvec_lite.scale.sources import IS_JSON, PARQUET, READ_ERRORS, reason
+from retvec_lite.scale.sources import IS_JSON, PARQUET, READ_ERRORS
 from retvec_lite.terminal import Progress
 
 _SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES)
@@ -36,14 +36,8 @@ def check_output(output: Path) -> None:
 def write_output(output: Path, shards: Sequence[Path], empty: pa.Schema, folder: Path, progress: Progress) -> None:
     """Write all shards as one file, whole or not at all.
 
-    Columns whose types differ from shard to shard get the type that holds all of them, or else become JSON texts.
-
-    Args:
-        output: the file.
-        shards: in the order of their rows.
-        empty: the columns where there is no shard.
-        folder: where the file is written before it takes its place, on the same file system.
-        progress: receives ("writing", shards done, shards).
+    Columns whose types differ from shard to shard get the type that holds all of them, or else become JSON texts; where there is no
+    shard, they are those of `empty`. The file is written in `folder`, on the same file system, before it takes its place.
 
     Raises:
         RetvecLiteError: when it cannot be written, or a shard is damaged.

@@ -23,7 +23,7 @@ from retvec_lite.data.rows import (
     format_of,
     missing_column,
 )
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 
 PARQUET: Final = (".parquet", ".pq")
 SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES, TEXT_SUFFIX)
@@ -168,11 +168,6 @@ def _unreadable(source: Source, error: Exception, row: int = 0) -> RetvecLiteErr
     return RetvecLiteError(
         f"Cannot read {source.path}{behind}: {reason(error)}. Repair it or leave it out; finished parts are kept."
     )
-
-
-def reason(error: Exception) -> str:
-    """Return what is wrong in one line without a full stop."""
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
 def read_chunks(source: Source, text_column: str, skip: Callable[[RetvecLiteError], None]) -> Iterator[Chunk]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +21,7 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.checkpoints import damaged, read_arrays, write_arrays
 from retvec_lite.model.distribution import Workers
-from retvec_lite.training.options import Inputs, TrainOptions
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.options import FitSettings, Inputs, TrainOptions
 from retvec_lite.version import __version__
 
 NAME: Final = "checkpoint.npz"
@@ -75,13 +74,9 @@ class Course:
 
 
 class Checkpoint:
-    """The checkpoint of one training. Every worker reads it, the chief writes it.
+    """The checkpoint of one training, in a folder that all workers see. Every worker reads it, the chief writes it.
 
-    Args:
-        path: the file, in a folder that all workers see; None to neither read nor write one.
-        belongs_to: see `origin`.
-        force: begin again where the file is damaged or belongs to another training.
-        workers: that train together.
+    `belongs_to` is the training's `origin`. With `force`, a file that is damaged or belongs to another training begins again.
 
     Raises:
         RetvecLiteError: for a file that is damaged or belongs to another training, or workers of different trainings.
@@ -118,19 +113,15 @@ class Checkpoint:
         self._begun += 1
         return course, self._state if course.steps and not course.is_over else {}
 
-    def is_due(self) -> bool:
-        """Return whether it is time to write the file."""
-        is_kept = self._path is not None and self.workers.is_chief
-        return is_kept and time.monotonic() - self._written >= SECONDS
-
-    def write(self, state: Mapping[str, Floats]) -> None:
-        """Write the file: how far all fits have come, and the state of the network of the last one.
+    def keep(self, state: Callable[[], Mapping[str, Floats]]) -> None:
+        """Write the file, if it is time: how far all fits have come, and the state of the network of the last one.
 
         Raises:
             RetvecLiteError: when it cannot be written.
         """
-        assert self._path is not None, "It is never due."
-        facts, arrays = [], {f"{_STATE}/{name}": value for name, value in state.items()}
+        if self._path is None or not self.workers.is_chief or time.monotonic() - self._written < SECONDS:
+            return
+        facts, arrays = [], {f"{_STATE}/{name}": value for name, value in state().items()}
         for number, course in enumerate(self._fits):
             fields = {field.name: getattr(course, field.name) for field in dataclasses.fields(course)}
             arrays |= {f"{number}/{name}": value for name, value in fields.pop("weights").items()}
@@ -161,7 +152,7 @@ class Checkpoint:
 
 
 def origin(inputs: Inputs, options: TrainOptions, settings: FitSettings | None) -> dict[str, Any]:
-    """Return all that the weights of a training depend on, by the names that messages use; arguments as for `trainer.train`."""
+    """Return all that the weights of a training depend on, by the names that messages use."""
     training, validation, embedding = inputs.training, inputs.validation, inputs.embedding
     held_out = _digest(validation.texts, validation.labels) if isinstance(validation, Dataset) else validation
     return {

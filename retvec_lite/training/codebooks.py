@@ -44,13 +44,9 @@ def codebooks_in(buckets: int, classes: int) -> int:
 
 
 def squeeze(weights: Mapping[str, Floats], frequency: Floats, codebooks: int, *, seed: int) -> dict[str, Floats]:
-    """Return the weights of nearly the same linear part, with codebooks in place of its table.
+    """Return the weights of nearly the same linear part, with codebooks in place of its table, which has a row for each hash.
 
-    Args:
-        weights: of a `LinearModel` with a row for each hash.
-        frequency: how often each hash occurs in the training texts, float32 `[65521]`: frequent n-grams are approximated best.
-        codebooks: how many.
-        seed: of the clustering.
+    N-grams that occur often in the training texts (`frequency`, float32 `[65521]`) are approximated best.
     """
     table, squares = weights["ngrams/table"], weights["ngrams/squares"]
     typical = float(np.sqrt(np.square(table).sum(axis=1).mean())) or 1.0

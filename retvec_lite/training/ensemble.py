@@ -5,22 +5,29 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
 from scipy.optimize import minimize
 
-from retvec_lite.contract import Floats, Ints
-from retvec_lite.model.grid import snap
-from retvec_lite.model.heads import HeadSpec, LinearHead
+from retvec_lite.contract import BITS, Floats, Ints
+from retvec_lite.data.class_weights import class_weights
+from retvec_lite.model.encoder_graph import word_bits
+from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
+from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, initial
+from retvec_lite.model.network_graph import Tensors, embed_bits
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, Course
-from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.fit_network import NetworkFitter, embed_words
+from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
-from retvec_lite.training.linear import LinearFitter
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
+from retvec_lite.training.options import FitSettings
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
+
+_WORDS_AT_ONCE: Final = 8192
 
 _LEAST: Final = 0.01
 
@@ -56,13 +63,113 @@ class Plan:
     settings: FitSettings
 
 
+class NetworkFitter:
+    """Fits the network of a plan as often as asked: to folds of the texts, then to all of them.
+
+    A fine-tuned embedding is trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint, and go
+    on from there. Progress is told of "embedding words", and of each fit by its name.
+    """
+
+    def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
+        self._plan = plan
+        self._progress = progress
+        self._checkpoint = checkpoint or Checkpoint()
+        self._vectors = None if plan.fine_tune else embed_words(plan.data.words, plan.embedding, progress)
+        self._network: TrainableNetwork | None = None
+
+    @property
+    def levels(self) -> int:
+        """The largest integer of the grid of the matrices.
+
+        A head on a frozen embedding keeps its accuracy on a 4-bit grid, so that all recipes are one function; when everything
+        trains, 8 bits did a little better, and float32 and int8 are one (docs/benchmarks.md).
+        """
+        return EIGHT_BITS if self._plan.fine_tune else FOUR_BITS
+
+    def fit(
+        self,
+        rows: Rows | None = None,
+        held_out: HeldOut | None = None,
+        what: str = "training",
+        share: float = 1.0,
+    ) -> Course:
+        """Train on some rows (None: all) from new starting weights; equal seeds on one machine give equal weights.
+
+        `held_out` decides which epoch is the best; without it, the last one is. A `share` of the settings' epochs is run.
+
+        Returns:
+            How it went, with all weights of the classifier but those of n-grams.
+        """
+        examples, settings = self._plan.data.examples, self._plan.settings
+        if rows is not None:
+            examples = examples.chosen(rows)
+        settings = dataclasses.replace(settings, epochs=max(1, round(share * settings.epochs)))
+        rng = np.random.default_rng(settings.seed)
+        network = self._fresh_network(examples, settings, rng)
+        best = run_epochs(network, examples, held_out, settings, rng, self._progress, what, self._checkpoint)
+        network.load(best.weights)
+        return dataclasses.replace(best, weights={**self._plan.embedding, **best.weights})
+
+    def logits(self, ids: Ints) -> Floats:
+        """Return the logits of texts under the weights fitted last, float32 `[texts, classes]`."""
+        assert self._network is not None
+        return self._network.logits(ids, len(self._plan.data.labels), PREDICTION_BATCH)
+
+    def _fresh_network(self, examples: Examples, settings: FitSettings, rng: np.random.Generator) -> TrainableNetwork:
+        data, head, embedding = self._plan.data, self._plan.head, self._plan.embedding
+        classes, inputs = len(data.labels), data.config.word_length * BITS
+        if embedding:
+            inputs = embedding["embedding/dense_2/kernel"].shape[1]
+        filters = settings.character_filters if self._plan.fine_tune else 0
+        weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
+        weights |= head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
+        weights["head/logits/bias"] = data.scheme.starting_bias(examples.targets, classes)
+        if self._plan.fine_tune:
+            weights = {**embedding, **weights}
+        shares = class_weights(settings.class_weights, examples.targets, data.labels)
+        schedule = schedule_for(len(examples.targets), settings)
+        if self._network is None:
+            self._network = TrainableNetwork(
+                head,
+                weights,
+                self._vectors,
+                data.words,
+                shares,
+                schedule,
+                settings,
+                levels=self.levels,
+                scheme=data.scheme,
+                workers=self._checkpoint.workers,
+            )
+        else:
+            self._network.reset(weights, shares, schedule)
+        return self._network
+
+
+def embed_words(words: Ints, weights: Tensors, progress: Progress = silent) -> npt.NDArray[np.float16]:
+    """Return word vectors, float16 `[distinct words, dimension]`; row 0, the empty word, is zeros as in unused slots.
+
+    Float16 holds a tanh output to 2.4e-4, less than what dropout and typos do to a training text, at half the memory.
+    """
+    embed = tf.function(
+        lambda chunk: tf.cast(embed_bits(word_bits(chunk[None]), weights)[0], tf.float16),
+        input_signature=[tf.TensorSpec([_WORDS_AT_ONCE, words.shape[1]], tf.int32)],
+        jit_compile=True,
+        autograph=False,
+    )
+    vectors = []
+    for start in range(0, len(words), _WORDS_AT_ONCE):
+        chunk = words[start : start + _WORDS_AT_ONCE]
+        padded = np.pad(chunk, ((0, _WORDS_AT_ONCE - len(chunk)), (0, 0)))
+        vectors.append(embed(padded).numpy()[: len(chunk)])
+        progress("embedding words", start + len(chunk), len(words))
+    table: npt.NDArray[np.float16] = np.concatenate(vectors)
+    table[0] = 0.0
+    return table
+
+
 class Ensemble:
     """Fits network and linear part as a plan says.
-
-    Args:
-        plan: what to fit.
-        progress: see `LinearFitter` and `NetworkFitter`.
-        checkpoint: where the fits of the network are kept, and go on from; None keeps nothing.
 
     Attributes:
         logits: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`, each by parts that had not seen it.
@@ -86,15 +193,7 @@ class Ensemble:
         if isinstance(plan.head, LinearHead):
             vectors = embed_words(plan.data.words, plan.embedding, progress)
         else:
-            self._network = NetworkFitter(
-                plan.data,
-                plan.head,
-                plan.embedding,
-                fine_tune=plan.fine_tune,
-                settings=plan.settings,
-                progress=progress,
-                checkpoint=checkpoint,
-            )
+            self._network = NetworkFitter(plan, progress, checkpoint)
         if plan.buckets:
             self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, progress)
         self._best: Course | None = None
@@ -150,15 +249,16 @@ class Ensemble:
         """Fit the network; cross-validated, first one for each fold, then the last one to all texts."""
         data, folds = self._plan.data, self._plan.data.folds
         held_out = data.held_out
-        if not folds:
-            self._best = network.fit(held_out=held_out)
-            return {rate: network.logits(ids) for rate, ids in held_out.ids.items()}
         logits = {rate: np.zeros((len(ids), len(data.labels)), np.float32) for rate, ids in held_out.ids.items()}
         for number, (rows, others) in enumerate(data.splits, start=1):
-            network.fit(rows, what=f"training {number} of {folds + 1}", share=_FOLD_SHARE)
+            if folds:
+                network.fit(rows, what=f"training {number} of {folds + 1}", share=_FOLD_SHARE)
+            else:
+                self._best = network.fit(held_out=held_out)
             for rate, ids in held_out.ids.items():
                 logits[rate][others] = network.logits(ids[others])
-        self._best = network.fit(what=f"training {folds + 1} of {folds + 1}")
+        if folds:
+            self._best = network.fit(what=f"training {folds + 1} of {folds + 1}")
         return logits
 
 
@@ -181,11 +281,8 @@ def fit_mix(parts: Mapping[str, Floats], truth: Ints, scheme: LabelScheme, texts
     temperature scaling does (Guo et al. 2017, https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does
     (Platt 1999).
 
-    Args:
-        parts: by `LINEAR` and `NETWORK`, logits, float32 `[rows, classes]` each, of texts that the parts were not trained on.
-        truth: the targets of the rows.
-        scheme: one label a text, or several.
-        texts: how many different texts there are; the other rows are mistyped copies of them.
+    The logits, float32 `[rows, classes]` by `LINEAR` and `NETWORK`, are of texts that the parts were not trained on; there are so many
+    different `texts`, and the other rows are mistyped copies of them.
     """
     stacked = np.stack(list(parts.values())).astype(np.float64)
     usual = np.log([_USUAL[name] for name in parts])

@@ -123,24 +123,15 @@ def make_examples(
     max_words: int | None = None,
     progress: Progress = silent,
 ) -> TrainingData:
-    """Mistype and encode the texts of a training.
+    """Mistype and encode the texts of a training: those to learn from, in `augmented_copies`, and those to test on.
 
-    Args:
-        training: labelled texts to learn from.
-        validation: labelled texts to test on, of the same labels.
-        copies: augmented copies of the training texts.
-        typo_rate: mean share of mistyped words in an augmented text.
-        seed: of the typos.
-        folds: see `TrainingData.splits`; none where the texts are not cross-validated.
-        refit: see `TrainingData`.
-        config: the encoder's parameters; None chooses the sizes that fit the training texts, see `choose_sizes`.
-        word_length: code points per word, where `config` is None.
-        max_words: word slots, where `config` is None; None chooses them as well.
-        progress: receives ("encoding texts", done, total).
+    Without a `config`, the encoder gets words of `word_length` code points, and sizes that fit the training texts, see `choose_sizes`.
+    `folds` are the splits of a cross-validation. Progress is told of "encoding texts".
     """
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
     mistyped = augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed)
     held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
+    targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
     groups = [training.texts, *mistyped, *held_out.values()]
     encoder = TextEncoder(
         (text for group in groups for text in group),
@@ -157,8 +148,8 @@ def make_examples(
         scheme,
         labels,
         np.unique(training.strata, return_inverse=True)[1],
-        Examples(ids[1:split], scheme.targets(training, labels), len(labels)),
-        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), scheme.targets(validation, labels)),
+        Examples(ids[1:split], targets, len(labels)),
+        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), truth),
         words,
         float(np.mean(encoder.count_words(training.texts, config) < asked)),
         ids[0],
@@ -199,10 +190,7 @@ class TextEncoder:
     A text is encoded with as many word slots as it can fill, so that the same pass counts its words before the sizes of
     the encoder are known; cutting its words to `max_words` is then exact. Only a text longer than `max_chars` is encoded
     again, because cutting code points can change its last words. Words are told apart by a 64-bit hash of their code
-    points: among ten million words the chance that any two collide is below 3e-6.
-
-    Attributes:
-        rules: the encoder's parameters; their sizes do not matter here.
+    points: among ten million words the chance that any two collide is below 3e-6. The sizes in `rules` do not matter here.
     """
 
     def __init__(self, texts: Iterable[str], rules: EncoderConfig, progress: Progress = silent) -> None:

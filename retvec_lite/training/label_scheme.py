@@ -4,7 +4,6 @@ One label: probabilities are the softmax of the logits, and the most probable la
 probability of its own, the sigmoid of its logit, and the answer is every label at or above its threshold.
 """
 
-import abc
 from typing import Final
 
 import numpy as np
@@ -18,78 +17,50 @@ _RESAMPLES: Final = 200
 """Bootstrap samples from which an error is estimated (Efron 1979)."""
 
 
-class LabelScheme(abc.ABC):
-    """One label a text, or several.
+class LabelScheme:
+    """One label a text; the score is the accuracy.
 
     Attributes:
         multi_label: whether a text may have several labels, or none.
         rank: axes of the targets: 1 for `[texts]`, 2 for `[texts, classes]`.
     """
 
-    multi_label: bool
-    rank: int
-
-    @abc.abstractmethod
-    def targets(self, dataset: Dataset, labels: tuple[str, ...]) -> Ints:
-        """Return what is right for each text, int32: the index of its label, or 1 for each label it has."""
-
-    @abc.abstractmethod
-    def starting_bias(self, targets: Ints, classes: int) -> Floats:
-        """Return the bias of the logits that a network starts from, float32 `[classes]`."""
-
-    @abc.abstractmethod
-    def probabilities(self, logits: Floats) -> Floats:
-        """Return the probabilities of logits `[texts, classes]`."""
-
-    @abc.abstractmethod
-    def losses(self, logits: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, smoothing: float) -> tf.Tensor:
-        """Return what a network minimizes, float32 `[texts]`; `weights` `[classes]` say how much a label counts."""
-
-    @abc.abstractmethod
-    def likelihood(self, logits: Floats, targets: Ints) -> tuple[float, Floats]:
-        """Return the mean negative log likelihood of a text, and its gradient for the logits, `[texts, classes]`."""
-
-    @abc.abstractmethod
-    def score(self, logits: Floats, targets: Ints) -> float:
-        """Return a score from 0 to 1 that needs no threshold: what decides between epochs and between kinds of n-grams."""
-
-    @abc.abstractmethod
-    def error(self, logits: Floats, targets: Ints) -> float:
-        """Return the standard error of `score`."""
-
-
-class _OneLabel(LabelScheme):
-    """Every text has one label; the score is the accuracy."""
-
     multi_label = False
     rank = 1
 
     def targets(self, dataset: Dataset, labels: tuple[str, ...]) -> Ints:
+        """Return what is right for each text, int32: the index of its label, or 1 for each label it has."""
         index = {label: place for place, label in enumerate(labels)}
         return np.array([index[label] for label in dataset.labels], np.int32)
 
     def starting_bias(self, targets: Ints, classes: int) -> Floats:
+        """Return the bias of the logits that a network starts from, float32 `[classes]`."""
         return np.zeros(classes, np.float32)
 
     def probabilities(self, logits: Floats) -> Floats:
+        """Return the probabilities of logits `[texts, classes]`."""
         found: Floats = softmax(logits, axis=1)
         return found
 
     def losses(self, logits: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, smoothing: float) -> tf.Tensor:
+        """Return what a network minimizes, float32 `[texts]`; `weights` `[classes]` say how much a label counts."""
         classes = logits.shape[-1]
         shares = tf.one_hot(targets, classes) * (1.0 - smoothing) + smoothing / classes
         return tf.nn.softmax_cross_entropy_with_logits(shares, logits) * tf.gather(weights, targets)
 
     def likelihood(self, logits: Floats, targets: Ints) -> tuple[float, Floats]:
+        """Return the mean negative log likelihood of a text, and its gradient for the logits, `[texts, classes]`."""
         rows = np.arange(len(targets))
         wrong: Floats = softmax(logits, axis=1)
         wrong[rows, targets] -= 1.0
         return -float(log_softmax(logits, axis=1)[rows, targets].mean()), wrong / len(targets)
 
     def score(self, logits: Floats, targets: Ints) -> float:
+        """Return a score from 0 to 1 that needs no threshold: what decides between epochs and between kinds of n-grams."""
         return float((logits.argmax(axis=1) == targets).mean())
 
     def error(self, logits: Floats, targets: Ints) -> float:
+        """Return the standard error of `score`."""
         right, texts = self.score(logits, targets) * len(targets), len(targets)
         # One text more of each kind, right and wrong (Laplace's rule): a few texts that are all right do not prove perfection.
         share = (right + 1) / (texts + 2)
@@ -138,7 +109,7 @@ class _SeveralLabels(LabelScheme):
         return float(np.std(2 * right[rows].sum(axis=1) / np.maximum(named[rows].sum(axis=1), 1)))
 
 
-ONE_LABEL: Final[LabelScheme] = _OneLabel()
+ONE_LABEL: Final = LabelScheme()
 SEVERAL_LABELS: Final[LabelScheme] = _SeveralLabels()
 
 

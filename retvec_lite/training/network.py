@@ -1,5 +1,6 @@
-"""The network in training: batches of word ids, the weights as variables, one step and prediction as graphs."""
+"""The network in training: batches of word ids, weights as variables, steps and prediction as graphs, epochs until it stops."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -9,16 +10,22 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.distribution import Workers
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
 from retvec_lite.model.heads import HeadSpec, RnnHead
-from retvec_lite.model.network_graph import embed_bits, head_logits, no_dropout, scan_lstm, word_vectors
+from retvec_lite.model.network_graph import embed_bits, head_logits, scan_lstm, word_vectors
+from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.checkpoint import Checkpoint, Course
+from retvec_lite.training.examples import Examples, HeldOut
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.options import FitSettings
 
 RateSchedule = Callable[[int], float]
 """The learning rate by step, counted from 0."""
+
+PREDICTION_BATCH: Final = 256
 
 _WINDOW: Final = 16
 """Batches are formed within this many batches' worth of shuffled texts, sorted by length."""
@@ -231,7 +238,7 @@ class TrainableNetwork:
 
     def _logits(self, table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
         embeddings, mask = self._embeddings(table, ids)
-        return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, no_dropout)
+        return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm)
 
     def _train_step(
         self, table: tf.Tensor, ids: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor, rate: tf.Tensor, whole: tf.Tensor
@@ -285,6 +292,12 @@ def is_matrix(name: str) -> bool:
     return name.endswith(("/kernel", "/recurrent_kernel"))
 
 
+def schedule_for(texts: int, settings: FitSettings) -> RateSchedule:
+    """Return the learning rate over all epochs: a twentieth of the steps, 500 at most, to warm up."""
+    steps = settings.steps(texts)
+    return cosine_schedule(settings.learning_rate, steps, min(steps // 20, 500))
+
+
 def cosine_schedule(peak: float, steps: int, warmup: int) -> RateSchedule:
     """Return a linear warm-up to `peak`, then half a cosine down to 2 % of it (Loshchilov and Hutter 2017)."""
 
@@ -295,3 +308,71 @@ def cosine_schedule(peak: float, steps: int, warmup: int) -> RateSchedule:
         return peak * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * done)))
 
     return rate
+
+
+def run_epochs(
+    network: TrainableNetwork,
+    examples: Examples,
+    held_out: HeldOut | None,
+    settings: FitSettings,
+    rng: np.random.Generator,
+    progress: Progress = silent,
+    what: str = "training",
+    checkpoint: Checkpoint | None = None,
+) -> Course:
+    """Train until validation has not improved for `settings.patience` epochs, or to the last one.
+
+    The best epoch is the one with the highest mean score on `held_out`, or the last where that is None; `network` is left with the
+    weights of the last one. `rng` draws the order of the texts; `what` names this fit to `progress`.
+
+    Raises:
+        RetvecLiteError: when the loss is no longer finite.
+    """
+    texts = len(examples.targets)
+    batch_size, steps = settings.batch(texts), settings.steps(texts)
+    checkpoint = checkpoint or Checkpoint()
+    course, state = checkpoint.begin()
+    if state:
+        network.restore(state)
+    if course.generator:
+        progress(what, min(course.steps, steps), steps)
+        rng.bit_generator.state = course.generator
+    while not course.is_over:
+        course.generator = rng.bit_generator.state
+        batches = epoch(examples.copies[course.epochs % len(examples.copies)], batch_size, rng)
+        for batch in itertools.islice(batches, len(course.losses), None):
+            course.losses.append(network.train(batch, examples.targets[batch.rows], course.steps))
+            course.steps += 1
+            progress(what, min(course.steps, steps), steps)
+            checkpoint.keep(network.state)
+        _end_epoch(course, network, examples, held_out, settings)
+    return course
+
+
+def _end_epoch(
+    course: Course, network: TrainableNetwork, examples: Examples, held_out: HeldOut | None, settings: FitSettings
+) -> None:
+    """Note the loss and the validation score of an epoch, and whether it was the last."""
+    losses = course.losses
+    course.epochs, course.losses = course.epochs + 1, []
+    broken = [loss for loss in losses if not math.isfinite(loss)]
+    if broken:
+        raise RetvecLiteError(
+            f"Training broke down in epoch {course.epochs} (loss {broken[0]}): "
+            "the texts or the embedding hold something extreme."
+        )
+    course.is_over = course.epochs == settings.epochs
+    told: dict[str, Any] = {"epoch": course.epochs, "loss": float(np.mean(losses))}
+    course.history.append(told)
+    is_best = course.is_over
+    if held_out is not None:
+        scores = [
+            network.scheme.score(network.logits(ids, examples.classes, PREDICTION_BATCH), held_out.truth)
+            for ids in held_out.ids.values()
+        ]
+        told["score"] = network.workers.mean(float(np.mean(scores)))
+        is_best = told["score"] > course.score
+        course.score = max(course.score, told["score"])
+        course.is_over |= not is_best and course.epochs - course.best >= settings.patience
+    if is_best:
+        course.weights, course.best = network.weights(), course.epochs

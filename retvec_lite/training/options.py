@@ -1,22 +1,31 @@
-"""What a user can ask of a training: every option with its help and limits, and what the files that they name hold."""
+"""What decides a training: every option with its help and limits, what the files that they name hold, and recommended settings."""
 
 import dataclasses
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from retvec_lite.data.calibration import unknown_rows
-from retvec_lite.data.class_weights import ClassWeights, choose_class_weights
+from retvec_lite.data.class_weights import DEFAULT, ClassWeights, choose_class_weights
 from retvec_lite.data.dataset import Dataset, as_dataset, check_single, check_trainable
 from retvec_lite.data.texts import as_texts, read_texts
+from retvec_lite.data.warnings import data_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, LinearHead
 from retvec_lite.model.weight_files import Embedding, choose_embedding
-from retvec_lite.options import Options, choice, integer, number, option
+from retvec_lite.option_fields import Options, choice, integer, number, option
 
 ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLike[str]
 
 REJECT_AT: Final = 0.99
+
+FEW: Final = 3_000
+"""Texts up to which they are cross-validated, and the linear part learns from clean texts only: its mistyped copies pay with many
+texts."""
+_MANY: Final = 20_000
+_FEWEST_STEPS: Final = 1_200
+"""Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 
 
 def _share_or_file(text: str) -> float | str:
@@ -37,6 +46,7 @@ class Inputs:
         embedding: pre-trained word embedding; None for RETVec-raw.
         class_weights: see `choose_class_weights`; None for the recommended ones.
         unlabelled: distinct texts without labels.
+        warnings: what to check in the labelled texts.
     """
 
     training: Dataset
@@ -44,6 +54,7 @@ class Inputs:
     embedding: Embedding | None
     class_weights: ClassWeights | None
     unlabelled: Sequence[str]
+    warnings: Sequence[str]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -149,11 +160,6 @@ class TrainOptions(Options):
         if isinstance(self.validation, (int, float)) and not 0.0 < self.validation < 1.0:
             raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {self.validation:g}.")
 
-    @property
-    def slots(self) -> int | None:
-        """Word slots; None where they follow the texts."""
-        return None if self.max_words == "auto" else self.max_words
-
     def read_inputs(self, data: Any, labels: Sequence[Any] | None = None) -> Inputs:
         """Read what the options name, and check it before any work is done; arguments as for `retvec_lite.train`.
 
@@ -176,7 +182,8 @@ class TrainOptions(Options):
         if training.multi_label and unlabelled:
             raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
         embedding = choose_embedding(self.embedding)
-        return Inputs(training, validation, embedding, weights, unlabelled)
+        warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
+        return Inputs(training, validation, embedding, weights, unlabelled, warnings)
 
     def _dataset(self, data: Any, labels: Sequence[Any] | None, multi_label: bool, split: str = "train") -> Dataset:
         columns: Mapping[str, str] = {"text_column": self.text_column, "label_column": self.label_column}
@@ -208,3 +215,94 @@ class TrainOptions(Options):
             )
         if self.unknown_label is not None:
             unknown_rows(training.labels, training.path, {self.unknown_label}, self.unknown_label)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """What decides the weights, besides data, head and embedding. Chosen on validation splits only.
+
+    Attributes:
+        epochs: passes over the training texts at most.
+        patience: epochs without a better validation score after which training stops.
+        batch_size: texts a step.
+        learning_rate: peak of the head's cosine schedule.
+        embedding_rate: the embedding's learning rate as a share of the head's, when fine-tuned.
+        typo_rate: mean share of mistyped words in an augmented text; every second text is left as it is.
+        copies: differently mistyped copies of the texts that the epochs take turns with.
+        linear_copies: how many of them the linear part learns from, besides the texts themselves.
+        refit: the linear part finally learns from the texts that were set aside as well, see `LinearFitter`.
+        character_filters: features of neighbouring characters that the head gets beside a fine-tuned embedding; 0 for none.
+        dropout: rate on the head's input and on the pooled text.
+        label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
+        weight_decay: of AdamW (Loshchilov and Hutter 2019).
+        class_weights: how much the texts of each label count, see `data.class_weights`.
+        seed: of everything random.
+    """
+
+    epochs: int = 30
+    patience: int = 10
+    batch_size: int = 64
+    learning_rate: float = 1.5e-3
+    embedding_rate: float = 0.25
+    typo_rate: float = 0.4
+    copies: int = 6
+    linear_copies: int = 2
+    refit: bool = True
+    character_filters: int = 0
+    dropout: float = 0.4
+    label_smoothing: float = 0.1
+    weight_decay: float = 1e-2
+    class_weights: ClassWeights = DEFAULT
+    seed: int = 0
+
+    @property
+    def typos(self) -> dict[str, Any]:
+        """The arguments of `make_examples` and `augmented_copies` that say how texts are mistyped."""
+        return {"copies": self.copies, "typo_rate": self.typo_rate, "seed": self.seed}
+
+    def batch(self, texts: int) -> int:
+        """Return how many texts a step takes: as set, or a quarter of very few texts."""
+        return min(self.batch_size, max(1, texts // 4))
+
+    def steps(self, texts: int) -> int:
+        """Return how many optimizer steps all epochs take."""
+        return self.epochs * max(1, texts // self.batch(texts))
+
+
+def settings_for(texts: Dataset, options: TrainOptions, class_weights: ClassWeights | None) -> FitSettings:
+    """Return the recommended settings for some training texts, but for what was asked for."""
+    names = ("epochs", "typo_rate", "character_filters", "seed")
+    chosen = {name: getattr(options, name) for name in names} | {"class_weights": class_weights}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return recommended(len(texts), fine_tune=options.fine_tune_embedding, multi_label=texts.multi_label, **given)
+
+
+def recommended(texts: int, *, fine_tune: bool, multi_label: bool = False, **chosen: Any) -> FitSettings:
+    """Return the settings for so many training texts; `chosen` fields override them.
+
+    Few texts need strong dropout and many epochs. From 20,000 on, half of both is enough and better, because the texts
+    themselves keep the head from overfitting; a tenth more of them is not worth fitting the linear part twice. Fine-tuning
+    the embedding needs a lower learning rate and twice the epochs; the embedding learns little from few texts and as fast as
+    the head from many (docs/benchmarks.md). With several labels a text most labels are absent, and the few that are not have
+    to be learned from: twice the epochs, and a higher learning rate.
+    """
+    defaults: dict[str, Any] = {}
+    if fine_tune:
+        defaults |= {"learning_rate": 1e-3, "epochs": 60, "patience": 20, "character_filters": 128}
+    if texts <= FEW:
+        defaults |= {"linear_copies": 0}
+    if texts >= _MANY:
+        defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
+        if fine_tune:
+            defaults |= {"epochs": 32, "patience": 12, "embedding_rate": 1.0}
+    if multi_label:
+        defaults |= {
+            "class_weights": "none",
+            "learning_rate": 2e-3 if fine_tune else 4e-3,
+            "epochs": 2 * defaults.get("epochs", FitSettings.epochs),
+        }
+    found = FitSettings(**{**defaults, **chosen})
+    if "epochs" in chosen:
+        return found
+    steps_an_epoch = found.steps(texts) // found.epochs
+    return dataclasses.replace(found, epochs=max(found.epochs, math.ceil(_FEWEST_STEPS / steps_an_epoch)))

@@ -46,7 +46,7 @@ def test_every_option_reaches_the_api(
     options: list[str], expected: dict[str, Any], main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[tuple[str, dict[str, Any]]] = []
-    monkeypatch.setattr("retvec_lite.cli.demo.demo", lambda model, **given: calls.append((model, given)))
+    monkeypatch.setattr("retvec_lite.playground.demo", lambda model, **given: calls.append((model, given)))
     assert main("demo", "m.tflite", *options) == (0, "", "")
     assert calls == [("m.tflite", expected)]
 

@@ -208,9 +208,9 @@ def test_bad_files_give_one_sentence(main: Main, tmp_path: Path, command: list[s
 
 def fake_command(monkeypatch: pytest.MonkeyPatch, run: Callable[[Any], int]) -> None:
     real = importlib.import_module
-    fake = SimpleNamespace(add_arguments=lambda parser: None, run=run)
+    fake = SimpleNamespace(declare_verify=lambda parser: None, run_verify=run)
     monkeypatch.setattr(
-        importlib, "import_module", lambda name: fake if name == "retvec_lite.cli.verify" else real(name)
+        importlib, "import_module", lambda name: fake if name == "retvec_lite.cli.exported" else real(name)
     )
 
 

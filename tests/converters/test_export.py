@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from coreml_cases import needs_coremltools
 from exported import EVERY_RECIPE, EXPORTED, ORDERS, built_exports, call_it_kept_version, texts_csv
 
 from retvec_lite.__main__ import main
-from retvec_lite.cli import export as export_command
+from retvec_lite.cli.export import declare_export
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
 from retvec_lite.converters import verify
@@ -337,12 +338,28 @@ def test_the_command_says_what_came_out(source: Path, capsys: pytest.CaptureFixt
     assert "for the app and its tests" in out
     asset = project / "app/src/main/assets/classifier.tflite"
     assert asset.read_bytes() == (dist / "classifier-int8.tflite").read_bytes() == INT8
+    golden = project / "app/src/test/resources/golden.json"
+    assert golden.read_bytes() == (dist / "golden.json").read_bytes()
+
+
+@needs_coremltools
+@pytest.mark.usefixtures("converted")
+def test_an_app_gets_the_answers_of_its_own_file_alone(source: Path) -> None:
+    (source / "app/src/main").mkdir(parents=True)
+    (source / "app/src/main/AndroidManifest.xml").write_text("<manifest/>")
+    export(source, formats=("tflite", "coreml"), android=source)
+    both, own = (
+        json.loads((source / name).read_bytes()) for name in ("dist/golden.json", "app/src/test/resources/golden.json")
+    )
+    assert set(both["tolerance"]) == {"int8", "coreml-int8"}
+    assert set(own["tolerance"]) == {"int8"}
+    assert all(set(case["probabilities"]) == {"int8"} for case in own["cases"])
 
 
 def test_the_commands_import_nothing_heavy() -> None:
     program = (
-        "import sys, argparse; from retvec_lite.cli import export, verify\n"
-        "for module in (export, verify): module.add_arguments(argparse.ArgumentParser())\n"
+        "import sys, argparse; from retvec_lite.__main__ import find_command\n"
+        "for name in ('export', 'verify'): find_command(name)[0](argparse.ArgumentParser())\n"
         "print(sorted({'tensorflow', 'rich', 'flatbuffers', 'ai_edge_litert'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
@@ -351,7 +368,7 @@ def test_the_commands_import_nothing_heavy() -> None:
 
 def test_the_options_of_the_command_are_those_of_the_function() -> None:
     parser = argparse.ArgumentParser()
-    export_command.add_arguments(parser)
+    declare_export(parser)
     args = vars(parser.parse_args(["trained", "--out", "dist"]))
     assert args.pop("classifier") == "trained"
     options = inspect.signature(export_model).parameters

@@ -8,8 +8,7 @@ import pytest
 import standin
 from exported import EXPORTED
 
-from retvec_lite.converters.format import fingerprint
-from retvec_lite.converters.formats import find_format
+from retvec_lite.converters.format import find_format, fingerprint
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.report import Exported, Report
 

@@ -24,7 +24,6 @@ from spoiled import (
     list_another_size,
     list_one_signature_less,
     model_of,
-    name_missing_tensor,
     name_no_tensors,
     name_wrong_tensor,
     repacked,
@@ -33,7 +32,7 @@ from spoiled import (
 )
 
 from retvec_lite.__main__ import main
-from retvec_lite.converters.formats import find_format
+from retvec_lite.converters.format import find_format
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import examine as tflite_examine
@@ -138,9 +137,8 @@ def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str) ->
         (flip_a_weight_byte, "was changed after its export"),
         (truncate, "is truncated"),
         (empty, "is not a .tflite model"),
-        (name_wrong_tensor, "The tensor 'bits' must be int32"),
-        (name_missing_tensor, "no tensor named 'nowhere'"),
-        (name_no_tensors, "must name the tensors words, bits, embedding"),
+        (name_wrong_tensor, "the names of inner tensors must be"),
+        (name_no_tensors, "not None"),
         (swap_labels_inside, "the labels must be"),
         (claim_an_unknown_recipe, "Unknown recipe"),
         (claim_another_head, "the head settings must be"),

@@ -7,7 +7,7 @@ from modeling_cases import DEFAULT_HEADS, SMALL_HEADS, random_head
 
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import CnnHead, HeadSpec
-from retvec_lite.model.network_graph import dense, gelu, head_logits, no_dropout, scan_lstm
+from retvec_lite.model.network_graph import dense, gelu, head_logits, scan_lstm
 
 each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 
@@ -87,7 +87,7 @@ def test_dropout_is_asked_for_the_input_and_the_pooled_text(head: HeadSpec) -> N
 
     def watch(values: tf.Tensor) -> tf.Tensor:
         seen.append(tuple(values.shape))
-        return no_dropout(values)
+        return values
 
     weights = random_head(head, 8, 3, 5)
     head_logits(tf.ones((2, 5, 8)), tf.ones((2, 5)), head, weights, scan_lstm, watch)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from retvec_lite.pretraining.batches import CHUNK, make_chunk, prefetch
-from retvec_lite.pretraining.settings import PretrainSettings
+from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.words import WordList, build_word_list, word_rows
 
 

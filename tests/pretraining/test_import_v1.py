@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from retvec_lite import contract
-from retvec_lite.cli import import_embedding as import_command
+from retvec_lite.cli.embedding import declare_import_embedding, run_import_embedding
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
@@ -200,11 +200,11 @@ def test_the_command_writes_an_embedding_and_never_over_another(
     tmp_path: Path, arrays: Arrays, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parser = argparse.ArgumentParser()
-    import_command.add_arguments(parser)
+    declare_import_embedding(parser)
     source, out = write_npz(tmp_path, arrays), tmp_path / "new" / "e.safetensors"
-    assert import_command.run(parser.parse_args([str(source), "--out", str(out)])) == 0
+    assert run_import_embedding(parser.parse_args([str(source), "--out", str(out)])) == 0
     assert str(out) in capsys.readouterr().out
     assert load_embedding(out).to_bytes() == out.read_bytes() == import_v1(source).to_bytes()
     with pytest.raises(RetvecLiteError, match="--force"):
-        import_command.run(parser.parse_args([str(source), "--out", str(out)]))
-    assert import_command.run(parser.parse_args([str(source), "--out", str(out), "--force"])) == 0
+        run_import_embedding(parser.parse_args([str(source), "--out", str(out)]))
+    assert run_import_embedding(parser.parse_args([str(source), "--out", str(out), "--force"])) == 0

@@ -14,10 +14,10 @@ from retvec_lite import __main__ as cli
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import Embedding, load_default_embedding, load_embedding
 from retvec_lite.pretraining.measures import embed
+from retvec_lite.pretraining.options import PretrainOptions, PretrainSettings
 from retvec_lite.pretraining.pretrain import Every, pretrain, pretrain_embedding
 from retvec_lite.pretraining.retrieval import RetrievalSet, retrieval_set
 from retvec_lite.pretraining.run_folder import LOG
-from retvec_lite.pretraining.settings import PretrainOptions, PretrainSettings
 from retvec_lite.pretraining.words import WordList, load_words, word_rows
 
 SETTINGS = PretrainSettings(steps=30, batch_size=64, warmup=5)

@@ -11,9 +11,9 @@ from tiny_words import NAMES
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_default_embedding
 from retvec_lite.pretraining.model import WordModel, build_model
+from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.pretrain import pretrain
 from retvec_lite.pretraining.run_folder import CHECKPOINT, origin, read_checkpoint, write_checkpoint
-from retvec_lite.pretraining.settings import PretrainSettings
 from retvec_lite.pretraining.words import WordList, load_words
 
 SETTINGS = PretrainSettings(steps=2, batch_size=8, warmup=0)

@@ -8,7 +8,7 @@ import pytest
 from tiny_words import NAMES
 
 from retvec_lite.pretraining.model import WordModel, bits_of, build_model, multi_similarity_loss
-from retvec_lite.pretraining.settings import PretrainSettings
+from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.words import word_rows
 
 

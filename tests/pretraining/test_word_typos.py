@@ -12,7 +12,7 @@ from retvec_lite.data.keyboards import LAYOUTS, neighbor_keys
 from retvec_lite.data.typos import TYPO_KINDS
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.pretraining import word_typos
-from retvec_lite.pretraining.settings import PretrainOptions
+from retvec_lite.pretraining.options import PretrainOptions
 from retvec_lite.pretraining.substitutes import bmp_pool, emoji_pool, lookalikes, punctuation_pool
 from retvec_lite.pretraining.words import decode_word, word_rows
 

@@ -79,15 +79,6 @@ def test_no_runtime_at_all_gives_one_sentence(tiny_model: str, monkeypatch: pyte
         TextClassifier.load(tiny_model, runtime="tflite-runtime")
 
 
-def test_a_bare_interpreter_for_measuring(tmp_path: Path) -> None:
-    (tmp_path / "bare.tflite").write_bytes(MODEL)
-    interpreter = interpreters.load_interpreter(None, tmp_path / "bare.tflite")
-    assert interpreter.get_input_details()[0]["shape"].tolist() == [1, MAX_CHARS]
-    (tmp_path / "bad.tflite").write_bytes(b"bad")
-    with pytest.raises(RetvecLiteError, match=r"cannot run .*bad\.tflite: "):
-        interpreters.load_interpreter(None, tmp_path / "bad.tflite")
-
-
 def test_installed_runtimes_are_listed_with_versions() -> None:
     found = installed_runtimes()
     assert found and set(found) <= set(interpreters.RUNTIMES) and all(found.values())

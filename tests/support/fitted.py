@@ -10,11 +10,10 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training import trainer
+from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.fit_network import NetworkFitter
-from retvec_lite.training.linear import LinearFitter
-from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.options import FitSettings, TrainOptions
 from retvec_lite.training.trainer import Trained
 
 Told = dict[str, list[tuple[int, int]]]
@@ -55,7 +54,7 @@ def fit_held_out(
     *,
     fine_tune: bool = False,
 ) -> Fitted:
-    network = NetworkFitter(data, head, embedding, fine_tune=fine_tune, settings=settings)
+    network = NetworkFitter(Plan(data, head, 0, embedding, fine_tune, settings))
     best = network.fit(held_out=data.held_out)
     logits = {rate: network.logits(ids) for rate, ids in data.held_out.ids.items()}
     return Fitted(best.weights, best.best, best.history, logits)

@@ -20,7 +20,7 @@ def main(folder: Path, steps: int, stop: int | None = None) -> None:
     from tiny_words import tiny_training
 
     from retvec_lite.pretraining import pretrain as module
-    from retvec_lite.pretraining.settings import PretrainSettings
+    from retvec_lite.pretraining.options import PretrainSettings
 
     losses: dict[int, float] = {}
     train = module._train

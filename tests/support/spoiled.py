@@ -57,11 +57,6 @@ def name_wrong_tensor(dist: Path) -> None:
     repacked(path, model_of(path), tensors={"words": "bits", "bits": "bits", "embedding": "embedding"})
 
 
-def name_missing_tensor(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    repacked(path, model_of(path), tensors={"words": "words", "bits": "bits", "embedding": "nowhere"})
-
-
 def name_no_tensors(dist: Path) -> None:
     path = dist / "classifier-int8.tflite"
     repacked(path, model_of(path), tensors=None)

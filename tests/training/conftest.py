@@ -10,9 +10,9 @@ from tiny_data import QUICK, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.training import ensemble
+from retvec_lite.training.ensemble import NetworkFitter
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.fit_network import NetworkFitter
-from retvec_lite.training.linear import LinearFitter
+from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.trainer import Trained
 
 SLOTS = 8

@@ -8,12 +8,11 @@ from tiny_data import TINY_CONFIG, tiny_dataset
 from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig, ngram_logits
-from retvec_lite.training import codebooks, linear, settings
+from retvec_lite.training import codebooks, linear_part, trainer
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import make_examples
-from retvec_lite.training.linear import Features, LinearFitter, LinearModel
-from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.linear_part import Features, LinearFitter, LinearModel
+from retvec_lite.training.options import FitSettings, TrainOptions
 
 RNG = np.random.default_rng(3)
 TABLE = RNG.normal(0, 1, (PRIME, 3)).astype(np.float32)
@@ -103,19 +102,19 @@ def test_codebooks_are_for_many_ngrams_in_little_room(distinct: int, buckets: in
 def test_pool_is_for_few_texts_and_for_many_ngrams_in_little_room(
     monkeypatch: pytest.MonkeyPatch, few: int, crowded: int, buckets: int, kilobytes: int | None, head: str
 ) -> None:
-    monkeypatch.setattr(settings, "FEW", few)
+    monkeypatch.setattr(trainer, "FEW", few)
     monkeypatch.setattr(codebooks, "_CROWDED", crowded)
-    monkeypatch.setattr(settings, "choose_buckets", lambda *_: buckets)
+    monkeypatch.setattr(trainer, "choose_buckets", lambda *_: buckets)
     training = tiny_dataset(9)
     data = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
     options = TrainOptions(ngram_kb=kilobytes)
-    found, _ = settings.choose_parts(data, options, {}, FitSettings(), lambda: 300)
+    found, _ = trainer.choose_parts(data, options, {}, FitSettings(), lambda: 300)
     assert found.name == head
 
 
 def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scores of training are the logits of the exported file."""
-    monkeypatch.setattr(linear, "choose_codebooks", lambda distinct, buckets, classes: 3)
+    monkeypatch.setattr(linear_part, "choose_codebooks", lambda distinct, buckets, classes: 3)
     training = tiny_dataset(12)
     data = make_examples(training, training, copies=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
     fitter = LinearFitter(data, 100, None, FitSettings())

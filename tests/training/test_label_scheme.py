@@ -11,11 +11,10 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset, as_dataset
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.ngrams import NgramConfig
-from retvec_lite.training.ensemble import LINEAR, NETWORK, fit_mix
+from retvec_lite.training.ensemble import LINEAR, NETWORK, NetworkFitter, Plan, fit_mix
 from retvec_lite.training.examples import make_examples
-from retvec_lite.training.fit_network import NetworkFitter
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, best_micro_f1
-from retvec_lite.training.linear import Features, count_ngrams, fit_linear
+from retvec_lite.training.linear_part import Features, count_ngrams, fit_linear
 
 TEXTS, CLASSES = 40, 5
 RNG = np.random.default_rng(0)
@@ -129,7 +128,7 @@ def test_the_linear_part_learns_each_label_against_the_rest() -> None:
 def test_a_network_learns_several_labels() -> None:
     data = doubled()
     prepared = make_examples(data, data, copies=2, typo_rate=0.2, seed=0, max_words=8)
-    network = NetworkFitter(prepared, PoolHead(), {}, fine_tune=False, settings=QUICK)
+    network = NetworkFitter(Plan(prepared, PoolHead(), 0, {}, False, QUICK))
     best = network.fit(held_out=prepared.held_out)
     logits = network.logits(prepared.held_out.ids[0.0])
     assert prepared.scheme.score(logits, prepared.held_out.truth) > 0.95

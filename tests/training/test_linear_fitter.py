@@ -15,11 +15,11 @@ from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.heads import HEADS, PoolHead, character_shapes
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
-from retvec_lite.training import linear
+from retvec_lite.training import linear_part
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.linear import KINDS, Kind, LinearFitter, count_ngrams
-from retvec_lite.training.settings import FitSettings, choose_buckets
-from retvec_lite.training.trainer import choose_folds
+from retvec_lite.training.linear_part import KINDS, Kind, LinearFitter, count_ngrams
+from retvec_lite.training.options import FitSettings
+from retvec_lite.training.trainer import choose_buckets, choose_folds
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
 PLAIN = FitSettings()
@@ -123,14 +123,14 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
     """Each kind is tried; the labels that are right decide, whichever kind comes first."""
     data = data_of()
     found = fitter(data)
-    plain, tried = linear.fit_linear, []
+    plain, tried = linear_part.fit_linear, []
 
     def fit_linear(features, targets, classes, *, seed, weights):  # type: ignore[no-untyped-def]
         tried.append(kind_of(found))
         targets = targets if kind_of(found) == best else (targets + 1) % classes
         return plain(features, targets, classes, seed=seed, weights=weights)
 
-    monkeypatch.setattr(linear, "fit_linear", fit_linear)
+    monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     logits = found.learn()
     assert tried == [KINDS[0]] * 3 + [KINDS[1]] * 3 + [best] * 7, "and the learning curve, and all texts"
     assert kind_of(found) == best and found.config == NgramConfig(buckets=500, longest=best[1], shortest=best[0])
@@ -140,7 +140,7 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
 
 
 def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "_FEW_LABELS", 3)
+    monkeypatch.setattr(linear_part, "_FEW_LABELS", 3)
     tried = []
     plain = LinearFitter.choose
     monkeypatch.setattr(LinearFitter, "choose", lambda self, kind: (tried.append(kind), plain(self, kind)))
@@ -159,13 +159,13 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
     training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
     data = make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG, refit=with_held_out)
     seen, told = [], []
-    plain = linear.fit_linear
+    plain = linear_part.fit_linear
 
     def fit_linear(features, targets, classes, *, seed, weights):  # type: ignore[no-untyped-def]
         seen.append((features, targets))
         return plain(features, targets, classes, seed=seed, weights=weights)
 
-    monkeypatch.setattr(linear, "fit_linear", fit_linear)
+    monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     found = LinearFitter(data, 500, None, QUICK, lambda *progress: told.append(progress))
     found.learn()
     copies = len(seen[0][1]) // 32
@@ -205,8 +205,8 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
     texts = tiny_dataset(counts=counts)
     data = make_examples(texts, texts, copies=1, typo_rate=0.0, seed=3, folds=choose_folds(texts, 0))
     seen = []
-    plain = linear.fit_linear
-    monkeypatch.setattr(linear, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
+    plain = linear_part.fit_linear
+    monkeypatch.setattr(linear_part, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
     found = LinearFitter(data, 500, None, QUICK)
     found.learn()
     assert [texts for texts, _ in found.curve] == [2, 2, 4]

@@ -23,8 +23,8 @@ from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import ensemble, trainer
 from retvec_lite.training.examples import TextEncoder
-from retvec_lite.training.linear import Features, LinearFitter, count_ngrams
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.linear_part import Features, LinearFitter, count_ngrams
+from retvec_lite.training.options import FitSettings
 from retvec_lite.training.trainer import Trained
 
 OTHERS = tiny_dataset(5, seed=7).texts

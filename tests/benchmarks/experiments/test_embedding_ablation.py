@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.experiments.embedding_ablation import SHIPPED, VARIANTS, info_nce
-from retvec_lite.pretraining.settings import PretrainSettings
+from retvec_lite.pretraining.options import PretrainSettings
 
 
 def test_variants_differ_from_what_ships_in_one_setting() -> None:

@@ -27,8 +27,9 @@ from coreml_cases import (
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.coreml import Grid, Palette, compressed, find_storage
+from retvec_lite.converters.coreml.format import MLPackage
 from retvec_lite.converters.evaluator.ops import OPS
-from retvec_lite.converters.evaluator.package import parse_model
+from retvec_lite.converters.format import Contents
 from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
@@ -263,23 +264,25 @@ def test_what_a_package_says_about_itself() -> None:
     assert f"Data/{manifest['itemInfoEntries'][manifest['rootModelIdentifier']]['path']}" == MODEL
 
 
-def test_sizes_and_operators_of_a_package() -> None:
-    from retvec_lite.converters.coreml.build import package_operators, package_sizes
-
-    def sizes_of(files: dict[str, bytes]) -> dict[str, int]:
-        return package_sizes(parse_model(files[MODEL], ""), len(files["Manifest.json"]), sum(map(len, files.values())))
+def test_sizes_and_operators_of_a_package(tmp_path: Path) -> None:
+    def contents(name: str, files: dict[str, bytes]) -> Contents:
+        for file, content in files.items():
+            (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / file).write_bytes(content)
+        return MLPackage(tmp_path / name).contents()
 
     files = grid_files("cnn", "int4", 18)
-    sizes = sizes_of(files)
+    found = contents("cnn", files)
+    sizes = found.sizes
     assert sum(sizes.values()) == sum(map(len, files.values()))
     assert sizes["embedding"] > sizes["head"] > sizes["ngrams"] == 0 < sizes["graph"]
-    found = {(name, version): count for name, version, count in package_operators(parse_model(files[MODEL], ""))}
-    assert found["classify", 18] == 1
-    assert found["linear", 18] == 3 + 1 + 1 + 1 + 2 + 1, "embedding, characters, word, region, blocks, logits"
+    counts = {(name, version): count for name, version, count in found.operators}
+    assert counts["classify", 18] == 1
+    assert counts["linear", 18] == 3 + 1 + 1 + 1 + 2 + 1, "embedding, characters, word, region, blocks, logits"
     buckets, columns = standin.NGRAMS["pool"].buckets, len(standin.LABELS) + 1
     for recipe in RECIPES:
         # The scales of few labels stand in the model file.
-        table = sizes_of(grid_files("pool", recipe, 18))["ngrams"] - (LOWER_CASE_END + 1) // 2
+        table = contents(recipe, grid_files("pool", recipe, 18)).sizes["ngrams"] - (LOWER_CASE_END + 1) // 2
         assert buckets * columns <= table <= buckets * columns + 200
 
 

@@ -138,8 +138,10 @@ def lengthen(dist: Path) -> None:
         ),
         (
             edit(lambda spec, _: spec.description.metadata.userDefined.update(ngrams="null")),
-            'the n-gram settings must be \'{"buckets": 300, "longest": 4, "shortest": 1}\'',
+            "the n-gram settings must be {'buckets': 300, 'longest': 4, 'shortest': 1}",
         ),
+        (edit(lambda spec, _: spec.description.metadata.userDefined.update(ngrams="{")), "not '{'"),
+        (edit(lambda spec, _: spec.description.metadata.userDefined.update(decision="{")), "The decision must have"),
         (edit(other_activation), "embedding is"),
         (edit(other_name), "has no value named 'words'"),
         (lengthen, "classifier-float16.mlpackage was changed since export"),

@@ -40,7 +40,7 @@ def checks(recipe: str, **off: float) -> dict[str, Any]:
         "bits": np.stack([contract.bits(words) for words in sample.slots]),
         "embedding": embedding,
     }
-    stages = StageComparison({name: name for name in answers}, None, frozenset())
+    stages = StageComparison(answers)
     stages.compare(answers, sample, ZeroOracle())  # type: ignore[arg-type]
     return {check.name: check for check in stages.checks(find_recipe(recipe))}
 

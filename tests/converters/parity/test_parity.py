@@ -13,7 +13,7 @@ import standin
 
 from retvec_lite import contract
 from retvec_lite.converters.parity import Check, Difference, bounded
-from retvec_lite.converters.parity.examiner import STAGES, Examiner
+from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.oracle import Oracle, _rounded
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import examine as parity
@@ -181,7 +181,7 @@ def examined(
     spec = examiner.classifier
     stage = Stage(spec, oracle, spoil)
     monkeypatch.setattr(parity, "run_models", stage.run_models)
-    metadata = {"tensors": {name: name for name in STAGES}, "oldest_runtime": {"tflite-runtime": "2.14.0"}}
+    metadata = {"oldest_runtime": {"tflite-runtime": "2.14.0"}}
     artifact = Artifact(Path("classifier-int8.tflite"), b"", spec.labels, spec.encoder, MappingProxyType(metadata))
     result = parity.run_artifact(examiner, artifact, b"", RECIPES[recipe], oracle, "ai-edge-litert", "2.3.0")
     assert result.refusal is None

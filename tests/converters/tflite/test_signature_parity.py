@@ -68,7 +68,7 @@ def exam(
     spoil: Callable[[Outputs], None] = lambda answers: None,
     recipe: str = "int8",
 ) -> dict[str, Check]:
-    stages = StageComparison({stage: stage for stage in STAGES}, None, frozenset())
+    stages = StageComparison(STAGES)
     found = SignatureExam(signature, stages, texts, spec.encoder, 400)
     table = oracle.table(texts)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
-from retvec_lite.options import Limits, Options, choice, integer, number, option
+from retvec_lite.option_fields import Limits, Options, choice, integer, number, option
 
 WORDFREQ: Final = "wordfreq"
 """Stands for the lists that come with Python packages, where names of files are asked for."""

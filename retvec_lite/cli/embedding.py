@@ -1,9 +1,26 @@
-"""`retvec-lite evaluate-embedding`: how well an embedding sees through typos, language by language, beside others."""
+"""The commands about word embeddings: `pretrain`, `evaluate-embedding` and `import-embedding`."""
 
 import argparse
+import functools
+
+from retvec_lite.pretraining.options import PretrainOptions
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def declare_pretrain(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    PretrainOptions.add_arguments(parser)
+
+
+def run_pretrain(args: argparse.Namespace) -> int:
+    """Pre-train and write the embedding."""
+    from retvec_lite.pretraining.pretrain import pretrain_embedding
+
+    pretrain_embedding(log=functools.partial(print, flush=True), **vars(args))
+    print(f"Written to {args.out}. Next: retvec-lite train DATA --embedding {args.out} --out DIR")
+    return 0
+
+
+def declare_evaluate_embedding(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", metavar="FILE", help="embedding file (.safetensors); 'default': the built-in one")
     parser.add_argument(
@@ -36,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace an earlier report")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_evaluate_embedding(args: argparse.Namespace) -> int:
     """Measure, print and write."""
     import rich.console  # noqa: F401 - a missing package is found before the work
 
@@ -45,4 +62,22 @@ def run(args: argparse.Namespace) -> int:
     print(evaluate_embedding(progress=True, **vars(args)))
     if args.out:
         print(f"Written to {args.out}.")
+    return 0
+
+
+def declare_import_embedding(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "source", metavar="SOURCE", help="SavedModel folder, TF.js folder, or .npz with k0, b0, ..., k2, b2"
+    )
+    parser.add_argument("--out", metavar="FILE", required=True, help="embedding file to write (.safetensors)")
+    parser.add_argument("--force", action="store_true", help="replace an existing FILE")
+
+
+def run_import_embedding(args: argparse.Namespace) -> int:
+    """Import and write FILE."""
+    from retvec_lite.pretraining.import_v1 import import_embedding
+
+    import_embedding(**vars(args))
+    print(f"Written to {args.out}. Next: retvec-lite train DATA --embedding {args.out} --out DIR")
     return 0

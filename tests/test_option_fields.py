@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.options import Options, choice, integer, number, option
+from retvec_lite.option_fields import Options, choice, integer, number, option
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

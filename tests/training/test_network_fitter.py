@@ -18,9 +18,9 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.distribution import Workers
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
-from retvec_lite.training import fit_network
+from retvec_lite.training import ensemble
+from retvec_lite.training.ensemble import embed_words
 from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, make_examples
-from retvec_lite.training.fit_network import embed_words
 from retvec_lite.training.label_scheme import ONE_LABEL
 
 EMBEDDING = random_embedding(dimension=64)
@@ -138,7 +138,7 @@ def test_training_stops_early_and_gives_the_epoch_back(
         def train(self, batch: Any, labels: Any, count: int) -> float:
             return 1.0
 
-        scheme = ONE_LABEL
+        scheme, state = ONE_LABEL, None
         workers = Workers()
 
         def logits(self, ids: Any, classes: int, batch_size: int) -> npt.NDArray[np.float32]:
@@ -153,7 +153,7 @@ def test_training_stops_early_and_gives_the_epoch_back(
         def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
             self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(VALIDATION_RATES))
 
-    monkeypatch.setattr(fit_network, "TrainableNetwork", Scripted)
+    monkeypatch.setattr(ensemble, "TrainableNetwork", Scripted)
     settings = dataclasses.replace(QUICK, epochs=5, patience=2)
     result = fit_held_out(few_texts, SMALL_HEADS[0], {}, settings)
     assert result.epoch == best and len(result.history) == epochs
@@ -166,6 +166,8 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
     losses = iter([1.0, np.inf, 1.0, 1.0])
 
     class Broken:
+        state = None
+
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             pass
 
@@ -175,7 +177,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:
             return {}
 
-    monkeypatch.setattr(fit_network, "TrainableNetwork", Broken)
+    monkeypatch.setattr(ensemble, "TrainableNetwork", Broken)
     with pytest.raises(RetvecLiteError, match=r"broke down in epoch 1 \(loss inf\)"):
         fit_held_out(few_texts, SMALL_HEADS[0], {}, QUICK)
 
@@ -184,7 +186,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
-    monkeypatch.setattr(fit_network, "_WORDS_AT_ONCE", 8)
+    monkeypatch.setattr(ensemble, "_WORDS_AT_ONCE", 8)
     words = tiny_training_data.words[:30]
     seen: list[int] = []
     weights = random_embedding().weights

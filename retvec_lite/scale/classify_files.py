@@ -20,7 +20,7 @@ from retvec_lite.data.rows import Skipped, refuse
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, open_locked, require_writable
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.text_classifier import Pool, answered, available_cores, check_count
+from retvec_lite.runtime.text_classifier import WorkPool, answered, available_cores, check_count
 from retvec_lite.runtime.worker import Worker, WorkerFailed
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.output import check_output, write_output
@@ -212,14 +212,14 @@ def _classify(
                     yield _Job(path, chunk, behind + chunk.position)
             behind += source.size
 
-    workers = Pool(Worker)
+    workers = WorkPool(Worker)
     workers.grow(processes)
     for position in answered(functools.partial(_make, workers, classify), jobs(), processes):
         report(_WHAT, position // 1000, size // 1000)
     return shards, resumed
 
 
-def _make(workers: "Pool[Worker]", classify: BatchClassifier, job: _Job) -> int:
+def _make(workers: "WorkPool[Worker]", classify: BatchClassifier, job: _Job) -> int:
     """Make a shard in a worker process, and again where the process dies."""
     for _ in range(_DEATHS):
         with workers.borrow() as worker:

@@ -24,7 +24,7 @@ from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import Rows, TrainingData
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.options import FitSettings
 
 Matrix = Any  # scipy.sparse.csr_matrix, float32
 
@@ -59,9 +59,8 @@ _UNSEEN: Final = -2.0
 class Features:
     """What the linear part reads of texts.
 
-    Attributes:
-        counts: how often each bucket occurs in each text, float32 CSR `[texts, buckets]`.
-        means: the mean word vector of each text, float32 `[texts, dimension]`; None where only n-grams are read.
+    How often each bucket occurs in each, float32 CSR `[texts, buckets]`, and its mean word vector, float32 `[texts, dimension]`; None
+    where only n-grams are read.
     """
 
     counts: Matrix
@@ -80,9 +79,8 @@ class Features:
 class LinearModel:
     """A solved linear part, on the grid of the exported file.
 
-    Attributes:
-        weights: `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks, and
-            `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
+    Its weights are `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks, and
+    `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
     """
 
     weights: dict[str, Floats]
@@ -239,14 +237,7 @@ def _graph(encoder: EncoderConfig, config: NgramConfig) -> Callable[[Ints], Any]
 
 @dataclasses.dataclass(frozen=True)
 class _Read:
-    """All texts, as a kind of n-grams reads them.
-
-    Attributes:
-        config: their kind, with the buckets there is room for, or codebooks.
-        clean: the training texts as they are.
-        mistyped: those mistyped copies of them that are learned from as well.
-        held_out: the held-out texts, by the share of mistyped words.
-    """
+    """All texts, as a kind of n-grams reads them; of the mistyped copies, those that are learned from."""
 
     config: NgramConfig
     clean: Features

@@ -10,7 +10,7 @@ texts they are scored on.
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -64,27 +64,14 @@ class Judged(NamedTuple):
         return {"accuracy_error": self.accuracy_error, "validation": validation}
 
 
-def decide(
-    logits: Mapping[float, Floats],
-    truth: Sequence[str],
-    data: TrainingData,
-    reject_at: float,
-    unknown_label: str | None,
-) -> Judged:
-    """Choose when a text has a label, and score the answers.
-
-    Args:
-        logits: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`.
-        truth: their labels.
-        data: what `make_examples` made of the texts.
-        reject_at: see `choose_decision`.
-        unknown_label: see `choose_decision`.
-    """
+def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float, unknown_label: str | None) -> Judged:
+    """Choose when a text has a label, and score the answers; logits are float32 `[texts, classes]` by the share of mistyped words."""
     probabilities = {rate: data.scheme.probabilities(found) for rate, found in logits.items()}
     error = _standard_error(logits[0.0], data)
     if data.scheme.multi_label:
         several, scores = choose_several(probabilities, data)
         return Judged(several, scores, {}, error)
+    truth = [data.labels[place] for place in data.held_out.truth]
     scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
     decision = choose_decision(probabilities, data, reject_at, unknown_label)
     return Judged(decision, scores, measure_held_out(probabilities, data, decision), error)
@@ -105,13 +92,8 @@ def choose_decision(
 ) -> Decision:
     """Choose the largest threshold that keeps a share of the right answers, clean texts and mistyped ones together.
 
-    Clean texts alone would give a threshold that rejects many texts only because they are mistyped.
-
-    Args:
-        probabilities: of the held-out texts at each share of mistyped words, float32 `[texts, classes]`.
-        data: what `make_examples` made of the texts.
-        keep: share of the right answers to keep, above 0 and below 1.
-        unknown_label: the label of the texts that belong to no other.
+    Clean texts alone would give a threshold that rejects many texts only because they are mistyped. Texts of `unknown_label` belong
+    to no other label.
     """
     power = _UNKNOWN_POWER if unknown_label is not None else 0.0
     characters = letters_and_digits(data.clean, data.config.contract_version)
@@ -131,7 +113,7 @@ def choose_decision(
 def measure_held_out(
     probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision
 ) -> dict[float, Rejection]:
-    """Return how held-out texts are answered at each share of mistyped words; arguments as for `choose_decision`."""
+    """Return how held-out texts are answered at each share of mistyped words."""
     labels = [data.labels[place] for place in data.held_out.truth]
     expected = [None if label == decision.unknown_label else label for label in labels]
     return {
@@ -157,16 +139,9 @@ def _read(rate: float, data: TrainingData) -> list[str]:
 
 
 class Thresholds(NamedTuple):
-    """What was chosen.
-
-    Attributes:
-        values: a threshold for each label.
-        weight: see `_WEIGHTS`.
-        answers: which labels the texts have under thresholds chosen on the texts of other groups, bool `[texts, classes]`.
-    """
+    """A threshold for each label; which labels the texts have under those chosen on other groups, bool `[texts, classes]`."""
 
     values: tuple[float, ...]
-    weight: float
     answers: Answers
 
 
@@ -203,10 +178,8 @@ def choose_several(
 def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thresholds:
     """Choose a threshold for each label.
 
-    Args:
-        probabilities: of texts that the classifier was not trained on, float32 `[texts, classes]`.
-        truth: 1 for each label of a text, int32 `[texts, classes]`.
-        groups: which texts are scored together, int `[texts]`; at least two different ones.
+    Probabilities, float32 `[texts, classes]`, are of texts that the classifier was not trained on; `truth`, int32 `[texts, classes]`, is
+    1 for each label of a text. Texts of one of the `groups`, int `[texts]`, at least two, are scored together.
     """
     names = np.unique(groups)
     counts = [_count(probabilities[groups == name], truth[groups == name]) for name in names]
@@ -222,7 +195,7 @@ def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thres
         if best is None or score > best[0]:
             best = score, weight, answers
     assert best is not None
-    return Thresholds(tuple(_best(whole, best[1]).tolist()), best[1], best[2])
+    return Thresholds(tuple(_best(whole, best[1]).tolist()), best[2])
 
 
 def micro_f1(answers: Answers, truth: Ints) -> float:

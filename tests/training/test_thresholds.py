@@ -11,9 +11,9 @@ from tiny_data import tiny_dataset
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training.decide import choose_decision, choose_thresholds, measure_held_out, micro_f1
 from retvec_lite.training.examples import HeldOut, TrainingData
 from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.thresholds import choose_decision, choose_thresholds, measure_held_out, micro_f1
 from retvec_lite.training.trainer import Trained
 
 LABELS = ("a", "none", "z")
