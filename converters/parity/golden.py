@@ -9,7 +9,7 @@ import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from string import ascii_lowercase
+from string import ascii_lowercase, digits
 from typing import Any, Final
 
 import numpy as np
@@ -366,10 +366,12 @@ def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
 
 def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     """Yield texts that just fit into a signature for short texts, and texts that just do not: by slots and by code points."""
+    # The normal form joins letters that are set apart, but no digits.
+    words = ascii_lowercase if config.contract_version == 1 else digits
     for signature in short_signatures(config):
         slots, chars = signature.max_words, signature.max_chars
         for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
-            yield f"{signature.name}: {limit}", " ".join(chr(0x61 + index % 26) for index in range(count))
+            yield f"{signature.name}: {limit}", " ".join(words[index % len(words)] for index in range(count))
             yield f"{signature.name}: {limit}, Han", "".join(chr(0x4E00 + 7 * index) for index in range(count))
         for count, limit in ((chars, "as many code points as it takes"), (chars + 1, "one code point more")):
             yield f"{signature.name}: {limit}", ("abcdefghijklmnop " * chars)[: count - 1] + "z"

@@ -38,7 +38,7 @@ _FOLDS: Final = 3
 
 _LARGEST_FILE: Final = 950_000
 """Bytes that an int8 file may take: less than 1 MB, so that the int4 file of the head cnn with 150 labels is below 600 kB."""
-_AROUND: Final = 130_000
+_AROUND: Final = 150_000
 """Bytes of a file that are neither weights of the network nor n-grams: graphs, tables of the encoder, metadata, labels."""
 _FEWEST_BUCKETS: Final = 128
 _WORTH_A_NETWORK: Final = 2

@@ -24,7 +24,8 @@ from retvec_lite.data import rows
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.worker import WorkerFailed
-from retvec_lite.scale import files, sources
+from retvec_lite.scale import classify_files as scale_files
+from retvec_lite.scale import sources
 
 OTHER = LABELS[2]
 
@@ -43,7 +44,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
         def ask(self, function, *arguments, size):
             return function(*arguments)
 
-    monkeypatch.setattr(files, "Worker", Here)
+    monkeypatch.setattr(scale_files, "Worker", Here)
 
 
 def expected(model: str, texts: list[str]) -> list[str | None]:
@@ -52,7 +53,7 @@ def expected(model: str, texts: list[str]) -> list[str | None]:
 
 def test_processes_answer(place: Path, tiny_model: str, main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "ROWS", 100)
-    monkeypatch.setattr(files, "_SMALL", 1)
+    monkeypatch.setattr(scale_files, "_SMALL", 1)
     texts = [f"{'A' * (row % 3)} {row}" for row in range(1000)]
     pq.write_table(pa.table({"id": range(1000), "text": texts}), "in.parquet", row_group_size=300)
     code, output, errors = main(
@@ -175,7 +176,7 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     for name in ("a", "b"):
         Path(f"{name}.jsonl").write_text("".join(f'{{"text": "{name} {row}"}}\n' for row in range(35)))
     asked: list[str] = []
-    honest = files.write_shard
+    honest = scale_files.write_shard
 
     def stops(path, chunk, classify):
         asked.append(chunk.content[0]["text"])
@@ -183,7 +184,7 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
             raise KeyboardInterrupt
         return honest(path, chunk, classify)
 
-    monkeypatch.setattr(files, "write_shard", stops)
+    monkeypatch.setattr(scale_files, "write_shard", stops)
     with pytest.raises(KeyboardInterrupt):
         rl.classify_files(tiny_model, "*.jsonl", "out.csv")
     assert not Path("out.csv").exists()
@@ -192,7 +193,7 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     Path("c.jsonl").write_text('{"text": "c"}\n')
     asked.clear()
     monkeypatch.setattr(
-        files, "write_shard", lambda *given: [asked.append(given[1].content[0]["text"]), honest(*given)][1]
+        scale_files, "write_shard", lambda *given: [asked.append(given[1].content[0]["text"]), honest(*given)][1]
     )
     done = rl.classify_files(tiny_model, "*.jsonl", "out.csv")
     assert asked == ["new", "b 20", "b 30", "c"]
@@ -205,12 +206,15 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
 def test_parts_of_another_run_are_not_mixed(place: Path, tiny_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("in.csv").write_text("text\n12\n")
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
-        patch.setattr(files, "write_output", lambda *_: 1 / 0)
+        patch.setattr(scale_files, "write_output", lambda *_: 1 / 0)
         rl.classify_files(tiny_model, "in.csv", "out.csv")
     Path("other.tflite").write_bytes(tiny_artifact(decision=Decision(threshold=0.6).to_dict()))
     with pytest.raises(RetvecLiteError, match=r"out.csv.parts holds the parts of a run with another model. Repeat"):
         rl.classify_files("other.tflite", "in.csv", "out.csv")
-    with files._work_folder(Path("busy.csv"), {}), pytest.raises(RetvecLiteError, match=r"Another process is writing"):
+    with (
+        scale_files._work_folder(Path("busy.csv"), {}),
+        pytest.raises(RetvecLiteError, match=r"Another process is writing"),
+    ):
         rl.classify_files(tiny_model, "in.csv", "busy.csv")
     assert rl.classify_files(tiny_model, "in.csv", "out.csv").resumed == 1
 
@@ -222,7 +226,7 @@ def test_damaged_parts_are_made_again(
     monkeypatch.setattr(sources, "ROWS", 100)
     Path("in.csv").write_text("text\n" + "".join(f"AB {row}\n" for row in range(350)))
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
-        patch.setattr(files, "write_output", lambda *_: 1 / 0)
+        patch.setattr(scale_files, "write_output", lambda *_: 1 / 0)
         rl.classify_files(tiny_model, "in.csv", "out.parquet")
     folder = Path("out.parquet.parts")
     whole = sorted(folder.glob("*.parquet"))
@@ -370,7 +374,7 @@ def test_a_shard_whose_process_dies_is_made_again(
         def restart(self):
             alive.append(True)
 
-    monkeypatch.setattr(files, "Worker", Mortal)
+    monkeypatch.setattr(scale_files, "Worker", Mortal)
     Path("in.txt").write_text("12\n")
     if deaths == 2:
         assert rl.classify_files(tiny_model, "in.txt", "out.csv").rows == 1

@@ -19,7 +19,7 @@ from tools.language_detector.low_rank import (
     weights_of,
 )
 
-ENCODER = EncoderConfig(max_chars=40, max_words=1)
+ENCODER = EncoderConfig(max_chars=40, max_words=1, contract_version=1)
 WHOLE = NgramConfig(buckets=PRIME, longest=5)
 RNG = np.random.default_rng(4)
 CHARACTERS = st.characters(exclude_categories=["Cs"])

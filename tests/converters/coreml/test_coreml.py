@@ -194,6 +194,7 @@ def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
         operation.outputs[0].name: operation for operation in operations if operation.type.startswith("constexpr_")
     }
     tables = {value: stored.pop(value) for value in list(stored) if value.startswith("ngrams_")}
+    assert stored.pop("character_kinds", "constexpr_lut_to_dense") == "constexpr_lut_to_dense"
     ngrams = on_grid(name).ngrams
     codes = {"ngrams_codes"} if ngrams and ngrams.codebooks else set()
     assert set(tables) == (set() if ngrams is None else {"ngrams_table", "ngrams_lower_case", *codes})
