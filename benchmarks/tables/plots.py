@@ -133,7 +133,7 @@ def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
         axis.grid(alpha=0.3)
     marks: list[dict[str, Any]] = [{"color": color, "linewidth": 3, "label": name} for name, color in colors.items()]
     marks += [{"color": "0.3", "linestyle": "", "marker": mark, "label": name} for name, mark in markers.items()]
-    _legend(figure, [*marks, {"color": "0.6", "linestyle": ":", "label": "Pareto front"}], len(marks) + 1)
+    _legend(figure, [*marks, {"color": "0.6", "linestyle": ":", "label": "Pareto front"}], 5)
     save(figure, path)
 
 
