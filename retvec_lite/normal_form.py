@@ -252,16 +252,25 @@ def lookalikes() -> dict[int, int]:
     }
 
 
+@functools.cache
+def is_ignored(code: int) -> bool:
+    """Return whether rule 2a drops a code point."""
+    return ranges_hold(IGNORED, code)
+
+
+@functools.cache
 def is_latin(code: int) -> bool:
     """Return whether a code point is a Latin letter."""
     return ranges_hold(LATIN, code) and ranges_hold(ALPHABETS, code)
 
 
+@functools.cache
 def is_letter(code: int) -> bool:
     """Return whether a code point is a letter for rules 2d and 2e."""
     return ranges_hold(ALPHABETS, code) or code in lookalikes()
 
 
+@functools.cache
 def is_other_letter(code: int) -> bool:
     """Return whether a code point is a letter for rule 2c that is neither Latin nor like a Latin one."""
     known = is_latin(code) or code in lookalikes()
@@ -279,7 +288,7 @@ def normalize(
         unspaced: the scripts that are cut into pieces; their order matters for rule 2d alone.
         drop_ignored: whether rule 2a applies.
     """
-    chars = [code for code in values if not (drop_ignored and ranges_hold(IGNORED, code))]
+    chars = [code for code in values if not (drop_ignored and is_ignored(code))]
     forms = compatibility_forms()
     chars = [0x20 if code in separators else forms.get(code, code) for code in chars]
     return list(_joined(_without_lookalikes(chars), unspaced))
@@ -308,7 +317,9 @@ def _in_word(code: int) -> bool:
 
 def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
     """Apply rules 2d and 2e."""
-    between = [place for place in range(1, len(chars) - 1) if _is_between_single_letters(chars, place)]
+    letters = [False, False, *map(is_letter, chars), False, False]
+    # The two places before and after one, and itself.
+    between = [place for place in range(len(chars)) if letters[place : place + 5] == [False, True, False, True, False]]
     spread = {
         chars[place]
         for place in between
@@ -320,11 +331,6 @@ def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
         repeats = place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code)
         if not repeats and place not in dropped:
             yield code
-
-
-def _is_between_single_letters(chars: Sequence[int], place: int) -> bool:
-    letters = [0 <= near < len(chars) and is_letter(chars[near]) for near in range(place - 2, place + 3)]
-    return letters == [False, True, False, True, False]
 
 
 def _order(code: int, unspaced: Sequence[Ranges]) -> tuple[int, int]:
