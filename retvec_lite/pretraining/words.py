@@ -219,7 +219,9 @@ def _read_list(path: Path, word_length: int) -> _Weighted:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise RetvecLiteError(f"Cannot read the word list {path} as UTF-8 text: {error}.") from error
+            raise RetvecLiteError(
+                f"Cannot read the word list {path} as UTF-8 text: {getattr(error, 'strerror', None) or error}."
+            ) from error
         words = [line.split()[0] for line in lines if line.strip()]
         weights = np.ones(len(words))
     return (*_first_ones(word_rows(words, word_length), weights), 1.0)
@@ -265,7 +267,9 @@ def counted_words(path: Path) -> Iterator[tuple[str, float]]:
                         f"The count in {path}, line {reader.line_num}, is no number: {row['count']!r}."
                     ) from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise RetvecLiteError(f"Cannot read the frequency list {path} as UTF-8 text: {error}.") from error
+        raise RetvecLiteError(
+            f"Cannot read the frequency list {path} as UTF-8 text: {getattr(error, 'strerror', None) or error}."
+        ) from error
 
 
 def packaged_lists(word_length: int = WORD_LENGTH) -> dict[str, _Weighted]:

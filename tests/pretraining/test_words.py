@@ -101,3 +101,9 @@ def test_model_card_lists_the_languages_of_the_words() -> None:
     card = (Path(retvec_lite.__file__).parent / "weights" / "README.md").read_text(encoding="utf-8")
     listed = {tag for line in card.splitlines() if line.startswith("- ") for tag in line.partition(": ")[2].split(", ")}
     assert listed == {name for name in packaged_lists() if not name.endswith("-pieces")}
+
+
+@pytest.mark.parametrize("name", ["nothing.txt", "nothing.csv"])
+def test_a_missing_list_is_one_sentence(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RetvecLiteError, match=r"as UTF-8 text: No such file or directory\.$"):
+        load_words([tmp_path / name])
