@@ -33,11 +33,11 @@ SCRIPTS: Final = (
     Script("experiments.multi_label"),
     Script("experiments.typo_resilience", v1=True),
     Script("experiments.adversarial", v1=True),
+    Script("experiments.robustness"),
     Script("experiments.pareto", v1=True),
     Script("experiments.embedding_choice", ("default",)),
     Script("experiments.embedding_ablation"),
     Script("experiments.clean_training", v1=True),
-    Script("experiments.pretraining_worth", v1=True),
 )
 
 

@@ -35,7 +35,7 @@ class Corpus:
     """A data set, the same for every system.
 
     Attributes:
-        name: a key of `FOLDERS`.
+        name: a key of `FOLDERS`, or `STARTER`.
         training: labelled texts to learn from.
         validation: labelled texts for early stopping and tuning: the data set's own, or a tenth of its training file.
         test: the test split.
@@ -76,7 +76,7 @@ def load_corpus(data: Path, name: str, *, per_language: int = 0, rows: int = 0, 
 
     Args:
         data: the folder of all data sets.
-        name: a key of `FOLDERS`.
+        name: a key of `FOLDERS`, or `STARTER`.
         per_language: most training texts of each language of a multilingual data set; 0 for all.
         rows: most training texts; 0 for all.
         test_rows: most test texts; 0 for all.
@@ -84,6 +84,9 @@ def load_corpus(data: Path, name: str, *, per_language: int = 0, rows: int = 0, 
     Raises:
         SystemExit: a file is missing, or a label of the test or dev split has no training text.
     """
+    if name == STARTER:
+        training, validation = split(read_part(data, name, "train", rows), VALIDATION_SHARE, 0)
+        return Corpus(name, training, validation, read_part(data, name, "test", test_rows))
     folder = data / FOLDERS[name]
     for file in ("train.csv", "test.csv"):
         require_data(folder / file)

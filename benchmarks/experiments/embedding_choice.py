@@ -83,14 +83,6 @@ class AtOneScale(NetworkFitter):
             self._vectors = (np.asarray(self._vectors, np.float32) * (_SIZE / size)).astype(self._vectors.dtype)
 
 
-def fitted_accuracies(fitter: NetworkFitter, data: TrainingData) -> Row:
-    """Train; return the accuracy on the held-out rows at each rate."""
-    fitter.fit()
-    right = fitter.logits(data.held_out.ids[0.0]).argmax(axis=1) == data.held_out.truth
-    parts = zip(RATES, np.split(right, len(RATES)), strict=True)
-    return {"accuracy": {f"{rate:g}": round(float(part.mean()), 5) for rate, part in parts}}
-
-
 def judge(
     rows: Rows,
     files: Mapping[str, str | Path],
@@ -129,9 +121,13 @@ def _measure(
     weights: Mapping[str, Floats],
     settings: FitSettings,
 ) -> Row:
-    """Train a head on frozen weights (none for bits alone)."""
+    """Train a head on frozen weights (none for bits alone); return the accuracy on the held-out rows at each rate."""
     data = prepared(length)
-    return fitted_accuracies(AtOneScale(data, HEADS[head], weights, settings), data)
+    fitter = AtOneScale(data, HEADS[head], weights, settings)
+    fitter.fit()
+    right = fitter.logits(data.held_out.ids[0.0]).argmax(axis=1) == data.held_out.truth
+    parts = zip(RATES, np.split(right, len(RATES)), strict=True)
+    return {"accuracy": {f"{rate:g}": round(float(part.mean()), 5) for rate, part in parts}}
 
 
 def tables(rows: list[Row]) -> str:

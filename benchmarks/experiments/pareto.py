@@ -14,7 +14,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from benchmarks.common import Row, Rows, picture_path, result_path
 from benchmarks.data.sets import Corpus, sampled
@@ -24,7 +24,7 @@ from benchmarks.systems.networks import Plan, build, settings_of
 from benchmarks.systems.ours import load_file
 from benchmarks.systems.trained import Probabilities, Trained, accuracies
 from benchmarks.tables.cells import grouped, kilobytes, markdown_table, spread, unlike, values_of, with_earlier_heads
-from benchmarks.tables.plots import Point, draw_pareto, pareto_front
+from benchmarks.tables.plots import Point, draw_pareto
 
 RATES: Final = (0.0, 0.5)
 RECIPES: Final = ("float32", "float16", "int8", "int4")
@@ -33,8 +33,6 @@ FULL: Final = Scope(("Banking77",), (NETWORK, TUNED, V1, FASTTEXT), ("pool", "cn
 QUICK: Final = Scope(("Banking77",), (NETWORK, TUNED, V1, FASTTEXT), ("pool",))
 FTZ: Final = "quantized"
 """The recipe of fastText's file."""
-COSTS: Final = {"bytes": "bytes", "microseconds": "time"}
-"""Field of a row -> what the table calls this cost."""
 _LATENCY_TEXTS: Final = 200
 _ROUNDS: Final = 3
 
@@ -115,39 +113,21 @@ def panels(rows: Sequence[Row], rate: float) -> dict[str, list[Point]]:
 
 
 def table(rows: list[Row]) -> str:
-    """Return one line for each file, marked where no other file is as accurate at fewer bytes, or in less time."""
-    header = ["system", "embedding", "head", "recipe", "bytes", "µs a text", "clean", "50 % mistyped", "front, clean"]
+    """Return one line for each file."""
+    header = ["system", "embedding", "head", "recipe", "bytes", "µs a text", "clean", "50 % mistyped"]
     parts = []
     for (data,), found in grouped(with_earlier_heads(rows), ["data"]).items():
-        lines = grouped(found, KEY[1:-1])
-        fronts = {cost: _front(lines, cost) for cost in COSTS}
         cells = [
             [
                 *line,
                 kilobytes(max(row["bytes"] for row in members)),
                 spread([row["microseconds"] for row in members], 0),
                 *(spread(values_of(members, rate)) for rate in RATES),
-                ", ".join(name for cost, name in COSTS.items() if "|".join(line) in fronts[cost]) or "-",
             ]
-            for line, members in lines.items()
+            for line, members in grouped(found, KEY[1:-1]).items()
         ]
         parts.append(f"**{data}**\n\n{markdown_table(header, cells)}{unlike(found)}")
     return "\n".join(parts)
-
-
-def _front(lines: dict[tuple[Any, ...], list[Row]], cost: str) -> set[str]:
-    """Return the names of the lines on the Pareto front of clean accuracy and a cost, means over the seeds."""
-    points = [
-        Point(
-            "|".join(line),
-            "",
-            "",
-            statistics.fmean(row[cost] for row in members),
-            statistics.fmean(values_of(members, 0)),
-        )
-        for line, members in lines.items()
-    ]
-    return {point.line for point in pareto_front(points)}
 
 
 if __name__ == "__main__":

@@ -27,16 +27,19 @@ class Scope(NamedTuple):
     heads: Sequence[str]
 
 
-def comparison_parser(doc: str | None, quick: str, systems: Sequence[str] = COMPARED) -> argparse.ArgumentParser:
+def comparison_parser(
+    doc: str | None, quick: str, systems: Sequence[str] = COMPARED, sets: Sequence[str] = tuple(FOLDERS)
+) -> argparse.ArgumentParser:
     """Return a parser with the options that all these commands have.
 
     Args:
         doc: the command's docstring.
         quick: what `--quick` measures.
         systems: the choices of `--only`.
+        sets: the choices of `--set`.
     """
     parser = command_parser(doc, quick=quick, data=True)
-    parser.add_argument("--set", dest="sets", choices=tuple(FOLDERS), action="append", help="a data set; repeatable")
+    parser.add_argument("--set", dest="sets", choices=sets, action="append", help="a data set; repeatable")
     parser.add_argument("--only", dest="systems", choices=systems, action="append", help="a system; repeatable")
     parser.add_argument("--head", dest="heads", choices=HEADS, action="append", help="a head; repeatable")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="seeds of training (default: 0)")

@@ -99,9 +99,7 @@ class Bench:
         """Measure texts of 4 to 64 words: the full graph alone, and through `TextClassifier` with its short graphs."""
         every = [row | {"words": CURVE} for row in self.ours(("plain", "classifier"), CURVE_RECIPES)]
         every = [row for row in every if row["max_words"] == SLOTS[0]]
-        rows = self.order(RUNTIMES[0], every, words=CURVE[:: 4 if self.quick else 1], threads=(1,), together=True)
-        sizes = {row["name"]: Path(row["file"]).stat().st_size for row in every if row["kind"] == "classifier"}
-        return [*rows, *({"name": name, "bytes": size} for name, size in sizes.items())]
+        return self.order(RUNTIMES[0], every, words=CURVE[:: 4 if self.quick else 1], threads=(1,), together=True)
 
 
 def _contestant(file: Path, name: str, kind: str, slots: int) -> Row:

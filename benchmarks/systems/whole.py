@@ -22,7 +22,7 @@ SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE)
 PRODUCTS: Final = (DEFAULT_FILE, SVM, LINEAR, BAYES)
 ATTACKED: Final = (DEFAULT_FILE, *COMPARED, *PRODUCTS[1:])
 """The systems of attacks: those of networks.py, and some of these products."""
-WITHOUT_HEAD: Final = (*WHOLE, *PRODUCTS)
+WITHOUT_HEAD: Final = (*WHOLE, *SYSTEMS)
 
 
 def settings_of(system: str) -> dict[str, Any]:
@@ -53,8 +53,8 @@ def train(
 
 
 def victim_settings(system: str, head: str, plan: Plan, corpus: Corpus) -> dict[str, Any]:
-    """Return everything that decides how one of `ATTACKED` is trained, JSON-ready."""
-    if system not in PRODUCTS:
+    """Return everything that decides how one of `ATTACKED` or `SYSTEMS` is trained, JSON-ready."""
+    if system in COMPARED:
         return networks.settings_of(system, head, plan, corpus)
     texts = fingerprint([*corpus.training.texts, *corpus.training.labels, *corpus.validation.texts])
     settings = {"system": system, "head": NO_HEAD, "texts": texts, **settings_of(system)}
@@ -64,14 +64,14 @@ def victim_settings(system: str, head: str, plan: Plan, corpus: Corpus) -> dict[
 
 
 def build_victim(system: str, head: str, corpus: Corpus, plan: Plan) -> Trained:
-    """Train one of `ATTACKED`, or load it from the work folder.
+    """Train one of `ATTACKED` or `SYSTEMS`, or load it from the work folder.
 
     What `few_shot.py --shots 0` chose on the same texts is not chosen again, if its results have it.
 
     Raises:
         SystemExit: a rival's package or the file of RETVec v1 is missing.
     """
-    if system not in PRODUCTS:
+    if system in COMPARED:
         return networks.build(system, head, corpus, plan)
     texts = training_file(corpus)
     settings = json.dumps(victim_settings(system, head, plan, corpus), sort_keys=True)

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
-
-import numpy as np
+from typing import Final
 
 from benchmarks.common import Row
 from benchmarks.tables.cells import kilobytes, markdown_table
@@ -19,7 +17,6 @@ def tables(found: Mapping[str, Sequence[Row]]) -> str:
         _share_table(ours) if ours else "",
         *_time_tables(ours),
         _start_table(found["start"]) if found["start"] else "",
-        _line_table(found["curve"]) if found["curve"] else "",
     ]
     return "\n".join(part for part in parts if part)
 
@@ -72,53 +69,6 @@ def _start_table(rows: Sequence[Row]) -> str:
     return f"{title}\n\n{markdown_table(header, lines)}{command}"
 
 
-class Line(NamedTuple):
-    """The least-squares line through cost against words.
-
-    Attributes:
-        at_none: microseconds for no words.
-        a_word: microseconds for each word.
-        determination: R squared, 0..1.
-        farthest: the largest distance of a point from the line, in microseconds.
-    """
-
-    at_none: float
-    a_word: float
-    determination: float
-    farthest: float
-
-
-def fitted_line(points: Sequence[tuple[int, float]]) -> Line:
-    """Fit the line to three or more points (words, microseconds), not all of one cost."""
-    words, times = np.array(points, np.float64).T
-    a_word, at_none = np.polyfit(words, times, 1)
-    distances = times - (at_none + a_word * words)
-    explained = 1 - float(np.sum(distances**2) / np.sum((times - times.mean()) ** 2))
-    return Line(float(at_none), float(a_word), explained, float(np.abs(distances).max()))
-
-
-def _line_table(rows: Sequence[Row]) -> str:
-    """Return how close `TextClassifier`'s cost is to a line."""
-    lines = []
-    for row in (row for row in rows if "bytes" in row):
-        points = _points(rows, row["name"])
-        if len(points) > 2:
-            line = fitted_line(points)
-            lines.append(
-                [
-                    row["name"].removesuffix(", classifier"),
-                    f"{row['bytes']:,}",
-                    f"{line.at_none:.0f} + {line.a_word:.2f} a word",
-                    f"{line.determination:.3f}",
-                    f"{line.farthest:.0f}",
-                    f"{np.mean([time for _, time in points]):.0f}",
-                ]
-            )
-    return "**cost against words, 4 to 64 words**\n\n" + markdown_table(
-        ["file", "bytes", "line (µs)", "R²", "farthest from it (µs)", "mean of all lengths (µs)"], lines
-    )
-
-
 def _points(rows: Sequence[Row], name: str) -> list[tuple[int, float]]:
     return [(row["words"], row["microseconds"]) for row in rows if row["name"] == name and "words" in row]
 
@@ -132,15 +82,11 @@ def _microseconds(value: float | None) -> str:
 
 
 def curve_plot(rows: Sequence[Row], file: Path) -> None:
-    """Plot cost against words as PNG: `TextClassifier` with its fitted line, and the full graph alone."""
+    """Plot cost against words as PNG: `TextClassifier`, and the full graph alone."""
     figure, (axes, *_) = new_figure(1)
     for recipe, colour in _COLOURS.items():
         if points := _points(rows, f"pool {recipe}, classifier"):
-            axes.plot(*zip(*points, strict=True), "o", color=colour, label=f"{recipe}, TextClassifier")
-            line = fitted_line(points)
-            ends = np.array([0, points[-1][0]])
-            label = f"{line.at_none:.0f} + {line.a_word:.2f} a word, R² {line.determination:.2f}"
-            axes.plot(ends, line.at_none + line.a_word * ends, "-", color=colour, linewidth=1.2, label=label)
+            axes.plot(*zip(*points, strict=True), "o-", color=colour, label=f"{recipe}, TextClassifier")
         if points := _points(rows, f"pool {recipe}, plain"):
             axes.plot(*zip(*points, strict=True), ":", color=colour, label=f"{recipe}, graph of 64 slots alone")
     axes.set(xlabel="words of the text", ylabel="microseconds", xlim=(0, None), ylim=(0, None))

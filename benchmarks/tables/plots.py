@@ -1,4 +1,4 @@
-"""The plots: accuracy over the share of mistyped words, over the number of training texts, and against a cost."""
+"""The plots: accuracy over the share of mistyped words, over the number of training texts, and against a cost; heat maps."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -144,6 +144,34 @@ def _plain_logarithmic(axis: Any) -> None:
     axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def draw_heat_maps(
+    panels: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str], columns: Sequence[str], path: Path
+) -> None:
+    """Draw tables of shares as PNG, side by side.
+
+    Args:
+        panels: title -> values, 0..1 `[rows, columns]`; 1 is white and 0 dark, or the other way round if its first value is below .5.
+        rows: names of the lines.
+        columns: names of the columns.
+        path: the .png file.
+    """
+    figure, axes = new_figure(len(panels))
+    figure.set_size_inches(3.6 + 0.44 * max(4, len(columns)) * len(panels), 1.8 + 0.2 * len(rows))
+    for axis, (title, values) in zip(axes, panels.items(), strict=True):
+        table = np.array(values)
+        darkness = 1 - table if table[0, 0] >= 0.5 else table
+        axis.imshow(darkness, cmap="Oranges", vmin=0, vmax=1, aspect="auto")
+        for (row, column), share in np.ndenumerate(table):
+            color = "white" if darkness[row, column] > 0.7 else "black"
+            label = "" if np.isnan(share) else f"{share:.2f}".removeprefix("0")
+            axis.text(column, row, label, ha="center", va="center", fontsize=7, color=color)
+        axis.set_xticks(range(len(columns)), columns, rotation=40, ha="right", fontsize=8)
+        axis.set_yticks(range(len(rows)), rows if axis is axes[0] else [], fontsize=8)
+        axis.tick_params(length=0)
+        axis.set_title(title, fontsize=9)
+    save(figure, path)
 
 
 def new_figure(panels: int, columns: int = 0) -> tuple[Any, list[Any]]:

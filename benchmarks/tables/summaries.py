@@ -1,19 +1,17 @@
-"""The tables that are made from the results of several commands: whole products, every system, networks, attacks.
+"""The tables that are made from the results of several commands: whole products, every system, networks, robustness.
 
 The best of the others is looked up at each share of mistyped words separately, which favours the others. A figure is bold if it
 leads those that it is compared with by more than two standard errors.
 """
 
-import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from benchmarks.common import SIZE_LIMIT, Row, read_results
 from benchmarks.data.sets import FOLDERS, STARTER
-from benchmarks.experiments.adversarial import in_order
-from benchmarks.experiments.attacks import ATTACKS
 from benchmarks.experiments.comparison import RATES
+from benchmarks.experiments.robustness import robustness_summary
 from benchmarks.systems.linear import SVMS
 from benchmarks.systems.names import (
     BAYES,
@@ -68,8 +66,6 @@ SIDE_BY_SIDE: Final = {
 """System -> its name in the table of every system."""
 _WHOLE_CLEAN: Final = ("Banking77", "CLINC150", "SMS spam")
 """Data sets of which `clean_training.py` takes all training texts."""
-_MOST: Final = 0.5
-"""A ratio of success rates up to this one is bold."""
 
 
 def products(results: Path) -> str:
@@ -197,49 +193,10 @@ def _size(line: Sequence[Row]) -> str:
     return kilobytes(max(row["bytes"] for row in line)) + (EARLIER if line[0]["head"].endswith(EARLIER) else "")
 
 
-def attack_summary(results: Path) -> str:
-    """Return success rates of attacks with queries, and what part of each rival's rate that of the default file is."""
-    rows = with_earlier_heads(in_order(read_results(results / "adversarial")))
-    lines = []
-    for (name,), found in grouped([row for row in rows if row["attack"] in ATTACKS], ["data"]).items():
-        systems = grouped(found, ["system", "head"])
-        own = _rates(next((same for (system, _), same in systems.items() if system == DEFAULT_FILE), []))
-        for (system, head), same in systems.items():
-            rates, compared = _rates(same), {} if system in OURS else own
-            cells = [_rate_cell(rates[attack], compared.get(attack)) if attack in rates else "-" for attack in ATTACKS]
-            lines.append([name, f"{system}, {head}" if head.endswith("earlier") else system, *cells, _texts(same)])
-    return markdown_table(["data set", "system", *ATTACKS, "texts"], lines)
-
-
-def _rates(rows: Sequence[Row]) -> Mapping[str, float]:
-    """Return the success rate of each attack, the mean over seeds."""
-    return {
-        attack: statistics.fmean(row["success_rate"] for row in same)
-        for (attack,), same in grouped(rows, ["attack"]).items()
-    }
-
-
-def _rate_cell(rate: float, own: float | None) -> str:
-    """Return the rate in percent and, in brackets, what part of it ours is."""
-    percent = f"{rate:.1%}".replace("%", " %")
-    if own is None or not rate:
-        return percent
-    ratio = f"{own / rate:.2f}"
-    return f"{percent} ({f'**{ratio}**' if own <= _MOST * rate else ratio})"
-
-
-def _texts(rows: Sequence[Row]) -> str:
-    """Return how many texts were attacked, by attack if the numbers differ."""
-    numbers = {row["attack"]: row["texts"] for row in rows}
-    if len(set(numbers.values())) == 1:
-        return f"{next(iter(numbers.values())):,}"
-    return " / ".join(f"{numbers[attack]:,}" if attack in numbers else "-" for attack in ATTACKS)
-
-
 SUMMARIES: Final = {
     "products": products,
     "side_by_side": side_by_side,
     "summary": summary,
-    "attack_summary": attack_summary,
+    "robustness_summary": robustness_summary,
 }
 """Table -> what makes it from the folder of all results."""

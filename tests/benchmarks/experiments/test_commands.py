@@ -94,20 +94,15 @@ def test_typo_resilience_measures_what_is_missing_and_draws(
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
-def test_adversarial_attacks_some_texts_and_disguises_spam_alone(
-    data: Path, built: list[tuple[str, str, int]], tmp_path: Path
-) -> None:
-    adversarial.main(arguments(data, "--attack", "Pruthi", "--attack", "zero-width characters", "--texts", "20"))
+def test_adversarial_attacks_some_texts(data: Path, built: list[tuple[str, str, int]], tmp_path: Path) -> None:
+    adversarial.main(arguments(data, "--attack", "Pruthi", "--texts", "20"))
     adversarial.main(arguments(data, "--attack", "Pruthi", "--texts", "20"))
     assert len(built) == 1
-    attack, disguise = json.loads((tmp_path / "adversarial.json").read_text())
+    (attack,) = json.loads((tmp_path / "adversarial.json").read_text())
     assert (attack["texts"], attack["original_accuracy"]) == (20, 1.0)
     assert attack["success_rate"] == 0.5  # one change inside "prize" is enough; nothing makes ham spam
     assert attack["accuracy_under_attack"] == 0.5
     assert attack["mean_queries"] > 1
-    assert disguise["texts"] == 10
-    assert disguise["accuracy"] == {"0": 1.0, "0.5": disguise["accuracy"]["0.5"], "1": 0.0}
-    assert 0.0 < disguise["accuracy"]["0.5"] < 1.0
     adversarial.main(arguments(data, "--attack", "Pruthi", "--texts", "4"))
     assert len(built) == 2  # of other texts: measured again
 

@@ -10,7 +10,7 @@ from benchmarks.common import read_results, write_results
 from benchmarks.speed import latency
 from benchmarks.speed import stopwatch as latency_measure
 from benchmarks.speed.latency import Bench
-from benchmarks.tables.latency import Line, curve_plot, fitted_line, tables
+from benchmarks.tables.latency import curve_plot
 
 Row = dict[str, Any]
 NOTHING: dict[str, list[Row]] = {step: [] for step in latency.STEPS}
@@ -63,23 +63,9 @@ def test_warming_up_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(calls) == (2 + 3) * 4
 
 
-def test_the_line_is_that_of_least_squares() -> None:
-    exact = fitted_line([(4, 20.0), (8, 30.0), (16, 50.0)])
-    assert exact == pytest.approx(Line(10.0, 2.5, 1.0, 0.0), abs=1e-9)
-    steps = fitted_line([(1, 1.0), (2, 1.0), (3, 3.0), (4, 3.0)])
-    assert steps == pytest.approx(Line(0.0, 0.8, 0.8, 0.6), abs=1e-9)
-
-
-def test_tables_say_how_close_to_a_line_the_cost_is(tmp_path: Path) -> None:
+def test_the_plot_of_time_against_words_is_a_png(tmp_path: Path) -> None:
     curve = [timed("pool float32, classifier", words, 10 + 2 * words) for words in (4, 8, 12)]
     curve += [timed("pool float32, plain", words, 50.0) for words in (4, 8, 12)]
-    sizes = [
-        {"name": "pool float32, classifier", "bytes": 1000},
-        {"name": "pool int8-dynamic, classifier", "bytes": 3},  # two lengths or fewer: no line
-    ]
-    printed = tables({**NOTHING, "curve": [*curve, *sizes]})
-    assert "| pool float32 | 1,000 | 10 + 2.00 a word | 1.000 | 0 | 26 |" in printed
-    assert "int8-dynamic" not in printed
     curve_plot(curve, tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 

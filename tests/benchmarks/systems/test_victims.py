@@ -1,4 +1,4 @@
-"""The systems that attacks are measured on: rivals with probabilities, the default file, and the summary of all."""
+"""The systems that attacks are measured on: rivals with probabilities, and the default file."""
 
 import json
 from pathlib import Path
@@ -11,11 +11,10 @@ from benchmarks import common
 from benchmarks.data.sets import Corpus, load_corpus
 from benchmarks.experiments.adversarial import measure_attack
 from benchmarks.systems import linear, ours, whole
-from benchmarks.systems.names import BAYES, DEFAULT_FILE, FASTTEXT, LINEAR, NETWORK, SVM, V1, lines_of
+from benchmarks.systems.names import BAYES, DEFAULT_FILE, LINEAR, NETWORK, SVM, lines_of
 from benchmarks.systems.networks import Plan
 from benchmarks.systems.trained import Trained, fingerprint, from_scikit_learn
 from benchmarks.systems.whole import WITHOUT_HEAD, build_victim, chosen_before, training_file, victim_settings
-from benchmarks.tables.summaries import attack_summary
 
 TOPICS = {"food": ("bread", "cheese", "soup", "salad"), "play": ("guitar", "singer", "concert", "album")}
 THREE = {**TOPICS, "work": ("office", "meeting", "boss", "salary")}
@@ -52,7 +51,7 @@ def test_a_rival_has_probabilities_and_can_be_attacked(system: str, corpus: Corp
     assert found.min() >= 0
     assert found.sum(axis=1) == pytest.approx(1)
     assert victim(corpus.test.texts) == list(corpus.test.labels)
-    outcome = measure_attack(victim, "DeepWordBug", corpus.test.select(range(4)), 0)
+    outcome = measure_attack(lambda: victim, "DeepWordBug", corpus.test.select(range(4)), 0)
     assert (outcome["texts"], outcome["original_accuracy"]) == (4, 1.0)
     assert outcome["mean_queries"] > 1
     settings = victim_settings(system, "whole", plan, corpus)
@@ -158,42 +157,4 @@ def test_systems_of_the_tables_come_from_their_own_module(
         (DEFAULT_FILE, "whole"),
         (NETWORK, "cnn"),
         (NETWORK, "pool"),
-    ]
-
-
-def attacked(system: str, attack: str, rate: float, texts: int = 500, data: str = "Banking77") -> dict[str, Any]:
-    head = "cnn" if system in (NETWORK, V1) else "whole"
-    return {
-        "data": data,
-        "system": system,
-        "head": head,
-        "seed": 0,
-        "attack": attack,
-        "settings": {},
-        "texts": texts,
-        "success_rate": rate,
-    }
-
-
-def test_the_summary_sets_the_default_file_against_each_rival(results: Path) -> None:
-    rows = [
-        attacked(SVM, "TextBugger", 0.8),
-        attacked(SVM, "Pruthi", 0.5, texts=200),
-        attacked(FASTTEXT, "TextBugger", 0.41),
-        attacked(FASTTEXT, "Pruthi", 0.0),
-        attacked(NETWORK, "TextBugger", 0.3),
-        attacked(DEFAULT_FILE, "TextBugger", 0.2),
-        attacked(DEFAULT_FILE, "Pruthi", 0.254),
-        attacked(DEFAULT_FILE, "LEET", 0.9),
-        attacked(FASTTEXT, "TextBugger", 0.41, data="SMS spam"),
-    ]
-    (results / "adversarial.json").write_text(json.dumps(rows))
-    lines = attack_summary(results).splitlines()
-    assert lines[0] == "| data set | system | TextBugger | DeepWordBug | Pruthi | texts |"
-    assert lines[2:] == [
-        "| SMS spam | fastText | 41.0 % | - | - | 500 |",
-        "| Banking77 | default file | 20.0 % | - | 25.4 % | 500 |",
-        "| Banking77 | network alone | 30.0 % | - | - | 500 |",
-        "| Banking77 | fastText | 41.0 % (**0.49**) | - | 0.0 % | 500 |",
-        "| Banking77 | SVM, characters | 80.0 % (**0.25**) | - | 50.0 % (0.51) | 500 / - / 200 |",
     ]

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.experiments import adversarial, comparison, pareto
 from benchmarks.experiments.comparison import pairs
 from benchmarks.speed import vectorizing as speed
-from benchmarks.systems.names import FASTTEXT, NETWORK, V1
+from benchmarks.systems.names import FASTTEXT, NETWORK
 
 
 def test_pool_is_for_our_own_vectors_and_fasttext_has_no_head() -> None:
@@ -69,7 +69,7 @@ def attacked(system: str, attack: str, **fields: object) -> dict:
     }
 
 
-def test_attacks_and_disguises_have_tables_of_their_own() -> None:
+def test_attacks_have_a_line_for_each_system() -> None:
     outcome = {
         "texts": 100,
         "original_accuracy": 0.95,
@@ -78,15 +78,9 @@ def test_attacks_and_disguises_have_tables_of_their_own() -> None:
         "mean_queries": 41.25,
         "mean_changed": 0.104,
     }
-    rows = [
-        attacked(NETWORK, "LEET", texts=40, accuracy={"0": 0.9, "0.5": 0.8, "1": 0.7}),
-        attacked(V1, "LEET", texts=40, accuracy={"0": 0.9, "0.5": 0.5, "1": 0.1}),
-        attacked(NETWORK, "DeepWordBug", **outcome),
-    ]
-    markdown = adversarial.tables(rows)
+    markdown = adversarial.tables([attacked(NETWORK, "DeepWordBug", **outcome)])
+    assert markdown.startswith("**")
     assert "| DeepWordBug | network alone | cnn | 100 | 0.950 | 0.600 | 0.368 | 41.2 | 0.10 |" in markdown
-    assert "| disguise | network alone, cnn | RETVec v1, cnn |" in markdown
-    assert "| LEET | 0.900 / 0.800 / 0.700 | 0.900 / 0.500 / 0.100 |" in markdown
 
 
 def filed(head: str, recipe: str, size: int, time: float, clean: float, seed: int = 0) -> dict:
@@ -104,7 +98,7 @@ def filed(head: str, recipe: str, size: int, time: float, clean: float, seed: in
     }
 
 
-def test_pareto_marks_the_front_and_plots_means_over_seeds() -> None:
+def test_pareto_shows_and_plots_means_over_seeds() -> None:
     rows = [
         filed("pool", "int8", 300_000, 100, 0.8),
         filed("pool", "float32", 1_200_000, 90, 0.8),
@@ -112,9 +106,9 @@ def test_pareto_marks_the_front_and_plots_means_over_seeds() -> None:
         filed("cnn", "int8", 500_000, 320, 0.88, seed=1),
     ]
     markdown = pareto.table(rows)
-    assert "| network alone | default | pool | int8 | 300 kB | 100 | 0.800 | 0.700 | bytes |" in markdown
-    assert "| network alone | default | pool | float32 | 1,200 kB | 90 | 0.800 | 0.700 | time |" in markdown
-    assert "| cnn | int8 | 500 kB | 310 ± 14 | 0.890 ± 0.014 | 0.790 ± 0.014 | bytes, time |" in markdown
+    assert "| network alone | default | pool | int8 | 300 kB | 100 | 0.800 | 0.700 |" in markdown
+    assert "| network alone | default | pool | float32 | 1,200 kB | 90 | 0.800 | 0.700 |" in markdown
+    assert "| cnn | int8 | 500 kB | 310 ± 14 | 0.890 ± 0.014 | 0.790 ± 0.014 |" in markdown
     panels = pareto.panels(rows, 0.5)
     assert list(panels) == ["Banking77, 50% mistyped: kB of the file", "Banking77, 50% mistyped: µs a text, one thread"]
     (point,) = [

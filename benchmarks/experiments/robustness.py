@@ -1,0 +1,156 @@
+"""Do answers survive other ways of writing, and do innocent texts stay innocent?
+
+    python -m benchmarks.experiments.robustness [--set NAME] [--only SYSTEM] [--work DIR] [--quick]
+
+disguises.py defines the ways. Of the test texts that a system answers rightly as they stand, those count that keep their answer.
+Where a label is spam, so do the other texts that are called spam, and the spam that is found. Ours are exported int8 files, and
+"none of these" counts as another answer; the others always name a label.
+Rows already in the JSON are kept, and trained systems in the work folder. With another `--work`, ours are trained and measured anew.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+import retvec_lite as rl
+from benchmarks.common import Row, Rows, picture_path, read_results, result_path
+from benchmarks.data.sets import STARTER
+from benchmarks.experiments.disguises import GROUPS, SPAM_ATTACKS, WAYS, write_all
+from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
+from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT, FASTTEXT_LARGE, NETWORK, SVM, lines_of
+from benchmarks.systems.ours import RECIPE
+from benchmarks.systems.trained import Trained, fingerprint
+from benchmarks.systems.whole import WITHOUT_HEAD, build_victim, victim_settings
+from benchmarks.tables.cells import grouped, markdown_table, ordered
+from benchmarks.tables.plots import draw_heat_maps
+from retvec_lite.data.dataset import Dataset
+
+Answers = npt.NDArray[np.object_]
+
+OURS: Final = (DEFAULT_FILE, NETWORK)
+FULL: Final = Scope(("SMS spam", STARTER, "Banking77"), (*OURS, SVM, FASTTEXT, FASTTEXT_LARGE), ("cnn",))
+SHOWN: Final = (DEFAULT_FILE, SVM)
+"""Of these, the summary shows what they make of innocent texts; the picture shows all."""
+QUICK: Final = Scope(("SMS spam",), (SVM,), ("cnn",))
+KEY: Final = ("data", "system", "seed")
+SPAM: Final = "spam"
+AS_WRITTEN: Final = "as written"
+FIGURES: Final = {
+    "kept": "share of the right answers that are kept",
+    "innocent": "share of the texts that are no spam called spam",
+    "found": "share of the spam found",
+}
+"""Field of a row, which has a share for each way -> what it says."""
+
+
+def measure(build: Callable[[], Trained], test: Dataset) -> Row:
+    """Return the share of right answers, and the shares of `FIGURES` by way of writing."""
+    trained = build()
+    answer, labels = _answering(trained), np.array(test.labels, object)
+    right = answer(test.texts) == labels
+    row: Row = {"texts": len(test), "right": float(right.mean()), "kept": {}, "innocent": {}, "found": {}}
+    for way in (AS_WRITTEN, *WAYS):
+        answers = answer(test.texts if way == AS_WRITTEN else write_all(test.texts, way))
+        row["kept"][way] = float((answers == labels)[right].mean())
+        if SPAM in trained.labels:
+            row["innocent"][way] = float((answers == SPAM)[labels != SPAM].mean())
+            row["found"][way] = float((answers == SPAM)[labels == SPAM].mean())
+    return row
+
+
+def _answering(trained: Trained) -> Callable[[Sequence[str]], Answers]:
+    """Return a function of texts that returns their labels, None for none."""
+    file = trained.folder / f"classifier-{RECIPE}.tflite" if trained.folder else None
+    predict = rl.TextClassifier.load(file).predict if file and file.is_file() else None
+    return lambda texts: np.array(
+        [found[0].label for found in predict(texts, 1)] if predict else trained(texts), object
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = comparison_parser(__doc__, "SMS spam (1,500 texts), the SVM", FULL.systems, FULL.sets)
+    args = parse_comparison(parser, arguments, FULL, QUICK)
+    rows = Rows(result_path("robustness", quick=args.quick), KEY, tables)
+    for corpus, plan in trials(args):
+        written = fingerprint([text for way in WAYS for text in write_all(corpus.test.texts, way)])
+        for system, head in lines_of(args.systems, args.heads, WITHOUT_HEAD):
+            row: Row = {"data": corpus.name, "system": system, "seed": plan.seed}
+            row["settings"] = victim_settings(system, head, plan, corpus) | {"written": written}
+            row["settings"] |= {"work": plan.work.name} if system in OURS else {}
+            rows.fill(row, measure, functools.partial(build_victim, system, head, corpus, plan), corpus.test)
+    rows.show()
+    found = _in_order(list(rows))
+    panels = {
+        title: [[_mean(found, field, system, [way]) for system in _systems(found)] for way in WAYS]
+        for title, field in {"right answers kept": "kept", "innocent texts called spam": "innocent"}.items()
+    }
+    draw_heat_maps(panels, list(WAYS), _systems(found), picture_path("robustness", quick=args.quick))
+
+
+def _systems(rows: Sequence[Row]) -> list[str]:
+    """Return the systems that were measured on all data sets: means over some of them would not be comparable."""
+    sets = grouped(rows, ["system"])
+    most = max((len(found) for found in sets.values()), default=0)
+    return [system for (system,), found in sets.items() if len(found) == most]
+
+
+def _mean(rows: Sequence[Row], field: str, system: str, ways: Sequence[str]) -> float:
+    """Return the mean over data sets and ways, as far as measured; NaN for none."""
+    found = [row[field][way] for row in rows if row["system"] == system for way in ways if way in row[field]]
+    return fmean(found) if found else float("nan")
+
+
+def tables(rows: list[Row]) -> str:
+    """Return a table for each data set and figure: ways down, systems across."""
+    parts = []
+    for (name,), found in grouped(_in_order(rows), ["data"]).items():
+        for field, title in FIGURES.items():
+            if found[0][field]:
+                lines = [[way, *(_share(row[field].get(way)) for row in found)] for way in (AS_WRITTEN, *WAYS)]
+                if field == "kept":
+                    lines[0] = ["right as written", *(_share(row["right"]) for row in found)]
+                header = ["way of writing", *(row["system"] for row in found)]
+                parts.append(
+                    f"**{name}**, {found[0]['texts']:,} test texts: {title}\n\n{markdown_table(header, lines)}"
+                )
+    return "\n".join(parts)
+
+
+def robustness_summary(results: Path) -> str:
+    """Return what stays of right answers, kind by kind, with what the default file makes of innocent texts; and the spam found."""
+    rows = _in_order(read_results(results / "robustness"))
+    systems = _systems(rows)
+    kinds = {AS_WRITTEN: [AS_WRITTEN], **GROUPS}
+    lines = [
+        [kind, *(_share(_mean(rows, "kept", system, list(ways))) for system in systems)]
+        + [_share(_mean(rows, "innocent", system, list(ways))) for system in SHOWN if system in systems]
+        for kind, ways in kinds.items()
+    ]
+    attacked = [
+        [way, *(_share(_mean(rows, "found", system, [way])) for system in systems)]
+        for way in (AS_WRITTEN, *SPAM_ATTACKS)
+    ]
+    header = [
+        "kept answers, mean",
+        *systems,
+        *(f"innocent called spam: {system}" for system in SHOWN if system in systems),
+    ]
+    return f"{markdown_table(header, lines)}\n{markdown_table(['spam found, mean', *systems], attacked)}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.2f}".removeprefix("0")
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    return ordered(rows, KEY, {"data": FULL.sets, "system": FULL.systems})
+
+
+if __name__ == "__main__":
+    main()
