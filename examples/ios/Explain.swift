@@ -14,14 +14,15 @@ extension TextClassifier {
     /// The text is classified again without each of its words, so n words take the time of n + 1 calls. Scripts without spaces are
     /// cut into pieces of one to three characters, and so are the words of a text of one or two.
     func explain(_ text: String, label: String? = nil) throws -> [TextSpan] {
-        let read = text.unicodeScalars.prefix(maxChars)
+        let read = text.unicodeScalars.prefix(readLimit)
+        let inWindows = read.count > maxChars
         let whole = try classify(String(read)).probabilities
         let best = whole.max { $0.value < $1.value }?.key
         guard let place = label ?? best, let probability = whole[place] else { return [] }
         // A probability may be rounded to 0.
         func log(_ value: Double) -> Double { Foundation.log(max(value, Double(Float.leastNormalMagnitude))) }
         return try findParts(read).map { part in
-            let without = try classify(leaveOut(read, part)).probabilities[place] ?? 0
+            let without = try classify(leaveOut(read, part, inWindows)).probabilities[place] ?? 0
             return TextSpan(range: part, weight: log(probability) - log(without))
         }
     }
@@ -34,8 +35,13 @@ private func findParts(_ text: Substring.UnicodeScalarView) -> [Range<String.Ind
     return whole.count > 2 ? whole : runs.flatMap { $0.cut($0.script.length) }
 }
 
-/// Returns a text without a part. A blank stands in its place, so that its neighbours do not become one word.
-private func leaveOut(_ text: Substring.UnicodeScalarView, _ part: Range<String.Index>) -> String {
+/// Returns a text without a part. A blank stands in its place, so that its neighbours do not become one word; in a text that is
+/// read in windows as many blanks as it had characters, so that other windows shift less.
+private func leaveOut(_ text: Substring.UnicodeScalarView, _ part: Range<String.Index>, _ inWindows: Bool) -> String {
+    if inWindows {
+        let blanks = String(repeating: " ", count: text[part].count)
+        return String(text[..<part.lowerBound]) + blanks + String(text[part.upperBound...])
+    }
     var before = text[..<part.lowerBound]
     while let last = before.last, isSeparator(last) { before.removeLast() }
     return String(before) + " " + String(text[part.upperBound...].drop(while: isSeparator))
@@ -112,9 +118,4 @@ private func findRuns(_ text: Substring.UnicodeScalarView) -> [Run] {
     }
     end(at: text.endIndex)
     return runs
-}
-
-/// Whether words end here: at the padding, and at what has the property White_Space.
-private func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value == 0 || scalar.properties.isWhitespace
 }

@@ -7,9 +7,13 @@ final class TextClassifier {
     private let shape: [NSNumber]
     private let labels: [String]
     private let decision: Decision?
+    private let windows: Windows
 
-    /// How many code points of a text the model reads.
-    var maxChars: Int { shape.reduce(1) { $0 * $1.intValue } }
+    /// How many code points the model takes at once; a longer text is read in windows that end at words.
+    var maxChars: Int { windows.maxChars }
+
+    /// How many code points of a text are read; what lies behind them is not.
+    var readLimit: Int { windows.limit }
 
     /// - Parameter name: the package in the app, without `.mlpackage`; Xcode compiles it to `.mlmodelc`.
     init(name: String = "classifier-int8", in bundle: Bundle = .main, computeUnits: MLComputeUnits = .all) throws {
@@ -24,6 +28,10 @@ final class TextClassifier {
         }
         shape = input.shape
         let metadata = model.modelDescription.metadata[.creatorDefinedKey] as? [String: String]
+        windows = Windows(
+            maxChars: input.shape.reduce(1) { $0 * $1.intValue },
+            contractVersion: Int(metadata?["contract_version"] ?? "1") ?? 1
+        )
         labels = (try? JSONDecoder().decode([String].self, from: Data((metadata?["labels"] ?? "[]").utf8))) ?? []
         // Packages of earlier releases have none; `null` is none as well.
         decision = try? JSONDecoder().decode(Decision.self, from: Data((metadata?["decision"] ?? "null").utf8))
@@ -54,14 +62,16 @@ final class TextClassifier {
     }
 
     private func probabilities(of text: String) throws -> [String: Double] {
+        let found = try windows.cut(text).map { try self.probabilities(ofWindow: $0) }
+        return Windows.combine(found, unknown: decision?.unknownLabel, several: decision?.thresholds != nil)
+    }
+
+    private func probabilities(ofWindow window: ArraySlice<Unicode.Scalar>) throws -> [String: Double] {
         let codepoints = try MLMultiArray(shape: shape, dataType: .int32)
         let length = codepoints.count
         let values = codepoints.dataPointer.bindMemory(to: Int32.self, capacity: length)
         values.update(repeating: 0, count: length)
-        // Composed form (NFC). A composed character has at most four code points in decomposed form.
-        let start = String(String.UnicodeScalarView(text.unicodeScalars.prefix(4 * length)))
-        let composed = start.precomposedStringWithCanonicalMapping
-        for (index, scalar) in composed.unicodeScalars.prefix(length).enumerated() {
+        for (index, scalar) in window.enumerated() {
             values[index] = Int32(scalar.value)
         }
         let output = try model.prediction(from: MLDictionaryFeatureProvider(dictionary: ["codepoints": codepoints]))
@@ -70,8 +80,7 @@ final class TextClassifier {
     }
 
     private func answers(to text: String, _ probabilities: [String: Double]) -> [(label: String, probability: Double)] {
-        let length = shape.reduce(1) { $0 * $1.intValue }
-        if let decision, !decision.reads(text.unicodeScalars.prefix(length)) { return [] }
+        if let decision, !decision.reads(text.unicodeScalars.prefix(readLimit)) { return [] }
         let all = labels.map { (label: $0, probability: probabilities[$0] ?? 0) }
         if let thresholds = decision?.thresholds {
             return zip(all, thresholds).filter { $0.0.probability >= $0.1 }.map { $0.0 }

@@ -17,13 +17,15 @@ class Span(val start: Int, val end: Int, val weight: Float)
  * cut into pieces of one to three characters, and so are the words of a text of one or two. Copy this file to use it.
  */
 fun TextClassifier.explain(text: String, label: Int? = null): List<Span> {
-    val read = if (text.codePointCount(0, text.length) > maxChars) text.take(text.offsetByCodePoints(0, maxChars)) else text
+    val length = text.codePointCount(0, text.length)
+    val read = if (length > readLimit) text.take(text.offsetByCodePoints(0, readLimit)) else text
+    val inWindows = minOf(length, readLimit) > maxChars
     val probabilities = classify(read)
     val place = label ?: probabilities.indices.maxByOrNull { probabilities[it] } ?: return emptyList()
     // A probability may be rounded to 0.
     fun log(values: FloatArray) = ln(maxOf(values[place], java.lang.Float.MIN_NORMAL))
     val whole = log(probabilities)
-    return findParts(read).map { (start, end) -> Span(start, end, whole - log(classify(leaveOut(read, start, end), probabilities))) }
+    return findParts(read).map { (start, end) -> Span(start, end, whole - log(classify(leaveOut(read, start, end, inWindows), probabilities))) }
 }
 
 /** Returns where the parts of a text that are left out one by one start and end: its words, or pieces of them. */
@@ -33,9 +35,15 @@ internal fun findParts(text: String): List<Pair<Int, Int>> {
     return if (whole.size > FEW) whole else runs.flatMap { it.cut(it.script.length) }
 }
 
-/** Returns a text without a part. A blank stands in its place, so that its neighbours do not become one word. */
-internal fun leaveOut(text: String, start: Int, end: Int): String =
-    text.substring(0, start).trimEnd(::isSeparator) + " " + text.substring(end).trimStart(::isSeparator)
+/**
+ * Returns a text without a part. A blank stands in its place, so that its neighbours do not become one word; in a text that is
+ * read in windows as many blanks as it had characters, so that other windows shift less.
+ */
+internal fun leaveOut(text: String, start: Int, end: Int, inWindows: Boolean = false): String = if (inWindows) {
+    text.substring(0, start) + " ".repeat(text.codePointCount(start, end)) + text.substring(end)
+} else {
+    text.substring(0, start).trimEnd { isSeparator(it.code) } + " " + text.substring(end).trimStart { isSeparator(it.code) }
+}
 
 /** How a run of characters is cut: into parts of [length] characters at most. */
 private enum class Script(val length: Int) { SPACED(3), HAN(1), KANA(2), SEA(3), JOINING(3), SEPARATOR(0) }
@@ -76,19 +84,13 @@ private fun findRuns(text: String): List<Run> {
 }
 
 private fun scriptOf(point: Int): Script = when {
-    point < 0x10000 && isSeparator(point.toChar()) -> Script.SEPARATOR
+    isSeparator(point) -> Script.SEPARATOR
     point < 0x80 -> Script.SPACED
     Character.getType(point).toByte() in JOINS -> Script.JOINING
     HAN.any { point in it } -> Script.HAN
     KANA.any { point in it } -> Script.KANA
     SEA.any { point in it } -> Script.SEA
     else -> Script.SPACED
-}
-
-/** Whether words end here: at the padding, and at what has the property White_Space, as the contract says. */
-private fun isSeparator(char: Char): Boolean = when (char.code) {
-    0, in 0x09..0x0D, 0x20, 0x85, 0xA0, 0x1680, in 0x2000..0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000 -> true
-    else -> false
 }
 
 /** Words of a text that are cut, because whole words would say little. */

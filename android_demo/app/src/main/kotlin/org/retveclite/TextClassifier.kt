@@ -11,8 +11,6 @@ import java.nio.ByteBuffer
 import java.nio.ByteOrder.LITTLE_ENDIAN
 import java.nio.channels.FileChannel.MapMode.READ_ONLY
 import java.security.MessageDigest
-import java.text.Normalizer
-import java.text.Normalizer.Form.NFC
 import java.util.zip.ZipInputStream
 import kotlin.math.pow
 
@@ -34,7 +32,7 @@ internal interface Engine : Closeable {
  *
  *     TextClassifier(context).use { Log.i(TAG, "${it.predict("where is my parcle?")}") }
  *
- * Copy this file; it needs `com.google.ai.edge.litert:litert` and nothing else. Labels and sizes come from the model. Open and
+ * Copy this file and `Windows.kt`; they need `com.google.ai.edge.litert:litert` and nothing else. Labels and sizes come from the model. Open and
  * call it off the main thread. Calls from several threads wait for each other. A call allocates nothing but its result
  * (and some 100 bytes to see whether other scripts than Latin are composed).
  */
@@ -56,12 +54,15 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private val unknownPower = decision.optDouble("unknown_power", 0.0)
     private val thresholds = decision.optJSONArray("thresholds")?.let { list -> DoubleArray(list.length(), list::getDouble) }
     private val characters = sorted(decision.optString("characters"))
-    private val codePoints = IntArray(full.maxChars)
-    private var blanks = 0
+    private val windows = Windows(full.maxChars, metadata.getInt("contract_version"))
+    private val combined = Combined(labels.size, unknown, thresholds != null)
     private val engine = start(model)
 
-    /** How many code points of a text the model reads. */
+    /** How many code points the model takes at once; a longer text is read in windows that end at words. */
     val maxChars: Int get() = full.maxChars
+
+    /** How many code points of a text are read; what lies behind them is not. */
+    val readLimit: Int get() = windows.limit
 
     /** The length of the vectors from [embed]; 0 for a model exported without embeddings. */
     val embeddingSize: Int = embedder?.result?.size ?: 0
@@ -79,14 +80,24 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
 
     /** Writes the probability of each of [labels] to [into], which callers may reuse, and returns it. */
     @Synchronized fun classify(text: CharSequence, into: FloatArray = FloatArray(labels.size)): FloatArray {
-        val count = readCodePoints(text)
+        windows.read(text)
+        windows.next()
+        val first = classifyWindow()
+        if (windows.isLast) return first.copyInto(into)
+        combined.clear()
+        combined.add(first)
+        while (windows.next()) combined.add(classifyWindow())
+        return combined.copyInto(into)
+    }
+
+    private fun classifyWindow(): FloatArray {
         // Try the shortest graph first. It also returns the number of slots that the text needs: if too many, try the next.
         for (signature in short) {
-            if (count > signature.maxChars || blanks >= signature.maxWords) continue // almost surely too many words
-            val probabilities = run(signature, count)
-            if (signature.slots[0] <= signature.maxWords) return probabilities.copyInto(into)
+            if (windows.count > signature.maxChars || windows.blanks >= signature.maxWords) continue // almost surely too many words
+            val probabilities = run(signature)
+            if (signature.slots[0] <= signature.maxWords) return probabilities
         }
-        return run(full, count).copyInto(into)
+        return run(full)
     }
 
     /** Returns the most probable label of a text and its probability; with [reject], the label of a text with none is null. */
@@ -105,8 +116,7 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
 
     /** Returns where in [labels] those of a text with these [probabilities] are, most probable first; see [predictAll]. */
     @Synchronized fun answers(text: CharSequence, probabilities: FloatArray): List<Int> {
-        val count = readCodePoints(text)
-        if (characters.isNotEmpty() && (0 until count).none { characters.binarySearch(codePoints[it]) >= 0 }) return emptyList()
+        if (characters.isNotEmpty() && !isReadable(text)) return emptyList()
         if (thresholds != null) {
             return labels.indices.filter { probabilities[it] >= thresholds[it] }.sortedByDescending { probabilities[it] }
         }
@@ -122,28 +132,30 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     /** Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product. */
     @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
         checkNotNull(embedder) { "This model has no embeddings. Export it with --embed." }
-        return run(embedder, readCodePoints(text)).copyInto(into)
+        windows.read(text)
+        windows.next()
+        run(embedder).copyInto(into)
+        if (windows.isLast) return into
+        while (windows.next()) run(embedder).forEachIndexed { index, value -> into[index] += value }
+        return into.scale()
     }
 
     @Synchronized override fun close() = engine.close()
 
-    /** Reads as many code points of the composed text as the model takes, unpaired surrogates included: the graph cleans them. */
-    private fun readCodePoints(given: CharSequence): Int {
-        val text = composed(given, MOST_DECOMPOSED * codePoints.size)
-        var count = 0
+    /** Whether any of the [characters] is in the text, as far as it is read. */
+    private fun isReadable(text: CharSequence): Boolean {
         var at = 0
-        blanks = 0
-        while (at < text.length && count < codePoints.size) {
-            codePoints[count] = Character.codePointAt(text, at)
-            if (codePoints[count] == ' '.code) blanks++
-            at += Character.charCount(codePoints[count++])
+        var left = readLimit
+        while (at < text.length && left-- > 0) {
+            val point = Character.codePointAt(text, at)
+            if (characters.binarySearch(point) >= 0) return true
+            at += Character.charCount(point)
         }
-        return count
+        return false
     }
 
-    private fun run(signature: Signature, count: Int): FloatArray {
-        codePoints.copyInto(signature.input, endIndex = count)
-        signature.input.fill(0, count)
+    private fun run(signature: Signature): FloatArray {
+        windows.copyInto(signature.input)
         engine.run(signature.name, signature.inputs, signature.outputs)
         return signature.result
     }
@@ -158,23 +170,6 @@ private fun sorted(text: String): IntArray {
     var at = 0
     return IntArray(text.codePointCount(0, text.length)) { text.codePointAt(at).also { at += Character.charCount(it) } }.apply { sort() }
 }
-
-/** A character that is one code point in composed form has at most so many in decomposed form. */
-private const val MOST_DECOMPOSED = 4
-
-/** Returns a text of which the first [most] code points are in composed form (NFC): mostly [text] itself. */
-private fun composed(text: CharSequence, most: Int): CharSequence {
-    val isLong = text.length > most && Character.codePointCount(text, 0, text.length) > most
-    val end = if (isLong) Character.offsetByCodePoints(text, 0, most) else text.length
-    var at = 0
-    while (at < end && staysAsItIs(text[at])) at++ // Most texts need no call that allocates.
-    if (at == end) return text
-    val start = if (isLong) text.subSequence(0, end) else text
-    return if (Normalizer.isNormalized(start, NFC)) text else Normalizer.normalize(start, NFC)
-}
-
-/** Whether composing never changes the characters of this UTF-16 unit: those below U+0300, and emoji. */
-private fun staysAsItIs(unit: Char) = unit < '\u0300' || unit in '\uD83C'..'\uD83E' || unit.isLowSurrogate()
 
 /** A signature of the model, with arrays for its input and outputs that every call reuses. */
 private class Signature(json: JSONObject, classes: Int) {

@@ -31,6 +31,9 @@ class Golden(stream: InputStream) {
     /** A case has no text if no Kotlin string has its code points, such as negative ones. */
     val cases: List<Case> = json.getJSONArray("cases").let { list -> List(list.length()) { case(list.getJSONObject(it)) } }
 
+    /** Texts that are read in windows; a file of contract version 1 has none. Their [Case.codePoints] are not told. */
+    val long: List<Case> = json.optJSONArray("long")?.let { list -> List(list.length()) { case(list.getJSONObject(it)) } } ?: emptyList()
+
     /** The recipe of the exported `.tflite`, and the tolerance of its probabilities. */
     val recipe: String = json.getJSONObject("tolerance").keys().asSequence().single { !it.startsWith("coreml-") }
     val tolerance: Float = json.getJSONObject("tolerance").getDouble(recipe).toFloat()
@@ -38,7 +41,7 @@ class Golden(stream: InputStream) {
     private fun case(json: JSONObject) = Case(
         json.getString("name"),
         if (json.isNull("text")) null else json.getString("text"),
-        json.getJSONArray("codepoints").toIntArray(),
+        json.optJSONArray("codepoints")?.toIntArray() ?: IntArray(0),
         json.getJSONObject("probabilities"),
         json.optJSONObject("labels") ?: JSONObject(),
     )

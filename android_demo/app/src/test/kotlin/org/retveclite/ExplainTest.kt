@@ -10,7 +10,8 @@ import kotlin.math.ln
 class ExplainTest {
     private fun words(text: String, parts: List<Pair<Int, Int>>) = parts.map { (start, end) -> text.substring(start, end) }
 
-    private fun pretend(engine: FakeEngine) = TextClassifier(ModelFile.buffer(ModelFile.bytes)) { engine }
+    private fun pretend(engine: FakeEngine) =
+        TextClassifier(ModelFile.with(ModelFile.json { put("contract_version", 2) }.toString())) { engine }
 
     @Test
     fun partsAreThoseOfPython() {
@@ -30,6 +31,7 @@ class ExplainTest {
         assertEquals("wake up", leaveOut("wake\u00a0me\nup", 5, 7))
         assertEquals("\u6f22 \u5b57", leaveOut("\u6f22\u304b\u5b57", 1, 2))
         assertEquals(" b", leaveOut("a b", 0, 1))
+        assertEquals("other windows stay", "a    c", leaveOut("a \uD83D\uDE00b c", 2, 5, inWindows = true))
     }
 
     @Test
@@ -43,10 +45,8 @@ class ExplainTest {
     @Test
     fun onlyWhatTheModelReadsIsExplained() {
         val classifier = pretend(FakeEngine())
-        val text = "\uD83D\uDE00 ".repeat(classifier.maxChars)
-        val last = classifier.explain(text).last().end
-        // The last character that is read is a blank, or a word.
-        assertEquals((classifier.maxChars - 1) / 2 * 2 + 1, text.codePointCount(0, last))
+        val word = "x".repeat(classifier.readLimit / 2)
+        assertEquals(classifier.readLimit, classifier.explain("$word \uD83D\uDE00 $word").last().end - 1)
         assertEquals(emptyList<Span>(), classifier.explain(""))
     }
 

@@ -45,7 +45,7 @@ class ExportedModelTest {
     fun answersMatchPython() {
         assertEquals(golden.recipe, ModelFile.json.getString("recipe"))
         TextClassifier(ModelFile.file.readBytes().let(ModelFile::buffer), ::TensorFlowLite).use { classifier ->
-            for (case in golden.cases) {
+            for (case in golden.cases + golden.long) {
                 val text = case.text ?: continue
                 assertArrayEquals(case.name, case.probabilities(golden.recipe), classifier.classify(text), golden.tolerance)
             }
@@ -54,7 +54,7 @@ class ExportedModelTest {
 
     @Test
     fun labelsMatchPythonAndSomeTextsHaveNone() {
-        val cases = golden.cases.filter { it.text != null && it.hasLabel(golden.recipe) }
+        val cases = (golden.cases + golden.long).filter { it.text != null && it.hasLabel(golden.recipe) }
         val unread = setOf("empty", "only spaces", "punctuation", "Khmer")
         val none = cases.filter { it.label(golden.recipe) == null }.map { it.name }
         assertTrue("$none", none.containsAll(unread) && none.size > unread.size)

@@ -24,19 +24,19 @@ class TextClassifierTest {
             .put(signature("embed", "embed", maxChars, 64))
             .put(signature("classify_4", "classify", 20, 4))
             .put(signature("classify_2", "classify", 10, 2))
-        return TextClassifier(ModelFile.with(ModelFile.json { put("signatures", signatures) }.toString())) { engine }
+        return TextClassifier(ModelFile.with(ModelFile.json { put("signatures", signatures).put("contract_version", 2) }.toString())) { engine }
     }
 
-    private fun single(engine: Engine) =
-        TextClassifier(ModelFile.with(ModelFile.json { remove("signatures") }.toString())) { engine }
+    private fun single(engine: Engine, version: Int = 2) = TextClassifier(
+        ModelFile.with(ModelFile.json { remove("signatures").also { put("contract_version", version) } }.toString()),
+    ) { engine }
 
     @Test
     fun codePointsMatchPython() {
         val golden = Golden(javaClass.getResourceAsStream("/golden.json")!!)
         val texts = golden.cases.filter { it.text != null }
         assertTrue(texts.size > 50)
-        assertTrue(texts.any { it.text!!.length >= 10_000 })
-        val classifier = single(engine)
+        val classifier = single(engine, ModelFile.json.getInt("contract_version"))
         for (case in texts) {
             classifier.classify(case.text!!)
             assertArrayEquals(case.name, case.codePoints.copyOf(maxChars), engine.input)
@@ -54,10 +54,10 @@ class TextClassifierTest {
         val classifier = single(engine)
         classifier.classify("ngu\u031Bo\u031B\u0300i cafe\u0301")
         assertArrayEquals("người café".codePoints().toArray().copyOf(maxChars), engine.input)
-        classifier.classify("e\u0301".repeat(maxChars) + "x")
+        classifier.classify("e\u0301".repeat(maxChars))
         assertArrayEquals(IntArray(maxChars) { 0xE9 }, engine.input)
-        classifier.classify("a".repeat(4 * maxChars - 1) + "e\u0301")
-        assertArrayEquals(IntArray(maxChars) { 'a'.code }, engine.input)
+        classifier.classify("a".repeat(classifier.readLimit - 1) + "e\u0301")
+        assertArrayEquals("the accent is not read", IntArray(maxChars) { if (it == maxChars - 1) 'e'.code else 'a'.code }, engine.input)
     }
 
     @Test
@@ -88,12 +88,34 @@ class TextClassifierTest {
         assertEquals(listOf("classify"), runs("a b c d e", slots = 5))
         assertEquals(listOf("classify_4"), runs("more than 10 chars", slots = 4))
         assertEquals(listOf("classify"), runs("more characters than either takes", slots = 1))
+        val long = "word ".repeat(maxChars / 5) + "two words"
+        assertEquals("each window takes the shortest", listOf("classify", "classify"), runs(long, slots = 1))
         assertEquals("emoji count once", listOf("classify_2"), runs("\uD83D\uDE00".repeat(10), slots = 1))
     }
 
     @Test
     fun theAnswerComesFromTheLastSignatureThatRan() {
         assertEquals(3f, withSignatures(FakeEngine(slots = 5)).classify("\u4E00\u4E8C\u4E09\u56DB\u4E94").first())
+    }
+
+    @Test
+    fun aLongTextIsAnsweredByItsWindows() {
+        val classifier = single(engine)
+        val text = "word ".repeat(maxChars / 5) + "Where is my parcel?"
+        // The fake answers 1, 1, ... to the first window and 2, 2, ... to the second.
+        val expected = (1.0 * 1 + 16.0 * 2) / (1 + 16)
+        assertEquals(expected, classifier.classify(text).last().toDouble(), 1e-6)
+        assertEquals(listOf("classify", "classify"), engine.runs)
+        assertTrue(String(engine.input, 0, maxChars).trimEnd('\u0000').endsWith("word Where is my parcel?"))
+        assertEquals("a shorter text after it", 3f, classifier.classify("hi").last())
+        assertEquals("version 1", 1f, single(FakeEngine(), version = 1).classify(text).last())
+    }
+
+    @Test
+    fun theEmbeddingOfALongTextIsTheMeanOfItsWindows() {
+        val vector = withSignatures(engine).embed("word ".repeat(maxChars / 2))
+        assertEquals(3, engine.runs.size)
+        assertArrayEquals(FloatArray(3) { Math.sqrt(1 / 3.0).toFloat() }, vector, 1e-6f)
     }
 
     @Test
@@ -117,7 +139,7 @@ class TextClassifierTest {
         val fields = JSONObject().put("threshold", 0.5).put("unknown_label", "none").put("characters", "Aa\uD835\uDD38")
         val json = ModelFile.json {
             remove("signatures")
-            put("labels", JSONArray(listOf("a", "none", "b")))
+            put("labels", JSONArray(listOf("a", "none", "b"))).put("contract_version", 2)
             put("decision", fields.apply(decision))
         }
         val engine = object : Engine {
@@ -140,11 +162,11 @@ class TextClassifierTest {
         assertEquals("unknown label", Prediction(null, 0.4f), unlimited.predict("a"))
         assertEquals(Prediction("none", 0.5f), unlimited.predict("a", reject = false))
         val sure = deciding(0f, 0f, 1f) {}
-        for (text in listOf("", " \n", "b?", "\uD835\uDD39", "b".repeat(maxChars) + "a")) {
+        for (text in listOf("", " \n", "b?", "\uD835\uDD39", "b".repeat(32 * maxChars) + "a")) {
             assertEquals(text, Prediction(null, 1f), sure.predict(text))
             assertEquals(text, Prediction("b", 1f), sure.predict(text, reject = false))
         }
-        for (text in listOf("A", "b a", "\uD835\uDD38", "b".repeat(maxChars - 1) + "a")) {
+        for (text in listOf("A", "b a", "\uD835\uDD38", "b".repeat(32 * maxChars - 1) + "a")) {
             assertEquals(text, Prediction("b", 1f), sure.predict(text))
         }
     }

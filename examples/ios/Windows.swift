@@ -1,0 +1,71 @@
+import Foundation
+
+/// Reads a text as the inputs of a model: "Long texts" in docs/contract.md. A text of more than `maxChars` code points is cut into
+/// windows that end at words, and their answers are combined.
+struct Windows {
+    /// How many code points the model takes at once.
+    let maxChars: Int
+    /// The contract version of the model; under version 1, only the start of a text is read.
+    let contractVersion: Int
+
+    /// A composed character has at most so many code points in decomposed form.
+    private static let mostDecomposed = 4
+
+    /// How many code points of a text, as it is given, are read at most.
+    var limit: Int {
+        contractVersion == 1 ? maxChars : max(Self.mostDecomposed * maxChars, min(32 * maxChars, 16_384))
+    }
+
+    /// Returns the code points of each window of the composed text (NFC); one for a text that fits.
+    func cut(_ text: String) -> [ArraySlice<Unicode.Scalar>] {
+        let given = text.unicodeScalars.prefix(max(limit, Self.mostDecomposed * maxChars))
+        let composed = String(String.UnicodeScalarView(given)).precomposedStringWithCanonicalMapping
+        var rest = Array(composed.unicodeScalars)[...]
+        if contractVersion == 1 || rest.count <= maxChars { return [rest.prefix(maxChars)] }
+        while let last = rest.last, isSeparator(last) { rest.removeLast() }
+        var windows: [ArraySlice<Unicode.Scalar>] = []
+        repeat {
+            rest = rest.drop(while: isSeparator)
+            let length = rest.count <= maxChars ? rest.count : windowLength(rest)
+            windows.append(rest.prefix(length))
+            rest = rest.dropFirst(length)
+        } while !rest.isEmpty
+        return windows
+    }
+
+    /// Returns how many code points the first window takes of a text that is longer than one.
+    private func windowLength(_ rest: ArraySlice<Unicode.Scalar>) -> Int {
+        let parts = (rest.count + maxChars - 1) / maxChars
+        let length = (rest.count + parts - 1) / parts
+        func scalar(_ count: Int) -> Unicode.Scalar { rest[rest.startIndex + count] }
+        let tried = Array(length...maxChars) + Array(stride(from: length - 1, through: (maxChars + 1) / 2, by: -1))
+        let ends = tried.filter { isSeparator(scalar($0)) }
+        let sentences: Set<Unicode.Scalar> = [".", "!", "?"]
+        return ends.first { sentences.contains(scalar($0 - 1)) } ?? ends.first ?? length
+    }
+
+    /// Returns the probabilities of a text from those of its windows. The windows whose best label is probable count most; where a
+    /// text may have `several` labels, it has those of any window. `unknown` is never the best label.
+    static func combine(_ windows: [[String: Double]], unknown: String?, several: Bool) -> [String: Double] {
+        guard windows.count > 1 else { return windows.first ?? [:] }
+        if several {
+            return windows.reduce(into: [:]) { found, window in found.merge(window) { max($0, $1) } }
+        }
+        var sums: [String: Double] = [:]
+        var total = 0.0
+        for window in windows {
+            let known = window.lazy.filter { $0.key != unknown }.map(\.value)
+            // A probability may be rounded to 0.
+            let best = max(known.max() ?? 0, Double(Float.leastNormalMagnitude))
+            let weight = best * best * best * best
+            total += weight
+            for (label, value) in window { sums[label, default: 0] += weight * value }
+        }
+        return sums.mapValues { $0 / total }
+    }
+}
+
+/// Whether words end here: at the padding, and at what has the property White_Space.
+func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value == 0 || scalar.properties.isWhitespace
+}

@@ -1,0 +1,133 @@
+"""Texts longer than a classifier's input: cut into windows that end at words, answered window by window.
+
+docs/contract.md states the rule, which wrappers in other languages repeat. The fourth power, the cut into windows of similar
+length, their ends and the maximum for several labels were chosen on texts of AG News, Banking77 and NLU++ with small talk around them.
+"""
+
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Final
+
+import numpy as np
+
+from retvec_lite.contract import BLANK, MOST_DECOMPOSED, EncoderConfig, Floats, composed
+from retvec_lite.decision import Decision
+
+_ENDING: Final = frozenset(".!?")
+"""What ends a sentence: a request and the small talk around it are best not in one window."""
+
+_MOST_WINDOWS: Final = 32
+_MOST_CHARS: Final = 16_384
+"""More is not read: each further window takes time, and composing twice as much of a hostile text takes four times as long."""
+
+_TINY: Final = 2.0**-126
+"""The least positive normal float32: a probability may be rounded to 0."""
+
+Answers = Callable[[list[str]], Floats]
+"""From texts that fit into the input to the rows of a table, float32 `[texts, columns]`."""
+
+
+def read_limit(config: EncoderConfig) -> int:
+    """Return how many code points of a text, as it is given, a classifier reads at most.
+
+    Example:
+        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.windows import read_limit
+        >>> read_limit(EncoderConfig(max_chars=104))
+        3328
+    """
+    if config.contract_version == 1:
+        return config.max_chars
+    return max(MOST_DECOMPOSED * config.max_chars, min(_MOST_WINDOWS * config.max_chars, _MOST_CHARS))
+
+
+def describe_reading(config: EncoderConfig) -> str:
+    """Return what a classifier reads of a text, in words.
+
+    Example:
+        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.windows import describe_reading
+        >>> describe_reading(EncoderConfig(max_chars=104))
+        'the first 3,328 code points of a text, in windows of 104'
+    """
+    limit = read_limit(config)
+    windows = f", in windows of {config.max_chars:,}" if limit > config.max_chars else ""
+    return f"the first {limit:,} code points of a text{windows}"
+
+
+def cut_windows(text: str, config: EncoderConfig) -> list[str]:
+    """Compose a text (NFC) and cut it into windows of at most `max_chars` code points; one for a text that fits.
+
+    Example:
+        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.windows import cut_windows
+        >>> cut_windows("Hello again! Where is my parcel?", EncoderConfig(max_chars=20))
+        ['Hello again!', 'Where is my parcel?']
+    """
+    if config.contract_version == 1:
+        return [composed(text, config.max_chars)]
+    rest = unicodedata.normalize("NFC", text[: read_limit(config)])
+    most = config.max_chars
+    if len(rest) <= most:
+        return [rest]
+    rest = rest.strip(BLANK)
+    windows = []
+    while len(rest) > most:
+        end = _window_end(rest, most)
+        windows.append(rest[:end])
+        rest = rest[end:].lstrip(BLANK)
+    return [*windows, rest]
+
+
+def _window_end(text: str, most: int) -> int:
+    """Return how many code points the first window of a text takes that is longer than `most`."""
+    # Windows of similar length: a rest of a few letters would count as much as a full window.
+    length = math.ceil(len(text) / math.ceil(len(text) / most))
+    tried = chain(range(length, most + 1), range(length - 1, math.ceil(most / 2) - 1, -1))
+    ends = [end for end in tried if text[end] in BLANK]
+    sentences = (end for end in ends if text[end - 1] in _ENDING)
+    return next(sentences, ends[0] if ends else length)
+
+
+def combine(table: Floats, labels: Sequence[str], decision: Decision) -> Floats:
+    """Return the probabilities of a text, float32 `[classes]`, from those of its windows, float32 `[windows, classes]`.
+
+    Windows whose best label is probable count most; where a text may have several labels, it has those of any window.
+
+    Example:
+        >>> import numpy as np
+        >>> from retvec_lite.decision import Decision
+        >>> from retvec_lite.windows import combine
+        >>> table = np.array([[0.9, 0.1], [0.4, 0.6]], np.float32)
+        >>> bool(combine(table, ["refund", "other"], Decision())[0] > 0.8)
+        True
+    """
+    if decision.multi_label:
+        most: Floats = table.max(axis=0)
+        return most
+    best = table[:, decision.columns(labels)].max(axis=1).astype(np.float64)
+    weights = np.maximum(best, _TINY) ** 4
+    mean: Floats = (weights @ table / weights.sum()).astype(np.float32)
+    return mean
+
+
+def mean_embedding(table: Floats) -> Floats:
+    """Return the embedding of a text, float32 `[dimension]`, from those of its windows: their mean, scaled to length 1."""
+    mean = table.astype(np.float64).mean(axis=0)
+    found: Floats = (mean / max(float(np.linalg.norm(mean)), _TINY)).astype(np.float32)
+    return found
+
+
+def answer_in_windows(
+    answer: Answers, texts: Iterable[str], config: EncoderConfig, join: Callable[[Floats], Floats]
+) -> Floats:
+    """Return a row for each text, float32 `[texts, columns]`: every different window is answered once, and `join` makes one of several."""
+    parts = [cut_windows(text, config) for text in texts]
+    if all(len(windows) == 1 for windows in parts):
+        return answer([window for (window,) in parts])
+    rows = {window: row for row, window in enumerate(dict.fromkeys(window for windows in parts for window in windows))}
+    table = answer(list(rows))
+    found = [table[[rows[window] for window in windows]] for windows in parts]
+    return np.stack([join(part) if len(part) > 1 else part[0] for part in found])

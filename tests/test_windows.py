@@ -1,0 +1,124 @@
+import json
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retvec_lite.contract import SEPARATORS, EncoderConfig
+from retvec_lite.decision import Decision
+from retvec_lite.windows import answer_in_windows, combine, cut_windows, mean_embedding, read_limit
+
+BLANK = "".join(map(chr, (0, *SEPARATORS)))
+TEXTS = st.text(st.sampled_from("ab é\u0301字😀\u2003\0"), max_size=120)
+
+
+SHARED = json.loads((Path(__file__).parent / "data" / "windows.json").read_text("utf-8"))
+"""What the tests of the wrappers in other languages read as well."""
+
+
+def config(max_chars: int, version: int = 2) -> EncoderConfig:
+    return EncoderConfig(max_chars=max_chars, contract_version=version)
+
+
+@given(TEXTS, st.integers(1, 40))
+def test_windows_hold_all_letters_in_order_and_fit(text: str, most: int) -> None:
+    windows = cut_windows(text, config(most))
+    composed = unicodedata.normalize("NFC", text)
+    if len(composed) <= most:
+        assert windows == [composed]
+        return
+    assert all(len(window) <= most for window in windows)
+    assert all(window[:1] not in BLANK for window in windows[1:])
+    read = unicodedata.normalize("NFC", text[: read_limit(config(most))])
+    assert [char for window in windows for char in window if char not in BLANK] == [c for c in read if c not in BLANK]
+    # A window is at least half as long as it may be, but for the last.
+    assert all(len(window) >= -(-most // 2) for window in windows[:-1])
+
+
+@given(st.lists(st.sampled_from(["a", "parcel", "refund!", "字字"]), min_size=1, max_size=60), st.integers(20, 60))
+def test_no_word_is_cut_that_is_not_longer_than_a_third_of_a_window(words: list[str], most: int) -> None:
+    windows = cut_windows(" ".join(words), config(most))
+    assert [word for window in windows for word in window.split(" ") if word] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "windows"),
+    [
+        ("aaaa bbbb cccc", ["aaaa bbbb", "cccc"]),
+        ("aaaaaaaaa bbb", ["aaaaaaaaa", "bbb"]),
+        ("aaaaa bbbbbbbb", ["aaaaa", "bbbbbbbb"]),
+        ("aaaa bbbbbbbbb", ["aaaa bb", "bbbbbbb"]),
+        ("aa bb. cc dd ee", ["aa bb.", "cc dd ee"]),
+        ("aaa. bb ccccc", ["aaa. bb", "ccccc"]),
+        ("aaaaaa b! cccc", ["aaaaaa b!", "cccc"]),
+        ("a" * 21, ["a" * 7] * 3),
+        ("  aaaaaaaaaa\0  ", ["a" * 10]),
+        (" " * 30, [""]),
+    ],
+)
+def test_where_windows_of_ten_end(text: str, windows: list[str]) -> None:
+    assert cut_windows(text, config(10)) == windows
+
+
+@pytest.mark.parametrize(
+    ("max_chars", "limit"), [(1, 32), (104, 3_328), (512, 16_384), (2_048, 16_384), (5_000, 20_000)]
+)
+def test_no_more_than_the_limit_is_read(max_chars: int, limit: int) -> None:
+    assert read_limit(config(max_chars)) == limit
+    assert sum(map(len, cut_windows("x" * 100_000, config(max_chars)))) == limit
+
+
+def test_the_cases_of_the_wrappers_are_right() -> None:
+    for max_chars, text, windows in SHARED["cut"]:
+        assert cut_windows(text, config(max_chars)) == windows
+    for max_chars, limit in SHARED["limits"]:
+        assert read_limit(config(max_chars)) == limit
+    for case in SHARED["combine"]:
+        unknown, thresholds = case["unknown"], (0.5,) * 3 if case["several"] else None
+        decision = Decision(unknown_label=None if unknown is None else "abc"[unknown], thresholds=thresholds)
+        assert combine(np.array(case["windows"], np.float32), "abc", decision) == pytest.approx(case["text"], abs=1e-6)
+
+
+def test_version_1_has_no_windows() -> None:
+    assert read_limit(config(10, 1)) == 10
+    assert cut_windows("e\u0301" * 30, config(10, 1)) == ["é" * 10]
+
+
+def test_windows_count_by_the_fourth_power_of_their_best_label() -> None:
+    table = np.array([[0.5, 0.3, 0.2], [0.1, 0.0, 0.9]], np.float32)
+    assert combine(table, "abc", Decision()) == pytest.approx(
+        (0.5**4 * table[0] + 0.9**4 * table[1]) / (0.5**4 + 0.9**4)
+    )
+    without = combine(table, "abc", Decision(unknown_label="c"))
+    assert without == pytest.approx((0.5**4 * table[0] + 0.1**4 * table[1]) / (0.5**4 + 0.1**4))
+    assert without.dtype == np.float32
+
+
+def test_windows_of_no_label_but_the_unknown_one_have_a_mean() -> None:
+    table = np.array([[0, 1], [0, 1]], np.float32)
+    assert combine(table, "ab", Decision(unknown_label="b")).tolist() == [0, 1]
+
+
+def test_of_several_labels_those_of_any_window_count() -> None:
+    table = np.array([[0.9, 0.2], [0.1, 0.8]], np.float32)
+    assert combine(table, "ab", Decision(thresholds=(0.5, 0.5))).tolist() == pytest.approx([0.9, 0.8])
+
+
+def test_embeddings_have_length_1_or_are_zeros() -> None:
+    assert mean_embedding(np.array([[1, 0], [0, 1]], np.float32)).tolist() == pytest.approx([0.5**0.5] * 2)
+    assert mean_embedding(np.zeros((2, 2), np.float32)).tolist() == [0, 0]
+
+
+def test_every_different_window_is_answered_once() -> None:
+    asked: list[str] = []
+
+    def answer(texts: list[str]) -> np.ndarray:
+        asked.extend(texts)
+        return np.array([[len(text)] for text in texts], np.float32)
+
+    found = answer_in_windows(answer, ["aaaa bbb", "b", "bbb aaaa"], config(5), lambda rows: rows.sum(axis=0))
+    assert found.tolist() == [[7], [1], [7]]
+    assert asked == ["aaaa", "bbb", "b"]
