@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
+from retvec_lite.arguments import checked
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
-from retvec_lite.runtime.artifact import PREBUILT, locate, read_artifact
+from retvec_lite.runtime.artifact import PREBUILT, locate, not_exported, read_artifact
 
 CONTENT_TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -49,6 +50,7 @@ _POLICY: Final = (
 """Nothing from other hosts, no inline script, no frames; WebAssembly may compile (CSP level 3)."""
 
 
+@checked
 def demo(
     model: str | os.PathLike[str],
     *,
@@ -99,7 +101,7 @@ def find_models(path: str | os.PathLike[str]) -> list[Path]:
     place = locate(path)
     models = sorted(place.glob("*.tflite")) if place.is_dir() else [place]
     if not models:
-        raise RetvecLiteError(f"No .tflite file in {place}. Name an exported file or the folder that contains it.")
+        raise not_exported(place)
     recipes = {model: str(read_artifact(model).metadata.get("recipe")) for model in models}
     return sorted(models, key=lambda model: recipes[model] != "int8")
 

@@ -149,7 +149,7 @@ describe("looks", () => {
           ".is-top .fill",
           ".bars li:not(.is-top) .fill",
           ".before",
-          "mark",
+          "#reading mark",
           "#cosine-bar",
           "input:checked + span",
         ].map(background),

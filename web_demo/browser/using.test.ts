@@ -54,12 +54,16 @@ describe("typing", () => {
     expect(told).toEqual([`${await page.textContent("#top-label")}, ${await page.textContent("#top-value")}`]);
   });
 
-  it("says how much of a long text is ignored", async () => {
+  it("says in how many windows a long text is read, and how much of it is ignored", async () => {
     await type(page, "a".repeat(9000));
-    const [, limit] = /^9,000 of (\d+) characters/.exec((await page.textContent("#text-note")) as string) ?? [];
-    const rest = (9000 - Number(limit)).toLocaleString("en");
-    expect(await page.textContent("#text-note")).toBe(`9,000 of ${limit} characters: the last ${rest} are ignored`);
-    expect((await page.textContent("#reading"))?.length).toBe(Number(limit));
+    const note = (await page.textContent("#text-note")) as string;
+    const [, count, size, rest] =
+      /read in (\d+) windows of up to (\d+): the last ([\d,]+) are ignored$/.exec(note) ?? [];
+    // 32 windows' worth of code points are read, see docs/contract.md.
+    const read = 32 * Number(size);
+    expect([note.startsWith("9,000 characters, "), Number(count)]).toEqual([true, 32]);
+    expect(rest).toBe((9000 - read).toLocaleString("en"));
+    expect((await page.textContent("#reading"))?.length).toBe(read);
   });
 
   it("says when words find no slot, but not when the last one just fits", async () => {
@@ -159,6 +163,43 @@ describe("mistyping", () => {
     expect(await page.getAttribute("#plot", "aria-label")).toContain(
       `Mean probability of ${await page.textContent("#top-label")}`,
     );
+  });
+});
+
+describe("other ways of writing", () => {
+  const rows = (): Promise<string[][]> =>
+    page
+      .locator("#ways tr")
+      .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent as string)));
+
+  it("shows what is written with its answer, and marks the answers that changed", async () => {
+    await curveAfter(page, () => type(page, "please play some loud music"));
+    const found = await rows();
+    const texts = new Map(found.map(([name, , written]) => [name, written]));
+    expect(texts.get("As written")).toBe("please play some loud music");
+    expect(texts.get("Fullwidth")).toBe("ｐｌｅａｓｅ ｐｌａｙ ｓｏｍｅ ｌｏｕｄ ｍｕｓｉｃ");
+    expect(texts.get("Words in pairs")).toBe("pleaseplay someloud music");
+    expect(new Set(texts.values()).size).toBe(found.length);
+    for (const [name, answer, written] of found) {
+      const isChanged = answer?.startsWith("Changed: ");
+      // Invisible characters are shown as dots.
+      if (name === "Invisible characters") continue;
+      const label = (await page.evaluate((input) => retvecLite.label(input as string), written)) ?? "none of these";
+      expect(answer?.replace("Changed: ", ""), name).toMatch(new RegExp(`^${label}`));
+      expect(isChanged, name).toBe(label !== "music");
+    }
+    expect(await page.textContent("#ways-told")).toMatch(
+      /^(All \d+|\d+ of \d+) (other )?ways (keep|changes?) the answer “music”\.$/,
+    );
+    expect(await page.locator("#ways mark").count()).toBe(
+      found.filter(([, answer]) => /^Changed/.test(answer as string)).length,
+    );
+  });
+
+  it("follows the text, and reads an empty one", async () => {
+    await curveAfter(page, () => type(page, ""));
+    const found = await rows();
+    expect(found[0]).toEqual(["As written", "none of these", ""]);
   });
 });
 
@@ -312,7 +353,7 @@ describe("words as points", () => {
 describe("this file", () => {
   it("shows the metadata and the latency", async () => {
     const facts = (await page.textContent("#facts")) as string;
-    for (const fact of ["int8", "10: alarm, appointment", ", classify, embed", "contract 1"])
+    for (const fact of ["int8", "10: alarm, appointment", ", classify, embed", "contract 2"])
       expect(facts).toContain(fact);
     await page.waitForFunction(() =>
       / ms, median of 50 calls/.test(document.getElementById("latency")?.textContent ?? ""),

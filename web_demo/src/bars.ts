@@ -17,6 +17,11 @@ interface Row {
 /** What is shown where a text belongs to none of the labels. */
 const NONE = "none of these";
 
+/** Return what an answer is called: its labels, or that there is none. */
+export function named(answers: readonly Prediction[]): string {
+  return answers.map(({ label }) => label).join(", ") || NONE;
+}
+
 /** The answer, which may be several labels, and a bar for every label. */
 export class Bars {
   private readonly list = byId("bars");
@@ -55,7 +60,7 @@ export class Bars {
   show(answers: readonly Prediction[], after: Float32Array, before: Float32Array): void {
     this.last = { after, before };
     const chosen = new Set(answers.map(({ label }) => label));
-    const told = [...chosen].join(", ") || NONE;
+    const told = named(answers);
     this.rows.forEach((row, index) => {
       const probability = after[index] as number;
       row.fill.style.transform = `scaleX(${probability})`;

@@ -10,6 +10,7 @@ import type { Artifact, Signature } from "./artifact";
 import { decide, decideAll, type Prediction } from "./decision";
 import { PlaygroundError } from "./errors";
 import { runtimeNotes } from "./litert_loader";
+import { combine, cutWindows, firstPoints, meanEmbedding, readLimit, windowsOf } from "./windows";
 
 /** The answer of the signature `embed`. */
 export interface Embedded {
@@ -44,27 +45,6 @@ async function start(): Promise<void> {
     console.warn = warn;
     if (gpu) Object.defineProperty(Navigator.prototype, "gpu", gpu);
   }
-}
-
-/** A character that is one code point in composed form has at most so many in decomposed form. */
-const MOST_DECOMPOSED = 4;
-
-/** Return the first `limit` code points of a text in composed form, the model's input. The model does all other cleaning. */
-export function codePoints(text: string, limit: number): number[] {
-  const points: number[] = [];
-  for (const character of firstCharacters(text, MOST_DECOMPOSED * limit).normalize("NFC")) {
-    if (points.length === limit) break;
-    points.push(character.codePointAt(0) as number);
-  }
-  return points;
-}
-
-function firstCharacters(text: string, limit: number): string {
-  let end = 0;
-  for (let count = 0; count < limit && end < text.length; count++) {
-    end += (text.codePointAt(end) as number) > 0xffff ? 2 : 1;
-  }
-  return text.slice(0, end);
 }
 
 /** An exported file, running on the CPU with LiteRT.js. Create one with `load`, free it with `delete`. */
@@ -110,9 +90,14 @@ export class TextClassifier {
     return this.embedding !== undefined;
   }
 
-  /** Number of code points that the model reads; longer texts are cut. */
+  /** Number of code points that the model takes at once; longer texts are read in windows. */
   get maxChars(): number {
     return this.full.max_chars;
+  }
+
+  /** Number of code points of a text that are read at most. */
+  get readLimit(): number {
+    return readLimit(this.maxChars, this.contractVersion);
   }
 
   /** Number of word slots; further words are ignored. */
@@ -128,7 +113,14 @@ export class TextClassifier {
    * @param text a text, or code points, for input that is not valid Unicode text (unpaired surrogates).
    */
   async probabilities(text: string | readonly number[]): Promise<Float32Array> {
-    const points = this.points(text, this.full);
+    const rows: Float32Array[] = [];
+    for (const points of this.windows(text)) rows.push(await this.windowProbabilities(points));
+    const { labels, decision } = this.artifact;
+    const unknown = decision?.unknown_label ? labels.indexOf(decision.unknown_label) : -1;
+    return combine(rows, unknown, Boolean(decision?.thresholds));
+  }
+
+  private async windowProbabilities(points: readonly number[]): Promise<Float32Array> {
     // Skip a signature when the text has more spaces than it has slots for: it would almost surely not fit.
     const blanks = points.filter((point) => point === BLANK).length;
     for (const signature of this.classifying) {
@@ -157,35 +149,49 @@ export class TextClassifier {
   /** Do the same with probabilities that are known already. */
   decideAll(text: string | readonly number[], probabilities: Float32Array): Prediction[] {
     const { labels, decision } = this.artifact;
-    return decideAll(this.points(text, this.full), probabilities, labels, decision);
+    return decideAll(this.given(text), probabilities, labels, decision);
   }
 
   /** Do the same as `predict` with probabilities that are known already. */
   decide(text: string | readonly number[], probabilities: Float32Array, { reject = true } = {}): Prediction {
     const { labels, decision } = this.artifact;
-    return decide(this.points(text, this.full), probabilities, labels, reject ? decision : undefined);
+    return decide(this.given(text), probabilities, labels, reject ? decision : undefined);
   }
 
   /** @throws Error for a file without the signature `embed`; check `embeds` first. */
   async embed(text: string | readonly number[]): Promise<Embedded> {
     if (!this.embedding) throw new Error("This file has no embeddings. Export it with --embed.");
-    const outputs = await this.run(this.embedding, this.points(text, this.embedding));
-    const flat = outputs.words as Int32Array;
-    const length = flat.length / this.embedding.max_words;
     const words: number[][] = [];
-    for (let at = 0; at < flat.length; at += length) {
-      const word = Array.from(flat.subarray(at, at + length)).filter((point) => point !== 0);
-      if (word.length) words.push(word);
+    const rows: Float32Array[] = [];
+    for (const points of this.windows(text)) {
+      const outputs = await this.run(this.embedding, points);
+      const flat = outputs.words as Int32Array;
+      const length = flat.length / this.embedding.max_words;
+      for (let at = 0; at < flat.length; at += length) {
+        const word = Array.from(flat.subarray(at, at + length)).filter((point) => point !== 0);
+        if (word.length) words.push(word);
+      }
+      rows.push(outputs.text as Float32Array);
     }
-    return { words, text: outputs.text as Float32Array };
+    return { words, text: meanEmbedding(rows) };
   }
 
   delete(): void {
     this.model.delete();
   }
 
-  private points(text: string | readonly number[], signature: Signature): readonly number[] {
-    return typeof text === "string" ? codePoints(text, signature.max_chars) : text.slice(0, signature.max_chars);
+  /** Return the inputs of the model for a text: one, or several windows of a long one. */
+  windows(text: string | readonly number[]): number[][] {
+    if (typeof text === "string") return cutWindows(text, this.maxChars, this.contractVersion);
+    return this.contractVersion === 1 ? [text.slice(0, this.maxChars)] : windowsOf(text, this.maxChars);
+  }
+
+  private get contractVersion(): number {
+    return this.artifact.metadata.contract_version as number;
+  }
+
+  private given(text: string | readonly number[]): readonly number[] {
+    return typeof text === "string" ? firstPoints(text, this.readLimit) : text.slice(0, this.readLimit);
   }
 
   /** Run one signature. Deletes every tensor, even after a failure: the browser does not collect the runtime's memory. */

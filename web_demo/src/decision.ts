@@ -35,7 +35,7 @@ export function decisionOf(name: string, decision: unknown, labels: readonly str
 /**
  * Return the labels of a text, most probable first: one or none, or any number where texts may have several.
  *
- * @param points the code points that the model has read.
+ * @param points the code points of the text as it was given, as far as it is read.
  * @param decision undefined: every text gets a label.
  */
 export function decideAll(

@@ -32,20 +32,23 @@ const TINY = 2 ** -126;
  * @param probabilities the classifier; undefined stops the work.
  * @param text as much as the classifier reads.
  * @param label index of the label to explain; the most probable one by default.
+ * @param maxChars a longer text is read in windows.
  * @returns undefined when the work was stopped.
  */
 export async function explain(
   probabilities: (text: string) => Promise<Float32Array | undefined>,
   text: string,
   label?: number,
+  maxChars = Infinity,
 ): Promise<{ label: number; spans: Span[] } | undefined> {
   const whole = await probabilities(text);
   if (!whole) return undefined;
   const place = label ?? whole.indexOf(Math.max(...whole));
   const log = (values: Float32Array): number => Math.log(Math.max(values[place] as number, TINY));
   const spans: Span[] = [];
+  const inWindows = [...text].length > maxChars;
   for (const [start, end] of findParts(text)) {
-    const without = await probabilities(leaveOut(text, start, end));
+    const without = await probabilities(leaveOut(text, start, end, inWindows));
     if (!without) return undefined;
     spans.push({ start, end, weight: log(whole) - log(without) });
   }
@@ -63,8 +66,12 @@ export function findParts(text: string): Part[] {
   return whole.length > FEW ? whole : runs.flatMap(({ script, edges }) => cut(edges, lengthOf(script) ?? LENGTH));
 }
 
-/** Return a text without a part. A blank stands in its place, so that its neighbours do not become one word. */
-export function leaveOut(text: string, start: number, end: number): string {
+/**
+ * Return a text without a part. A blank stands in its place, so that its neighbours do not become one word; in a text that is read in
+ * windows as many blanks as it had characters, so that other windows shift less.
+ */
+export function leaveOut(text: string, start: number, end: number, inWindows = false): string {
+  if (inWindows) return text.slice(0, start) + " ".repeat([...text.slice(start, end)].length) + text.slice(end);
   return `${text.slice(0, start).replace(AT_END, "")} ${text.slice(end).replace(AT_START, "")}`;
 }
 

@@ -7,7 +7,7 @@ import { type Artifact, readArtifact } from "./artifact";
 import { compiledRuntime, type Offer, offers } from "./assets";
 import { type Attack, attack } from "./attacks";
 import { argmax, Bars } from "./bars";
-import { codePoints, type Embedded, TextClassifier } from "./classifier";
+import { type Embedded, TextClassifier } from "./classifier";
 import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
 import { byId, showError } from "./dom";
 import { errorMessage } from "./errors";
@@ -18,6 +18,8 @@ import { watchOpening } from "./opening";
 import { Points } from "./points";
 import { showReading } from "./reading";
 import { HIDDEN, mistype } from "./typos";
+import { WAYS } from "./ways";
+import { WaysTable, type Written } from "./ways_table";
 import { showWhy } from "./why";
 import { Words } from "./words";
 
@@ -30,6 +32,7 @@ const rate = byId<HTMLInputElement>("rate");
 const seed = byId<HTMLInputElement>("seed");
 const bars = new Bars();
 const curve = new Curve();
+const ways = new WaysTable();
 const words = new Words(16);
 const points = new Points();
 
@@ -80,7 +83,7 @@ async function update(start = performance.now()): Promise<void> {
       bars.show(classifier.decideAll(altered, after), after, before);
       timing.update = performance.now() - start;
       timing.updates += 1;
-      showReading(typed, altered, classifier.maxChars);
+      showReading(typed, altered, classifier.readLimit);
       const label = argmax(before);
       curve.mark(share, after[label]);
       const read = classifier.embeds ? (await classifier.embed(altered)).words : undefined;
@@ -93,6 +96,7 @@ async function update(start = performance.now()): Promise<void> {
   curveTimer = window.setTimeout(() => {
     void attempt(async () => {
       await explainWords(mine);
+      await tryWays(mine);
       await measureCurve(mine);
     });
   }, PAUSE);
@@ -109,19 +113,22 @@ async function attempt(job: () => Promise<void>): Promise<void> {
 
 /** Whether words found no slot. If so, the last character of the text is in no slot, and removing it changes none. */
 async function overflows(model: TextClassifier, altered: string, read: Embedded["words"]): Promise<boolean> {
-  if (read.length < model.maxWords) return false;
-  const points = codePoints(altered, model.maxChars);
+  const [points = [], ...more] = model.windows(altered);
+  if (more.length || read.length < model.maxWords) return false;
   const last = points.findLastIndex((point) => !HIDDEN.has(point));
   const { words: without } = await model.embed(points.slice(0, last));
   return JSON.stringify(without) === JSON.stringify(read);
 }
 
-function showLimits(typed: string, { maxChars, maxWords }: TextClassifier, full: boolean): void {
-  const count = codePoints(typed, Number.POSITIVE_INFINITY).length;
-  let rest = "";
-  if (full) rest = `, ${maxWords} of ${maxWords} words: the rest is ignored`;
-  else if (count > maxChars) rest = `: the last ${(count - maxChars).toLocaleString("en")} are ignored`;
-  byId("text-note").textContent = `${count.toLocaleString("en")} of ${maxChars} characters${rest}`;
+function showLimits(typed: string, classifier: TextClassifier, full: boolean): void {
+  const { maxChars, maxWords, readLimit } = classifier;
+  const count = [...typed.normalize("NFC")].length;
+  const windows = classifier.windows(typed).length;
+  let rest = ` of ${maxChars} characters`;
+  if (full) rest += `, ${maxWords} of ${maxWords} words: the rest is ignored`;
+  else if (windows > 1) rest = ` characters, read in ${windows} windows of up to ${maxChars}`;
+  if (count > readLimit) rest += `: the last ${(count - readLimit).toLocaleString("en")} are ignored`;
+  byId("text-note").textContent = `${count.toLocaleString("en")}${rest}`;
 }
 
 /** Mark the words of the altered text. Stops when anything changes. */
@@ -129,8 +136,8 @@ async function explainWords(mine: number): Promise<void> {
   const { typed, share, first, kind } = settings();
   if (!classifier) return;
   const { labels } = classifier.artifact;
-  const read = [...alter(typed, share, first, kind)].slice(0, classifier.maxChars).join("");
-  const found = await explain(probabilitiesOf(mine), read);
+  const read = [...alter(typed, share, first, kind)].slice(0, classifier.readLimit).join("");
+  const found = await explain(probabilitiesOf(mine), read, undefined, classifier.maxChars);
   if (found) showWhy(labels[found.label] as string, read, found.spans);
 }
 
@@ -155,6 +162,23 @@ function probabilitiesOf(mine: number): (altered: string) => Promise<Float32Arra
     () => mine !== version,
     (model, altered) => model.probabilities(altered),
   );
+}
+
+/** Write the text in every way and show the answers. Stops when anything changes. */
+async function tryWays(mine: number): Promise<void> {
+  const { typed } = settings();
+  const ask = unhurried(
+    () => mine !== version,
+    (model, input) => model.predictAll(input),
+  );
+  const written: Written[] = [];
+  for (const [, write] of WAYS) {
+    const form = write(typed);
+    const answers = await ask(form);
+    if (!answers) return;
+    written.push({ text: form, answers });
+  }
+  ways.show(written);
 }
 
 /** Measure the probability of the text's label at every typo rate, over several seeds. Stops when anything changes. */

@@ -23,7 +23,7 @@ export function showReading(typed: string, altered: string, limit: number): void
 }
 
 /** Return the characters, with a dot for each invisible one. */
-function seen(characters: readonly string[]): (Node | string)[] {
+export function seen(characters: readonly string[]): (Node | string)[] {
   const parts: (Node | string)[] = [];
   let run = "";
   for (const character of characters) {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Artifact, Signature } from "../src/artifact";
-import { codePoints, TextClassifier } from "../src/classifier";
+import { TextClassifier } from "../src/classifier";
 
 /** A fake runtime that counts: which signatures ran on what, and how many tensors are left. */
 const runtime = vi.hoisted(() => ({ live: 0, calls: [] as [string, number[]][], slots: 0, fails: false, compiled: 0 }));
@@ -72,7 +72,7 @@ const SIGNATURES: Signature[] = [
   { name: "embed", kind: "embed", max_chars: 9, max_words: 3, dimension: 2 },
 ];
 
-function artifact(signatures = SIGNATURES): Artifact {
+function artifact(signatures = SIGNATURES, version = 2): Artifact {
   const encoder = { max_chars: 9, max_words: 3, word_length: 2 };
   return {
     name: "m.tflite",
@@ -82,7 +82,7 @@ function artifact(signatures = SIGNATURES): Artifact {
     encoder,
     signatures,
     decision: undefined,
-    metadata: {},
+    metadata: { contract_version: version },
   };
 }
 
@@ -114,10 +114,11 @@ describe("TextClassifier", () => {
     expect(ran()).toEqual(["classify"]);
   });
 
-  it("cuts and pads to the length of the input", async () => {
-    const classifier = await TextClassifier.load(artifact());
-    await classifier.probabilities("0123456789abc");
+  it("pads to the length of the input, and cuts files of version 1", async () => {
+    const old = await TextClassifier.load(artifact(SIGNATURES, 1));
+    await old.probabilities("0123456789abc");
     expect(runtime.calls[0]?.[1]).toEqual([..."012345678"].map((digit) => digit.charCodeAt(0)));
+    const classifier = await TextClassifier.load(artifact());
     await classifier.probabilities([0xd800, 7]);
     expect(runtime.calls[1]?.[1]).toEqual([0xd800, 7, 0, 0]);
   });
@@ -129,8 +130,10 @@ describe("TextClassifier", () => {
     expect(await classifier.predict("hi", { reject: false })).toEqual({ label: "yes", probability: 0.75 });
     const milder = await TextClassifier.load({ ...artifact(), decision: { ...decision, threshold: 0.7 } });
     expect((await milder.predict("hi")).label).toBe("yes");
-    // The model reads nine code points.
-    expect((await milder.predict("123456789h")).label).toBeNull();
+    // All of a text of several windows counts, but no more than is read.
+    expect((await milder.predict("123456789h")).label).toBe("yes");
+    expect(milder.readLimit).toBe(288);
+    expect((await milder.predict(`${"1".repeat(288)}h`)).label).toBeNull();
   });
 
   it("embeds: returns the words without padding", async () => {
@@ -139,6 +142,15 @@ describe("TextClassifier", () => {
     const { words, text } = await classifier.embed("hi");
     expect(words).toEqual([[104, 105]]);
     expect([...text]).toEqual([...new Float32Array([0.6, 0.8])]);
+  });
+
+  it("answers long texts by their windows", async () => {
+    const classifier = await TextClassifier.load(artifact());
+    expect([...(await classifier.probabilities("one two three four"))]).toEqual([0.25, 0.75]);
+    expect(ran()).toEqual(["classify", "classify", "classify_2"]);
+    const { words, text } = await classifier.embed("one two three four");
+    expect(words).toHaveLength(3);
+    expect(Math.hypot(...text)).toBeCloseTo(1, 6);
   });
 
   it("runs a file that has classify alone", async () => {
@@ -171,19 +183,5 @@ describe("TextClassifier", () => {
       /^The signature classify\w* of m\.tflite is .*, but its metadata describe /,
     );
     expect(runtime.compiled).toBe(0);
-  });
-});
-
-describe("codePoints", () => {
-  it("counts characters beyond the first 65,536 once, and keeps unpaired surrogates", () => {
-    expect(codePoints("a👍\ud800b", 9)).toEqual([0x61, 0x1f44d, 0xd800, 0x62]);
-    expect(codePoints("👍👍👍", 2)).toEqual([0x1f44d, 0x1f44d]);
-  });
-
-  it("composes what a keyboard or file system has decomposed", () => {
-    const points = (text: string): number[] => [...text].map((character) => character.codePointAt(0) as number);
-    expect(codePoints("ngu\u031bo\u031b\u0300i cafe\u0301", 99)).toEqual(points("người café"));
-    expect(codePoints("안녕".normalize("NFD"), 2)).toEqual(points("안녕"));
-    expect(codePoints("e\u0301".repeat(3) + "x", 3)).toEqual([0xe9, 0xe9, 0xe9]);
   });
 });
