@@ -67,11 +67,20 @@ def test_texts_are_drawn_by_language_and_the_same_for_a_seed(monkeypatch: pytest
     assert {min(5, text.count(" ")) for text in english} >= {0, 1, 2, 3}
     more = draw.draw(sources, seed=3, share=0.02, everyday=500)
     added = {label: Counter(more.labels.tolist())[label] - counts[label] for label in counts}
-    assert added == {0: int(0.02 * 500 * WEIGHTS["en"]), 1: int(0.02 * 500 * WEIGHTS["th"]), 2: int(0.02 * 500)}
+    expected = [int(0.02 * 500 * WEIGHTS[tag]) for tag in ("en", "th")]
+    assert added == {**{label: count + count // 2 for label, count in enumerate(expected)}, 2: int(0.02 * 500)}
     words = (Counter(more.texts) - Counter(drawn.texts)).keys()
-    assert {"the", "station"} <= words <= {*ENGLISH.words, *THAI.words, *draw._EMOJI}
-    nothing = [text for text, label in zip(drawn.texts, drawn.labels, strict=True) if label == 2]
-    assert all(nothing) and any(text.isdigit() for text in nothing)
+    everyday = {*ENGLISH.words, *ENGLISH.train, *THAI.words, *THAI.train}
+    assert {"the", "Good morning to all"} <= words <= {*everyday, *draw._PRODUCTS}
+    nothing = {text for text, label in zip(drawn.texts, drawn.labels, strict=True) if label == 2}
+    assert all(nothing) and nothing & set(draw._PRODUCTS) and any(text.endswith(".com") for text in nothing)
+
+
+def test_every_language_has_names_of_sites_and_products_behind_its_texts() -> None:
+    rng = random.Random(1)
+    typed = [draw._typed("ja", rng).partition(" ")[2] for _ in range(3000)]
+    assert 0.02 < sum(map(bool, typed)) / 3000 < 0.06
+    assert {"Gmail", "iPhone"} & set(typed) and any("." in text for text in typed)
 
 
 def test_typed_texts_are_composed() -> None:

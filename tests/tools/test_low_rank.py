@@ -19,14 +19,14 @@ from tools.language_detector.low_rank import (
     weights_of,
 )
 
-ENCODER = EncoderConfig(max_chars=40, max_words=1, contract_version=1)
+ENCODER = EncoderConfig(max_chars=40, max_words=1, letters_only=True)
 WHOLE = NgramConfig(buckets=PRIME, longest=5)
 RNG = np.random.default_rng(4)
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 
 
 def hashes_of(texts: list[str], config: NgramConfig) -> list[list[int]]:
-    counts = count_hashes(read_texts(texts, ENCODER.max_chars), np.arange(len(texts)), config)
+    counts = count_hashes(read_texts(texts, ENCODER), np.arange(len(texts)), config)
     return [sorted(counts.indices[start:end]) for start, end in zip(counts.indptr, counts.indptr[1:], strict=False)]
 
 
@@ -59,14 +59,14 @@ def drawn(count: int) -> tuple[list[str], np.ndarray]:
 
 def accuracy(model: LowRank, config: NgramConfig, codes: np.ndarray | None = None) -> float:
     texts, labels = drawn(500)
-    found = logits_of(model, read_texts(texts, ENCODER.max_chars), config, codes).argmax(axis=1)
+    found = logits_of(model, read_texts(texts, ENCODER), config, codes).argmax(axis=1)
     return float((found == labels).mean())
 
 
 @pytest.fixture(scope="module")
 def fitted() -> LowRank:
     texts, labels = drawn(6000)
-    return fit(read_texts(texts, ENCODER.max_chars), labels, 3, WHOLE, rank=4, epochs=12, rate=0.05)
+    return fit(read_texts(texts, ENCODER), labels, 3, WHOLE, rank=4, epochs=12, rate=0.05)
 
 
 def test_it_learns(fitted: LowRank) -> None:
@@ -76,7 +76,9 @@ def test_it_learns(fitted: LowRank) -> None:
 
 def test_the_same_seed_gives_the_same_weights() -> None:
     texts, labels = drawn(300)
-    both = [fit(read_texts(texts, 40), labels, 3, NgramConfig(buckets=500), rank=2, epochs=2, seed=5) for _ in range(2)]
+    both = [
+        fit(read_texts(texts, ENCODER), labels, 3, NgramConfig(buckets=500), rank=2, epochs=2, seed=5) for _ in range(2)
+    ]
     np.testing.assert_array_equal(both[0].rows, both[1].rows)
     np.testing.assert_array_equal(both[0].projection, both[1].projection)
 
@@ -84,7 +86,7 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 def test_codebooks_keep_it_and_go_on_learning(fitted: LowRank) -> None:
     config = NgramConfig(buckets=2 * CODES, longest=5, codebooks=2, rank=4)
     texts, labels = drawn(3000)
-    frequency = np.asarray(count_hashes(read_texts(texts, 40), np.arange(3000), WHOLE).sum(axis=0)).ravel() + 1e-3
+    frequency = np.asarray(count_hashes(read_texts(texts, ENCODER), np.arange(3000), WHOLE).sum(axis=0)).ravel() + 1e-3
     errors = []
     for rounds in (0, 2):
         rows, codes = share_rows(fitted.rows, frequency, 2, rounds=rounds)
@@ -92,7 +94,7 @@ def test_codebooks_keep_it_and_go_on_learning(fitted: LowRank) -> None:
         errors.append(float((off * frequency).sum()))
     assert errors[1] < errors[0] < float((np.square(fitted.rows).sum(axis=1) * frequency).sum())
     start = LowRank(rows, fitted.projection, fitted.bias)
-    tuned = fit(read_texts(texts, 40), labels, 3, config, rank=4, epochs=4, rate=0.01, start=start, codes=codes)
+    tuned = fit(read_texts(texts, ENCODER), labels, 3, config, rank=4, epochs=4, rate=0.01, start=start, codes=codes)
     assert accuracy(tuned, config, codes) > 0.85
 
 
@@ -102,7 +104,7 @@ def test_curvature_is_the_second_derivative_of_the_loss() -> None:
         RNG.normal(0, 1, (3, 4)).astype(np.float32),
         RNG.normal(0, 1, 4).astype(np.float32),
     )
-    texts = read_texts(["one two", "three"], 40)
+    texts = read_texts(["one two", "three"], ENCODER)
     counts = count_hashes(texts, np.arange(2), WHOLE)
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     sums = (counts @ model.rows) / np.sqrt(lengths)[:, None]
@@ -136,7 +138,7 @@ def test_the_weights_compute_what_was_fitted(codebooks: int) -> None:
     table = weights["ngrams/table"]
     assert np.array_equal(table, np.rint(table)) and (np.abs(table).max(axis=0) == 127).all()
     texts = ["Where is it?", "", "日本語 ok", "aaaa"]
-    found = logits_of(model, read_texts(texts, 40), config, codes)
+    found = logits_of(model, read_texts(texts, ENCODER), config, codes)
     right = np.stack([ngram_logits(codepoints(text, 40), ENCODER, config, weights) for text in texts])
     # Rounding to 8 bits is all that differs.
     np.testing.assert_allclose(found, right, atol=0.15)

@@ -1,9 +1,11 @@
 """Draw the training texts of the language detector: words, pairs, phrases and sentences, as people type them."""
 
 import random
+import re
 import string
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,11 +24,20 @@ _WORDS, _PAIRS, _PHRASES, _SENTENCES = 4000, 2200, 1600, 3200
 _UPPER, _TITLE, _BARE = 0.04, 0.10, 0.05
 """Shares of the texts in upper case, in title case and without diacritics."""
 
+_NAMED: Final = 0.04
+"""Share of the texts with a site or a product behind them, in every language alike: neither says anything about a language."""
+
 _FLATTEN: Final = 0.9
 """Words are drawn by this power of their frequency, or hardly any but the most frequent would be."""
 
 _EVERYDAY: Final = 1000
 """The most frequent words of a language, which people send alone (hi, oui, tschüss)."""
+
+_BRIEF: Final = 24
+"""Code points of the longest sentences that people send every day (ja klar, god morgon)."""
+
+_SAID: Final = 60
+"""How often each text of everyday.txt is drawn, for a language of weight 1."""
 
 _MADE: Final = 300
 UNKNOWN_TEXTS: Final = 8000
@@ -58,7 +69,7 @@ def draw(
         seed: of everything random.
         share: of the usual number of texts.
         nothing: the usual number of texts in no language.
-        everyday: how many frequent words and single emoji are added, for a language of weight 1, without typos.
+        everyday: how many frequent words and brief sentences are added, for a language of weight 1, without typos.
     """
     texts: list[str] = []
     labels: list[int] = []
@@ -68,10 +79,21 @@ def draw(
         before = len(texts)
         texts += found
         count = int(share * everyday * WEIGHTS.get(tag, 1.0))
-        texts += rng.choices(_EMOJI, k=count) if tag == UNKNOWN else _everyday(sources[tag].words, rng, count)
+        texts += rng.choices(_PRODUCTS, k=count) if tag == UNKNOWN else _everyday(sources[tag], rng, count)
         labels += [place] * (len(texts) - before)
     order = np.random.default_rng(seed).permutation(len(texts))
-    return Drawn([texts[at] for at in order], np.array(labels, np.int16)[order])
+    said = list(_said(share))
+    texts = [texts[at] for at in order] + [text for text, _ in said]
+    places = np.array([LABELS.index(tag) for _, tag in said], np.int16)
+    return Drawn(texts, np.concatenate([np.array(labels, np.int16)[order], places]))
+
+
+def _said(share: float) -> Iterator[tuple[str, str]]:
+    """Yield what is said every day, and its language, many times."""
+    for line in (Path(__file__).parent / "everyday.txt").read_text(encoding="utf-8").splitlines():
+        tag, _, texts = line.partition(": ")
+        copies = int(share * _SAID * WEIGHTS.get(tag, 1.0) ** 0.5) if tag in LABELS else 0
+        yield from ((compose(text), tag) for text in texts.split("; ") for _ in range(copies))
 
 
 def _of_language(tag: str, source: Source, rng: random.Random, share: float) -> Iterator[str]:
@@ -103,11 +125,12 @@ def _of_language(tag: str, source: Source, rng: random.Random, share: float) -> 
         yield _typed(text, rng)
 
 
-def _everyday(words: Mapping[str, float], rng: random.Random, count: int) -> list[str]:
-    """Draw frequent words, by the root of their frequency: a greeting stands alone more often than an article."""
-    most = sorted(words.items(), key=lambda item: -item[1])[:_EVERYDAY]
+def _everyday(source: Source, rng: random.Random, count: int) -> list[str]:
+    """Draw brief sentences, and frequent words by the root of their frequency: a greeting stands alone more often than an article."""
+    brief = [text for text in source.train if len(text) <= _BRIEF]
+    most = sorted(source.words.items(), key=lambda item: -item[1])[:_EVERYDAY]
     drawn = rng.choices([word for word, _ in most], [share**0.5 for _, share in most], k=count)
-    return [compose(word) for word in drawn]
+    return [compose(word) for word in drawn] + (rng.choices(brief, k=count // 2) if brief else [])
 
 
 def _piece(parts: Sequence[str], length: int, rng: random.Random) -> str:
@@ -125,44 +148,56 @@ def _typed(text: str, rng: random.Random) -> str:
     elif form < _UPPER + _TITLE + _BARE and text[:1] < "\u0250":
         text = "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char))
     rate = rng.choices([rate for rate, _ in _RATES], [share for _, share in _RATES])[0]
-    return compose(mistype(text, rate, rng) if rate else text)
+    text = mistype(text, rate, rng) if rate else text
+    if rng.random() < _NAMED:
+        text += f" {_site(rng) if rng.random() < 0.5 else rng.choice(_PRODUCTS)}"
+    return compose(text)
 
 
 def _nothing(rng: random.Random, count: int) -> Iterator[str]:
-    """Yield texts in no language: numbers, times, amounts, emoji, addresses, code, identifiers."""
+    """Yield texts in no language: times, sites, code, identifiers, abbreviations, products and keys hit at random."""
     code = _lines_of_code()
+    identifiers = sorted({name for line in code for name in re.findall("[A-Za-z]+[a-z][A-Z][A-Za-z]+", line)})
     kinds: tuple[Callable[[], str], ...] = (
-        lambda: str(rng.randrange(10 ** rng.randint(1, 12))),
-        lambda: (
-            f"{rng.choice('+-$€£¥#')}{rng.randrange(10**6)}{rng.choice(['', '%', '.50', ',00', ' €', ' kg', ' km'])}"
-        ),
         lambda: f"{rng.randrange(24)}:{rng.randrange(60):02}",
-        lambda: (
-            f"{rng.randrange(1, 29)}{rng.choice('./-')}{rng.randrange(1, 13):02}{rng.choice('./-')}{rng.randrange(1950, 2040)}"
-        ),
-        lambda: "".join(rng.choices(_EMOJI, k=rng.randint(1, 6))),
-        lambda: " ".join("".join(rng.choices(_EMOJI, k=rng.randint(1, 2))) for _ in range(rng.randint(1, 3))),
-        lambda: "".join(rng.choices(string.punctuation, k=rng.randint(0, 8))),
-        lambda: rng.choice("….,!?-_*#&+~") * rng.randint(1, 5),
-        lambda: f"{rng.randrange(10 ** rng.randint(1, 4))}{rng.choice('.,')}{rng.randrange(10 ** rng.randint(1, 3))}",
-        lambda: (
-            f"https://{_name(rng)}.{rng.choice(_DOMAINS)}/{_name(rng)}{rng.choice(['', '.html', '?id=' + _name(rng)])}"
-        ),
-        lambda: f"{rng.choice(['www.', ''])}{_name(rng)}.{rng.choice(_DOMAINS)}",
-        lambda: f"{_name(rng)}@{_name(rng)}.{rng.choice(_DOMAINS)}",
+        lambda: _site(rng),
+        lambda: _site(rng),
         lambda: "".join(rng.choices("0123456789abcdef", k=rng.choice((8, 16, 32, 40)))),
         lambda: "".join(rng.choices(string.ascii_letters + string.digits, k=rng.randint(10, 24))),
+        lambda: "".join(rng.choices(string.ascii_lowercase, k=rng.randint(5, 12))),
+        lambda: "".join(rng.choices(_CONSONANTS, k=rng.randint(2, 5))),
+        lambda: "".join(rng.choices(_CONSONANTS, k=rng.randint(2, 5))),
         lambda: rng.choice(code),
         lambda: rng.choice(code),
-        lambda: f"{_name(rng)}{rng.choice('_-')}{_name(rng)}{rng.choice(['', '.py', '.txt', '.jpg', '.pdf', '()'])}",
-        lambda: f"/{_name(rng)}/{_name(rng)}/{_name(rng)}",
+        lambda: rng.choice(identifiers),
+        lambda: f"{_name(rng)}-{_name(rng)}{rng.choice(['', '.py', '.txt', '.jpg', '.pdf', '()'])}",
+        lambda: rng.choice(_PRODUCTS),
+        lambda: f"{rng.choice(_PRODUCTS)} {rng.choice(_PRODUCTS)}",
     )
     for _ in range(count):
         yield compose(rng.choice(kinds)())
 
 
-_EMOJI: Final = [chr(code) for first, last in ((0x1F300, 0x1F64F), (0x1F680, 0x1F6C5), (0x2600, 0x27BF), (0x1F900, 0x1F9FF)) for code in range(first, last)]  # fmt: skip
+def _site(rng: random.Random) -> str:
+    return f"{rng.choice(['www.', ''])}{_name(rng)}.{rng.choice(_DOMAINS)}"
+
+
+_CONSONANTS: Final = "bcdfghjklmnpqrstvwxz"
 _DOMAINS: Final = ("com", "org", "net", "io", "de", "fr", "co.uk", "example", "dev", "ru", "jp")
+
+_NAMES: Final = (
+    "iPhone, iPad, MacBook, iMac, AirPods, Apple Watch, Samsung Galaxy, Galaxy, Google Pixel, Xiaomi Redmi, Huawei, Nokia, Motorola, OnePlus, "
+    "PlayStation, PS5, Xbox, Nintendo Switch, Steam Deck, GameBoy, Kindle, GoPro, ThinkPad, Raspberry Pi, Arduino, GeForce RTX, Radeon, Ryzen, "
+    "Intel Core, Snapdragon, WhatsApp, Facebook, Instagram, YouTube, TikTok, Twitter, Snapchat, Telegram, Discord, Skype, Zoom, Slack, Netflix, "
+    "Spotify, Amazon, eBay, PayPal, AliExpress, Uber, Airbnb, Google, Gmail, Chrome, Firefox, Safari, Windows, Microsoft, Outlook, Excel, "
+    "PowerPoint, Photoshop, Linux, Ubuntu, Debian, Android, iOS, macOS, GitHub, GitLab, Docker, Kubernetes, Python, JavaScript, TypeScript, "
+    "Kotlin, SQLite, PostgreSQL, MySQL, TensorFlow, PyTorch, NumPy, Bitcoin, Ethereum, Visa, Mastercard, Lego, Ikea, Adidas, Nike, Puma, "
+    "Coca Cola, Pepsi, Nutella, Nescafé, Red Bull, Toyota, Honda, Hyundai, Volkswagen, BMW, Audi, Mercedes Benz, Tesla, Ferrari, Porsche, "
+    "Minecraft, Fortnite, Pokémon, Roblox, Canon EOS, Nikon, Sony, Bosch, Philips, USB, HDMI, WLAN, WiFi, Bluetooth, PDF, GPS, SMS, SIM, DVD, "
+    "GG, ggwp, lol, xd, haha, hahaha, hmm, wow, ok, brb, afk, btw, omg, DHL, UPS, FedEx"
+)
+_PRODUCTS: Final = tuple(_NAMES.split(", "))
+"""Names of products, and what people write in any language."""
 
 
 def _name(rng: random.Random) -> str:

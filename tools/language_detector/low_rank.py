@@ -7,15 +7,20 @@ https://arxiv.org/abs/1412.6980).
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import tensorflow as tf
 from scipy import sparse
 
-from retvec_lite.contract import INVISIBLE, SEPARATORS, Floats
-from retvec_lite.ngrams import CODES, FACTOR, INTEGERS, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.model.encoder_graph import characters, sanitize
+from retvec_lite.ngrams import CODES, FACTOR, INTEGERS, LOWER_CASE_END, PRIME, NgramConfig, fold_table
+from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
 
 Codes = npt.NDArray[np.int64]
@@ -32,8 +37,8 @@ _ROWS: Final = 4096
 _SPREAD: Final = 0.05
 """Standard deviation of the first weights."""
 
-_REPLACEMENT: Final = 0xFFFD
-_MOST_CODE: Final = 0x10FFFF
+_SIZES: Final = (16, 32, 64)
+"""Lengths of texts that are read together: most are short."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,26 +72,41 @@ class LowRank:
     bias: Floats
 
 
-def read_texts(texts: Sequence[str], max_chars: int, drop_invisible: bool = True) -> Texts:
-    """Fold composed texts and mark where their words end, by the rules of docs/contract.md.
+def read_texts(texts: Sequence[str], encoder: EncoderConfig) -> Texts:
+    """Read composed texts and mark where their words end, by the rules of docs/contract.md.
 
     Args:
         texts: composed (NFC).
-        max_chars: code points of a text that are read.
-        drop_invisible: whether invisible characters are dropped.
+        encoder: how texts are read.
     """
-    joined = "".join(f"\0{text[:max_chars]}" for text in texts) + "\0"
-    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum([1 + len(text[:max_chars]) for text in texts])]).astype(np.int64)
-    codes[((codes >= 0xD800) & (codes < 0xE000)) | (codes > _MOST_CODE)] = _REPLACEMENT
-    places, differences = lower_case_table()
-    folded = codes + differences[places[np.minimum(codes, LOWER_CASE_END)]].astype(np.int64)
-    folded[np.isin(codes, SEPARATORS)] = 0
-    if drop_invisible:
-        kept = ~np.isin(codes, list(INVISIBLE))
-        starts = (np.cumsum(kept) - kept)[starts]
-        folded = folded[kept]
-    return Texts(folded, starts)
+    sizes = np.array([min(len(text), encoder.max_chars) for text in texts], np.int64)
+    parts = []
+    for shorter, longest in itertools.pairwise(
+        (-1, *(size for size in _SIZES if size < encoder.max_chars), encoder.max_chars)
+    ):
+        (chosen,) = np.nonzero((sizes > shorter) & (sizes <= longest))
+        read = reader(dataclasses.replace(encoder, max_chars=longest))
+        for part in np.array_split(chosen, len(chosen) // _BATCH + 1):
+            rows = read(codepoint_rows([texts[at] for at in part], longest)).numpy().astype(np.int32)
+            used = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1] > 0
+            sizes[part] = used.sum(axis=1)
+            parts.append((part, used, rows[used]))
+    starts = np.concatenate([[0], np.cumsum(1 + sizes)]).astype(np.int64)
+    codes = np.zeros(starts[-1] + 1, np.int64)
+    for part, used, found in parts:
+        codes[(starts[part, None] + 1 + np.arange(used.shape[1]))[used]] = found
+    places, differences = fold_table(False)
+    return Texts(codes + differences[places[np.minimum(codes, LOWER_CASE_END)]].astype(np.int64), starts)
+
+
+@functools.cache
+def reader(encoder: EncoderConfig) -> Callable[[Any], Any]:
+    """Return a graph from int32 `[texts, max_chars]` to what is read of them, 0 for separators: float32 of the same shape."""
+    shape = tf.TensorSpec([None, encoder.max_chars], tf.int32)
+    read: Callable[[Any], Any] = tf.function(
+        lambda rows: characters(sanitize(rows, encoder)), input_signature=[shape], autograph=False
+    )
+    return read
 
 
 def count_hashes(texts: Texts, chosen: Codes, config: NgramConfig) -> Matrix:
@@ -227,7 +247,7 @@ def curvature(model: LowRank, texts: Texts, chosen: Codes, config: NgramConfig) 
         means = powers @ projection.T
         second += (projection * powers.sum(axis=0)) @ projection.T - means.T @ means
         traces = powers @ np.square(projection).sum(axis=0) - np.square(means).sum(axis=1)
-        costs += counts.T @ (traces / np.square(_lengths(counts)).ravel())
+        costs += counts.T @ (np.maximum(traces, 0.0) / np.square(_lengths(counts)).ravel())
     return second / len(chosen), costs
 
 

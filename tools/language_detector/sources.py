@@ -1,9 +1,10 @@
 """What the language detector learns from and is measured with: words by frequency, and real sentences, of each language.
 
 Licences: Unilex and CLDR, Unicode licence v3; FrequencyWords, CC BY-SA 4.0; wordfreq, data CC BY-SA 4.0; UDHR, text of the United
-Nations; Tatoeba, CC BY 2.0 FR; MASSIVE, CC BY 4.0; starter texts, Apache-2.0. Only counts of n-grams enter the weights.
+Nations; Tatoeba, CC BY 2.0 FR; MASSIVE, CC BY 4.0; starter texts, Apache-2.0; translations, several open ones. Only counts of n-grams enter the weights.
 """
 
+import bz2
 import collections
 import csv
 import functools
@@ -25,6 +26,10 @@ HELD_OUT_ARTICLES: Final = frozenset({"6", "12", "18", "24", "30"})
 _MOST_WORDS: Final = 40_000
 _MOST_MASSIVE: Final = 2_000
 """Training texts of a language that are taken from MASSIVE, about as many as from Tatoeba twice: its commands are alike."""
+
+_MOST_TRANSLATIONS: Final = 4_000
+_LONGEST_TRANSLATION: Final = 100
+"""Texts of a language that are taken from the translations, and their code points: the rest are like them."""
 
 _VALIDATION: Final = 12
 """One training text in so many is for validation."""
@@ -140,6 +145,20 @@ def _labelled(
         starter = ROOT / "retvec_lite" / "starter" / "train.csv"
         for row in _rows(starter):
             yield "starter", {"zh": "zh-Hans"}.get(row["lang"], row["lang"]), compose(row["text"])
+        for path in sorted((data / "translations").glob("pairs_*.tsv.bz2")):
+            code = path.name.removeprefix("pairs_").partition(".")[0]
+            chinese = code == "zh"
+            for text in _translations(path):
+                tag = tag_of("cmn", text, traditional, simplified) if chinese else {"no": "nb"}.get(code, code)
+                yield "translations", tag, text
+
+
+def _translations(path: Path) -> list[str]:
+    """Return short texts of the language that is not English, evenly from the whole file."""
+    with bz2.open(path, "rt", encoding="utf-8") as file:
+        pairs = [line.rstrip("\n").split("\t") for line in file]
+    found = [compose(other) for english, other in pairs if other != english and len(other) <= _LONGEST_TRANSLATION]
+    return found[:: len(found) // _MOST_TRANSLATIONS + 1]
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:

@@ -1,6 +1,6 @@
 """Train the packaged language detector, and write it with its weights and its model card.
 
-    python -m tools.language_detector.train [--data DIR] [--work DIR] [--out DIR] [--share 1.8] [--epochs 3] [--tune 2] [--quick]
+    python -m tools.language_detector.train [--data DIR] [--work DIR] [--out DIR] [--share 1] [--epochs 2] [--tune 3] [--quick]
 
 The full table and the codebooks are fitted on two draws of texts. Steps that are done already are read from the folder `--work`.
 """
@@ -23,13 +23,14 @@ from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import PRIME, NgramConfig
 from retvec_lite.terminal import watched
+from retvec_lite.windows import describe_reading
 from tools.language_detector.draw import EVERYDAY_TEXTS, UNKNOWN_TEXTS, draw
 from tools.language_detector.labels import LABELS, MERGED, UNKNOWN, WEIGHTS
 from tools.language_detector.low_rank import LowRank, Texts, curvature, fit, read_texts, share_rows, weights_of
 from tools.language_detector.sources import read_sources
 
-MAX_CHARS: Final = 128
-RANK: Final = 36
+ENCODER: Final = EncoderConfig(max_chars=128, max_words=1, letters_only=True)
+RANK: Final = 48
 CODEBOOKS: Final = 6
 LONGEST: Final = 5
 
@@ -37,10 +38,13 @@ FULL: Final = NgramConfig(buckets=PRIME, longest=LONGEST, rank=RANK)
 SHARED: Final = NgramConfig(buckets=256 * CODEBOOKS, longest=LONGEST, codebooks=CODEBOOKS, rank=RANK)
 """The table that is fitted first, with a row for each hash, and the one that ships."""
 
-_PRIOR: Final = 0.25
-_NOTHING: Final = 4.0
+_PRIOR: Final = 0.15
+_NOTHING: Final = 2.0
 """What is added to the bias: a share of the logarithm of a language's weight, and so much for texts in no language. Validation texts
 and greetings chose both. Widely written languages gain from the first; others lose a little."""
+
+_CERTAIN: Final = 0.1
+"""By how much texts in no language have the largest bias, so that a text without letters is unknown."""
 
 _COUNTED: Final = 200_000
 """Texts that tell what an error in each row costs."""
@@ -59,7 +63,7 @@ def texts_of(work: Path, data: Path, share: float, seed: int) -> tuple[Texts, np
         sources = read_sources(data)
         (work / "sources.json").write_text(json.dumps({tag: found.places for tag, found in sources.items()}))
         drawn = draw(sources, seed, share, UNKNOWN_TEXTS * (5 if seed else 1), EVERYDAY_TEXTS if seed else 0)
-        texts = read_texts(drawn.texts, MAX_CHARS)
+        texts = read_texts(drawn.texts, ENCODER)
         np.savez(file, codes=texts.codes.astype(np.int32), starts=texts.starts, labels=drawn.labels)
     with np.load(file) as found:
         return Texts(found["codes"].astype(np.int64), found["starts"]), found["labels"].astype(np.int64)
@@ -93,13 +97,14 @@ def shared(model: LowRank, texts: Texts) -> tuple[LowRank, Floats]:
 
 def classifier(model: LowRank, codes: Floats, facts: dict[str, Any]) -> TrainedModel:
     """Return the classifier that ships."""
-    # `read_texts` knows no normal form.
-    config = EncoderConfig(max_chars=MAX_CHARS, max_words=1, contract_version=1)
     decision = Decision(unknown_label=UNKNOWN)
     prior = np.array([_NOTHING if label == UNKNOWN else _PRIOR * np.log(WEIGHTS.get(label, 1.0)) for label in LABELS])
-    model = dataclasses.replace(model, bias=(model.bias + prior).astype(np.float32))
+    bias = (model.bias + prior).astype(np.float32)
+    # A text without letters has nothing but the bias.
+    bias[LABELS.index(UNKNOWN)] = max(bias[LABELS.index(UNKNOWN)], bias.max() + _CERTAIN)
+    model = dataclasses.replace(model, bias=bias)
     weights = weights_of(model, codes)
-    return TrainedModel(config, NgramHead(), LABELS, weights, {"name": "none"}, facts, SHARED, decision)
+    return TrainedModel(ENCODER, NgramHead(), LABELS, weights, {"name": "none"}, facts, SHARED, decision)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -108,9 +113,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--out", type=Path, default=ROOT / "retvec_lite" / "prebuilt", metavar="DIR", help="where to write"
     )
-    parser.add_argument("--share", type=float, default=1.8, help="training texts, next to the numbers in draw.py")
-    parser.add_argument("--epochs", type=float, default=3.0, help="passes that fit the full table")
-    parser.add_argument("--tune", type=float, default=2.0, help="passes that fit the codebooks")
+    parser.add_argument("--share", type=float, default=1.0, help="training texts, next to the numbers in draw.py")
+    parser.add_argument("--epochs", type=float, default=2.0, help="passes that fit the full table")
+    parser.add_argument("--tune", type=float, default=3.0, help="passes that fit the codebooks")
     args = parser.parse_args(arguments)
     if args.quick:
         args.share, args.epochs, args.tune = 0.01, 1.0, 1.0
@@ -141,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "made_by": "tools/language_detector/train.py",
         "texts": sum(len(texts_of(args.work, args.data, args.share, seed)[0]) for seed in (0, 1)),
         "passes": [args.epochs, args.tune],
-        "data": "Unilex, FrequencyWords, wordfreq, CLDR, UDHR, Tatoeba, MASSIVE, starter texts: see language.md",
+        "data": "Unilex, FrequencyWords, wordfreq, CLDR, UDHR, Tatoeba, MASSIVE, translations, starter texts: see language.md",
     }
     write(classifier(tuned, codes, facts), args.out, json.loads((args.work / "sources.json").read_text()))
 
@@ -166,6 +171,7 @@ _LICENCES: Final = {
     "UDHR": ("[Universal Declaration of Human Rights](https://github.com/wooorm/udhr): sentences, without articles 6, 12, 18, 24 and 30", "MIT (collection)"),
     "Tatoeba": ("[Tatoeba](https://tatoeba.org), a training split: sentences", "CC BY 2.0 FR"),
     "MASSIVE": ("[MASSIVE](https://github.com/alexa/massive) 1.1, training split, at most 2,500 texts of a language: commands", "CC BY 4.0"),
+    "translations": ("short sentences of everyday life and of programs, which have English translations", "CC BY 2.0 FR and 4.0, CC0, Apache-2.0, MIT, ISC, MPL-2.0, Unicode licence v3 and others"),
     "starter": ("[starter texts](../starter/README.md) of this project: messages", "Apache-2.0"),
 }  # fmt: skip
 """Source -> what it is, and its licence."""
@@ -186,13 +192,14 @@ def model_card(model: TrainedModel, places: Mapping[str, Mapping[str, int]]) -> 
         "",
         "| | |",
         "|---|---|",
-        f"| labels | {len(model.labels) - 1} languages as BCP 47 tags. A text in no language (numbers, emoji, addresses, code) gets none |",
-        f"| reads | the first {model.encoder.max_chars} code points: hashed n-grams of 1 to {model.ngrams.longest} characters |",
+        f"| labels | {len(model.labels) - 1} languages as BCP 47 tags. A text in no language (numbers, emoji, links, code, products) gets none |",
+        f"| reads | letters among {describe_reading(model.encoder)}, and no links, addresses, mentions or hashtags: hashed n-grams of 1 to "
+        f"{model.ngrams.longest} characters |",
         f"| weights | {model.ngrams.codebooks} codebooks of 256 rows of {model.ngrams.rank} numbers, 8 bits each; a dense layer to the labels |",
         f"| made by | `python -m tools.language_detector.train`: {model.training['texts']:,} drawn texts, "
         f"{' and '.join(map(str, model.training['passes']))} passes; no GPU |",
-        "| training texts | words by frequency, pairs, phrases of three to five words, sentences; 64 % of them mistyped; everyday words and emoji as they are; some in upper case, "
-        "title case or without diacritics; more of the languages that are written most |",
+        "| training texts | words by frequency, pairs, phrases of three to five words, sentences; 64 % of them mistyped; everyday words and brief sentences as they are; some in upper "
+        "case, title case or without diacritics, some with a site or a product behind them; more of the languages that are written most |",
         "| license | weights and code Apache-2.0; the weights hold sums over n-grams of the sources below, no text of theirs |",
         "| measured | [docs/language.md](../../docs/language.md) |",
         "",
