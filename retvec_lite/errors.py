@@ -1,5 +1,7 @@
 """The one exception that users should see, and how it quotes others."""
 
+from typing import Final
+
 
 class RetvecLiteError(Exception):
     """Bad input or a failed operation. The message says what is wrong and how to fix it.
@@ -16,6 +18,20 @@ class RetvecLiteError(Exception):
     """
 
 
+class SystematicError(RetvecLiteError):
+    """What is wrong with a row and most likely with many others, so that leaving rows out would not help."""
+
+
 def reason(error: object) -> str:
     """Return what is wrong, which may span several lines, in one line without a full stop."""
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
+_SHOWN: Final = 60
+"""Characters of a wrong value that an error shows."""
+
+
+def shown(value: object) -> str:
+    """Return a value for an error, in one line that is not long."""
+    found = " ".join(repr(value).split())
+    return found if len(found) <= _SHOWN else f"{found[: _SHOWN - 3]}..."

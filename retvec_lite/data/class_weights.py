@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.rows import DELIMITERS, Rows, read_utf8
+from retvec_lite.data.decoding import read_text
+from retvec_lite.data.labels import label_of
+from retvec_lite.data.rows import DELIMITERS, Rows
 from retvec_lite.errors import RetvecLiteError
 
 ClassWeights = str | Mapping[str, float]
@@ -48,7 +50,7 @@ def choose_class_weights(
     if isinstance(given, str) and given in POWERS:
         return given
     if isinstance(given, Mapping):
-        found, place = {_name(label): weight for label, weight in given.items()}, "class_weights"
+        found, place = {label_of(label) or repr(label): weight for label, weight in given.items()}, "class_weights"
     elif isinstance(given, (str, os.PathLike)):
         found, place = _read(Path(given)), os.fspath(given)
     else:
@@ -83,12 +85,6 @@ def class_weights(rule: ClassWeights, targets: npt.NDArray[np.int32], labels: Se
     return scaled
 
 
-def _name(label: object) -> str:
-    """Return a label as training names it: booleans and numbers as JSON writes them."""
-    value = label.item() if isinstance(label, np.generic) else label
-    return value if isinstance(value, str) else json.dumps(value, default=repr)
-
-
 def _read(file: Path) -> dict[str, Any]:
     suffix = file.suffix.lower()
     if suffix not in DELIMITERS and suffix != ".json":
@@ -119,7 +115,7 @@ def _number(cell: str) -> float | str:
 
 def _object(file: Path) -> Sequence[tuple[str, Any]]:
     try:
-        pairs = json.loads(read_utf8(file), object_pairs_hook=tuple)
+        pairs = json.loads(read_text(file), object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
         raise RetvecLiteError(f"{file} is not valid JSON ({error}).") from error
     if not isinstance(pairs, tuple):  # the hook makes one of an object only

@@ -1,26 +1,27 @@
-"""Labelled texts: from a CSV, TSV or JSON Lines file, from Python sequences, or from the starter data.
+"""Labelled texts: from a file, from Python, or from the starter data.
 
-Files are read strictly: a row that cannot be what its author meant is an error with its line, not a bad example.
+Data are read strictly: a row that cannot be what its author meant is an error with its line, not a bad example.
 """
 
 import atexit
 import contextlib
-import json
 import os
 import random
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
+from retvec_lite.arguments import checked
 from retvec_lite.contract import SEPARATORS
-from retvec_lite.data.rows import DELIMITERS, JSON_SUFFIXES, Rows
-from retvec_lite.data.texts import as_texts
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.data.decoding import explained
+from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
+from retvec_lite.data.rows import LABELLED, Rows, Skipped, check_suffix
+from retvec_lite.data.tables import present, two_columns
+from retvec_lite.errors import RetvecLiteError, SystematicError
 
 STARTER: Final = "starter"
 """What users type instead of a file name for the starter data."""
@@ -29,9 +30,6 @@ STARTER_SPLITS: Final = ("train", "test")
 
 IN_MEMORY: Final = Path("the given data")
 """What messages call data that came from no file."""
-
-SEPARATOR: Final = "|"
-"""Stands between the labels of one text in multi-label data."""
 
 _BLANK: Final = "".join(map(chr, SEPARATORS))
 _NAN: Final = ("nan", "NaN", "NAN")
@@ -47,6 +45,8 @@ class Dataset:
         labels: one for each text, without surrounding white space; in multi-label data those of a text, joined by `|`.
         path: where they came from, for messages.
         multi_label: whether a text may have several labels, or none.
+        left_out: sentences about rows that are not here: empty ones, and bad ones that were to be skipped.
+        weights: how much each text counts in training; empty where all count the same.
 
     Example:
         >>> from retvec_lite import Dataset
@@ -59,6 +59,8 @@ class Dataset:
     labels: tuple[str, ...]
     path: Path = IN_MEMORY
     multi_label: bool = False
+    left_out: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -85,13 +87,26 @@ class Dataset:
         """Return the rows with the given indices, in their order."""
         chosen = list(rows)
         texts, labels = (tuple(column[row] for row in chosen) for column in (self.texts, self.labels))
-        return replace(self, texts=texts, labels=labels)
+        return replace(
+            self, texts=texts, labels=labels, weights=tuple(self.weights[row] for row in chosen if self.weights)
+        )
 
 
 class _Row(NamedTuple):
-    line: int
-    text: str
-    label: str
+    place: int
+    text: Any
+    label: Any
+
+
+class _Origin(NamedTuple):
+    """Where rows come from, for messages: a file, its columns of texts and labels, and what the places count."""
+
+    path: Path
+    columns: tuple[str, str]
+    unit: str
+
+    def bad(self, row: _Row, problem: str, kind: type[RetvecLiteError] = RetvecLiteError) -> RetvecLiteError:
+        return kind(f"{self.path}, {self.unit} {row.place}: {problem}.")
 
 
 def as_dataset(
@@ -100,52 +115,66 @@ def as_dataset(
     *,
     text_column: str = "text",
     label_column: str = "label",
+    delimiter: str | None = None,
+    skip_bad_rows: bool = False,
     split: str = "train",
     multi_label: bool = False,
+    sample_weight: Sequence[float] | None = None,
 ) -> Dataset:
     """Return labelled texts in whatever form the user has them.
 
-    The data are a `Dataset`; a file (see `read_dataset`); "starter", which means the `split` of the starter data; or, with `labels`, any
-    sequence of strings (list, NumPy array, pandas Series). Labels are strings, or booleans and numbers, which become strings as JSON
-    writes them. In multi-label data, each is a list of them, or a string with `|` between them.
+    The data are a `Dataset`; a file (see `read_dataset`); "starter", which means the `split` of the starter data; with `labels`, any
+    sequence of strings (list, NumPy array, pandas Series); or without, a table of any library (such as a DataFrame), records, or pairs
+    (see `two_columns`). Labels are strings, or booleans and numbers, which become strings as JSON writes them (1 and 1.0: "1", True:
+    "true"). In multi-label data, each is a list of them, or a string with `|` between them. Rows without text and label are left out,
+    with their weight if there is one for each row.
 
     Raises:
-        RetvecLiteError: for anything else, as many labels as there are not texts, or a file that `read_dataset` refuses.
+        RetvecLiteError: for anything else, a row that lacks one of them (unless `skip_bad_rows` leaves it out), as many labels as there
+            are not texts, or a file that `read_dataset` refuses.
     """
     if labels is None:
         if isinstance(data, Dataset):
             if multi_label and not data.multi_label:
                 raise RetvecLiteError("This Dataset has one label a text. Make it with multi_label=True.")
-            return data
+            return data if sample_weight is None else weighted(data, sample_weight)
         if isinstance(data, (str, os.PathLike)):
             path = starter_file(split) if os.fspath(data) == STARTER else data
-            return read_dataset(path, text_column, label_column, multi_label)
-        raise RetvecLiteError("Pass labels with the texts: one for each.")
-    texts = as_texts(data)
-    given = list(labels)
-    if len(given) != len(texts):
-        raise RetvecLiteError(
-            f"There are {len(texts):,} texts but {len(given):,} labels: pass one label for each text."
-        )
-    rows = []
-    for row, (text, label) in enumerate(zip(texts, given, strict=True)):
-        rows.append(_Row(row, text, cell_of(label, f"row {row}", "label", multi_label)))
-    return _checked(IN_MEMORY, rows, ("text", "label"), "row", multi_label)
+            found = read_dataset(
+                path, text_column, label_column, multi_label, delimiter=delimiter, skip_bad_rows=skip_bad_rows
+            )
+            return found if sample_weight is None else weighted(found, sample_weight)
+    _check_columns(text_column, label_column)
+    columns = two_columns(data, labels, (text_column, label_column), IN_MEMORY)
+    rows = [_Row(row, *cells) for row, cells in enumerate(zip(*columns, strict=True))]
+    names = ("text", "label") if labels is not None else (text_column, label_column)
+    origin, skipped = _Origin(IN_MEMORY, names, "row"), Skipped(skip_bad_rows)
+    return _checked(origin, rows, multi_label, skipped, sample_weight)
 
 
+@checked
 def read_dataset(
-    path: str | os.PathLike[str], text_column: str = "text", label_column: str = "label", multi_label: bool = False
+    path: str | os.PathLike[str],
+    text_column: str = "text",
+    label_column: str = "label",
+    multi_label: bool = False,
+    *,
+    delimiter: str | None = None,
+    skip_bad_rows: bool = False,
 ) -> Dataset:
     r"""Read a labelled file; its suffix decides the format.
 
-    `.csv` and `.tsv` are UTF-8 with a header row, quoted as RFC 4180 says. `.jsonl`, `.ndjson` and `.json` hold one JSON
-    object a line; a label may be a string, a boolean or a number. A byte order mark and blank lines are skipped.
+    `.csv` and `.tsv` have a header row and are quoted as RFC 4180 says. `.jsonl`, `.ndjson` and `.json` hold one JSON object a line,
+    or an array of them; a label may be a string, a boolean or a number. `.parquet` needs pyarrow. All but Parquet may be packed
+    (`.csv.gz`). Text is UTF-8, or what a byte order mark says. Rows without text and label are left out.
 
     Args:
         path: the file.
         text_column: column or field of the texts.
         label_column: column or field of the labels.
-        multi_label: a text may have several labels, separated by `|` (in JSON Lines also a list), or none.
+        multi_label: a text may have several labels, separated by `|` (in JSON and Parquet also a list), or none.
+        delimiter: between the cells of `.csv` and `.tsv`; by default that of `,`, `;`, TAB and `|` which fits the header.
+        skip_bad_rows: leave out rows that cannot be read, or lack a text or a label; otherwise they are an error.
 
     Raises:
         RetvecLiteError: names the file, the line and what is wrong with it.
@@ -153,23 +182,18 @@ def read_dataset(
     Example:
         >>> from pathlib import Path
         >>> from retvec_lite import read_dataset
-        >>> _ = Path("messages.csv").write_text("text,label\nwhere is my parcel?,delivery\nhi,greeting\n")
-        >>> read_dataset("messages.csv").labels
-        ('delivery', 'greeting')
+        >>> _ = Path("messages.csv").write_text("text;label\nwhere is my parcel?;delivery\n;\nhi;greeting\n")
+        >>> data = read_dataset("messages.csv")
+        >>> data.labels, data.left_out
+        (('delivery', 'greeting'), ('1 empty row skipped.',))
     """
     file = Path(path)
-    suffix = file.suffix.lower()
-    if suffix not in DELIMITERS and suffix not in JSON_SUFFIXES:
-        known = ", ".join([*DELIMITERS, *JSON_SUFFIXES])
-        raise RetvecLiteError(f"Cannot read {file.name!r}: the name of a labelled file ends in {known}.")
-    if text_column == label_column:
-        raise RetvecLiteError(f"Texts and labels must be two different columns, not both {text_column!r}.")
-    found = []
-    with Rows(file, (text_column, label_column)) as rows:
-        for line, fields in rows:
-            label = cell_of(fields[label_column], f"{file}, line {line}", label_column, multi_label)
-            found.append(_Row(line, fields[text_column], label))
-    return _checked(file, found, (text_column, label_column), "line", multi_label)
+    check_suffix(file, LABELLED, "a labelled file")
+    _check_columns(text_column, label_column)
+    columns, skipped = (text_column, label_column), Skipped(skip_bad_rows)
+    with explained(file), Rows(file, columns, delimiter=delimiter, skipped=skipped) as rows:
+        found = [_Row(place, *(present(fields[column]) for column in columns)) for place, fields in rows]
+    return _checked(_Origin(file, columns, rows.unit), found, multi_label, skipped)
 
 
 def check_trainable(dataset: Dataset) -> None:
@@ -187,6 +211,26 @@ def check_trainable(dataset: Dataset) -> None:
         raise RetvecLiteError(
             f"{dataset.path} needs at least 2 examples of every label, but has 1 of {label!r}. Add one, or drop the label."
         )
+
+
+def weighted(dataset: Dataset, weights: Sequence[float]) -> Dataset:
+    """Return the texts that count, with how much each does; those that weigh 0 are left out.
+
+    Raises:
+        RetvecLiteError: for another number of weights than texts, or one that is no finite number of at least 0.
+    """
+    try:
+        numbers = tuple(float(weight) for weight in weights)
+    except (TypeError, ValueError) as error:
+        raise RetvecLiteError("sample_weight must be a sequence of numbers, one for each text.") from error
+    if len(numbers) != len(dataset):
+        raise RetvecLiteError(f"sample_weight has {len(numbers):,} numbers, but there are {len(dataset):,} texts.")
+    if wrong := [number for number in numbers if not 0.0 <= number < float("inf")]:
+        raise RetvecLiteError(f"sample_weight must hold finite numbers of at least 0, not {wrong[0]}.")
+    if not any(numbers):
+        raise RetvecLiteError("sample_weight is 0 for every text: give those that count a larger one.")
+    counting = replace(dataset, weights=numbers)
+    return counting.select(row for row, number in enumerate(numbers) if number)
 
 
 def split(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
@@ -239,42 +283,6 @@ def load_starter(split: str) -> Dataset:
     return read_dataset(starter_file(split))
 
 
-def split_labels(cell: str) -> tuple[str, ...]:
-    """Return the labels in a cell of multi-label data, such as "urgent | billing", sorted, each once."""
-    return tuple(sorted({label for part in cell.split(SEPARATOR) if (label := part.strip())}))
-
-
-def join_labels(labels: Iterable[str]) -> str:
-    """Return what `split_labels` reads back as these labels."""
-    return SEPARATOR.join(sorted(labels))
-
-
-def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:
-    """Return a label from JSON or Python, or a list of them in multi-label data, as it stands in a cell of a table.
-
-    Booleans and numbers are written as in JSON, so that `true` and "true" are one label. The place and the column are for messages.
-
-    Raises:
-        RetvecLiteError: for another type, or a label in a list that holds the separator.
-    """
-    if getattr(value, "ndim", None) == 0:
-        value = value.item()
-    if multi_label and value is None:
-        return ""
-    if multi_label and not isinstance(value, (str, dict)) and hasattr(value, "__iter__"):
-        labels = [cell_of(label, place, column, multi_label=False) for label in value]
-        if broken := [label for label in labels if SEPARATOR in label]:
-            raise RetvecLiteError(f"{place}: the label {broken[0]!r} holds {SEPARATOR!r}, which separates labels.")
-        return join_labels(labels)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (bool, int)) or (isinstance(value, float) and abs(value) < float("inf")):
-        return json.dumps(value)
-    shown = json.dumps(value, default=repr)[:40]
-    kinds = "a string, a boolean or a number" + (", or a list of them" if multi_label else "")
-    raise RetvecLiteError(f"{place}: {column!r} must be {kinds}, not {shown}.")
-
-
 def no_label_hint(labels: Sequence[str]) -> str:
     """Return what to say about a row without a label, beside all `labels` of the data with one label a text."""
     several = sum(SEPARATOR in label for label in labels)
@@ -293,35 +301,67 @@ def check_single(labels: Sequence[str], source: object) -> None:
         )
 
 
+def _check_columns(text_column: str, label_column: str) -> None:
+    if text_column == label_column:
+        raise RetvecLiteError(f"Texts and labels must be two different columns, not both {text_column!r}.")
+
+
 def _checked(
-    file: Path, rows: Sequence[_Row], columns: tuple[str, str], unit: str, multi_label: bool = False
+    origin: _Origin,
+    rows: Sequence[_Row],
+    multi_label: bool,
+    skipped: Skipped,
+    weights: Sequence[float] | None = None,
 ) -> Dataset:
-    """Return the rows as a dataset; refuse what cannot be meant as a text or a label."""
-    texts, labels = [], []
-    for row in rows:
-        names = split_labels(row.label) if multi_label else (row.label.strip(_BLANK),)
-        label = join_labels(names)
-        for column, cell in ((columns[0], row.text), *((columns[1], name) for name in names)):
-            stripped = cell.strip(_BLANK)
-            if not stripped:
-                hint = no_label_hint([other.label for other in rows]) if column == columns[1] else ""
-                _refuse(file, row.line, f"the column {column!r} is empty{hint}", unit)
-            if stripped in _NAN:
-                _refuse(file, row.line, f"{cell!r} in the column {column!r} is a missing value", unit)
-        kinds = set(map(unicodedata.category, label))
-        for is_wrong, problem in (
-            (len(label.splitlines()) > 1, "has more than one line"),
-            ("Cc" in kinds, "holds a control character, such as TAB or ESC"),
-            ("Cs" in kinds, "holds an unpaired surrogate, which is not valid Unicode"),
-        ):
-            if is_wrong:
-                _refuse(file, row.line, f"the label {label!r} {problem}", unit)
+    """Return the rows as a dataset; refuse what cannot be meant as a text or a label, unless bad rows are skipped."""
+    texts, labels, kept = [], [], []
+    for number, row in enumerate(rows):
+        if _is_missing(row.text) and _is_missing(row.label):
+            skipped.empty += 1
+            continue
+        try:
+            label = _label(origin, row, multi_label, () if skipped.count else rows)
+        except RetvecLiteError as error:
+            skipped.bad(error)
+            continue
         texts.append(row.text)
         labels.append(label)
+        kept.append(number)
     if not texts:
-        raise RetvecLiteError(f"There are no rows in {file}.")
-    return Dataset(tuple(texts), tuple(labels), file, multi_label)
+        raise RetvecLiteError(" ".join([f"There are no rows in {origin.path}.", *skipped.sentences()]))
+    dataset = Dataset(tuple(texts), tuple(labels), origin.path, multi_label, skipped.sentences())
+    if weights is None:
+        return dataset
+    given = list(weights)
+    return weighted(dataset, [given[number] for number in kept] if len(given) == len(rows) else given)
 
 
-def _refuse(file: Path, line: int, problem: str, unit: str = "line") -> NoReturn:
-    raise RetvecLiteError(f"{file}, {unit} {line}: {problem}.")
+def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) -> str:
+    """Return the label of a row, as `Dataset` has it; raises RetvecLiteError for one that has none, or no text.
+
+    All `rows` are for a hint, which takes time; none where nobody is told.
+    """
+    text_column, label_column = origin.columns
+    if not isinstance(row.text, str | None):
+        raise origin.bad(row, f"{text_column!r} must be a string, not {row.text!r:.40}")
+    place = f"{origin.path}, {origin.unit} {row.place}"
+    cell = "" if row.label is None else cell_of(row.label, place, label_column, multi_label)
+    names = split_labels(cell) if multi_label else (cell.strip(_BLANK),)
+    for column, value in ((text_column, row.text or ""), *((label_column, name) for name in names)):
+        if value.strip(_BLANK) in _NAN:
+            raise origin.bad(
+                row,
+                f"{value!r} in the column {column!r} is a missing value",
+            )
+        if not value.strip(_BLANK):
+            hint = no_label_hint([str(other.label) for other in rows]) if rows and column == label_column else ""
+            raise origin.bad(row, f"the column {column!r} is empty{hint}")
+    label = join_labels(names)
+    if problem := problem_in_label(label):
+        raise origin.bad(row, f"the label {label!r} {problem}", SystematicError)
+    return label
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a text or a label is not there: in a file, a row that lacks both is one that a spreadsheet left over."""
+    return value is None or (isinstance(value, str) and value.strip(_BLANK) in ("", *_NAN))

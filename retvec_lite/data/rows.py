@@ -1,33 +1,61 @@
-"""The one reader of files of texts: the rows of a CSV, TSV, JSON Lines or text file of any size, each with its line."""
+"""The one reader of files of texts: the rows of a table, a JSON, Parquet or text file of any size, each with its place."""
 
-import codecs
+import contextlib
 import csv
-import io
+import itertools
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.data.decoding import COMPRESSION, marked, not_utf_8, open_lines, problem_in, unpacked, unreadable
+from retvec_lite.data.json_arrays import array_items
+from retvec_lite.errors import RetvecLiteError, SystematicError
+from retvec_lite.option_fields import DELIMITER
 
 DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
 JSON_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
+PARQUET: Final = (".parquet", ".pq")
 TEXT_SUFFIX: Final = ".txt"
-COMPRESSION: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+LABELLED: Final = (*DELIMITERS, *JSON_SUFFIXES, *PARQUET)
+"""Suffixes of formats with columns."""
 
 _OPTIONS: Final = ("--text-column", "--label-column")
+
+_CANDIDATES: Final = (",", ";", "\t", "|")
+"""Delimiters that are recognized."""
+
+_ADVICE: Final = "--skip-bad-rows (skip_bad_rows=True) leaves such rows out."
+
+_SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
+
+_EXCEL: Final = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+"""The line before the header by which spreadsheets tell each other the delimiter."""
+
+_HEAD: Final = 100
+"""Lines in which the header ends."""
+
+_BATCH: Final = 256
+"""Rows of Parquet that are read at a time."""
 
 _LONGEST: Final = 1 << 26
 """Characters of a cell. Longer ones come from a quote that is never closed, and would fill the memory with the rest of the file."""
 
+_NEVER_CLOSED: Final = ("unexpected end of data", "field larger than field limit")
+"""How the errors about a quote that is never closed begin."""
+
+_LINE: Final = 1 << 16
+"""Characters of a first line, which may be a whole JSON array, that are read at a time."""
+
 
 class Row(NamedTuple):
-    """A row, and the line on which it begins, from 1.
+    """A row, and where it is.
 
     Attributes:
-        line: where it begins.
-        fields: texts by column; in JSON Lines any values.
+        line: the line on which it begins; in a JSON array and in Parquet, its number. From 1.
+        fields: texts by column; in JSON and Parquet any values.
     """
 
     line: int
@@ -40,7 +68,22 @@ def format_of(path: Path) -> tuple[str, str | None]:
     return (Path(path.stem).suffix if codec else path.suffix).lower(), codec
 
 
-def missing_column(file: str | os.PathLike[str], column: str, found: Sequence[str], option: str) -> RetvecLiteError:
+def check_suffix(file: Path, suffixes: Sequence[str], what: str) -> None:
+    """Refuse a file of another format with RetvecLiteError; `what` is said like "an input file"."""
+    suffix, codec = format_of(file)
+    if suffix not in suffixes or (codec and suffix in PARQUET):
+        hint = " Save the sheet as CSV UTF-8." if suffix in _SHEETS else ""
+        raise RetvecLiteError(f"Cannot read {file}: the name of {what} ends in {endings(suffixes)}.{hint}")
+
+
+def endings(suffixes: Sequence[str]) -> str:
+    """Return in words how the name of a file of some formats ends."""
+    return f"{', '.join(suffixes)}, also with {', '.join(COMPRESSION)} behind it"
+
+
+def missing_column(
+    file: str | os.PathLike[str], column: object, found: Sequence[object], option: str
+) -> RetvecLiteError:
     """Return the error about a column that is not there, or there twice."""
     if column in found:
         return RetvecLiteError(f"The column {column!r} appears twice in {os.fspath(file)}. Rename one of them.")
@@ -48,38 +91,53 @@ def missing_column(file: str | os.PathLike[str], column: str, found: Sequence[st
     return RetvecLiteError(f"No column {column!r} in {os.fspath(file)} (found: {names}). Name it with {option}.")
 
 
-def refuse(error: RetvecLiteError) -> None:
-    """Raise the error of a bad row: what becomes of it without another `skip`."""
-    raise error
-
-
 class Skipped:
-    """Counts bad rows that are left out, and keeps what was wrong with the first."""
+    """What becomes of rows that hold no text: empty ones are counted; bad ones too, with what was wrong with the first, or an error."""
 
-    def __init__(self) -> None:
-        self.count, self.first = 0, ""
+    def __init__(self, bad_rows: bool | None = None) -> None:
+        """Count bad rows if `bad_rows` is on; otherwise the first is an error, which names the option unless there is none (None)."""
+        self._bad_rows, self._advice = bad_rows, "" if bad_rows is None else _ADVICE
+        self.empty, self.count, self.first = 0, 0, ""
 
-    def __call__(self, error: RetvecLiteError) -> None:
-        """Take the error of a row."""
+    def bad(self, error: RetvecLiteError) -> None:
+        """Take the error of a bad row, or raise it."""
+        if not self._bad_rows:
+            advice = "" if isinstance(error, SystematicError) else self._advice
+            raise RetvecLiteError(f"{error} {advice}".rstrip()) from error
         self.count += 1
         self.first = self.first or str(error)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what a report says about them."""
+        found = []
+        if self.empty:
+            found.append(f"{_counted(self.empty, 'empty row')} skipped.")
+        if self.count:
+            found.append(f"{_counted(self.count, 'bad row')} skipped, the first: {self.first}")
+        return tuple(found)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 class Rows:
     r"""The rows of a file, to be iterated over once inside a `with` block.
 
-    Blank lines are rows in text files alone. A byte order mark is skipped. A cell may hold line feeds and 67 million characters.
+    Blank lines are rows in text files alone, and rows of a table without anything in their cells are left out. Text is UTF-8, or what a
+    byte order mark says. A cell may hold line feeds and 67 million characters.
 
     Attributes:
-        columns: of a table; those of JSON Lines differ from row to row, so there are none.
+        columns: of a table or a Parquet file; those of JSON differ from row to row, so there are none.
+        unit: what the numbers of the rows count: "line" or "row".
 
     Example:
         >>> from pathlib import Path
         >>> from retvec_lite.data.rows import Rows
-        >>> _ = Path("messages.csv").write_text('text,label\n"wake me\nup",alarm\nhi,greeting\n')
+        >>> _ = Path("messages.csv").write_text('text;label\n"wake me\nup";alarm\n;\nhi;greeting\n')
         >>> with Rows(Path("messages.csv"), ("text", "label")) as rows:
         ...     [(row.line, row.fields["label"]) for row in rows]
-        [(2, 'alarm'), (4, 'greeting')]
+        [(2, 'alarm'), (5, 'greeting')]
     """
 
     def __init__(
@@ -87,47 +145,51 @@ class Rows:
         path: Path,
         required: Sequence[str],
         *,
-        invalid: Literal["strict", "surrogateescape", "replace"] = "strict",
-        may_lack_text: bool = False,
-        skip: Callable[[RetvecLiteError], None] = refuse,
+        delimiter: str | None = None,
+        skipped: Skipped | None = None,
     ) -> None:
         """Open the file; its suffix decides the format.
 
         Args:
-            path: the file. A packed one needs pyarrow.
-            required: the column of the texts, and that of the labels if every row has one.
-            invalid: what becomes of bytes that are no UTF-8: an error; surrogates, which a model reads as U+FFFD; or U+FFFD. With
-                "strict", the file is read as a whole.
-            may_lack_text: accept null as a text of JSON Lines.
-            skip: told what is wrong with a bad row, which is left out.
+            path: the file. Parquet, and one packed as `.zst` or `.lz4`, need pyarrow.
+            required: the column of the texts, and that of the labels if every row has one. A text may be missing (None).
+            delimiter: between the cells of a table; by default that of `,`, `;`, TAB and `|` with which the header has the required columns.
+            skipped: told about empty and bad rows, which are left out; without it, a bad one is an error.
 
         Raises:
-            RetvecLiteError: for a file that cannot be read, is no UTF-8, or lacks a column; and later for each bad row, unless
-                `skip` takes it.
+            RetvecLiteError: for a file that cannot be opened or lacks a column; and later for each bad row, unless `skipped` takes it.
+            OSError, ValueError, EOFError, zlib.error: later, for a damaged file.
         """
-        self._path, self._required, self._may_lack_text, self._skip = path, required, may_lack_text, skip
+        if delimiter is not None and not DELIMITER.allow(delimiter):
+            raise RetvecLiteError(DELIMITER.error.format(name="delimiter", value=delimiter))
+        self._path, self._required, self._skipped = path, required, skipped or Skipped()
         self._suffix, codec = format_of(path)
-        try:
-            self._file: BinaryIO = io.BytesIO(read_utf8(path)) if invalid == "strict" else path.open("rb")
-        except OSError as error:
-            raise _unreadable(path, error) from error
-        # In CSV a quoted cell keeps its own line ends; in text and JSON only \n ends a line.
-        newline = "" if self._suffix in DELIMITERS else "\n"
-        self._lines = io.TextIOWrapper(_unpacked(self._file, codec), "utf-8-sig", invalid, newline=newline)
         self.columns: list[str] = []
-        if self._suffix in DELIMITERS:
-            try:
-                self._open_table()
-            except BaseException:
-                self.__exit__()
-                raise
+        self.unit = "line"
+        self._opened = contextlib.ExitStack()
+        try:
+            self._file = self._opened.enter_context(path.open("rb"))
+        except OSError as error:
+            raise unreadable(path, error) from error
+        try:
+            if self._suffix in PARQUET:
+                self._open_parquet()
+                return
+            # In CSV a quoted cell keeps its own line ends; in text and JSON only \n ends a line.
+            stream = self._opened.enter_context(unpacked(self._file, codec))
+            self._text = self._opened.enter_context(open_lines(stream, "" if self._suffix in DELIMITERS else "\n"))
+            self._lines = marked(self._text)
+            if self._suffix in DELIMITERS:
+                self._open_table(delimiter)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __enter__(self) -> "Rows":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lines.close()
-        self._file.close()
+        self._opened.close()
 
     @property
     def position(self) -> int:
@@ -136,62 +198,118 @@ class Rows:
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows."""
+        if self._suffix in PARQUET:
+            return self._parquet_rows()
         if self._suffix in DELIMITERS:
             return self._records()
         if self._suffix in JSON_SUFFIXES:
             return self._objects()
-        (text,) = self._required
-        lines = enumerate(self._lines, 1)
-        return (Row(number, {text: line.removesuffix("\n").removesuffix("\r")}) for number, line in lines)
+        return self._text_lines()
 
-    def _open_table(self) -> None:
+    def bad(self, line: int, problem: str, kind: type[RetvecLiteError] = RetvecLiteError) -> RetvecLiteError:
+        """Return the error about a row."""
+        return kind(f"{self._path}, {self.unit} {line}: {problem}.")
+
+    def _text_lines(self) -> Iterator[Row]:
+        (column,) = self._required
+        return text_rows(self._lines, column, str(self._path), self._skipped)
+
+    def _open_table(self, delimiter: str | None) -> None:
         # The limit is global to the process, so it is raised once and never put back under another reader's feet.
         csv.field_size_limit(max(_LONGEST, csv.field_size_limit()))
-        self._table = csv.reader(self._lines, delimiter=DELIMITERS[self._suffix], strict=True)
+        head = list(itertools.islice(self._lines, _HEAD))
+        if head and (said := _EXCEL.fullmatch(head[0])):
+            head[0], delimiter = "\n", delimiter or said[1]
+        likely = _sniffed(head, DELIMITERS[self._suffix], self._required)
+        delimiter = delimiter or likely
+        self._table = csv.reader(itertools.chain(head, self._lines), delimiter=delimiter, strict=True)
         try:
-            header = next((record for record in self._table if any(map(str.strip, record))), None)
+            header = _first(self._table)
         except csv.Error as error:
             raise self._broken(self._table.line_num, error) from error
         if header is None:
             raise RetvecLiteError(f"{self._path} is empty.")
+        if problem := problem_in("".join(header)):
+            raise self.bad(self._table.line_num, problem)
+        while not header[-1].strip():  # spreadsheets write columns that were emptied
+            header.pop()
+        if not set(header).issuperset(self._required):
+            header = [name.strip() for name in header]  # "text, label" is what people write
+        note = " The first row must hold the names of the columns."
+        if likely != delimiter:
+            note = f" The header looks separated by {likely!r}, not {delimiter!r}: leave --delimiter out."
+        self._check_columns(header, note)
+
+    def _check_columns(self, columns: list[str], note: str = "") -> None:
+        """Refuse columns without the required ones; the note is added where one is missing."""
         for column, option in zip(self._required, _OPTIONS, strict=False):
-            if header.count(column) != 1:
-                raise missing_column(self._path, column, header, option)
-        self.columns = header
+            if columns.count(column) != 1:
+                error = missing_column(self._path, column, columns, option)
+                raise RetvecLiteError(f"{error}{'' if column in columns else note}")
+        self.columns = columns
 
     def _broken(self, line: int, error: csv.Error) -> RetvecLiteError:
-        return self.bad(line, f"broken quoting ({error}). Quote fields as RFC 4180 says")
-
-    def bad(self, line: int, problem: str) -> RetvecLiteError:
-        """Return the error about a row that begins on a line."""
-        return RetvecLiteError(f"{self._path}, line {line}: {problem}.")
+        last = self._table.line_num
+        reach = f" in a row that reaches line {last:,}" if last > line else ""
+        return self.bad(line, f"broken quoting{reach} ({error}). Quote fields as RFC 4180 says")
 
     def _records(self) -> Iterator[Row]:
+        size = len(self.columns)
         while True:
             line = self._table.line_num + 1
             try:
                 record = next(self._table, None)
             except csv.Error as error:
-                self._skip(self._broken(line, error))
+                if self._table.line_num > line and str(error).startswith(_NEVER_CLOSED):
+                    raise self._broken(line, error) from error  # what the quote swallowed are rows, and no bad ones
+                self._skipped.bad(self._broken(line, error))
                 continue
             if record is None:
                 return
-            if record and len(record) != len(self.columns):
-                self._skip(self.bad(line, f"{len(record)} fields, but the header has {len(self.columns)}"))
+            if len(record) > 1 and not any(map(str.strip, record)):
+                self._skipped.empty += 1
+                continue
+            while len(record) > size and not record[-1].strip():
+                record.pop()
+            if record and len(record) != size:
+                self._skipped.bad(self.bad(line, f"{len(record)} fields, but the header has {size}"))
+            elif record and (problem := problem_in("".join(record))):
+                self._skipped.bad(self.bad(line, problem, SystematicError))
             elif record:
                 yield Row(line, dict(zip(self.columns, record, strict=True)))
 
     def _objects(self) -> Iterator[Row]:
-        for line, source in enumerate(self._lines, 1):
+        for line, source in self._json_sources():
             if source.strip():
                 try:
                     fields = self._object(line, source)
                 except RetvecLiteError as error:
-                    self._skip(error)
+                    self._skipped.bad(error)
                     continue
                 yield Row(line, fields)
 
+    def _json_sources(self) -> Iterator[tuple[int, str]]:
+        """Yield the JSON of each row: of each line, or of each item of an array."""
+        line = 1
+        while (head := self._text.readline(_LINE)) and not head.strip():
+            line += head.endswith("\n")
+        if head.lstrip().startswith("["):
+            self.unit = "row"
+            number = 0
+            try:
+                for number, source in enumerate(array_items(head, self._text.read), 1):
+                    yield number, source.replace("\0", "\udc00")
+            except (ValueError, RecursionError) as error:
+                problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+                raise self.bad(number + 1, f"not a JSON array of objects ({problem})") from error
+            return
+        if not head.endswith("\n"):
+            head += self._text.readline()
+        yield from enumerate(itertools.chain([head.replace("\0", "\udc00")], self._lines), line)
+
     def _object(self, line: int, source: str) -> dict[str, Any]:
+        if problem := problem_in(source):
+            raise self.bad(line, problem, SystematicError)
         problem = f"not a JSON object with the field {self._required[0]!r}: {source[:40].rstrip()!r}"
         try:
             fields = json.loads(source)
@@ -203,48 +321,65 @@ class Rows:
             if column not in fields:
                 found = ", ".join(map(repr, fields)) or "none"
                 raise self.bad(line, f"no field {column!r} (found: {found}). Name it with {option}")
-        text = fields[self._required[0]]
-        if not isinstance(text, str) and not (self._may_lack_text and text is None):
-            raise self.bad(line, f"{self._required[0]!r} must be a string, not {json.dumps(text)[:40]}")
+        self._check_text(line, fields)
         return fields
 
+    def _check_text(self, line: int, fields: dict[str, Any]) -> None:
+        text = fields[self._required[0]]
+        if not isinstance(text, str | None):
+            problem = f"{self._required[0]!r} must be a string, not {json.dumps(text, default=repr)[:40]}"
+            if isinstance(text, dict):
+                hint = "From pandas, write it with df.to_json(..., orient='records')"
+                raise self.bad(line, f"{problem}. {hint}", SystematicError)
+            raise self.bad(line, problem)
 
-def _unpacked(file: BinaryIO, codec: str | None) -> Any:
-    if codec is None:
-        return file
-    import pyarrow
+    def _open_parquet(self) -> None:
+        from pyarrow.parquet import ParquetFile
 
-    return pyarrow.CompressedInputStream(file, codec)
+        self.unit = "row"
+        self._parquet = self._opened.enter_context(ParquetFile(self._file, pre_buffer=False))
+        self._check_columns(self._parquet.schema_arrow.names)
+
+    def _parquet_rows(self) -> Iterator[Row]:
+        batches = self._parquet.iter_batches(_BATCH, columns=list(self._required))
+        rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
+        for number, fields in enumerate(rows, 1):
+            try:
+                # What Hive and Impala call a string may have no mark that says so.
+                texts = {name: value.decode() if isinstance(value, bytes) else value for name, value in fields.items()}
+                self._check_text(number, texts)
+            except UnicodeDecodeError as error:
+                self._skipped.bad(not_utf_8(f"{self._path}, row {number}", error))
+            except RetvecLiteError as error:
+                self._skipped.bad(error)
+            else:
+                yield Row(number, texts)
 
 
-def _unreadable(path: Path, error: OSError) -> RetvecLiteError:
-    return RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.")
+def text_rows(lines: Iterable[str], column: str, name: str, skipped: Skipped) -> Iterator[Row]:
+    """Yield one text a line; messages call their source by `name`."""
+    for number, line in enumerate(lines, 1):
+        if problem := problem_in(line):
+            skipped.bad(SystematicError(f"{name}, line {number}: {problem}."))
+        else:
+            yield Row(number, {column: line.removesuffix("\n").removesuffix("\r")})
 
 
-def read_utf8(path: Path) -> bytes:
-    """Return the content of a file without its byte order mark; raises RetvecLiteError with the place of what is no UTF-8."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    for mark, name in (
-        (codecs.BOM_UTF32_LE, "UTF-32"),
-        (codecs.BOM_UTF16_LE, "UTF-16"),
-        (codecs.BOM_UTF16_BE, "UTF-16"),
-    ):
-        if data.startswith(mark):
-            raise RetvecLiteError(f"{path} is in {name}. Convert it to UTF-8: iconv -f {name} -t UTF-8.")
-    offset = data.find(0)
-    problem = f"NUL byte at offset {offset}. Is this UTF-16 or a binary file? Convert it to UTF-8."
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        if offset < 0:
-            offset = error.start
-            problem = (
-                f"the byte 0x{data[offset]:02X} at offset {offset} is not UTF-8. Convert the file, for example with "
-                "iconv -f WINDOWS-1252 -t UTF-8, or repair the line."
-            )
-    if offset >= 0:
-        raise RetvecLiteError(f"{path}, line {data.count(10, 0, offset) + 1}: {problem}")
-    return data.removeprefix(codecs.BOM_UTF8)
+def _first(table: Iterable[list[str]]) -> list[str] | None:
+    """Return the first row of a table that is not blank."""
+    return next((record for record in table if any(map(str.strip, record))), None)
+
+
+def _sniffed(head: Sequence[str], usual: str, required: Sequence[str]) -> str:
+    """Return the delimiter that gives a table the required columns, the usual one if it does; else the most columns."""
+    most, found = 0, usual
+    for delimiter in (usual, *_CANDIDATES):
+        try:
+            header = _first(csv.reader(head, delimiter=delimiter, strict=True)) or ()
+        except csv.Error:  # quotes beside another delimiter
+            continue
+        if required and all(column in header for column in required):
+            return delimiter
+        if len(header) > most:
+            most, found = len(header), delimiter
+    return found

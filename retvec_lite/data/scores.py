@@ -1,15 +1,17 @@
 """How good a classifier is: accuracy, F1, confusions, calibration, and what remains of them when words are mistyped."""
 
 import dataclasses
+import numbers
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.data.calibration import (
     Bools,
@@ -20,7 +22,8 @@ from retvec_lite.data.calibration import (
     reliability,
     unknown_rows,
 )
-from retvec_lite.data.dataset import SEPARATOR, Dataset
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.labels import SEPARATOR
 from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.decision import Decision
@@ -96,6 +99,7 @@ class Evaluation:
         rejection: how well texts are told that belong to no label; None without `evaluate`.
         typos: accuracy and macro F1 at each share of mistyped words that was asked for.
         source: where the texts came from.
+        left_out: sentences about rows that were not scored: empty ones, and bad ones that were to be skipped.
         micro_f1: F1 over all pairs of a text and a label; None where every text has one label.
 
     Example:
@@ -115,6 +119,7 @@ class Evaluation:
     rejection: Rejection | None = None
     typos: tuple[TypoPoint, ...] = ()
     source: str = ""
+    left_out: tuple[str, ...] = ()
     micro_f1: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +136,7 @@ class Evaluation:
         if self.micro_f1 is not None:
             names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
         values = ", ".join(f"{name} {getattr(self, key):.4f}" for key, name in names.items())
-        parts: list[str | Table] = [f"{self.texts:,} texts{source}: {values}"]
+        parts: list[str | Table] = [f"{self.texts:,} texts{source}: {values}", *self.left_out]
         columns = ("share", *names.values(), "unknown" if self.micro_f1 is None else "no label")
         numbers = frozenset({*columns, "texts", "precision", "recall", "F1", "value"})
         if self.typos:
@@ -156,6 +161,7 @@ class Evaluation:
             parts.append(Table("Most frequent confusions", ("expected", "predicted", "texts"), mistakes, numbers))
         return draw(*parts)
 
+    @checked
     def plot(self, path: str | os.PathLike[str], *, name: str = "model", force: bool = False) -> None:
         """Draw the typo curve, the reliability diagram, and accuracy against the share of texts answered, as a PNG file.
 
@@ -206,10 +212,7 @@ def evaluate(
     none = {label for label in (unknown_label, decision.unknown_label) if label is not None}
     is_unknown = unknown_rows(dataset.labels, dataset.path, none, unknown_label)
     known = dataset.select(np.flatnonzero(~is_unknown).tolist())
-    rates = sorted({float(rate) for rate in typos})
-    wrong = [rate for rate in rates if not 0.0 <= rate <= 1.0]
-    if wrong:
-        raise RetvecLiteError(f"The shares of mistyped words (typos) lie between 0 and 1, not at {wrong[0]:g}.")
+    rates = sorted(check_rates(typos))
     columns = [column for column, label in enumerate(labels) if label not in none]
     names = [labels[column] for column in columns]
     check_labels(known, names)
@@ -247,7 +250,17 @@ def evaluate(
     for rate in mistyped:
         texts = mistype_many(known.texts, rate, seed)
         curve.append(point(rate, *judged(texts, watched(texts))))
-    return dataclasses.replace(clean, rejection=rejection, typos=tuple(curve), source=dataset.path.name)
+    clean = dataclasses.replace(clean, source=dataset.path.name, left_out=dataset.left_out)
+    return dataclasses.replace(clean, rejection=rejection, typos=tuple(curve))
+
+
+def check_rates(typos: Iterable[float]) -> set[float]:
+    """Return shares of mistyped words, each once; raises RetvecLiteError for what is no share."""
+    rates = tuple(typos)
+    wrong = [rate for rate in rates if not (isinstance(rate, numbers.Real) and 0.0 <= rate <= 1.0)]
+    if wrong:
+        raise RetvecLiteError(f"The shares of mistyped words (typos) are numbers from 0 to 1, not {wrong[0]!r}.")
+    return {float(rate) for rate in rates}
 
 
 def check_one_label(dataset: Dataset, labels: Sequence[str]) -> None:

@@ -3,12 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, cast
+from typing import BinaryIO, Final, cast
 
-from retvec_lite.data.rows import DELIMITERS, JSON_SUFFIXES, TEXT_SUFFIX, Rows, refuse
+from retvec_lite.arguments import checked
+from retvec_lite.data.decoding import explained, marked, open_lines
+from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, Skipped, check_suffix, text_rows
 from retvec_lite.errors import RetvecLiteError
-
-_SUFFIXES: Final = (TEXT_SUFFIX, *DELIMITERS, *JSON_SUFFIXES)
 
 _STEP: Final = 256
 """Texts between two reports of how far the file is read."""
@@ -67,27 +67,32 @@ def chunks(texts: Iterable[object], size: int) -> Iterator[list[str] | Exception
         yield failure
 
 
+@checked
 def read_texts(
     path: str | os.PathLike[str],
     text_column: str = "text",
     report: Callable[[int], None] = lambda _: None,
-    skip: Callable[[RetvecLiteError], None] = refuse,
+    skipped: Skipped | None = None,
+    *,
+    delimiter: str | None = None,
 ) -> Iterator[str]:
     r"""Read the texts of a file in order, a few at a time; its suffix decides the format.
 
-    `.txt` holds a text a line. `.csv` and `.tsv` have a header row and the quoting rules of RFC 4180. `.jsonl`, `.ndjson`
-    and `.json` hold one JSON object a line. All are UTF-8; a byte order mark is skipped, and a byte that is no UTF-8 becomes
-    a surrogate, which the model reads as U+FFFD. Blank lines are texts in `.txt` alone.
+    `.txt` holds a text a line. `.csv` and `.tsv` have a header row and the quoting rules of RFC 4180; rows without anything in their
+    cells are left out. `.jsonl`, `.ndjson` and `.json` hold one JSON object a line, or an array of them; a missing text (null) is an
+    empty one, and so it is in `.parquet`. All but Parquet may be packed (`.csv.gz`). Text is UTF-8, or what a byte order mark says.
+    Blank lines are texts in `.txt` alone.
 
     Args:
         path: the file.
         text_column: column or field of the texts.
         report: told now and then how many bytes have been read.
-        skip: told what is wrong with each row that is left out; by default such a row is an error.
+        skipped: counts rows that are left out; by default a bad one is an error.
+        delimiter: between the cells of a table; by default recognized by the header.
 
     Raises:
-        RetvecLiteError: for a file that is missing or of another kind, or a missing column; and, without `skip`, for a row with
-            broken quoting, JSON or another number of fields, when it is reached.
+        RetvecLiteError: for a file that is missing, damaged or of another kind, or a missing column; and, unless `skipped` counts them,
+            for a row that is not UTF-8 or has broken quoting, JSON or another number of fields, when it is reached.
 
     Example:
         >>> from pathlib import Path
@@ -97,16 +102,21 @@ def read_texts(
         ['wake me up at six', 'where is my parcel?']
     """
     file = Path(path)
-    if file.suffix.lower() not in _SUFFIXES:
-        raise RetvecLiteError(f"Cannot read {file.name!r}: the name of a file of texts ends in {', '.join(_SUFFIXES)}.")
-    rows = Rows(file, [text_column], invalid="surrogateescape", skip=skip)
+    check_suffix(file, (TEXT_SUFFIX, *LABELLED), "a file of texts")
+    with explained(file):
+        rows = Rows(file, [text_column], delimiter=delimiter, skipped=skipped)
 
     def texts() -> Iterator[str]:
-        with rows:
+        with rows, explained(file):
             for number, row in enumerate(rows):
                 if number % _STEP == 0:
                     report(rows.position)
-                yield row.fields[text_column]
+                yield row.fields[text_column] or ""
             report(rows.position)
 
     return texts()
+
+
+def read_lines(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[str]:
+    """Read a text a line from a stream as soon as it is there; like a `.txt` file, `name` stands for it in messages."""
+    return (row.fields[name] for row in text_rows(marked(open_lines(stream)), name, name, skipped))

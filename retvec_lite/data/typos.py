@@ -5,14 +5,16 @@ transposition, and neighbouring keys). The same seed gives the same typos on eve
 source of randomness is `random.Random.random`, whose sequence Python promises to keep, and the alphabets are pinned below.
 """
 
+import numbers
 import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from retvec_lite.contract import INVISIBLE, SEPARATORS
+from retvec_lite.contract import BLANK, INVISIBLE, SEPARATING
 from retvec_lite.data.keyboards import LAYOUTS, neighbor_keys
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.data.texts import as_texts, require_strings
+from retvec_lite.errors import RetvecLiteError, shown
 
 TYPO_KINDS: Final = ("insert", "delete", "substitute", "swap", "neighbor_key")
 """The kinds of typo: a letter added, a character lost, a letter replaced, two neighbouring characters swapped, the
@@ -88,7 +90,7 @@ def _neighbors() -> dict[str, str]:
 
 
 _NEIGHBORS: Final = _neighbors()
-_HIDDEN: Final = frozenset({0, *SEPARATORS, *INVISIBLE, *range(0xD800, 0xE000)})
+_HIDDEN: Final = frozenset({*SEPARATING, *INVISIBLE, *range(0xD800, 0xE000)})
 
 
 class _Letters(dict[str, str]):
@@ -111,7 +113,7 @@ class _Letters(dict[str, str]):
 
 
 _LETTERS: Final = _Letters()
-_split: Final = re.compile("([\0" + "".join(map(chr, SEPARATORS)) + "]+)").split
+_split: Final = re.compile(f"([{BLANK}]+)").split
 
 
 def _draw(character: str, word: str, draw: Callable[[], float]) -> str:
@@ -186,7 +188,7 @@ def mistype(text: str, rate: float, seed: int | random.Random, kinds: Sequence[s
         >>> mistype("wake me up at half past six", 0.5, seed=1)
         'wake me qp at halfl past sif'
     """
-    return mistype_many([text], rate, seed, kinds)[0]
+    return mistype_many(require_strings([text]), rate, seed, kinds)[0]
 
 
 def mistype_many(
@@ -199,9 +201,13 @@ def mistype_many(
         >>> len(mistype_many(["good morning", "good night"], 1.0, seed=0))
         2
     """
-    if not 0.0 <= rate <= 1.0:
-        raise RetvecLiteError(f"The typo rate is a share of the words from 0 to 1, not {rate!r}.")
-    if isinstance(kinds, str) or not kinds or any(kind not in TYPO_KINDS for kind in kinds):
-        raise RetvecLiteError(f"Unknown typo kinds {kinds!r}: choose from {', '.join(TYPO_KINDS)}.")
-    draw = (seed if isinstance(seed, random.Random) else random.Random(seed)).random
-    return [_mistype(text, rate, kinds, draw) for text in texts]
+    # By hand: `arguments.checked` would take as long as mistyping a text.
+    if not isinstance(rate, numbers.Real) or not 0.0 <= rate <= 1.0:
+        raise RetvecLiteError(f"The typo rate is a share of the words from 0 to 1, not {shown(rate)}.")
+    is_list = isinstance(kinds, Sequence) and not isinstance(kinds, str)
+    if not is_list or not kinds or any(kind not in TYPO_KINDS for kind in kinds):
+        raise RetvecLiteError(f"Unknown typo kinds {shown(kinds)}: choose from {', '.join(TYPO_KINDS)}.")
+    if not isinstance(seed, numbers.Integral | random.Random):
+        raise RetvecLiteError(f"seed must be an integer or a random.Random, not {shown(seed)}.")
+    draw = (seed if isinstance(seed, random.Random) else random.Random(int(seed))).random
+    return [_mistype(text, rate, kinds, draw) for text in as_texts(texts)]

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from retvec_lite.contract import INVISIBLE, SEPARATORS
+from retvec_lite.contract import BLANK, INVISIBLE
 from retvec_lite.data.dataset import Dataset
 
 _FEW: Final = 5
@@ -14,7 +14,7 @@ _FEW: Final = 5
 _SHOWN: Final = 3
 """Examples in a warning."""
 
-_UNSEEN: Final = frozenset(map(chr, (0, *SEPARATORS, *INVISIBLE)))
+_UNSEEN: Final = frozenset((*BLANK, *map(chr, INVISIBLE)))
 
 
 def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[str]:
@@ -26,8 +26,14 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
         >>> data_warnings(Dataset(("hi", "hi") * 5, ("a", "b") * 5, Path("d.csv")))
         ["1 text has several labels: 'hi' ('a', 'b')."]
     """
-    found = [*_single(training), *_contradictions(training), *_similar_labels(training), *_empty(training)]
+    found = [*_left_out(training, *([] if validation is None else [validation]))]
+    found += [*_single(training), *_contradictions(training), *_similar_labels(training), *_empty(training)]
     return [*found, *_rare(training)] + ([] if validation is None else list(_seen(training, validation)))
+
+
+def _left_out(*data: Dataset) -> Iterator[str]:
+    for part in data:
+        yield from (f"{part.path}: {sentence}" for sentence in part.left_out)
 
 
 def _single(data: Dataset) -> Iterator[str]:

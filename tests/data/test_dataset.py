@@ -1,6 +1,7 @@
 import codecs
 import csv
 import gc
+import gzip
 import json
 import random
 import warnings
@@ -74,10 +75,10 @@ def test_labels_with_commas_quotes_and_emoji_are_kept(tmp_path: Path) -> None:
 
 
 def test_json_labels_become_strings_as_json_writes_them(tmp_path: Path) -> None:
-    values = ["true", "1", "1.5", "-2", '"true"', "1e3", "123456789012345678901234567890"]
+    values = ["true", "1", "1.5", "-2", '"true"', "1e3", "2.0", "1e300", "123456789012345678901234567890"]
     lines = "\n".join(f'{{"text": "x", "label": {value}}}' for value in values)
     labels = read_dataset(write(tmp_path, "d.jsonl", lines)).labels
-    assert labels == ("true", "1", "1.5", "-2", "true", "1000.0", "123456789012345678901234567890")
+    assert labels == ("true", "1", "1.5", "-2", "true", "1000", "2", "1e+300", "123456789012345678901234567890")
 
 
 def test_a_cell_is_as_long_as_it_likes_whatever_else_is_read_meanwhile(tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ LONE = '{"text": "x", "label": "\\ud800"}'
 @pytest.mark.parametrize(
     ("name", "content", "parts"),
     [
-        ("d.txt", "x", [".csv", ".jsonl", "'d.txt'"]),
+        ("d.txt", "x", [".csv", ".jsonl", ".parquet", ".gz"]),
         ("d.csv", "", ["empty"]),
         ("d.csv", " \n\n", ["empty"]),
         ("d.jsonl", codecs.BOM_UTF8, ["There are no rows"]),
@@ -132,20 +133,37 @@ LONE = '{"text": "x", "label": "\\ud800"}'
         ("d.csv", "text,label\nx,a\ny,b\tc\n", ["line 3", "'b\\tc'", "control character"]),
         ("d.jsonl", '{"text": "x", "label": "\\u001b[2Ja"}', ["line 1", "'\\x1b[2Ja'", "control character"]),
         ("d.jsonl", '{"text": "x", "label": "a\\u009b"}', ["line 1", "control character"]),
-        ("d.csv", b"text,label\nx,a\ncaf\xe9,b\n", ["line 3", "0xE9", "offset 18", "iconv"]),
-        ("d.csv", codecs.BOM_UTF8 + b"text,label\ncaf\xe9,b\n", ["line 2", "0xE9", "offset 17"]),
-        ("d.csv", "text,label\nx,a\n".encode("utf-16"), ["UTF-16", "iconv"]),
-        ("d.csv", "text,label\nx,a\n".encode("utf-32"), ["UTF-32"]),
-        ("d.csv", "text,label\nx,a\n".encode("utf-16-le"), ["NUL", "line 1", "offset 1"]),
-        ("d.csv", "text,label\nx,a\ny\0,b\n", ["NUL", "line 3", "offset 16"]),
+        ("d.csv", b"text,label\nx,a\ncaf\xe9,b\n", ["line 3", "0xE9 is not UTF-8", "iconv", "in Excel: CSV UTF-8"]),
+        ("d.csv", codecs.BOM_UTF8 + b"text,label\ncaf\xe9,b\n", ["line 2", "0xE9"]),
+        ("d.csv", "Größe,text,label\n".encode("latin-1"), ["line 1", "0xF6"]),
+        ("d.csv", "text,label\nx,a\ny,b\n".encode("utf-16")[:-1], ["line 3", "0x0A"]),
+        ("d.csv", "text,label\n\ud800,a\n".encode("utf-16", "surrogatepass"), ["line 2"]),
+        ("d.csv", "text,label\nx,a\n".encode("utf-16-le"), ["NUL", "line 1"]),
+        ("d.csv", "text,label\nx,a\ny\0,b\n", ["NUL", "line 3"]),
         ("d.jsonl", '{"text": "x", "label": "a"}\n{"text": "y"', ["line 2", "JSON object"]),
-        ("d.json", '[{"text": "x", "label": "a"}]', ["line 1", "not a JSON object"]),
-        ("d.jsonl", "[" * 100_000, ["line 1", "not a JSON object"]),
+        ("d.xlsx", b"PK", ["Save the sheet as CSV UTF-8"]),
+        ("d.json", '[{"text": "x", "label": "a"}, 5]', ["row 2", "not a JSON object"]),
+        ("d.json", '[{"text": "x", "label": "a"} {}]', ["row 2", "not a JSON array", "','"]),
+        ("d.json", '[{"text": "x", "label": "a"}', ["row 2", "does not end"]),
+        ("d.json", '[{"text": "x", "label": "a"}]]', ["row 2", "more follows"]),
+        ("d.json", '[{"text": "x", "label": "a}]', ["row 1", "Unterminated"]),
+        ("d.json", '{"text": {"0": "x"}, "label": {"0": "a"}}', ["line 1", "orient='records'"]),
+        ("d.jsonl", "[" * 100_000, ["row 1", "not a JSON array"]),
+        ("d.jsonl", '{"a": ' * 100_000, ["line 1", "not a JSON object"]),
+        ("d.jsonl", '{"text": null, "label": "a"}', ["line 1", "the column 'text' is empty"]),
+        ("d.jsonl", '\n\n{"text": 1, "label": "a"}', ["line 3"]),
+        ("d.jsonl", b'{"text": "caf\xe9", "label": "a"}', ["line 1", "0xE9"]),
+        ("d.csv", "text,label\nx,a\u202eb\n", ["line 2", "'a\\u202eb'", "direction mark"]),
+        ("d.csv", "text,label\nx,\u2066a\n", ["line 2", "direction mark"]),
+        ("d.csv", "text,label\nx,a\u200f\n", ["line 2", "direction mark"]),
+        ("d.csv.gz", b"text,label\nx,a\n", ["Not a gzipped file"]),
+        ("d.csv.gz", gzip.compress(b"text,label\n" + b"x,a\n" * 999)[:-9], ["ended before"]),
+        ("d.parquet", b"text", ["Parquet"]),
         ("d.jsonl", '{"text": "x"}', ["line 1", "'label'", "'text'"]),
         ("d.jsonl", "{}", ["line 1", "none"]),
         ("d.jsonl", '{"text": 3, "label": "a"}', ["line 1", "'text'", "not 3"]),
-        ("d.jsonl", '{"text": "x", "label": null}', ["line 1", "'label'", "null"]),
-        ("d.jsonl", '{"text": "x", "label": NaN}', ["line 1", "'label'", "NaN"]),
+        ("d.jsonl", '{"text": "x", "label": null}', ["line 1", "the column 'label' is empty"]),
+        ("d.jsonl", '{"text": "x", "label": NaN}', ["line 1", "the column 'label' is empty", "--skip-bad-rows"]),
         ("d.jsonl", '{"text": "x", "label": ["a"]}', ["line 1", '["a"]']),
     ],
 )  # fmt: skip
@@ -160,6 +178,18 @@ def test_bad_input_is_named_with_its_place(tmp_path: Path, name: str, content: s
     assert message.endswith(".") and "\n" not in message
     for part in [name, *parts]:
         assert part in message
+
+
+def test_all_labels_are_looked_at_for_the_error_that_is_told_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    monkeypatch.setattr("retvec_lite.data.dataset.no_label_hint", lambda labels: looked.append(len(labels)) or "")
+    path = write(tmp_path, "d.csv", "text,label\nx,a\n" + "y,\n" * 9)
+    assert read_dataset(path, skip_bad_rows=True).texts == ("x",) and looked == [10]
+    with pytest.raises(RetvecLiteError, match="'label' is empty"):
+        read_dataset(path)
+    assert looked == [10, 10]
 
 
 def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:

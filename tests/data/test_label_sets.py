@@ -64,7 +64,11 @@ def test_a_part_of_the_rows_stays_what_it_is() -> None:
         ([["a", "b|c"]], {"multi_label": True}, r"the label 'b\|c' holds '\|', which separates labels"),
         ([["a", ["b"]]], {"multi_label": True}, "must be a string"),
         ([{"a": 1}], {"multi_label": True}, "or a list of them"),
-        ([["a", "b"]], {}, "must be a string, a boolean or a number, not"),
+        (
+            [["a", "b"]],
+            {},
+            r'is a list of labels: \["a", "b"\]\. Pass --multi-label \(multi_label=True\) if .* several\.$',
+        ),
         ([["a", "nan"]], {"multi_label": True}, "a missing value"),
         ([["a\tb"]], {"multi_label": True}, "control character"),
         ([""], {}, "the column 'label' is empty. Pass --multi-label if a text may have no label"),

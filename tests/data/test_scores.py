@@ -89,6 +89,7 @@ def test_the_typo_curve_mistypes_that_share_of_the_words() -> None:
     assert found[1].accuracy == pytest.approx(0.8, abs=0.04)
     assert mistype_many(dataset.texts, 0.2, 3) == [text for part in seen[2:4] for text in part]
     assert found == curve()
+    assert evaluate(classify, LABELS, dataset, typos=(rate for rate in (0.0, 0.2, 1.0)), seed=3).typos == found  # type: ignore[arg-type]
 
 
 def test_texts_without_a_label_count_for_rejection_alone() -> None:

@@ -1,0 +1,96 @@
+"""Arguments of public functions: one of another type than the annotation says is refused in a sentence that names it."""
+
+import collections.abc
+import functools
+import inspect
+import numbers
+import os
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
+
+from retvec_lite.errors import RetvecLiteError, shown
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_Test = Callable[[Any], bool]
+
+# An array and a column of a table are no `Sequence`.
+_SEQUENCE: Final = ("a sequence", lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes))
+
+_KINDS: Final[Mapping[Any, tuple[str, _Test]]] = {
+    type(None): ("None", lambda value: value is None),
+    str: ("a string", lambda value: isinstance(value, str)),
+    bool: ("True or False", lambda value: str(value) in ("True", "False") and not isinstance(value, str)),
+    int: ("an integer", lambda value: isinstance(value, numbers.Integral) and not isinstance(value, bool)),
+    float: ("a number", lambda value: isinstance(value, numbers.Real) and not isinstance(value, bool)),
+    os.PathLike: ("a path", lambda value: isinstance(value, os.PathLike)),
+    collections.abc.Callable: ("a function", callable),
+    collections.abc.Mapping: ("a mapping", lambda value: isinstance(value, Mapping)),
+    collections.abc.Sequence: _SEQUENCE,
+    collections.abc.Iterable: _SEQUENCE,
+}
+"""Annotation, or its origin -> what it is in words, and whether a value is one."""
+
+
+def checked(function: Function) -> Function:
+    """Check the arguments of a function by its annotations; those that say nothing, or are strings, let everything pass.
+
+    Raises:
+        RetvecLiteError: by the function, for an argument of another type, or a path with a null character.
+
+    Example:
+        >>> from retvec_lite.arguments import checked
+        >>> @checked
+        ... def double(number: int) -> int:
+        ...     return 2 * number
+        >>> double("2")
+        Traceback (most recent call last):
+        retvec_lite.errors.RetvecLiteError: number must be an integer, not '2'.
+    """
+    signature = inspect.signature(function)
+    kinds = {name: _kinds_of(parameter.annotation) for name, parameter in signature.parameters.items()}
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            check(name, value, kinds[name])
+        return function(*args, **kwargs)
+
+    return cast(Function, call)
+
+
+def check(name: str, value: object, kinds: Mapping[str, _Test]) -> None:
+    """Raise RetvecLiteError unless a value is of one of the kinds; none let everything pass."""
+    if kinds and not any(test(value) for test in kinds.values()):
+        *others, last = kinds
+        wanted = f"{', '.join(others)} or {last}" if others else last
+        raise RetvecLiteError(f"{name} must be {wanted}, not {shown(value)}.")
+    if isinstance(value, str) and "a path" in kinds and "\0" in value:
+        raise RetvecLiteError(f"{name} must be a path, which cannot hold a null character.")
+
+
+def _kinds_of(annotation: Any) -> dict[str, _Test]:
+    """Return the kinds of an annotation in words, with their tests; none where it does not say."""
+    found: dict[str, _Test] = {}
+    members = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+    for member in members:
+        origin = get_origin(member) or member
+        if origin is Literal:
+            found |= {repr(word): functools.partial(_equals, word) for word in get_args(member)}
+        elif origin in _KINDS:
+            words, test = _KINDS[origin]
+            found[words] = test
+        elif isinstance(origin, type) and origin not in (Any, inspect.Parameter.empty):
+            found[f"a {origin.__name__}"] = functools.partial(_is_a, origin)
+        else:
+            return {}
+    return found
+
+
+def _equals(word: object, value: object) -> bool:
+    return isinstance(value, str) and value == word
+
+
+def _is_a(kind: type, value: object) -> bool:
+    return isinstance(value, kind)

@@ -1,0 +1,176 @@
+"""Every public function, called with wrong types: one sentence that names the argument, and never another exception."""
+
+import inspect
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from exported import EXPORTED
+
+import retvec_lite as rl
+from retvec_lite.arguments import checked
+from retvec_lite.model.weight_files import load_trained_model
+
+
+class Odd:
+    """An object that no function wants."""
+
+
+SURELY_WRONG = (Odd(), 1j)
+"""Of no type that any argument has."""
+
+MAYBE_WRONG = (None, 1.5, -1, True, b"bytes", "", "nonsense", "\0", [1], [None], {"a": 1}, [[]], np.zeros((2, 2)), float("nan"), 10**30)  # fmt: skip
+"""Some arguments take some of them; whatever they do, they do it without a traceback."""
+
+ANYTHING = {"data", "labels", "validation", "unlabelled", "strategy", "y", "X", "batch"}
+"""Arguments of any type: what is wrong with them is told in the words of texts and labels."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder to work in: what is written by chance lands there."""
+    folder = tmp_path_factory.mktemp("attack")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+
+
+def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
+    """Name -> a public function or method, and arguments with which it ends at once.
+
+    Training gets one label only, and others a file that is not there: they refuse before the work.
+    """
+    light = rl.TextClassifier.load(model)
+    heavy = rl.Classifier(load_trained_model(EXPORTED / "pool" / "reference.safetensors"))
+    evaluation = light.evaluate(["12"], ["digits"], typos=())
+    batches = rl.BatchClassifier(model)
+    return {
+        "BatchClassifier": (rl.BatchClassifier, {"model": "none.tflite"}),
+        "BatchClassifier.__call__": (batches, {"batch": {"text": ["12"]}}),
+        "Classifier.evaluate": (heavy.evaluate, {"data": ["hi"], "labels": ["none"]}),
+        "Classifier.explain": (heavy.explain, {"text": "hi", "label": "none"}),
+        "Classifier.export": (heavy.export, {"out": "dist", "formats": "none"}),
+        "Classifier.plot_learning_curve": (heavy.plot_learning_curve, {"path": "curve.png"}),
+        "Classifier.predict": (heavy.predict, {"texts": []}),
+        "Classifier.save": (heavy.save, {"folder": "nowhere/below"}),
+        "Evaluation.plot": (evaluation.plot, {"path": "plot.pdf"}),
+        "TextClassifier.codepoints": (light.codepoints, {"text": "12"}),
+        "TextClassifier.embed": (light.embed, {"texts": ["12"]}),
+        "TextClassifier.embed_words": (light.embed_words, {"text": "12"}),
+        "TextClassifier.evaluate": (light.evaluate, {"data": ["12"], "labels": ["none"]}),
+        "TextClassifier.explain": (light.explain, {"text": "12"}),
+        "TextClassifier.load": (rl.TextClassifier.load, {"path": "none.tflite"}),
+        "TextClassifier.predict": (light.predict, {"texts": "12"}),
+        "TextClassifier.predict_many": (light.predict_many, {"texts": ["12"]}),
+        "TextClassifier.probabilities": (light.probabilities, {"texts": ["12"]}),
+        "classify_files": (rl.classify_files, {"model": "none.tflite", "inputs": "none.csv", "output": "labels.csv"}),
+        "demo": (rl.demo, {"model": "none.tflite"}),
+        "evaluate_embedding": (rl.evaluate_embedding, {"file": "none.safetensors"}),
+        "import_embedding": (rl.import_embedding, {"source": "none.npz", "out": "v1.safetensors"}),
+        "info": (rl.info, {"path": "none.tflite"}),
+        "load": (rl.load, {"path": "none.tflite"}),
+        "mistype": (rl.mistype, {"text": "a few words", "rate": 0.5, "seed": 0}),
+        "mistype_many": (rl.mistype_many, {"texts": ["a few words"], "rate": 0.5, "seed": 0}),
+        "pretrain": (rl.pretrain, {"words": "none.csv", "out": "embedding.safetensors", "steps": 1}),
+        "read_dataset": (rl.read_dataset, {"path": "none.csv"}),
+        "read_texts": (lambda *args, **kwargs: list(rl.read_texts(*args, **kwargs)), {"path": "none.csv"}),
+        "train": (rl.train, {"data": ["a text"] * 4, "labels": ["one"] * 4}),
+        "verify": (rl.verify, {"dist": "none"}),
+    }  # fmt: skip
+
+
+def parameters(name: str, function: Callable[..., Any]) -> list[str]:
+    function = rl.read_texts if name == "read_texts" else function
+    return [found for found in inspect.signature(function).parameters if found != "self"]
+
+
+@pytest.fixture(scope="module")
+def attacked(tiny_model: str, place: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
+    return calls(tiny_model)
+
+
+def test_all_public_functions_are_attacked(attacked: dict[str, Any]) -> None:
+    functions = {name for name in rl.__all__ if inspect.isfunction(getattr(rl, name))}
+    assert functions <= set(attacked)
+
+
+def test_wrong_types_are_refused_by_name(attacked: dict[str, tuple[Callable[..., Any], dict[str, Any]]]) -> None:
+    missed = []
+    for name, (function, given) in attacked.items():
+        for argument in parameters(name, function):
+            for wrong in SURELY_WRONG:
+                try:
+                    function(**{**given, argument: wrong})
+                    said = "accepted"
+                except (rl.RetvecLiteError, TypeError) as error:
+                    said = str(error)
+                except Exception as error:  # noqa: BLE001 - what the attack is for
+                    said = repr(error)
+                    missed.append(f"{name}({argument}={wrong!r}): {said}")
+                    continue
+                stem = argument.rstrip("s").replace("_", " ")
+                if "\n" in said or not (argument in ANYTHING or argument in said or stem in said.lower()):
+                    missed.append(f"{name}({argument}={wrong!r}): {said}")
+    assert not missed, "\n".join(missed)
+
+
+def test_other_values_never_end_in_a_traceback(attacked: dict[str, tuple[Callable[..., Any], dict[str, Any]]]) -> None:
+    draw, missed = random.Random(34), []
+    for name, (function, given) in attacked.items():
+        for argument in parameters(name, function):
+            for value in draw.sample(MAYBE_WRONG, 5):
+                try:
+                    function(**{**given, argument: value})
+                except (rl.RetvecLiteError, TypeError) as error:
+                    if "\n" in str(error):
+                        missed.append(f"{name}({argument}={value!r}): {error}")
+                except Exception as error:  # noqa: BLE001 - what the attack is for
+                    missed.append(f"{name}({argument}={value!r}): {error!r}")
+    assert not missed, "\n".join(missed)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda model: rl.load(None), "path must be a string or a path, not None."),
+        (lambda model: rl.train(["a", "b"], ["x", "y"], out=5), "out must be a string, a path or None, not 5."),
+        (lambda model: rl.load(model).predict("12", top=1.5), "top must be an integer of at least 1, not 1.5."),
+        (lambda model: rl.load(model).evaluate(["12"], ["digits"], typos=0.2), "typos must be a sequence, not 0.2."),
+        (lambda model: rl.load("a\0b"), "path must be a path, which cannot hold a null character."),
+    ],
+)
+def test_the_sentences(tiny_model: str, call: Callable[[str], object], sentence: str) -> None:
+    with pytest.raises(rl.RetvecLiteError) as caught:
+        call(tiny_model)
+    assert str(caught.value) == sentence
+
+
+def test_what_an_annotation_allows_passes() -> None:
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
+
+    @checked
+    def call(
+        texts: Sequence[str] = (),
+        count: int = 1,
+        share: float | Literal["auto"] = 0.5,
+        weights: Mapping[str, float] | None = None,
+        flag: bool = False,
+        other: Any = None,
+        later: "Odd | None" = None,
+    ) -> int:
+        return count
+
+    for texts in (["a"], ("a",), np.array(["a"]), pd.Series(["a"]), iter(["a"])):
+        assert call(texts) == 1
+    given = {"count": np.int64(2), "share": "auto", "weights": {"a": 1.0}, "flag": np.True_, "other": Odd(), "later": 5}
+    assert call([], **given) == 2 and call(share=1) == 1 and call(share=np.float32(0.5)) == 1
+    for name, wrong in {"texts": "a", "count": True, "share": "none", "weights": [], "flag": "True"}.items():
+        with pytest.raises(rl.RetvecLiteError, match=f"^{name} must be "):
+            call(**{name: wrong})
+    with pytest.raises(TypeError, match="nothing"):
+        call(nothing=1)  # type: ignore[call-arg]
