@@ -1,6 +1,10 @@
 """The model: heads, weight files, and the network in NumPy and in TensorFlow."""
 
 import os
+from typing import Final
+
+LOADING: Final = "Loading TensorFlow, which takes some seconds."
+"""What is told before `load_tensorflow`."""
 
 
 def load_tensorflow() -> None:

@@ -6,12 +6,13 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import BITS, MAX_CODE_POINT, REPLACEMENT, SEPARATORS, UNSPACED
+from retvec_lite.contract import BITS, MAX_CODE_POINT, REPLACEMENT, SEPARATING, UNSPACED
 from retvec_lite.normal_form import (
     ALPHABETS,
     IGNORED,
     LATIN,
     OTHER_SCRIPTS,
+    TECHNICAL,
     Ranges,
     compatibility_forms,
     lookalikes,
@@ -51,6 +52,9 @@ class CharacterTable(NamedTuple):
         parts: int32 `[groups]`: 1 for what separates words under rule 2c, else 0.
         kept: int32 `[groups]`: 0 for what rule 2a drops, else 1.
         like: float32 `[groups]`: 1 for letters that rule 2c may replace, else 0.
+        ends: int32 `[kinds]`: 1 for what ends words with `letters_only`, else 0.
+        technical: float32 `[kinds]`: 1 for signs of `TECHNICAL`, else 0.
+        space: the kind of separators.
     """
 
     kinds: npt.NDArray[np.uint8]
@@ -63,6 +67,9 @@ class CharacterTable(NamedTuple):
     parts: Ints
     kept: Ints
     like: Floats
+    ends: Ints
+    technical: Floats
+    space: int
 
     def pages(self, size: int) -> tuple[Ints, npt.NDArray[np.uint8]]:
         """Return the kinds in two stages: `rows[pages[code // size + 1]][code % size]`, for codes from -1 to 0x110000.
@@ -83,12 +90,13 @@ class CharacterTable(NamedTuple):
 
 
 @functools.cache
-def character_table(unspaced: tuple[str, ...], drops_ignored: bool) -> CharacterTable:
+def character_table(unspaced: tuple[str, ...], drops_ignored: bool, letters_only: bool = False) -> CharacterTable:
     """Build the table.
 
     Args:
         unspaced: the keys of `UNSPACED` that have a rule, in their order: classes from 2 on.
         drops_ignored: whether rule 2a applies.
+        letters_only: whether everything else separates.
     """
     size = MAX_CODE_POINT + 1
     alphabet, other, latin = (_flags(ranges, size) for ranges in (ALPHABETS, OTHER_SCRIPTS, LATIN))
@@ -99,8 +107,8 @@ def character_table(unspaced: tuple[str, ...], drops_ignored: bool) -> Character
     for place, name in enumerate(unspaced, start=2):
         classes[_flags(UNSPACED[name], size)] = place
     classes[alphabet | like] = -1.0
-    facts = np.zeros((size, 6), np.float64)
-    base, target, replaced, weight, parts, kept = facts.T
+    facts = np.zeros((size, 8), np.float64)
+    base, target, ends, technical, replaced, weight, parts, kept = facts.T
     base[:] = classes * CLASS
     replaced[:] = NEVER
     weight[other | alphabet] = OTHER_LETTER
@@ -108,6 +116,9 @@ def character_table(unspaced: tuple[str, ...], drops_ignored: bool) -> Character
     weight[like] = LIKE_LATIN
     parts[weight == 0] = 1
     kept[:] = 1
+    if letters_only:
+        ends[classes > 1] = 1
+        technical[[ord(sign) for sign in TECHNICAL]] = 1
     forms = compatibility_forms()
     facts[list(forms)] = facts[list(forms.values())]
     for source, form in forms.items():
@@ -119,20 +130,27 @@ def character_table(unspaced: tuple[str, ...], drops_ignored: bool) -> Character
         base[source] += latin_letter
         target[source] = latin_letter
         replaced[source] = 0
-    facts[[0, *SEPARATORS]] = (0, 0, ALWAYS, 0, 1, 1)
+    separators = np.zeros(size, bool)
+    separators[[*SEPARATING]] = True
+    if letters_only:
+        ends[separators] = 1
+        separators |= weight == 0
+    facts[separators, :2] = 0
+    facts[separators, 4:] = (ALWAYS, 0, 1, 1)
     if drops_ignored:
-        facts[_flags(IGNORED, size)] = (0, 0, ALWAYS, 0, 0, 0)
+        facts[_flags(IGNORED, size)] = (0, 0, 0, 0, ALWAYS, 0, 0, 0)
     return _table(facts)
 
 
 def _table(facts: npt.NDArray[np.float64]) -> CharacterTable:
     replacement = facts[REPLACEMENT].copy()
-    replacement[[0, 2]] = replacement[0] + REPLACEMENT, ALWAYS
+    if replacement[0]:
+        replacement[[0, 4]] = replacement[0] + REPLACEMENT, ALWAYS
     distinct, kinds = np.unique(np.concatenate([facts, replacement[None]]), axis=0, return_inverse=True)
     kinds = kinds.reshape(-1)
     assert len(distinct) <= 256, f"{len(distinct)} kinds of code points do not fit into a byte"
     base, target = distinct[:, :2].astype(np.float32).T
-    groups, group = np.unique(distinct[:, 2:], axis=0, return_inverse=True)
+    groups, group = np.unique(distinct[:, 4:], axis=0, return_inverse=True)
     replaced, weight = (column.astype(np.float32) for column in groups.T[:2])
     parts, kept = (column.astype(np.int32) for column in groups.T[2:])
     return CharacterTable(
@@ -146,6 +164,9 @@ def _table(facts: npt.NDArray[np.float64]) -> CharacterTable:
         parts=parts,
         kept=kept,
         like=(replaced == 0).astype(np.float32),
+        ends=distinct[:, 2].astype(np.int32),
+        technical=distinct[:, 3].astype(np.float32),
+        space=int(kinds[0x20]),
     )
 
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retvec_lite.errors import RetvecLiteError, reason
+from retvec_lite.errors import RetvecLiteError, reason, shown
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -113,6 +113,8 @@ def join_workers(strategy: "tf.distribute.Strategy | None" = None) -> Workers:
             f"The workers cannot be connected: {reason(error)[:200]}. TF_CONFIG must look like "
             '{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}.'
         ) from error
+    if not isinstance(strategy, tf.distribute.Strategy):
+        raise RetvecLiteError(f"strategy must be a tf.distribute.MultiWorkerMirroredStrategy, not {shown(strategy)}.")
     resolver = strategy.cluster_resolver
     machines = sum(map(len, resolver.cluster_spec().as_dict().values())) if resolver else 0
     if strategy.num_replicas_in_sync != (machines or 1):

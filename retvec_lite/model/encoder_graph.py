@@ -26,7 +26,7 @@ from retvec_lite.contract import (
     INVISIBLE,
     MAX_CODE_POINT,
     REPLACEMENT,
-    SEPARATORS,
+    SEPARATING,
     UNSPACED,
     EncoderConfig,
     Piece,
@@ -218,7 +218,7 @@ def _is_class(classes: tf.Tensor, key: int, last: int) -> tf.Tensor:
 @functools.cache
 def _class_table(unspaced: tuple[str, ...], drops_invisible: bool) -> _ClassTable:
     classes = np.full(MAX_CODE_POINT + 1, _SPACED, np.uint8)
-    classes[[0, *SEPARATORS]] = _SEPARATOR
+    classes[[*SEPARATING]] = _SEPARATOR
     if drops_invisible:
         classes[list(INVISIBLE)] = _INVISIBLE
     for place, name in enumerate(unspaced, start=1):

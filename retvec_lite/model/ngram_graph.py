@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from retvec_lite.contract import Floats
 from retvec_lite.model.encoder_graph import characters
-from retvec_lite.ngrams import CODES, FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
+from retvec_lite.ngrams import CODES, FACTOR, LETTER, LOWER_CASE_END, PRIME, NgramConfig, fold_table, table_integers
 
 
 class Ngrams(NamedTuple):
@@ -34,7 +34,7 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig) -> Ngrams:
     Returns:
         A place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
     """
-    marked = tf.pad(_folded(characters(text)), [[0, 0], [1, config.longest]])
+    marked = tf.pad(_folded(characters(text), config.plain_letters), [[0, 0], [1, config.longest]])
     starts = text.shape[1] + 1
     is_char = tf.minimum(marked, 1.0)
     code: tf.Tensor | float = 1.0
@@ -100,8 +100,13 @@ def _modulo(values: tf.Tensor, divisor: int) -> tf.Tensor:
     return values - tf.floor((values + 0.5) * np.float32(1 / divisor)) * float(divisor)
 
 
-def _folded(chars: tf.Tensor) -> tf.Tensor:
-    """Return the lower case of characters, float32."""
-    places, differences = lower_case_table()
+def _folded(chars: tf.Tensor, plain_letters: bool) -> tf.Tensor:
+    """Return the lower case of characters, or plain letters, float32."""
+    places, levels = fold_table(plain_letters)
     place = tf.gather(places, tf.cast(tf.minimum(chars, float(LOWER_CASE_END)), tf.int32))
-    return chars + tf.gather(differences, tf.cast(place, tf.int32))
+    level = tf.gather(levels, tf.cast(place, tf.int32))
+    if not plain_letters:
+        return chars + level
+    # 1 where a letter takes the place of the character.
+    replaces = tf.minimum(tf.maximum(level - LETTER / 2, 0.0), 1.0)
+    return chars * (1.0 - replaces) + level - replaces * LETTER

@@ -36,8 +36,11 @@ def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     Returns:
         `class * CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
     """
-    table = character_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
+    unspaced = tuple(name for name in UNSPACED if getattr(config, name))
+    table = character_table(unspaced, config.drop_invisible, config.letters_only)
     kind = _kinds(codepoints, table)
+    if config.letters_only:
+        kind = _without_technical(kind, table)
     own = to_float(codepoints) - tf.gather(table.target, kind)
     group = to_int(tf.gather(table.group, kind))
     text = tf.gather(table.base, kind) + own * _keeps(group, table)
@@ -60,6 +63,15 @@ def _kinds(codepoints: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     number = to_float(tf.gather(numbers.reshape(-1).astype(np.uint8), to_int(block)))
     row = to_float(tf.gather(blocks.reshape(-1), to_int((number - block) * _BLOCK + page)))
     return to_int(tf.gather(rows.reshape(-1), to_int((row - page) * _PAGE + shifted)))
+
+
+def _without_technical(kind: tf.Tensor, table: CharacterTable) -> tf.Tensor:
+    """Turn words with a sign of `TECHNICAL` into spaces; what ends words, and what rule 2a drops, stays."""
+    word = tf.cumsum(tf.gather(table.ends, kind), axis=1, exclusive=True)
+    words = tf.minimum(scatter_in_rows(word, tf.gather(table.technical, kind)), 1.0)
+    of_word = tf.gather((table.kept[table.group] - table.ends).astype(np.float32), kind)
+    spaces = gather_in_rows(words, word, kind.shape[1]) * of_word
+    return to_int(to_float(kind) + spaces * (table.space - to_float(kind)))
 
 
 def _keeps(group: tf.Tensor, table: CharacterTable) -> tf.Tensor:

@@ -16,7 +16,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec, NgramHead, character_shapes_in, filters_in, head_from_dict, ngram_shapes
 from retvec_lite.ngrams import NgramConfig
-from retvec_lite.runtime.artifact import locate
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE, locate
 
 EMBEDDING_FORMAT: Final = "retvec-lite-embedding"
 EMBEDDING_VERSION: Final = "1"
@@ -26,8 +26,9 @@ LAYERS: Final = ("dense_0", "dense_1", "dense_2")
 
 CLASSIFIER_FORMAT: Final = "retvec-lite-classifier"
 CLASSIFIER_VERSION: Final = 1
-CLASSIFIER_FILE: Final = "classifier.safetensors"
-"""The name of the file inside a trained folder."""
+LABELS_FILE: Final = "labels.txt"
+REPORT_FILE: Final = "training.json"
+"""The files beside a classifier, for people and other programs."""
 
 _PARTS: Final = {"encoder": dict, "head": dict, "labels": list, "embedding": dict, "training": dict}
 """The parts of a classifier's description and their JSON types."""
@@ -190,14 +191,13 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
     path = locate(path, ".safetensors")
     file = path / CLASSIFIER_FILE if path.is_dir() else path
     if not file.is_file():
-        exported = sorted(path.glob("*.tflite"))
-        if exported:
-            raise RetvecLiteError(
-                f"{path} holds exported models, not a trained classifier. Name one, such as {exported[0]}."
-            )
+        if path.suffix == ".mlpackage" or any(path.glob("*.tflite")) or any(path.glob("*.mlpackage")):
+            raise _exported(path)
         raise RetvecLiteError(
             f"No trained classifier at {path}: there is no {CLASSIFIER_FILE}. Create one with `retvec-lite train`."
         )
+    if file.suffix == ".tflite":
+        raise _exported(path)
     weights, metadata = read_safetensors(file)
     description = _description(metadata)
     # Files of 0.1.0 have no checksum.
@@ -228,7 +228,50 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         decision,
     )
     _check_model(file, model)
+    if path.is_dir():
+        _check_copies(path, model)
     return model
+
+
+def _check_copies(folder: Path, model: TrainedModel) -> None:
+    """Check that what a trained folder says beside the weights is what they say; a file that is missing says nothing."""
+    for name, is_right in (
+        (LABELS_FILE, lambda text: text.splitlines() == list(model.labels)),
+        (REPORT_FILE, lambda text: _is_report_of(json.loads(text), model)),
+    ):
+        try:
+            if is_right((folder / name).read_text(encoding="utf-8")):
+                continue
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise RetvecLiteError(f"Cannot read {folder / name}: {error.strerror or error}.") from error
+        except (ValueError, RecursionError, LookupError, AttributeError, TypeError):
+            pass
+        raise RetvecLiteError(
+            f"{folder / name} is damaged, or belongs to another classifier than {CLASSIFIER_FILE}. Copy the folder again, or remove "
+            "this file, which is a copy for people."
+        )
+
+
+def _is_report_of(found: Any, model: TrainedModel) -> bool:
+    """Return whether a report is about a model. Some of its scores are nowhere else."""
+    expected = {**model.training, "labels": list(model.labels)}
+    scores = expected.pop("validation", {})
+    return all(found[name] == value for name, value in expected.items()) and all(
+        found["validation"][rate].get(name, value) == value
+        for rate, row in scores.items()
+        for name, value in row.items()
+    )
+
+
+def _exported(path: Path) -> RetvecLiteError:
+    """Return the error about exported files in the place of a trained classifier; the weights of an export lie beside its files."""
+    folder = path if path.is_dir() and path.suffix != ".mlpackage" else path.parent
+    kept = "".join(f", or {file}, its weights" for file in folder.glob("reference.safetensors"))
+    return RetvecLiteError(
+        f"{path} was exported; this needs the trained classifier. Name the folder that `retvec-lite train` wrote{kept}."
+    )
 
 
 def _checksum(description: str, weights: Mapping[str, Floats]) -> str:

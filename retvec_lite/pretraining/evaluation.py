@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from retvec_lite.arguments import checked
 from retvec_lite.data.dataset import read_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing
@@ -83,6 +84,7 @@ class EmbeddingEvaluation:
         }
 
 
+@checked
 def evaluate_embedding(
     file: str | os.PathLike[str],
     *,

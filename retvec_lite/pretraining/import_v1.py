@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from retvec_lite.arguments import checked
 from retvec_lite.contract import BITS, Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
@@ -34,6 +35,7 @@ _CARD: Final = {
 }
 
 
+@checked
 def import_embedding(source: str | os.PathLike[str], out: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Import the released RETVec v1 weights as an embedding file, for `train(embedding=...)` and comparisons; return its path.
 

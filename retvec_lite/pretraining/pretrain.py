@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import keras
 import numpy as np
 
+from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, require_writable
@@ -29,6 +30,7 @@ _METRIC_LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
 
 
 @PretrainOptions.document
+@checked
 def pretrain_embedding(  # noqa: D417  # the decorator documents the options
     words: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = PretrainOptions.words,
     *,

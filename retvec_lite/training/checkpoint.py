@@ -34,6 +34,7 @@ _DECISIVE: Final = (
     "fine_tune_embedding",
     "max_words",
     "ngram_kb",
+    "max_kb",
     "epochs",
     "typo_rate",
     "character_filters",
@@ -157,6 +158,7 @@ def origin(inputs: Inputs, options: TrainOptions, settings: FitSettings | None) 
     held_out = _digest(validation.texts, validation.labels) if isinstance(validation, Dataset) else validation
     return {
         "data": _digest(training.texts, training.labels),
+        "sample_weight": _digest(training.weights),
         "validation": held_out,
         "embedding": embedding
         and _digest(embedding.weights, [value.tobytes() for value in embedding.weights.values()]),

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -11,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from retvec_lite.contract import UNSPACED, EncoderConfig, Ints
+from retvec_lite.contract import UNSPACED, EncoderConfig, Floats, Ints
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.disguises import add_ending, disguise
 from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.model.encoder_graph import encode_words
 from retvec_lite.runtime.interpreters import codepoint_rows
@@ -26,6 +28,15 @@ Split = tuple[Rows, Rows]
 
 VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words at which validation is scored: for early stopping and for the final table."""
+
+DISGUISED: Final = -1.0
+"""Stands for a share of mistyped words where held-out texts are disguised or have an ending instead: they decide like the others, but
+are in no table."""
+
+_SHARE_DISGUISED: Final = 0.3
+_MISTYPED: Final = 0.4
+_ENDED: Final = 0.3
+"""Shares of a copy's texts that are disguised, mistyped, and get an ending."""
 
 _LONGEST_COUNTED: Final = 4096
 """Code points of a text in which words are counted: more than any phone will classify."""
@@ -44,24 +55,30 @@ _UNSPACED_CHAR: Final = re.compile(
 class Examples:
     """What a network learns from: word ids of each augmented copy, int32 `[texts, max_words]`, and `LabelScheme.targets`.
 
-    The epochs take turns with the copies.
+    The epochs take turns with the copies. `weights` say how much each text counts, float32 `[texts]`; None: all the same.
     """
 
     copies: Sequence[Ints]
     targets: Ints
     classes: int
+    weights: Floats | None = None
 
     def chosen(self, rows: Rows) -> "Examples":
         """Return some of the texts."""
-        return Examples([copy[rows] for copy in self.copies], self.targets[rows], self.classes)
+        weights = None if self.weights is None else self.weights[rows]
+        return Examples([copy[rows] for copy in self.copies], self.targets[rows], self.classes, weights)
 
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """What models are tested on: word ids, int32 `[texts, max_words]`, by the share of mistyped words, and the targets."""
+    """What models are tested on: word ids, int32 `[texts, max_words]`, by the share of mistyped words or `DISGUISED`, targets, weights.
+
+    The latter count where these texts are learned from in the end.
+    """
 
     ids: Mapping[float, Ints]
     truth: Ints
+    weights: Floats | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +101,7 @@ class TrainingData:
         splits: what is fitted to which texts, and tested on which. Cross-validated, the held-out texts are the training texts, and
             each of them is in one split; otherwise they are others, and there is one split of everything.
         refit: the held-out texts may be learned from as well, once they have decided what they were set aside for.
-        hashes: how often the hashes of n-grams occur in `clean`, by the kind of n-grams, see `linear.clean_hashes`.
+        hashes: how often the hashes of n-grams occur in `clean`, by the kind of n-grams, see `linear_features.clean_hashes`.
     """
 
     config: EncoderConfig
@@ -131,6 +148,9 @@ def make_examples(
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
     mistyped = augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed)
     held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
+    if typo_rate:
+        draw = random.Random(seed + 1).random
+        held_out[DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in validation.texts]
     targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
     groups = [training.texts, *mistyped, *held_out.values()]
     encoder = TextEncoder(
@@ -142,14 +162,14 @@ def make_examples(
     if config is None:
         config = choose_sizes(training.texts, asked, encoder.rules, max_words)
     ids, words = encoder.encode(groups, config)
-    split = len(ids) - len(VALIDATION_RATES)
+    split = len(ids) - len(held_out)
     return TrainingData(
         config,
         scheme,
         labels,
         np.unique(training.strata, return_inverse=True)[1],
-        Examples(ids[1:split], targets, len(labels)),
-        HeldOut(dict(zip(VALIDATION_RATES, ids[split:], strict=True)), truth),
+        Examples(ids[1:split], targets, len(labels), _weights(training, training)),
+        HeldOut(dict(zip(held_out, ids[split:], strict=True)), truth, _weights(validation, training)),
         words,
         float(np.mean(encoder.count_words(training.texts, config) < asked)),
         ids[0],
@@ -161,27 +181,32 @@ def make_examples(
     )
 
 
-def augmented_copies(texts: Sequence[str], *, copies: int, typo_rate: float, seed: int) -> list[list[str]]:
-    """Return differently mistyped copies of the texts; one copy, the texts themselves, when `typo_rate` is 0.
+def _weights(texts: Dataset, training: Dataset) -> Floats | None:
+    """Return how much each text counts, float32 `[texts]`, with a mean of 1 over the training texts; None: all the same."""
+    return np.array(texts.weights, np.float32) / np.float32(np.mean(training.weights)) if texts.weights else None
 
-    One half of each copy is untouched. In the other half, a share of the words up to twice `typo_rate`, drawn for each
-    text, is mistyped, so that a classifier sees clean and hopeless texts alike.
+
+def augmented_copies(texts: Sequence[str], *, copies: int, typo_rate: float, seed: int) -> list[list[str]]:
+    """Return differently written copies of the texts; one copy, the texts themselves, when `typo_rate` is 0.
+
+    Of each copy, three texts in ten stay as they are, three are disguised (see `data.disguises`), and four are mistyped: a share of the
+    words up to twice `typo_rate`, drawn for each text, so that a classifier sees clean and hopeless texts alike. Three in ten, whichever,
+    get an ending. Chance alone decides, whatever the label, so how a text is written is no evidence for a label.
     """
     if typo_rate == 0.0:
         return [list(texts)]
-    rng = np.random.default_rng(seed)
-    found = []
-    for _ in range(copies):
-        rates = np.minimum(rng.uniform(0.0, 2.0 * typo_rate, len(texts)), 1.0)
-        rates[rng.random(len(texts)) < 0.5] = 0.0
-        seeds = rng.integers(0, 2**31, len(texts))
-        found.append(
-            [
-                mistype(text, float(rate), int(number)) if rate else text
-                for text, rate, number in zip(texts, rates, seeds, strict=True)
-            ]
-        )
-    return found
+    rng = random.Random(seed)
+    draw = rng.random
+
+    def rewrite(text: str) -> str:
+        way = draw()
+        if way < _SHARE_DISGUISED:
+            text = disguise(text, draw)
+        elif way < _SHARE_DISGUISED + _MISTYPED:
+            text = mistype(text, min(2.0 * typo_rate * draw(), 1.0), rng)
+        return add_ending(text, draw) if draw() < _ENDED else text
+
+    return [[rewrite(text) for text in texts] for _ in range(copies)]
 
 
 class TextEncoder:

@@ -5,31 +5,22 @@ https://www.jmlr.org/papers/v9/fan08a.html), one label against the rest. `Linear
 """
 
 import dataclasses
-import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import tensorflow as tf
 from scipy import sparse
 
-from retvec_lite.contract import EncoderConfig, Floats, Ints
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.class_weights import class_weights
-from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.grid import EIGHT_BITS, snap
-from retvec_lite.model.ngram_graph import find_ngrams
 from retvec_lite.ngrams import CODES, INTEGERS, PRIME, NgramConfig
-from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import Rows, TrainingData
+from retvec_lite.training.linear_features import Features, Kind, Matrix, clean_hashes, count_hashes, fold, mean_vectors
 from retvec_lite.training.options import FitSettings
-
-Matrix = Any  # scipy.sparse.csr_matrix, float32
-
-Kind = tuple[int, int]
-"""The shortest and the longest n-grams that are read."""
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
@@ -44,7 +35,6 @@ _SHARES: Final = (0.25, 0.5)
 _SHARES_OF_MANY: Final = (0.125, 0.25)
 """Shares of the texts in the learning curve, besides all of them; smaller ones where a fit takes long."""
 
-_CODES_AT_ONCE: Final = 2**18
 _EMBEDDING_SHARE: Final = 0.2
 """Length of a typical mean word vector beside n-grams, whose length is 1: n-grams lead."""
 
@@ -53,26 +43,6 @@ _PENALTY: Final = 1.0
 
 _UNSEEN: Final = -2.0
 """The score of a label without a text: below that of any label that the solver saw."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Features:
-    """What the linear part reads of texts.
-
-    How often each bucket occurs in each, float32 CSR `[texts, buckets]`, and its mean word vector, float32 `[texts, dimension]`; None
-    where only n-grams are read.
-    """
-
-    counts: Matrix
-    means: Floats | None = None
-
-    def __getitem__(self, rows: Any) -> "Features":
-        return Features(self.counts[rows], None if self.means is None else self.means[rows])
-
-    def joined(self, others: Sequence["Features"]) -> "Features":
-        """Return the texts of these features, then those of others."""
-        means = None if self.means is None else np.concatenate([self.means, *(other.means for other in others)])
-        return Features(sparse.vstack([self.counts, *(other.counts for other in others)], format="csr"), means)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,57 +75,19 @@ class LinearModel:
         return LinearModel(scaled | as_they_are)
 
 
-def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConfig) -> Matrix:
-    """Return how often each bucket occurs in each text, float32 CSR `[texts, buckets]`, by the graph that is exported."""
-    graph = _graph(encoder, config)
-    at_once = max(1, _CODES_AT_ONCE // encoder.max_chars)
-    parts = []
-    for start in range(0, len(texts), at_once):
-        buckets, present = graph(codepoint_rows(texts[start : start + at_once], encoder.max_chars))
-        buckets, present = buckets.numpy(), present.numpy() > 0
-        rows = np.repeat(np.arange(len(buckets)), present.sum(axis=1))
-        columns = buckets[present].astype(np.int64)
-        ones = np.ones(len(rows), np.float32)
-        parts.append(sparse.csr_matrix((ones, (rows, columns)), shape=(len(buckets), config.buckets)))
-    return sparse.vstack(parts, format="csr")
-
-
-def clean_hashes(data: TrainingData, kind: Kind) -> Matrix:
-    """Return what `count_hashes` finds in the training texts as they are; the last kind is kept."""
-    if kind not in data.hashes:
-        data.hashes.clear()
-        data.hashes[kind] = count_hashes(data.clean, data.config, kind)
-    return data.hashes[kind]
-
-
-def count_hashes(texts: Sequence[str], encoder: EncoderConfig, kind: Kind) -> Matrix:
-    """Return how often each n-gram's hash occurs in each text, float32 CSR `[texts, 65521]`."""
-    return count_ngrams(texts, encoder, NgramConfig(buckets=PRIME, longest=kind[1], shortest=kind[0]))
-
-
-def fold(hashes: Matrix, buckets: int) -> Matrix:
-    """Return how often each bucket occurs, from counts of hashes, CSR `[texts, 65521]`: as `count_ngrams` for so many buckets."""
-    columns = np.arange(PRIME)
-    ones = np.ones(PRIME, np.float32)
-    return hashes @ sparse.csr_matrix((ones, (columns, columns % buckets)), shape=(PRIME, buckets))
-
-
-def mean_vectors(ids: Ints, vectors: Any) -> Floats:
-    """Return the mean word vector of each text, float32 `[texts, dimension]`; zeros for a text without words (ids 0)."""
-    texts, slots = ids.shape
-    shape = (texts, len(vectors))
-    used = sparse.csr_matrix(
-        (np.ones(ids.size, np.float32), ids.reshape(-1), np.arange(texts + 1) * slots), shape=shape
-    )
-    counts = np.maximum((ids != 0).sum(axis=1, keepdims=True), 1)
-    means: Floats = ((used @ vectors.astype(np.float32)) / counts).astype(np.float32)
-    return means
-
-
 def fit_linear(
-    features: Features, targets: Ints, classes: int, *, seed: int, weights: Floats | None = None
+    features: Features,
+    targets: Ints,
+    classes: int,
+    *,
+    seed: int,
+    weights: Floats | None = None,
+    text_weights: Floats | None = None,
 ) -> LinearModel:
-    """Solve the linear part. Labels without a text get low scores; `weights` `[classes]` say how much the texts of each count."""
+    """Solve the linear part. Labels without a text get low scores.
+
+    `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does.
+    """
     squares = _squares(features.counts)
     roots = np.sqrt(squares)
     scaled = sparse.diags(1 / _lengths(features.counts, squares)) @ features.counts @ sparse.diags(roots)
@@ -164,7 +96,7 @@ def fit_linear(
         centre = features.means.mean(axis=0)
         spread = float(np.sqrt(np.square(features.means - centre).sum(axis=1).mean())) / _EMBEDDING_SHARE
         scaled = sparse.hstack([scaled, (features.means - centre) / max(spread, 1e-6)])
-    kernel, bias = _one_against_rest(scaled.tocsr().astype(np.float32), targets, classes, seed, weights)
+    kernel, bias = _one_against_rest(scaled.tocsr().astype(np.float32), targets, classes, seed, weights, text_weights)
     buckets = features.counts.shape[1]
     solved = {
         "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
@@ -179,12 +111,14 @@ def fit_linear(
 
 
 def _one_against_rest(
-    scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats | None
+    scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats | None, text_weights: Floats | None
 ) -> tuple[Floats, Floats]:
     """Return the kernel `[features, classes]` and the bias `[classes]` that tell each label from all others."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
+    weights = np.ones(classes, np.float32) if weights is None else weights
+    shares = 1.0 if text_weights is None else text_weights
     kernel = np.zeros((scaled.shape[1], classes), np.float32)
     bias = np.full(classes, _UNSEEN, np.float32)
     # The weights are rounded to 8 bits afterwards, so the default precision of 1e-4 would be wasted time.
@@ -199,11 +133,10 @@ def _one_against_rest(
                 if wanted.min() == wanted.max():
                     bias[label] = _UNSEEN if wanted[0] == 0 else -_UNSEEN
                     continue
-                importance = None if weights is None else np.where(wanted, weights[label], 1.0)
-                solver.fit(scaled, wanted, sample_weight=importance)
+                solver.fit(scaled, wanted, sample_weight=np.where(wanted, weights[label], 1.0) * shares)
                 kernel[:, label], bias[label] = solver.coef_[0], solver.intercept_[0]
             return kernel, bias
-        solver.fit(scaled, targets, sample_weight=None if weights is None else weights[targets])
+        solver.fit(scaled, targets, sample_weight=weights[targets] * shares)
     # With two labels there is one row, for the second of them.
     sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-1.0, 1.0])
     rows, shifts = solver.coef_ * sign[:, None], solver.intercept_ * sign
@@ -223,16 +156,6 @@ def _lengths(counts: Matrix, squares: Floats) -> Floats:
     """Return what the sums of texts are divided by, see `retvec_lite.ngrams.ngram_logits`."""
     lengths: Floats = np.sqrt(np.maximum(counts @ squares, 1.0)).astype(np.float32)
     return lengths
-
-
-@functools.cache
-def _graph(encoder: EncoderConfig, config: NgramConfig) -> Callable[[Ints], Any]:
-    graph: Callable[[Ints], Any] = tf.function(
-        lambda rows: find_ngrams(sanitize(rows, encoder), config),
-        input_signature=[tf.TensorSpec([None, encoder.max_chars], tf.int32)],
-        autograph=False,
-    )
-    return graph
 
 
 @dataclasses.dataclass(frozen=True)
@@ -320,7 +243,7 @@ class LinearFitter:
 
         used = list(zip(data.mistyped, data.examples.copies, strict=True))[: self._settings.linear_copies]
         self._read = _Read(
-            NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books),
+            NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True),
             features(clean, data.clean_ids),
             [read(texts, ids) for texts, ids in used if texts != data.clean],
             {rate: read(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()},
@@ -344,7 +267,9 @@ class LinearFitter:
                 count += len(part)
             points.append((round(count / len(data.splits)), data.scheme.score(logits, data.held_out.truth)))
         whole = data.scheme.score(best, data.held_out.truth)
-        return [*points, (round(np.mean([len(rows) for rows, _ in data.splits])), whole)]
+        # With a text or two of each label, every share is all of them.
+        everything = round(np.mean([len(rows) for rows, _ in data.splits]))
+        return [*((count, score) for count, score in dict(points).items() if count < everything), (everything, whole)]
 
     def _share(self, rows: Rows, share: float) -> Rows:
         """Return that share of the texts of every label, but one of each at least: no label is unknown."""
@@ -361,7 +286,15 @@ class LinearFitter:
             [data.examples.targets[rows]] * (1 + len(read.mistyped)) + [data.held_out.truth] * len(held_out)
         )
         weights = class_weights(settings.class_weights, targets, data.labels)
-        model = fit_linear(features, targets, len(data.labels), weights=weights, seed=settings.seed)
+        text_weights = None
+        if data.examples.weights is not None:
+            own, others = data.examples.weights[rows], data.held_out.weights
+            if others is None:  # validation texts of the user's own count as usual
+                others = np.ones(len(data.held_out.truth), np.float32)
+            text_weights = np.concatenate([own] * (1 + len(read.mistyped)) + [others] * len(held_out))
+        model = fit_linear(
+            features, targets, len(data.labels), weights=weights, text_weights=text_weights, seed=settings.seed
+        )
         if read.config.codebooks:
             frequency = np.bincount(features.counts.indices, features.counts.data, PRIME).astype(np.float32)
             model = LinearModel(squeeze(model.weights, frequency, read.config.codebooks, seed=settings.seed))

@@ -148,7 +148,8 @@ class TrainableNetwork:
             vectors = tf.TensorSpec([None, None, frozen.shape[1]], frozen.dtype)
             predict = [vectors, tf.TensorSpec([None, None], tf.int32)]
             seed, number = tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32)
-            step = [*predict, tf.TensorSpec([None] * scheme.rank, tf.int32), seed, number, number]
+            weights_of = tf.TensorSpec([None], tf.float32)
+            step = [*predict, tf.TensorSpec([None] * scheme.rank, tf.int32), weights_of, seed, number, number]
         # XLA knows no messages to other workers.
         compiled = self._compiled and self.workers.count == 1
         self._step = tf.function(self._train_step, input_signature=step, jit_compile=compiled, autograph=False)
@@ -164,15 +165,19 @@ class TrainableNetwork:
         self._class_weights.assign(class_weights)
         self._schedule = schedule
 
-    def train(self, batch: TextBatch, targets: Ints, count: int) -> float:
-        """Take one optimizer step and return its loss. `count` numbers the steps from 0."""
+    def train(self, batch: TextBatch, targets: Ints, count: int, weights: Floats | None = None) -> float:
+        """Take one optimizer step and return its loss.
+
+        `count` numbers the steps from 0; `weights` `[batch]` say how much each text counts.
+        """
+        weights = np.ones(len(batch.rows), np.float32) if weights is None else weights
         own, ids = self.workers.rows_of(len(batch.rows)), self._fitting(batch.ids)
         table, local = self._local(ids[own])
         # Dropout differs from step to step and from worker to worker.
         seed = np.array([count, self._settings.seed % 2**20 * 1000 + 100 * self.workers.index], np.int32)
         rate, whole = np.float32(self._schedule(count)), np.float32(len(batch.rows))
         with self.workers.watched():
-            return float(self._step(table, local, targets[own], seed, rate, whole))
+            return float(self._step(table, local, targets[own], weights[own], seed, rate, whole))
 
     def logits(self, ids: Ints, classes: int, batch_size: int) -> Floats:
         """Return the logits, float32 `[texts, classes]`, in the order of `ids`."""
@@ -241,7 +246,14 @@ class TrainableNetwork:
         return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm)
 
     def _train_step(
-        self, table: tf.Tensor, ids: tf.Tensor, targets: tf.Tensor, seed: tf.Tensor, rate: tf.Tensor, whole: tf.Tensor
+        self,
+        table: tf.Tensor,
+        ids: tf.Tensor,
+        targets: tf.Tensor,
+        weights: tf.Tensor,
+        seed: tf.Tensor,
+        rate: tf.Tensor,
+        whole: tf.Tensor,
     ) -> tf.Tensor:
         """Take a step with the rows of this worker; `whole` is how many rows all of them have."""
         calls = iter(range(1 << 16))
@@ -259,7 +271,7 @@ class TrainableNetwork:
             embeddings, mask = self._embeddings(table, ids)
             logits = head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, dropout)
             losses = self.scheme.losses(logits, targets, self._class_weights, self._settings.label_smoothing)
-            loss = tf.reduce_sum(losses) / whole
+            loss = tf.reduce_sum(losses * weights) / whole
         gradients = tape.gradient(loss, self._variables)
         loss, *total = self.workers.total([loss, *gradients.values()])
         gradients = dict(zip(gradients, total, strict=True))
@@ -341,7 +353,8 @@ def run_epochs(
         course.generator = rng.bit_generator.state
         batches = epoch(examples.copies[course.epochs % len(examples.copies)], batch_size, rng)
         for batch in itertools.islice(batches, len(course.losses), None):
-            course.losses.append(network.train(batch, examples.targets[batch.rows], course.steps))
+            weights = None if examples.weights is None else examples.weights[batch.rows]
+            course.losses.append(network.train(batch, examples.targets[batch.rows], course.steps, weights))
             course.steps += 1
             progress(what, min(course.steps, steps), steps)
             checkpoint.keep(network.state)

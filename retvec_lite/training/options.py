@@ -3,29 +3,37 @@
 import dataclasses
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from retvec_lite.data.calibration import unknown_rows
 from retvec_lite.data.class_weights import DEFAULT, ClassWeights, choose_class_weights
 from retvec_lite.data.dataset import Dataset, as_dataset, check_single, check_trainable
-from retvec_lite.data.texts import as_texts, read_texts
+from retvec_lite.data.rows import Skipped
+from retvec_lite.data.tables import texts_in
+from retvec_lite.data.texts import read_texts
 from retvec_lite.data.warnings import data_warnings
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import HEADS, LinearHead
 from retvec_lite.model.weight_files import Embedding, choose_embedding
-from retvec_lite.option_fields import Options, choice, integer, number, option
+from retvec_lite.option_fields import DELIMITER, Options, choice, integer, number, option
 
-ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLike[str]
+ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLike[str] | Any
+"""What `as_dataset` takes, tables of any library included."""
 
 REJECT_AT: Final = 0.99
 
 FEW: Final = 3_000
-"""Texts up to which they are cross-validated, and the linear part learns from clean texts only: its mistyped copies pay with many
-texts."""
+"""Texts up to which they are cross-validated."""
 _MANY: Final = 20_000
 _FEWEST_STEPS: Final = 1_200
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
+
+
+_NUMBER: Final = re.compile(r"[\d.,]+\s*%?")
+"""What is meant as a share and is none."""
 
 
 def _share_or_file(text: str) -> float | str:
@@ -46,7 +54,7 @@ class Inputs:
         embedding: pre-trained word embedding; None for RETVec-raw.
         class_weights: see `choose_class_weights`; None for the recommended ones.
         unlabelled: distinct texts without labels.
-        warnings: what to check in the labelled texts.
+        warnings: what to check in the texts.
     """
 
     training: Dataset
@@ -67,6 +75,12 @@ class TrainOptions(Options):
 
     text_column: str = option("text", "column of the texts in a file (default: text)", metavar="NAME")
     label_column: str = option("label", "column of the labels in a file (default: label)", metavar="NAME")
+    delimiter: str | None = option(
+        None,
+        "between the cells of a CSV or TSV file, such as ; or tab (default: recognized by the header)",
+        DELIMITER,
+    )
+    skip_bad_rows: bool = option(False, "leave out rows that cannot be read, or lack a text or a label, and count them")
     multi_label: bool | None = option(
         None,
         "a text may have several labels, separated by | (in JSON Lines and Python: a list), or none; --no-multi-label (False): | is "
@@ -74,7 +88,7 @@ class TrainOptions(Options):
     )
     validation: float | ValidationData | Literal["auto"] = option(
         "auto",
-        "labelled file (in Python also a Dataset, or texts and labels), or the share of the data to set aside (default: "
+        "labelled file (in Python also other data, or texts and labels), or the share of the data to set aside (default: "
         "cross-validate up to 3,000 texts, a tenth of more)",
         type=_share_or_file,
         metavar="auto|FILE|SHARE",
@@ -98,8 +112,15 @@ class TrainOptions(Options):
     )
     ngram_kb: int | None = option(
         None,
-        "kilobytes for n-grams (default: as many as an int8 file below 1 MB has room for; 0: none)",
+        "kilobytes for n-grams (default: as many as an int8 file of max_kb has room for; 0: none)",
         integer(0, 100_000),
+        metavar="KB",
+    )
+    max_kb: int = option(
+        USUAL_KB,
+        "most kilobytes (1,000 bytes) of a file with integer weights, which head and n-grams are chosen to fit, from 100 to "
+        f"100,000 (default: {USUAL_KB})",
+        integer(100, 100_000),
         metavar="KB",
     )
     max_words: int | Literal["auto"] = option(
@@ -108,7 +129,7 @@ class TrainOptions(Options):
     epochs: int | None = option(None, "most passes over the data (default: chosen by the size of the data)", integer(1))
     typo_rate: float | None = option(
         None,
-        "mean share of mistyped words in augmented texts (default: 0.4; 0: none)",
+        "mean share of mistyped words in mistyped texts (default: 0.4; 0: no text is mistyped or disguised)",
         number(lambda rate: 0 <= rate <= 1, "a share from 0 to 1"),
         metavar="SHARE",
     )
@@ -119,10 +140,10 @@ class TrainOptions(Options):
         ".json (default: sqrt; none with several labels a text)",
         metavar="sqrt|balanced|none|FILE",
     )
-    unlabelled: Sequence[str] | str | os.PathLike[str] | None = option(
+    unlabelled: Sequence[str] | str | os.PathLike[str] | Any | None = option(
         None,
         "texts without labels to learn from as well, where the classifier is sure of them: .txt, .csv, .tsv or .jsonl, in Python "
-        "also a sequence of texts",
+        "also a sequence of texts or a table",
         metavar="FILE",
     )
     reject_at: float = option(
@@ -160,14 +181,16 @@ class TrainOptions(Options):
         if isinstance(self.validation, (int, float)) and not 0.0 < self.validation < 1.0:
             raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {self.validation:g}.")
 
-    def read_inputs(self, data: Any, labels: Sequence[Any] | None = None) -> Inputs:
+    def read_inputs(
+        self, data: Any, labels: Sequence[Any] | None = None, sample_weight: Sequence[float] | None = None
+    ) -> Inputs:
         """Read what the options name, and check it before any work is done; arguments as for `retvec_lite.train`.
 
         Raises:
             RetvecLiteError: for data that cannot be trained on, or options that do not fit them.
         """
-        training = self._dataset(data, labels, bool(self.multi_label))
-        validation = self._validation(training.multi_label)
+        training = self._dataset(data, labels, bool(self.multi_label), sample_weight=sample_weight)
+        validation, (unlabelled, left_out) = self._validation(training.multi_label), self._unlabelled()
         check_trainable(training)
         if self.multi_label is None and not training.multi_label:
             check_single(training.labels, training.path)
@@ -178,33 +201,40 @@ class TrainOptions(Options):
             )
         self._check_rejection(training)
         weights = None if self.class_weights is None else choose_class_weights(self.class_weights, training.classes)
-        unlabelled = self._unlabelled()
         if training.multi_label and unlabelled:
             raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
         embedding = choose_embedding(self.embedding)
         warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
-        return Inputs(training, validation, embedding, weights, unlabelled, warnings)
+        return Inputs(training, validation, embedding, weights, unlabelled, [*warnings, *left_out])
 
-    def _dataset(self, data: Any, labels: Sequence[Any] | None, multi_label: bool, split: str = "train") -> Dataset:
-        columns: Mapping[str, str] = {"text_column": self.text_column, "label_column": self.label_column}
-        return as_dataset(data, labels, **columns, split=split, multi_label=multi_label)
+    def _dataset(self, data: Any, labels: Sequence[Any] | None, multi_label: bool, **more: Any) -> Dataset:
+        reading = ("text_column", "label_column", "delimiter", "skip_bad_rows")
+        given: Mapping[str, Any] = {name: getattr(self, name) for name in reading}
+        return as_dataset(data, labels, **given, multi_label=multi_label, **more)
 
     def _validation(self, multi_label: bool) -> Dataset | float | None:
         if isinstance(self.validation, str) and self.validation == "auto":
             return None
         if isinstance(self.validation, (int, float)):
             return float(self.validation)
-        data, labels = self.validation if isinstance(self.validation, tuple) else (self.validation, None)
-        return self._dataset(data, labels, multi_label, split="test")
+        if isinstance(self.validation, str) and _NUMBER.fullmatch(self.validation):
+            raise RetvecLiteError(f"validation is a labelled file or a share such as 0.2, not {self.validation!r}.")
+        try:
+            return self._dataset(self.validation, None, multi_label, split="test")
+        except RetvecLiteError as error:
+            raise RetvecLiteError(f"The validation data: {error}") from error
 
-    def _unlabelled(self) -> Sequence[str]:
+    def _unlabelled(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the distinct texts without labels, and sentences about rows that are not among them."""
+        skipped = Skipped(self.skip_bad_rows)
         if self.unlabelled is None:
-            return ()
+            return (), ()
         if isinstance(self.unlabelled, (str, os.PathLike)):
-            found = list(read_texts(self.unlabelled, self.text_column))
+            found = list(read_texts(self.unlabelled, self.text_column, skipped=skipped, delimiter=self.delimiter))
         else:
-            found = as_texts(self.unlabelled)
-        return tuple(dict.fromkeys(text for text in found if text.strip()))
+            found = texts_in(self.unlabelled, self.text_column, "the unlabelled data")
+        texts = tuple(dict.fromkeys(text for text in found if text.strip()))
+        return texts, [f"{self.unlabelled}: {sentence}" for sentence in skipped.sentences()]
 
     def _check_rejection(self, training: Dataset) -> None:
         if training.multi_label and (self.unknown_label is not None or self.reject_at != REJECT_AT):
@@ -227,8 +257,8 @@ class FitSettings:
         batch_size: texts a step.
         learning_rate: peak of the head's cosine schedule.
         embedding_rate: the embedding's learning rate as a share of the head's, when fine-tuned.
-        typo_rate: mean share of mistyped words in an augmented text; every second text is left as it is.
-        copies: differently mistyped copies of the texts that the epochs take turns with.
+        typo_rate: mean share of mistyped words in a text of a copy that is mistyped, see `augmented_copies`; 0: copies are the texts.
+        copies: differently written copies of the texts that the epochs take turns with.
         linear_copies: how many of them the linear part learns from, besides the texts themselves.
         refit: the linear part finally learns from the texts that were set aside as well, see `LinearFitter`.
         character_filters: features of neighbouring characters that the head gets beside a fine-tuned embedding; 0 for none.
@@ -289,8 +319,6 @@ def recommended(texts: int, *, fine_tune: bool, multi_label: bool = False, **cho
     defaults: dict[str, Any] = {}
     if fine_tune:
         defaults |= {"learning_rate": 1e-3, "epochs": 60, "patience": 20, "character_filters": 128}
-    if texts <= FEW:
-        defaults |= {"linear_copies": 0}
     if texts >= _MANY:
         defaults |= {"epochs": 16, "patience": 6, "dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
         if fine_tune:

@@ -20,7 +20,8 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.calibration import Rejection, measure_rejection
 from retvec_lite.data.scores import Evaluation, score, score_sets
 from retvec_lite.decision import Decision, letters_and_digits
-from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.examples import DISGUISED, TrainingData
+from retvec_lite.windows import read_limit
 
 _UNKNOWN_POWER: Final = 0.2
 """`Decision.unknown_power` where there is an unknown label; chosen on CLINC150's dev split (docs/benchmarks.md)."""
@@ -72,8 +73,9 @@ def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float,
         several, scores = choose_several(probabilities, data)
         return Judged(several, scores, {}, error)
     truth = [data.labels[place] for place in data.held_out.truth]
-    scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
     decision = choose_decision(probabilities, data, reject_at, unknown_label)
+    probabilities.pop(DISGUISED, None)
+    scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
     return Judged(decision, scores, measure_held_out(probabilities, data, decision), error)
 
 
@@ -90,9 +92,9 @@ def _standard_error(logits: Floats, data: TrainingData) -> float:
 def choose_decision(
     probabilities: Mapping[float, Floats], data: TrainingData, keep: float, unknown_label: str | None = None
 ) -> Decision:
-    """Choose the largest threshold that keeps a share of the right answers, clean texts and mistyped ones together.
+    """Choose the largest threshold that keeps a share of the right answers, clean, mistyped and disguised texts together.
 
-    Clean texts alone would give a threshold that rejects many texts only because they are mistyped. Texts of `unknown_label` belong
+    Clean texts alone would give a threshold that rejects many texts only because they are mistyped or disguised. Texts of `unknown_label` belong
     to no other label.
     """
     power = _UNKNOWN_POWER if unknown_label is not None else 0.0
@@ -135,7 +137,7 @@ def _right_answers(
 
 def _read(rate: float, data: TrainingData) -> list[str]:
     """Return the held-out texts as far as the classifier reads them."""
-    return [text[: data.config.max_chars] for text in data.held_out_texts[rate]]
+    return [text[: read_limit(data.config)] for text in data.held_out_texts[rate]]
 
 
 class Thresholds(NamedTuple):
@@ -169,6 +171,7 @@ def choose_several(
     scores = {
         rate: score_sets(names, table, found.answers[place * count : (place + 1) * count], data.labels)
         for place, (rate, table) in enumerate(probabilities.items())
+        if rate != DISGUISED
     }
     return Decision(
         characters=letters_and_digits(data.clean, data.config.contract_version), thresholds=found.values

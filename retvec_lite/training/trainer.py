@@ -8,41 +8,33 @@ decide; the linear part, which is quickly fitted again, then learns from that te
 import dataclasses
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from retvec_lite.contract import BITS, EncoderConfig, Floats
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.decision import letters_and_digits
-from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.distribution import Workers
-from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, character_shapes
+from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.budget import choose_parts, network_shapes, with_ngrams
 from retvec_lite.training.checkpoint import Checkpoint, origin
-from retvec_lite.training.codebooks import codebooks_in, is_crowded
 from retvec_lite.training.ensemble import Ensemble, Plan
-from retvec_lite.training.examples import Split, TrainingData, make_examples
-from retvec_lite.training.linear_part import KINDS, clean_hashes
+from retvec_lite.training.examples import Split, make_examples
+from retvec_lite.training.linear_features import clean_hashes
+from retvec_lite.training.linear_part import KINDS
 from retvec_lite.training.options import FEW, FitSettings, Inputs, TrainOptions, settings_for
 from retvec_lite.training.thresholds import decide
 from retvec_lite.version import __version__
+from retvec_lite.windows import answer_in_windows, combine
 
 _FOLDS: Final = 3
-
-_LARGEST_FILE: Final = 950_000
-"""Bytes that an int8 file may take: less than 1 MB, so that the int4 file of the head cnn with 150 labels is below 600 kB."""
-_AROUND: Final = 150_000
-"""Bytes of a file that are neither weights of the network nor n-grams: graphs, tables of the encoder, metadata, labels."""
-_FEWEST_BUCKETS: Final = 128
-_WORTH_A_NETWORK: Final = 2
-"""Codebooks beside the head `cnn` that make it better than `pool` with more of them."""
 
 _SURE: Final = 0.5
 """Probability from which a label that was predicted counts as right."""
@@ -97,7 +89,7 @@ def prepare(
     """Divide the texts, choose all that follows from their number, and mistype and encode them.
 
     Raises:
-        RetvecLiteError: for a share that leaves no texts, or the head linear without room for n-grams.
+        RetvecLiteError: for a share that leaves no texts, or a file that would be larger than `options.max_kb`.
     """
     training, validation, folds = inputs.training, inputs.validation, []
     refit, seed = False, fixed.seed if fixed else options.seed
@@ -122,76 +114,11 @@ def prepare(
     head, buckets = choose_parts(
         data, options, embedding, settings, lambda: len(np.unique(clean_hashes(data, KINDS[0]).indices))
     )
+    network = network_shapes(head, embedding, len(data.labels), data.config, settings)
+    sizes = estimate_bytes(with_ngrams(network, buckets, len(data.labels)), data.config, data.labels)
+    progress(describe_sizes(sizes), 0, 0)
     plan = Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings)
     return Prepared(training, validation, plan)
-
-
-def choose_parts(
-    data: TrainingData,
-    options: TrainOptions,
-    embedding: Mapping[str, Floats],
-    settings: FitSettings,
-    count: Callable[[], int],
-) -> tuple[HeadSpec, int]:
-    """Return the head, and how many buckets of n-grams there is room for beside it.
-
-    Few texts get the head `pool`, many get `cnn`. Many languages with many labels are better off with `pool` as well: the bytes that it
-    saves are worth more as codebooks (docs/benchmarks.md). `count` counts the different n-grams of the texts, which takes time.
-
-    Raises:
-        RetvecLiteError: for the head linear without room for n-grams.
-    """
-    head, classes, multi_label = options.head, len(data.labels), data.scheme.multi_label
-
-    def buckets_beside(head: HeadSpec) -> int:
-        return choose_buckets(head, embedding, classes, data.config, settings, options.ngram_kb)
-
-    if head == "auto":
-        head = CnnHead.name
-        if not multi_label and len(data.clean) <= FEW:
-            head = PoolHead.name
-        # Where the size of the table is given, a smaller head leaves it no more room.
-        elif not multi_label and options.ngram_kb is None:
-            buckets = buckets_beside(CnnHead())
-            if codebooks_in(buckets, classes) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
-                head = PoolHead.name
-    spec = HEADS[head]()
-    buckets = buckets_beside(spec)
-    if isinstance(spec, LinearHead) and not buckets:
-        raise RetvecLiteError(
-            f"The head linear needs n-grams, and there is no room for {_FEWEST_BUCKETS} buckets of them: choose a larger ngram_kb or "
-            "another head."
-        )
-    return spec, buckets
-
-
-def choose_buckets(
-    head: HeadSpec,
-    embedding: Mapping[str, Floats],
-    classes: int,
-    encoder: EncoderConfig,
-    settings: FitSettings,
-    ngram_kb: int | None,
-) -> int:
-    """Return how many buckets of n-grams there is room for beside a head and its embedding; 0 for none.
-
-    Their table takes `ngram_kb` kilobytes (1,000 bytes); None fills an int8 file up to 1 MB.
-    """
-    if ngram_kb is None:
-        inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else encoder.word_length * BITS
-        shapes = head.shapes(inputs + settings.character_filters, classes, encoder.max_words)
-        shapes |= character_shapes(settings.character_filters)
-        shapes |= {name: value.shape for name, value in embedding.items()}
-        # A byte for each weight of a matrix; vectors and positions are float32.
-        network = sum(
-            int(np.prod(shape)) * (1 if len(shape) > 1 and name != "head/positions" else 4)
-            for name, shape in shapes.items()
-        )
-        room = _LARGEST_FILE - _AROUND - network
-    else:
-        room = ngram_kb * 1000
-    buckets = min(room // (classes + 1), MOST_BUCKETS)
-    return buckets if buckets >= _FEWEST_BUCKETS else 0
 
 
 def fit(plan: Plan, checkpoint: Checkpoint | None = None, progress: Progress = silent) -> Ensemble:
@@ -203,7 +130,7 @@ def fit(plan: Plan, checkpoint: Checkpoint | None = None, progress: Progress = s
 
 def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: TrainOptions) -> Trained:
     """Choose when a text has a label, score the answers to held-out texts, and write down the facts of the training."""
-    plan, data = prepared.plan, prepared.plan.data
+    plan, data, texts = prepared.plan, prepared.plan.data, prepared.training.texts
     judged = decide(ensemble.logits, data, options.reject_at, options.unknown_label)
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
@@ -214,9 +141,14 @@ def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: Train
         "folds": data.folds,
         "multi_label": inputs.training.multi_label,
         "texts_cut_by_max_words": data.share_cut,
+        "texts_in_windows": sum(len(text) > data.config.max_chars for text in texts) / len(texts),
         "fine_tuned_embedding": plan.fine_tune,
         "settings": dataclasses.asdict(plan.settings),
         "reject_at": options.reject_at,
+        "max_kb": options.max_kb,
+        "estimated_bytes": estimate_bytes(
+            {name: value.shape for name, value in ensemble.weights.items()}, data.config, data.labels
+        ),
         **ensemble.facts,
         **judged.facts(),
     }
@@ -280,7 +212,14 @@ def label_texts(model: TrainedModel, texts: Sequence[str], training: Dataset) ->
 
     Yarowsky 1995, https://aclanthology.org/P95-1026.
     """
-    probabilities = predictor(model)(texts)
+    probabilities = answer_in_windows(
+        predictor(model), texts, model.encoder, lambda table: combine(table, model.labels, model.decision)
+    )
     sure = np.flatnonzero(probabilities.max(axis=1) >= _SURE)
     labels = (model.labels[place] for place in probabilities[sure].argmax(axis=1))
-    return Dataset((*training.texts, *(texts[row] for row in sure)), (*training.labels, *labels), training.path)
+    return Dataset(
+        (*training.texts, *(texts[row] for row in sure)),
+        (*training.labels, *labels),
+        training.path,
+        weights=(*training.weights, *(float(np.mean(training.weights)) for _ in sure if training.weights)),
+    )

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import tensorflow as tf
 import together
 from command_line import Main
 
@@ -44,9 +45,12 @@ def test_a_bad_tf_config_is_one_sentence(monkeypatch: pytest.MonkeyPatch, text: 
 
 
 def test_a_strategy_of_several_devices_in_one_process_is_refused() -> None:
-    class Mirrored:
+    class Mirrored(tf.distribute.Strategy):
         cluster_resolver = None
         num_replicas_in_sync = 2
+
+        def __init__(self) -> None:
+            """Start no devices."""
 
     with pytest.raises(RetvecLiteError, match="MultiWorkerMirroredStrategy of one device a process"):
         join_workers(Mirrored())

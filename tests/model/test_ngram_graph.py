@@ -1,5 +1,7 @@
 """N-grams as a graph against the reference: any text and any int32 values, alone and in batches."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -27,7 +29,7 @@ def assert_same(rows: np.ndarray, encoder: EncoderConfig, config: NgramConfig) -
     assert set(np.unique(present)) <= {0.0, 1.0}
     buckets = found.buckets.numpy()
     assert buckets.min() >= 0 and buckets.max() < (PRIME if config.codebooks else config.buckets)
-    whole = NgramConfig(buckets=PRIME, longest=config.longest, shortest=config.shortest) if config.codebooks else config
+    whole = dataclasses.replace(config, buckets=PRIME, codebooks=0) if config.codebooks else config
     for row, buckets_of_row, is_there, answer in zip(rows, buckets, present, logits, strict=True):
         assert sorted(buckets_of_row[is_there > 0]) == sorted(reference.ngram_buckets(row, encoder, whole))
         right = reference.ngram_logits(row, encoder, config, weights)
@@ -57,9 +59,10 @@ def test_hostile_values_have_the_ngrams_of_the_reference(values: list[int]) -> N
     assert_same(np.array([values, values[::-1]], np.int32), ENCODER, NgramConfig(buckets=100, longest=6))
 
 
-def test_every_letter_is_folded_as_in_the_reference() -> None:
+@pytest.mark.parametrize("plain_letters", [False, True])
+def test_every_letter_is_folded_as_in_the_reference(plain_letters: bool) -> None:
     letters = np.arange(1, 0x2001, dtype=np.int32).reshape(-1, 512)
-    assert_same(letters, EncoderConfig(), NgramConfig(buckets=32_768, longest=1))
+    assert_same(letters, EncoderConfig(), NgramConfig(buckets=32_768, longest=1, plain_letters=plain_letters))
 
 
 @pytest.mark.parametrize("rows", [np.zeros((2, 60)), np.full((1, 60), 0x20)])

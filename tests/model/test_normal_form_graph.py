@@ -13,7 +13,7 @@ from retvec_lite.contract import SEPARATORS, UNSPACED, EncoderConfig, Ints, visi
 from retvec_lite.model.encoder_graph import characters, sanitize
 from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
 
-ALPHABET = [*map(ord, "abc.-  ж漢か😀é"), *map(ord, "аоекбжαβξ"), *map(ord, "ｗ𝐇ⓞᴀ\u0336\u034fﻻﺏ"), *HOSTILE]
+ALPHABET = [*map(ord, "abc.-@  ж漢か😀é＃"), *map(ord, "аоекбжαβξ"), *map(ord, "ｗ𝐇ⓞᴀ\u0336\u034fﻻﺏ"), *HOSTILE]
 """A few of each kind, so that words mix, repeat and are spread."""
 
 
@@ -32,24 +32,28 @@ def assert_same(rows: Ints, config: EncoderConfig) -> None:
     st.lists(st.lists(st.sampled_from(ALPHABET), min_size=24, max_size=24), min_size=4, max_size=4),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
 )
-@settings(max_examples=40)
-def test_any_text(rows: list[list[int]], drops: bool, kana: bool) -> None:
+@settings(max_examples=40, deadline=None)
+def test_any_text(rows: list[list[int]], drops: bool, kana: bool, letters: bool) -> None:
     pieces: dict[str, Any] = {} if kana else {"kana_piece": None}
-    assert_same(np.array(rows, np.int32), EncoderConfig(max_chars=24, drop_invisible=drops, **pieces))
+    config = EncoderConfig(max_chars=24, drop_invisible=drops, letters_only=letters, **pieces)
+    assert_same(np.array(rows, np.int32), config)
 
 
 @pytest.mark.parametrize(
-    "spread", ["a.b.c.d", "a b c d e-f", "a漢b漢c漢d.e.f.g", "aaab aa a", "аba οк xok", "бa око abc"]
+    "spread", ["a.b.c.d", "a b c d e-f", "a漢b漢c漢d.e.f.g", "aaab aa a", "аba οк xok", "бa око abc", "a@b 漢\u200b"]
 )
-def test_texts_made_of_few_characters(spread: str) -> None:
+@pytest.mark.parametrize("letters", [False, True])
+def test_texts_made_of_few_characters(spread: str, letters: bool) -> None:
     rng = np.random.default_rng(3)
     rows = rng.choice([ord(char) for char in spread], (300, 16)).astype(np.int32)
     rows[::2, 1::2] = ord(spread[1])
-    assert_same(rows, EncoderConfig(max_chars=16))
+    assert_same(rows, EncoderConfig(max_chars=16, letters_only=letters))
 
 
-def test_every_code_point_of_the_tables_and_every_edge() -> None:
+@pytest.mark.parametrize("letters", [False, True])
+def test_every_code_point_of_the_tables_and_every_edge(letters: bool) -> None:
     ranges = [*IGNORED, *ALPHABETS, *OTHER_SCRIPTS, *(span for spans in UNSPACED.values() for span in spans)]
     codes = {code for first, last in ranges for code in (first - 1, first, last, last + 1)}
     codes |= {*compatibility_forms(), *lookalikes(), *SEPARATORS, *HOSTILE, *range(0x180)}
@@ -57,4 +61,4 @@ def test_every_code_point_of_the_tables_and_every_edge() -> None:
     for code in sorted(codes):
         texts.append([0x61, 0x431, 0x20, code, code, code, 0x62, 0x20, code, 0x2E, code, 0x2E, code, 0x2E, code])
         texts.append([0x78, code, code, 0x20, 0x3BF, 0x20, 0x61, code, 0x62, code, 0x63, code, 0x64, 0x2E, 0x65])
-    assert_same(np.array(texts, np.int32), EncoderConfig(max_chars=15))
+    assert_same(np.array(texts, np.int32), EncoderConfig(max_chars=15, letters_only=letters))

@@ -1,5 +1,6 @@
 """The file of a trained model: reproducible bytes, exact round trip, and refusal of weights that do not fit."""
 
+import dataclasses
 import hashlib
 import json
 import subprocess
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from modeling_cases import LABELS, SMALL_HEADS, random_classifier, random_embedding
 
+from retvec_lite.classifier import Classifier
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.weight_files import CLASSIFIER_FILE as FILE_NAME
@@ -38,7 +40,7 @@ def test_a_folder_without_a_trained_model_is_refused(tmp_path: Path) -> None:
     exported = tmp_path / "classifier-int8.tflite"
     exported.touch()
     message = refusal(tmp_path)
-    assert "not a trained classifier" in message and str(exported) in message
+    assert "this needs the trained classifier" in message and str(tmp_path) in message
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,40 @@ def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> Non
         for name, value in again.weights.items():
             assert value.dtype == np.float32
             np.testing.assert_array_equal(value, classifier.weights[name])
+
+
+def test_damaged_copies_in_a_trained_folder_are_noticed(tmp_path: Path) -> None:
+    scores = {"validation": {"0": {"accuracy": 0.5, "in_scope_unknown": 0.1}}, "warnings": ["ä"], "epochs": None}
+    classifier = Classifier(dataclasses.replace(CLASSIFIER, training=scores))
+    classifier.save(tmp_path, force=True)
+    assert load_trained_model(tmp_path).training == scores
+    whole = {name: (tmp_path / name).read_bytes() for name in ("labels.txt", "training.json")}
+    report = whole["training.json"]
+    damaged = [
+        ("labels.txt", b""),
+        ("labels.txt", whole["labels.txt"][:-3]),
+        ("labels.txt", b"\xff" + whole["labels.txt"]),
+        ("labels.txt", b"".join(reversed(whole["labels.txt"].splitlines(keepends=True)))),
+        ("training.json", b""),
+        ("training.json", b"[]"),
+        ("training.json", b"5"),
+        ("training.json", b"{}"),
+        ("training.json", b"[" * 100_000),
+        ("training.json", report[:-4]),
+        ("training.json", report.replace(b"0.5", b"0.6")),
+        ("training.json", report.replace(b'"0": {', b'"1": {')),
+        ("training.json", report.replace(b'"epochs": null', b'"epochs": 5')),
+        ("training.json", report.replace(b'"epochs": null,', b"")),
+    ]
+    for name, content in damaged:
+        assert content != whole[name]
+        (tmp_path / name).write_bytes(content)
+        message = refusal(tmp_path)
+        assert message.startswith(f"{tmp_path / name} is damaged, or belongs to another classifier"), content
+        (tmp_path / name).unlink()
+        load_trained_model(tmp_path)  # a copy that is missing says nothing wrong
+        (tmp_path / name).write_bytes(whole[name].replace(b"\n", b"\r\n"))
+        load_trained_model(tmp_path)
 
 
 def test_a_changed_byte_is_refused_by_name_or_harmless(tmp_path: Path) -> None:

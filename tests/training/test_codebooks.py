@@ -8,10 +8,11 @@ from tiny_data import TINY_CONFIG, tiny_dataset
 from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig, ngram_logits
-from retvec_lite.training import codebooks, linear_part, trainer
+from retvec_lite.training import budget, codebooks, linear_part
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import make_examples
-from retvec_lite.training.linear_part import Features, LinearFitter, LinearModel
+from retvec_lite.training.linear_features import Features
+from retvec_lite.training.linear_part import LinearFitter, LinearModel
 from retvec_lite.training.options import FitSettings, TrainOptions
 
 RNG = np.random.default_rng(3)
@@ -102,13 +103,13 @@ def test_codebooks_are_for_many_ngrams_in_little_room(distinct: int, buckets: in
 def test_pool_is_for_few_texts_and_for_many_ngrams_in_little_room(
     monkeypatch: pytest.MonkeyPatch, few: int, crowded: int, buckets: int, kilobytes: int | None, head: str
 ) -> None:
-    monkeypatch.setattr(trainer, "FEW", few)
+    monkeypatch.setattr(budget, "FEW", few)
     monkeypatch.setattr(codebooks, "_CROWDED", crowded)
-    monkeypatch.setattr(trainer, "choose_buckets", lambda *_: buckets)
+    monkeypatch.setattr(budget, "choose_buckets", lambda *_: buckets)
     training = tiny_dataset(9)
     data = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
     options = TrainOptions(ngram_kb=kilobytes)
-    found, _ = trainer.choose_parts(data, options, {}, FitSettings(), lambda: 300)
+    found, _ = budget.choose_parts(data, options, {}, FitSettings(), lambda: 300)
     assert found.name == head
 
 

@@ -16,6 +16,7 @@ from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Ints, Piece
 from retvec_lite.training import examples
 from retvec_lite.training.examples import (
+    DISGUISED,
     VALIDATION_RATES,
     TextEncoder,
     augmented_copies,
@@ -190,17 +191,19 @@ def test_without_typos_there_is_one_copy_the_texts_themselves() -> None:
     assert augmented_copies(COPIED, copies=6, typo_rate=0.0, seed=0) == [COPIED]
 
 
-def test_half_of_every_copy_is_untouched_and_the_other_half_mistyped_as_asked() -> None:
+def test_copies_are_mistyped_disguised_and_ended_whatever_their_label() -> None:
     copies = augmented_copies(COPIED, copies=3, typo_rate=0.4, seed=0)
     assert len(copies) == 3 and len({tuple(copy) for copy in copies}) == 3
     original = COPIED[0].split()
     for copy in copies:
-        changed = [
-            sum(a != b for a, b in zip(text.split(), original, strict=True)) / 8 for text in copy if text != COPIED[0]
-        ]
-        assert 0.4 < len(changed) / len(copy) < 0.55
-        assert 0.33 < np.mean(changed) < 0.5, "a mean of 0.4, without the few that were spared by chance"
-        assert max(changed) > 0.6
+        assert 0.1 < sum(text == COPIED[0] for text in copy) / len(copy) < 0.3
+        # Without an ending, and mistyped or with disguised words.
+        rewritten = [text.split() for text in copy if text != COPIED[0] and len(text.split()) == len(original)]
+        changed = [sum(a != b for a, b in zip(words, original, strict=True)) / 8 for words in rewritten]
+        assert 0.35 < len(changed) / len(copy) < 0.6
+        assert min(changed) == 1 / 8 and max(changed) == 1
+        for shown in ("ONE TWO THREE", "0n3 7w0", "eno owt eerht", "onetwo threefour", "https://", "!!", " #", " @"):
+            assert any(shown in text for text in copy), shown
 
 
 def test_copies_follow_the_seed() -> None:
@@ -225,12 +228,11 @@ def test_a_distinct_text_passes_the_encoder_once(monkeypatch: pytest.MonkeyPatch
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))
     data = make_examples(training, validation, copies=3, typo_rate=0.3, seed=5)
-    distinct = {*training.texts, *validation.texts}
-    cut = long[: data.config.max_chars]
-    assert len(cut) < len(long) and passes[long] == passes[cut] == 1
-    assert set(passes.values()) == {1} and passes.keys() >= distinct
-    rows = sum(map(len, data.examples.copies)) + sum(map(len, data.held_out.ids.values()))
-    assert len(passes) < rows, "copies that equal their original are not encoded"
+    distinct = {text for part in (training.texts, *data.mistyped, *data.held_out_texts.values()) for text in part}
+    most = data.config.max_chars
+    assert len(long) > most and long in passes
+    counted = [text for text in {*training.texts} if len(text) > most]
+    assert passes == Counter([*counted, *(text[:most] for text in distinct)])
     assert data.share_cut == 1 / len(training)
 
 
@@ -241,10 +243,13 @@ def test_prepared_data_is_the_texts_and_their_labels() -> None:
     assert data.labels == training.classes == tuple(sorted(set(training.labels)))
     assert [data.labels[place] for place in data.examples.targets] == list(training.labels)
     assert [data.labels[place] for place in data.held_out.truth] == list(validation.labels)
-    assert tuple(data.held_out.ids) == VALIDATION_RATES and data.examples.classes == 4
+    assert tuple(data.held_out.ids) == (*VALIDATION_RATES, DISGUISED) and data.examples.classes == 4
     groups = [*augmented_copies(training.texts, copies=2, typo_rate=0.2, seed=3), validation.texts]
     ids = [*data.examples.copies, data.held_out.ids[0.0]]
     for group, part in zip(groups, ids, strict=True):
         for row, text in zip(part, group, strict=True):
             expected = contract.words(contract.codepoints(text, data.config.max_chars), data.config)
             np.testing.assert_array_equal(data.words[row], expected)
+    assert sum(a != b for a, b in zip(data.held_out_texts[DISGUISED], validation.texts, strict=True)) > 8
+    plain = make_examples(training, validation, copies=2, typo_rate=0.0, seed=3)
+    assert tuple(plain.held_out.ids) == VALIDATION_RATES, "without typos, nothing is disguised either"

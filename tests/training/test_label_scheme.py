@@ -14,7 +14,8 @@ from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training.ensemble import LINEAR, NETWORK, NetworkFitter, Plan, fit_mix
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, best_micro_f1
-from retvec_lite.training.linear_part import Features, count_ngrams, fit_linear
+from retvec_lite.training.linear_features import Features, count_ngrams
+from retvec_lite.training.linear_part import fit_linear
 
 TEXTS, CLASSES = 40, 5
 RNG = np.random.default_rng(0)
@@ -94,6 +95,16 @@ def test_the_error_falls_with_the_root_of_the_texts(name: str) -> None:
     few = scheme.error(LOGITS, TARGETS[name])
     many = scheme.error(np.tile(LOGITS, (16, 1)), np.concatenate([TARGETS[name]] * 16))
     assert 0.0 < many < few and few / many == pytest.approx(4.0, rel=0.3)
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_texts_that_are_all_right_do_not_prove_perfection(name: str) -> None:
+    scheme, targets = SCHEMES[name], TARGETS[name]
+    right = np.eye(CLASSES)[targets] if scheme.rank == 1 else targets
+    logits = (20.0 * right - 10.0).astype(np.float32)
+    assert scheme.score(logits, targets) == 1.0 and 0.5 / len(targets) < scheme.error(logits, targets) < 2 / len(
+        targets
+    )
 
 
 def test_the_starting_bias_is_the_frequency_of_each_label() -> None:

@@ -1,6 +1,8 @@
 """The n-grams of a training: buckets that fill a file below 1 MB, the kind that fits the texts, and the learning curve."""
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,26 +13,47 @@ from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite.format import convert, package
 from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.model.file_sizes import estimate_bytes
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
-from retvec_lite.model.heads import HEADS, PoolHead, character_shapes
+from retvec_lite.model.heads import HEADS, character_shapes
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.training import linear_part
+from retvec_lite.training.budget import choose_buckets, network_shapes
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.linear_part import KINDS, Kind, LinearFitter, count_ngrams
-from retvec_lite.training.options import FitSettings
-from retvec_lite.training.trainer import choose_buckets, choose_folds
+from retvec_lite.training.linear_features import Kind, count_ngrams
+from retvec_lite.training.linear_part import KINDS, LinearFitter
+from retvec_lite.training.options import FitSettings, TrainOptions
+from retvec_lite.training.trainer import choose_folds
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
 PLAIN = FitSettings()
 LABELS = 150
+
+
+def labels_of(classes: int) -> tuple[str, ...]:
+    return tuple(f"a label of usual length {number}" for number in range(classes))
+
+
+def buckets_beside(
+    head: str,
+    embedding: Mapping[str, Floats],
+    classes: int = LABELS,
+    *,
+    encoder: EncoderConfig = CONFIG,
+    settings: FitSettings = PLAIN,
+    **options: Any,
+) -> int:
+    shapes = network_shapes(HEADS[head](), embedding, classes, encoder, settings)
+    return choose_buckets(shapes, encoder, labels_of(classes), TrainOptions(**options))
+
 
 # --- buckets ----------------------------------------------------------------------------------------------------------
 
 
 def test_kilobytes_are_bytes_of_the_table_and_its_lengths() -> None:
     def buckets(kilobytes: int, classes: int = 9) -> int:
-        return choose_buckets(PoolHead(), {}, classes, CONFIG, PLAIN, kilobytes)
+        return buckets_beside("pool", {}, classes, ngram_kb=kilobytes)
 
     assert [buckets(kilobytes) for kilobytes in (2, 10, 100)] == [200, 1000, 10_000]
     assert buckets(10, classes=99) == 0 == buckets(0), "too few to be worth reading"
@@ -39,24 +62,29 @@ def test_kilobytes_are_bytes_of_the_table_and_its_lengths() -> None:
 
 def test_what_the_network_takes_is_not_there_for_ngrams() -> None:
     embedding = load_default_embedding().weights
-    sizes = {name: choose_buckets(HEADS[name](), embedding, LABELS, CONFIG, PLAIN, None) for name in HEADS}
+    sizes = {name: buckets_beside(name, embedding) for name in HEADS}
     assert sizes["linear"] > sizes["pool"] > sizes["cnn"] > 0
-    tuned = choose_buckets(PoolHead(), embedding, LABELS, CONFIG, FitSettings(character_filters=128), None)
+    tuned = buckets_beside("pool", embedding, settings=FitSettings(character_filters=128))
     assert 0 < tuned < sizes["pool"]
-    longer = [
-        choose_buckets(HEADS["bert"](), embedding, LABELS, EncoderConfig(max_words=words), PLAIN, None)
-        for words in (8, 24)
-    ]
+    longer = [buckets_beside("bert", embedding, encoder=EncoderConfig(max_words=words)) for words in (8, 24)]
     assert longer[0] - longer[1] == pytest.approx(16 * 128 * 4 / (LABELS + 1), abs=1), "positions are float32"
-    assert choose_buckets(PoolHead(), embedding, 2, CONFIG, PLAIN, None) == MOST_BUCKETS
-    assert choose_buckets(HEADS["cnn"](), embedding, 5000, CONFIG, PLAIN, None) == 0, "no room at all"
+    assert buckets_beside("pool", embedding, 2) == MOST_BUCKETS
+    assert buckets_beside("cnn", embedding, 5000) == 0, "no room at all"
 
 
-def filled(name: str, config: EncoderConfig, filters: int = 0) -> TrainedModel:
+def test_a_limit_gives_room_and_takes_it() -> None:
+    embedding = load_default_embedding().weights
+    limits = (100, 500, 700, 999, 1000, 1001, 2000)
+    found = [buckets_beside("pool", embedding, max_kb=limit) for limit in limits]
+    assert found == sorted(found) and found[0] == 0 < found[1] and found[-2] > found[-3]
+    assert (found[-1] - found[-3]) * (LABELS + 1) == pytest.approx(1_000_000, rel=1e-3)
+
+
+def filled(name: str, config: EncoderConfig, filters: int = 0, max_kb: int = 1000) -> TrainedModel:
     """A classifier of random weights with as many buckets as there is room for."""
     embedding, head, rng = load_default_embedding(), HEADS[name](), np.random.default_rng(0)
     settings = FitSettings(character_filters=filters)
-    buckets = choose_buckets(head, embedding.weights, LABELS, config, settings, None)
+    buckets = buckets_beside(name, embedding.weights, encoder=config, settings=settings, max_kb=max_kb)
 
     def normal(*shape: int) -> Floats:
         return rng.normal(0.0, 1.0, shape).astype(np.float32)
@@ -70,7 +98,7 @@ def filled(name: str, config: EncoderConfig, filters: int = 0) -> TrainedModel:
         "ngrams/squares": rng.integers(1, 128, buckets).astype(np.float32),
         "ngrams/bias": normal(LABELS),
     }
-    labels = tuple(f"a label of usual length {number}" for number in range(LABELS))
+    labels = labels_of(LABELS)
     about = {"name": embedding.name, "card": embedding.card}
     return TrainedModel(config, head, labels, weights, about, {"data": "none"}, NgramConfig(buckets=buckets, longest=5))
 
@@ -96,6 +124,19 @@ def test_the_int8_file_stays_below_one_megabyte(head: str, config: EncoderConfig
     model = filled(head, config, filters)
     size = len(package(quantize(convert(model), "int8"), model, find_recipe("int8"), {}))
     assert 850_000 < size < 1_000_000, "the room is used, and no more than there is"
+    shapes = {name: value.shape for name, value in model.weights.items()}
+    assert estimate_bytes(shapes, config, model.labels)["int8"] == pytest.approx(size, rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_file_stays_below_a_limit_of_ones_own() -> None:
+    model = filled("linear", EncoderConfig(max_chars=64, max_words=8), max_kb=400)
+    graph, shapes = convert(model), {name: value.shape for name, value in model.weights.items()}
+    expected = estimate_bytes(shapes, model.encoder, model.labels)
+    for recipe, size in expected.items():
+        found = len(package(quantize(graph, recipe), model, find_recipe(recipe), {}))
+        assert found == pytest.approx(size, rel=0.05), recipe
+        assert recipe != "int8" or 380_000 < found < 400_000
 
 
 # --- which n-grams ----------------------------------------------------------------------------------------------------
@@ -125,7 +166,7 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
     found = fitter(data)
     plain, tried = linear_part.fit_linear, []
 
-    def fit_linear(features, targets, classes, *, seed, weights):  # type: ignore[no-untyped-def]
+    def fit_linear(features, targets, classes, *, seed, weights, text_weights):  # type: ignore[no-untyped-def]
         tried.append(kind_of(found))
         targets = targets if kind_of(found) == best else (targets + 1) % classes
         return plain(features, targets, classes, seed=seed, weights=weights)
@@ -133,7 +174,9 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     logits = found.learn()
     assert tried == [KINDS[0]] * 3 + [KINDS[1]] * 3 + [best] * 7, "and the learning curve, and all texts"
-    assert kind_of(found) == best and found.config == NgramConfig(buckets=500, longest=best[1], shortest=best[0])
+    assert kind_of(found) == best and found.config == NgramConfig(
+        buckets=500, longest=best[1], shortest=best[0], plain_letters=True
+    )
     assert {rate: part.shape for rate, part in logits.items()} == dict.fromkeys(data.held_out.ids, (36, 4))
     assert (logits[0.0].argmax(axis=1) == data.held_out.truth).mean() > 0.8
     assert found.model.weights["ngrams/table"].shape == (500, 4)
@@ -161,7 +204,7 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
     seen, told = [], []
     plain = linear_part.fit_linear
 
-    def fit_linear(features, targets, classes, *, seed, weights):  # type: ignore[no-untyped-def]
+    def fit_linear(features, targets, classes, *, seed, weights, text_weights):  # type: ignore[no-untyped-def]
         seen.append((features, targets))
         return plain(features, targets, classes, seed=seed, weights=weights)
 
@@ -179,6 +222,16 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
 
 
 # --- the learning curve -----------------------------------------------------------------------------------------------
+
+
+def test_shares_that_are_all_of_the_texts_are_told_once() -> None:
+    """A fold of two texts a label has one of each, and so has every share of it."""
+    training = tiny_dataset(2)
+    folds = choose_folds(training, 0)
+    data = make_examples(training, training, copies=1, typo_rate=0.0, seed=3, folds=folds, config=TINY_CONFIG)
+    found = fitter(data)
+    found.learn()
+    assert [count for count, _ in found.curve] == [4]
 
 
 def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
@@ -209,7 +262,7 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(linear_part, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
     found = LinearFitter(data, 500, None, QUICK)
     found.learn()
-    assert [texts for texts, _ in found.curve] == [2, 2, 4]
+    assert [texts for texts, _ in found.curve] == [2, 4]
     assert len(seen) == 13 and all(targets == {0, 1} for targets in seen)
 
 

@@ -15,9 +15,10 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.ngram_graph import table_integers
 from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
-from retvec_lite.training import linear_part
+from retvec_lite.training import linear_features
 from retvec_lite.training.examples import TextEncoder
-from retvec_lite.training.linear_part import Features, LinearModel, count_ngrams, fit_linear, mean_vectors
+from retvec_lite.training.linear_features import Features, count_ngrams, mean_vectors
+from retvec_lite.training.linear_part import LinearModel, fit_linear
 
 NGRAMS = NgramConfig(buckets=512)
 EMBEDDING = random_embedding(dimension=64).weights
@@ -151,7 +152,7 @@ def test_scores_are_those_of_the_reference(words: bool) -> None:
 @pytest.mark.parametrize("longest", [1, 4, 5])
 def test_counts_are_those_of_the_reference(longest: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over several batches; an n-gram that occurs twice counts twice."""
-    monkeypatch.setattr(linear_part, "_CODES_AT_ONCE", 3 * TINY_CONFIG.max_chars)
+    monkeypatch.setattr(linear_features, "_CODES_AT_ONCE", 3 * TINY_CONFIG.max_chars)
     config = NgramConfig(buckets=100, longest=longest)
     texts = [*ODD, "tick tick tick"]
     counts = count_ngrams(texts, TINY_CONFIG, config)

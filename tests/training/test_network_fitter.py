@@ -20,7 +20,7 @@ from retvec_lite.model.distribution import Workers
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
 from retvec_lite.training import ensemble
 from retvec_lite.training.ensemble import embed_words
-from retvec_lite.training.examples import VALIDATION_RATES, TrainingData, make_examples
+from retvec_lite.training.examples import DISGUISED, VALIDATION_RATES, TrainingData, make_examples
 from retvec_lite.training.label_scheme import ONE_LABEL
 
 EMBEDDING = random_embedding(dimension=64)
@@ -45,7 +45,7 @@ def fine_tuned(tiny_training_data: TrainingData) -> Fitted:
 
 def test_it_learns(tiny_training_data: TrainingData, frozen: Fitted) -> None:
     assert accuracy(tiny_training_data, frozen) > 0.9
-    assert set(frozen.held_out) == set(VALIDATION_RATES)
+    assert set(frozen.held_out) == {*VALIDATION_RATES, DISGUISED}
     assert frozen.history[-1]["loss"] < frozen.history[0]["loss"]
     assert [entry["epoch"] for entry in frozen.history] == list(range(1, len(frozen.history) + 1))
 
@@ -135,30 +135,30 @@ def test_training_stops_early_and_gives_the_epoch_back(
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             self.predictions = 0
 
-        def train(self, batch: Any, labels: Any, count: int) -> float:
+        def train(self, batch: Any, labels: Any, count: int, weights: Any = None) -> float:
             return 1.0
 
         scheme, state = ONE_LABEL, None
         workers = Workers()
 
         def logits(self, ids: Any, classes: int, batch_size: int) -> npt.NDArray[np.float32]:
-            share = scores[min(self.predictions // len(VALIDATION_RATES), len(scores) - 1)]
+            share = scores[min(self.predictions // len(few_texts.held_out.ids), len(scores) - 1)]
             self.predictions += 1
             guess = np.where(np.arange(4) < share * 4, truth, (truth + 1) % 4)
             return np.eye(4, dtype=np.float32)[guess] * self.predictions
 
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:
-            return {"head/epoch": np.array([self.predictions / len(VALIDATION_RATES)], np.float32)}
+            return {"head/epoch": np.array([self.predictions / len(few_texts.held_out.ids)], np.float32)}
 
         def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
-            self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(VALIDATION_RATES))
+            self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(few_texts.held_out.ids))
 
     monkeypatch.setattr(ensemble, "TrainableNetwork", Scripted)
     settings = dataclasses.replace(QUICK, epochs=5, patience=2)
     result = fit_held_out(few_texts, SMALL_HEADS[0], {}, settings)
     assert result.epoch == best and len(result.history) == epochs
     assert result.weights["head/epoch"] == best
-    assert result.held_out[0.0].max() == (best - 1) * len(VALIDATION_RATES) + 1
+    assert result.held_out[0.0].max() == (best - 1) * len(few_texts.held_out.ids) + 1
     assert [entry["score"] for entry in result.history] == list(scores[:epochs])
 
 
@@ -171,7 +171,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             pass
 
-        def train(self, batch: Any, labels: Any, count: int) -> float:
+        def train(self, batch: Any, labels: Any, count: int, weights: Any = None) -> float:
             return next(losses)
 
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:

@@ -11,9 +11,9 @@ from tiny_data import tiny_dataset
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training.examples import HeldOut, TrainingData
+from retvec_lite.training.examples import DISGUISED, HeldOut, TrainingData
 from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.thresholds import choose_decision, choose_thresholds, measure_held_out, micro_f1
+from retvec_lite.training.thresholds import choose_decision, choose_thresholds, decide, measure_held_out, micro_f1
 from retvec_lite.training.trainer import Trained
 
 LABELS = ("a", "none", "z")
@@ -64,6 +64,23 @@ def test_only_right_answers_to_texts_with_a_label_count(tiny_training_data: Trai
     scores = measure_held_out({0.0: np.array(rows, np.float32)}, data, decision)[0.0]
     assert scores.unknown_texts == 1 and scores.unknown_recognized == 1.0
     assert scores.in_scope_unknown == pytest.approx(1 / 5)
+
+
+def test_what_is_behind_the_first_window_is_read(tiny_training_data: TrainingData) -> None:
+    data = held_out(tiny_training_data, [0] * 10)
+    data = dataclasses.replace(data, held_out_texts={0.0: ["?" * data.config.max_chars + " Text"] * 10})
+    table = np.array([row(0.8)] * 10, np.float32)
+    decision = choose_decision({0.0: table}, data, 0.99, None)
+    assert decision.threshold == pytest.approx(0.8, abs=2e-6)
+    assert measure_held_out({0.0: table}, data, decision)[0.0].in_scope_unknown == 0
+
+
+def test_disguised_texts_lower_the_threshold_and_are_in_no_table(tiny_training_data: TrainingData) -> None:
+    data = held_out(tiny_training_data, [0] * 10, (0.0, DISGUISED))
+    clean, disguised = (np.log(np.array([row(share)] * 10, np.float32) + 1e-9) for share in (0.9, 0.6))
+    judged = decide({0.0: clean, DISGUISED: disguised}, data, 0.99, None)
+    assert judged.decision.threshold == pytest.approx(0.6, abs=2e-6)
+    assert set(judged.scores) == set(judged.rejections) == {0.0}
 
 
 def test_mistyped_texts_lower_the_threshold(tiny_training_data: TrainingData) -> None:

@@ -12,6 +12,7 @@ from modeling_cases import random_embedding
 from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite import contract
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
@@ -31,6 +32,7 @@ def test_the_model_carries_its_facts(trained: Trained) -> None:
     assert (facts["training_texts"], facts["validation_texts"], facts["data"]) == (120, 40, "tiny.csv")
     assert facts["folds"] == 0 and set(facts["factors"]) == {"linear", "network"} and model.ngrams is not None
     assert facts["settings"] == vars(QUICK) and facts["fine_tuned_embedding"] is False
+    assert 0.0 <= facts["texts_in_windows"] < 0.02, "few training texts are longer than max_chars"
     assert 0.0 < facts["texts_cut_by_max_words"] < 0.5 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
     assert set(trained.validation) == set(VALIDATION_RATES)
     assert facts["validation"]["0"]["accuracy"] == trained.validation[0.0].accuracy > 0.9
@@ -90,7 +92,7 @@ def settings_of(
 
     def make_examples(training: Dataset, *args: Any, **kwargs: Any) -> SimpleNamespace:
         scheme = SimpleNamespace(multi_label=training.multi_label)
-        return SimpleNamespace(labels=("x", "y"), config=None, scheme=scheme, clean=training.texts)
+        return SimpleNamespace(labels=("x", "y"), config=EncoderConfig(), scheme=scheme, clean=training.texts)
 
     monkeypatch.setattr(trainer, "make_examples", make_examples)
     monkeypatch.setattr(trainer, "Ensemble", stop)

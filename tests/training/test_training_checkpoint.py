@@ -142,10 +142,10 @@ def test_the_command(main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     command = ["train", "data.csv", "--out", "trained", "--head", "pool", "--ngram-kb", "0"]
     honest = TrainableNetwork.train
 
-    def stops(self, batch, targets, count):
+    def stops(self, batch, targets, count, weights):
         if count == 9:
             raise KeyboardInterrupt
-        return honest(self, batch, targets, count)
+        return honest(self, batch, targets, count, weights)
 
     with monkeypatch.context() as patch:
         patch.setattr(TrainableNetwork, "train", stops)

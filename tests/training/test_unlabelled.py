@@ -54,6 +54,17 @@ def test_only_sure_texts_are_labelled(monkeypatch: pytest.MonkeyPatch, alone: Tr
     assert found.labels == (*known.labels, sorted(WORDS)[0], sorted(WORDS)[2])
 
 
+def test_long_texts_are_labelled_by_all_of_their_windows(monkeypatch: pytest.MonkeyPatch, alone: Trained) -> None:
+    def predictor(model: Any) -> Any:
+        unsure, sure = [0.3, 0.3, 0.2, 0.2], [0.0, 0.0, 1.0, 0.0]
+        return lambda texts: np.array([sure if "news" in text else unsure for text in texts], np.float32)
+
+    monkeypatch.setattr(trainer, "predictor", predictor)
+    long = "hi " * alone.model.encoder.max_chars + "news"
+    found = label_texts(alone.model, ["hi", long], tiny_dataset(1))
+    assert (found.texts[-1], found.labels[-1]) == (long, sorted(WORDS)[2]) and "hi" not in found.texts
+
+
 def test_the_report_says_what_is_wrong_with_the_data() -> None:
     data = tiny_dataset(3)
     twice = Dataset((*data.texts, data.texts[0]), (*data.labels, "new\x1b[31m"), data.path)

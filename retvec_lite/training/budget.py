@@ -1,0 +1,137 @@
+"""What a training makes room for in a file of limited size: the head, and the n-grams that fit beside it."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from retvec_lite.contract import BITS, EncoderConfig, Floats
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.file_sizes import USUAL_KB, Shapes, estimate_bytes
+from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, character_shapes, ngram_shapes
+from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
+from retvec_lite.training.codebooks import codebooks_in, is_crowded
+from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.options import FEW, FitSettings, TrainOptions
+
+_LARGEST_FILE: Final = 950_000
+"""Bytes that an int8 file usually takes: less than 1 MB, so that the int4 file of the head cnn with 150 labels is below 600 kB."""
+_AROUND: Final = 150_000
+"""Bytes of such a file that are neither weights of the network nor n-grams: graphs, tables of the encoder, metadata, labels."""
+_USED: Final = 0.98
+"""Share of a limit that is made use of where it is tight, since sizes are estimates."""
+
+_FEWEST_BUCKETS: Final = 128
+_WORTH_A_NETWORK: Final = 2
+"""Codebooks beside the head `cnn` that make it better than `pool` with more of them."""
+
+_SMALLER: Final = (CnnHead.name, PoolHead.name, LinearHead.name)
+"""The heads that are chosen from, largest first."""
+
+
+def choose_parts(
+    data: TrainingData,
+    options: TrainOptions,
+    embedding: Mapping[str, Floats],
+    settings: FitSettings,
+    count: Callable[[], int],
+) -> tuple[HeadSpec, int]:
+    """Return the head, and how many buckets of n-grams there is room for beside it.
+
+    Few texts get the head `pool`, many get `cnn`. Many languages with many labels are better off with `pool` as well: the bytes that it
+    saves are worth more as codebooks (docs/benchmarks.md). What does not fit into `options.max_kb` gives way to a smaller head. `count`
+    counts the different n-grams of the texts, which takes time.
+
+    Raises:
+        RetvecLiteError: where nothing fits, or for the head linear without room for n-grams.
+    """
+    head, labels, multi_label = options.head, data.labels, data.scheme.multi_label
+
+    def shapes_of(head: HeadSpec) -> Shapes:
+        return network_shapes(head, embedding, len(labels), data.config, settings)
+
+    if head == "auto":
+        head = CnnHead.name
+        if not multi_label and len(data.clean) <= FEW:
+            head = PoolHead.name
+        # Where the size of the table is given, a smaller head leaves it no more room.
+        elif not multi_label and options.ngram_kb is None:
+            buckets = choose_buckets(shapes_of(CnnHead()), data.config, labels, options)
+            if codebooks_in(buckets, len(labels)) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
+                head = PoolHead.name
+    heads = _SMALLER[_SMALLER.index(head) :] if options.head == "auto" else (head,)
+    if options.fine_tune_embedding:  # the head linear reads the embedding as it is
+        heads = tuple(name for name in heads if name != LinearHead.name)
+    needed = {}
+    for name in heads:
+        spec, shapes = HEADS[name](), shapes_of(HEADS[name]())
+        buckets = choose_buckets(shapes, data.config, labels, options)
+        if isinstance(spec, LinearHead) and not buckets:
+            continue
+        needed[name] = estimate_bytes(with_ngrams(shapes, buckets, len(labels)), data.config, labels)["int8"]
+        if needed[name] <= 1000 * options.max_kb:
+            return spec, buckets
+    if not needed:
+        raise RetvecLiteError(
+            f"The head linear needs n-grams: for {len(labels):,} labels "
+            f"{_least_room(shapes_of(LinearHead()), data.config, labels, options)} (now {options.max_kb if options.ngram_kb is None else options.ngram_kb:,}), "
+            "have fewer labels, or choose another head."
+        )
+    name = min(needed, key=lambda name: needed[name])
+    raise RetvecLiteError(
+        f"{len(labels):,} labels with the head {name} take about {needed[name] / 1000:,.0f} kB in an int8 file, but max_kb is "
+        f"{options.max_kb:,}. Raise --max-kb (max_kb), have fewer labels, or choose a smaller --head, --ngram-kb or --embedding."
+    )
+
+
+def _least_room(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> str:
+    """Return which option makes room for the fewest n-grams, and with how many kilobytes."""
+    if options.ngram_kb is not None:
+        return f"raise --ngram-kb (ngram_kb) to {math.ceil(_FEWEST_BUCKETS * (len(labels) + 1) / 1000):,}"
+    limits = range(options.max_kb, 100_001, 10)
+    for kilobytes in limits:
+        if choose_buckets(network, encoder, labels, dataclasses.replace(options, max_kb=kilobytes)):
+            return f"raise --max-kb (max_kb) to {kilobytes:,}"
+    return f"even --max-kb {limits.stop - 1:,} is too small"
+
+
+def network_shapes(
+    head: HeadSpec, embedding: Mapping[str, Floats], classes: int, encoder: EncoderConfig, settings: FitSettings
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all weights of a file but those of n-grams, which get what these leave.
+
+    What else a file is to hold, such as a table of word vectors, belongs here.
+    """
+    inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else encoder.word_length * BITS
+    shapes = dict(head.shapes(inputs + settings.character_filters, classes, encoder.max_words))
+    shapes |= character_shapes(settings.character_filters)
+    return shapes | {name: value.shape for name, value in embedding.items()}
+
+
+def with_ngrams(network: Shapes, buckets: int, classes: int) -> Shapes:
+    """Return the shapes of all weights of a file."""
+    return {**network, **ngram_shapes(NgramConfig(buckets=buckets), classes)} if buckets else network
+
+
+def choose_buckets(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> int:
+    """Return how many buckets of n-grams there is room for beside a network; 0 for none.
+
+    Their table takes `ngram_kb` kilobytes (1,000 bytes); None fills an int8 file up to `max_kb`.
+    """
+    if options.ngram_kb is not None:
+        room = 1000 * options.ngram_kb
+    else:
+        # A byte for each weight of a matrix; vectors and positions are float32.
+        weights = sum(
+            int(np.prod(shape)) * (1 if len(shape) > 1 and name != "head/positions" else 4)
+            for name, shape in network.items()
+        )
+        room = _LARGEST_FILE - _AROUND - weights + 1000 * max(options.max_kb - USUAL_KB, 0)
+        least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
+        taken = estimate_bytes(least, encoder, labels)["int8"] - _FEWEST_BUCKETS * (len(labels) + 1)
+        if room + taken > 1000 * options.max_kb:
+            room = int(_USED * 1000 * options.max_kb) - taken
+    buckets = min(room // (len(labels) + 1), MOST_BUCKETS)
+    return buckets if buckets >= _FEWEST_BUCKETS else 0

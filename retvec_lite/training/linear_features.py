@@ -1,0 +1,103 @@
+"""What the linear part reads of texts: how often each n-gram occurs, and mean word vectors."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import tensorflow as tf
+from scipy import sparse
+
+from retvec_lite.contract import EncoderConfig, Floats, Ints
+from retvec_lite.model.encoder_graph import sanitize
+from retvec_lite.model.ngram_graph import find_ngrams
+from retvec_lite.ngrams import PRIME, NgramConfig
+from retvec_lite.runtime.interpreters import codepoint_rows
+from retvec_lite.training.examples import TrainingData
+
+Matrix = Any  # scipy.sparse.csr_matrix, float32
+
+Kind = tuple[int, int]
+"""The shortest and the longest n-grams that are read."""
+
+_CODES_AT_ONCE: Final = 2**18
+
+
+@dataclasses.dataclass(frozen=True)
+class Features:
+    """What the linear part reads of texts.
+
+    How often each bucket occurs in each, float32 CSR `[texts, buckets]`, and its mean word vector, float32 `[texts, dimension]`; None
+    where only n-grams are read.
+    """
+
+    counts: Matrix
+    means: Floats | None = None
+
+    def __getitem__(self, rows: Any) -> "Features":
+        return Features(self.counts[rows], None if self.means is None else self.means[rows])
+
+    def joined(self, others: Sequence["Features"]) -> "Features":
+        """Return the texts of these features, then those of others."""
+        means = None if self.means is None else np.concatenate([self.means, *(other.means for other in others)])
+        return Features(sparse.vstack([self.counts, *(other.counts for other in others)], format="csr"), means)
+
+
+def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConfig) -> Matrix:
+    """Return how often each bucket occurs in each text, float32 CSR `[texts, buckets]`, by the graph that is exported."""
+    graph = _graph(encoder, config)
+    at_once = max(1, _CODES_AT_ONCE // encoder.max_chars)
+    parts = []
+    for start in range(0, len(texts), at_once):
+        buckets, present = graph(codepoint_rows(texts[start : start + at_once], encoder.max_chars))
+        buckets, present = buckets.numpy(), present.numpy() > 0
+        rows = np.repeat(np.arange(len(buckets)), present.sum(axis=1))
+        columns = buckets[present].astype(np.int64)
+        ones = np.ones(len(rows), np.float32)
+        parts.append(sparse.csr_matrix((ones, (rows, columns)), shape=(len(buckets), config.buckets)))
+    return sparse.vstack(parts, format="csr")
+
+
+def clean_hashes(data: TrainingData, kind: Kind) -> Matrix:
+    """Return what `count_hashes` finds in the training texts as they are; the last kind is kept."""
+    if kind not in data.hashes:
+        data.hashes.clear()
+        data.hashes[kind] = count_hashes(data.clean, data.config, kind)
+    return data.hashes[kind]
+
+
+def count_hashes(texts: Sequence[str], encoder: EncoderConfig, kind: Kind) -> Matrix:
+    """Return how often each n-gram's hash occurs in each text, float32 CSR `[texts, 65521]`."""
+    return count_ngrams(
+        texts, encoder, NgramConfig(buckets=PRIME, longest=kind[1], shortest=kind[0], plain_letters=True)
+    )
+
+
+def fold(hashes: Matrix, buckets: int) -> Matrix:
+    """Return how often each bucket occurs, from counts of hashes, CSR `[texts, 65521]`: as `count_ngrams` for so many buckets."""
+    columns = np.arange(PRIME)
+    ones = np.ones(PRIME, np.float32)
+    return hashes @ sparse.csr_matrix((ones, (columns, columns % buckets)), shape=(PRIME, buckets))
+
+
+def mean_vectors(ids: Ints, vectors: Any) -> Floats:
+    """Return the mean word vector of each text, float32 `[texts, dimension]`; zeros for a text without words (ids 0)."""
+    texts, slots = ids.shape
+    shape = (texts, len(vectors))
+    used = sparse.csr_matrix(
+        (np.ones(ids.size, np.float32), ids.reshape(-1), np.arange(texts + 1) * slots), shape=shape
+    )
+    counts = np.maximum((ids != 0).sum(axis=1, keepdims=True), 1)
+    means: Floats = ((used @ vectors.astype(np.float32)) / counts).astype(np.float32)
+    return means
+
+
+@functools.cache
+def _graph(encoder: EncoderConfig, config: NgramConfig) -> Callable[[Ints], Any]:
+    graph: Callable[[Ints], Any] = tf.function(
+        lambda rows: find_ngrams(sanitize(rows, encoder), config),
+        input_signature=[tf.TensorSpec([None, encoder.max_chars], tf.int32)],
+        autograph=False,
+    )
+    return graph

@@ -1,0 +1,90 @@
+"""What fits into a file: heads give way to smaller ones, and what cannot fit is told before the first step."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+from fitted import train
+from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
+
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.weight_files import load_default_embedding
+from retvec_lite.training import budget
+from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.options import FitSettings, TrainOptions
+
+
+@pytest.fixture(scope="module")
+def data() -> TrainingData:
+    training = tiny_dataset(9)
+    return make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
+
+
+def parts(data: TrainingData, labels: int = 4, **options: Any) -> tuple[str, int]:
+    names = tuple(f"label {number}" for number in range(labels))
+    embedding = load_default_embedding().weights
+    head, buckets = budget.choose_parts(
+        dataclasses.replace(data, labels=names), TrainOptions(**options), embedding, FitSettings(), lambda: 300
+    )
+    return head.name, buckets
+
+
+def test_head_and_ngrams_are_fitted_into_a_limit(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "FEW", 3)
+    assert [parts(data, max_kb=limit)[0] for limit in (1000, 720, 650, 345, 330)] == [
+        "cnn",
+        "cnn",
+        "pool",
+        "pool",
+        "linear",
+    ]
+    with pytest.raises(RetvecLiteError, match=r"with the head pool take about"):
+        parts(data, max_kb=330, fine_tune_embedding=True)  # which the head linear cannot
+    assert parts(data, labels=1000) == ("pool", 0) and parts(data, labels=1000, max_kb=1500)[0] == "cnn"
+    assert parts(data, labels=1000, max_kb=5000)[1] > 128, "a larger limit has room for n-grams"
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "sentence"),
+    [
+        (
+            9000,
+            {},
+            r"^9,000 labels with the head \w+ take about [\d,]+ kB in an int8 file, but max_kb is 1,000\. Raise",
+        ),
+        (4, {"max_kb": 200}, "with the head pool take about .* but max_kb is 200"),
+        (4, {"max_kb": 400, "head": "bert"}, "with the head bert take about"),
+        (
+            3000,
+            {"head": "linear"},
+            r"^The head linear needs n-grams: for 3,000 labels raise --max-kb \(max_kb\) to 1,\d\d0 \(now 1,000\), have fewer",
+        ),
+        (
+            99,
+            {"head": "linear", "ngram_kb": 5},
+            r"raise --ngram-kb \(ngram_kb\) to 13 \(now 5\), have fewer labels, or",
+        ),
+        (77, {"ngram_kb": 2000}, "with the head linear take about .* a smaller --head, --ngram-kb or --embedding"),
+    ],
+)
+def test_too_much_is_told_before_the_first_step(
+    data: TrainingData, labels: int, options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(RetvecLiteError, match=sentence):
+        parts(data, labels, **options)
+
+
+def test_sizes_are_told_before_the_first_step_and_in_the_report() -> None:
+    told: list[tuple[str, int, int]] = []
+    facts = train(
+        tiny_dataset(4),
+        head="linear",
+        ngram_kb=3,
+        max_words=8,
+        settings=QUICK,
+        progress=lambda *step: told.append(step),
+    ).model.training
+    (place,) = (place for place, (_, _, total) in enumerate(told) if not total)
+    assert told[place][0].startswith("A .tflite will take about ") and " as int4." in told[place][0]
+    assert {what for what, _, _ in told[:place]} == {"encoding texts"} and told[place + 1 :]
+    assert facts["max_kb"] == 1000 and 0 < facts["estimated_bytes"]["int4"] < facts["estimated_bytes"]["int8"]
