@@ -17,6 +17,7 @@ from retvec_lite.converters.verify import REPORT_NAME, labels_bytes, real_texts
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
+from retvec_lite.model.model_card import CARD_NAME, model_card
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import LABELS_NAME
 from retvec_lite.terminal import Progress, silent
@@ -58,8 +59,8 @@ def export_model(
     model: TrainedModel,
     out: str | os.PathLike[str],
     *,
-    formats: Sequence[str] = ("tflite",),
-    recipes: Sequence[str] = (DEFAULT_RECIPE,),
+    formats: str | Sequence[str] = ("tflite",),
+    recipes: str | Sequence[str] = (DEFAULT_RECIPE,),
     ios: int = DEFAULT_IOS,
     block: int | None = None,
     embed: bool = False,
@@ -78,7 +79,7 @@ def export_model(
     Raises:
         ModuleNotFoundError: when coremltools is needed and not installed.
         RetvecLiteError: for arguments that do not go together, an existing folder without `force`, an artifact that computes
-            something else than it says on a runtime it is meant for, or a quantized one of 1 MB or more. Nothing is left then.
+            something else than it says on a runtime it is meant for, or a quantized one that is larger than its training's `max_kb`. Nothing is left then.
     """
     options: Options = {"ios": ios, "block": block, "embed": embed, "android": android}
     plan = _plan(formats, recipes, options)
@@ -106,13 +107,13 @@ def export_model(
 def owned_files() -> tuple[str, ...]:
     """Return the patterns of an export's files: all that `force` may replace."""
     artifacts = (f"classifier-*{found.suffix}" for found in chosen_formats())
-    return (*artifacts, LABELS_NAME, GOLDEN_NAME, REPORT_NAME, REPORT_MARKDOWN, REFERENCE_NAME)
+    return (*artifacts, LABELS_NAME, GOLDEN_NAME, REPORT_NAME, REPORT_MARKDOWN, REFERENCE_NAME, CARD_NAME)
 
 
-def _plan(formats: Sequence[str], recipes: Sequence[str], options: Options) -> _Plan:
+def _plan(formats: str | Sequence[str], recipes: str | Sequence[str], options: Options) -> _Plan:
     """Check all arguments."""
-    if isinstance(recipes, str) or isinstance(formats, str):
-        raise RetvecLiteError("Pass recipes and formats as lists of names.")
+    recipes = [recipes] if isinstance(recipes, str) else recipes
+    formats = [formats] if isinstance(formats, str) else formats
     plan = _Plan(chosen_formats(formats), [find_recipe(name) for name in dict.fromkeys(recipes)], options)
     if not plan.recipes or not plan.formats:
         raise RetvecLiteError("Name at least one recipe and one format to export.")
@@ -153,6 +154,7 @@ def _fill(
         (REPORT_NAME, report.to_json()),
         (REPORT_MARKDOWN, report.to_markdown()),
         (REFERENCE_NAME, model.to_bytes()),
+        (CARD_NAME, model_card(model, {item.result.file: item.result.bytes for item in exported}).encode()),
     ):
         (folder / name).write_bytes(content)
     return report, answers
@@ -168,7 +170,11 @@ def _artifact(folder: Path, kind: Format, draft: Draft, examiner: Examiner) -> t
     oldest, result = kind.settle(draft, path, result)
     for check in result.checks:
         if not check.ok:
-            advice = "Choose a smaller head or recipe." if check.name == "size" else f"Worst: {check.worst[0].text}."
+            advice = (
+                "Train with a larger max_kb, or choose a smaller head or recipe."
+                if check.name == "size"
+                else f"Worst: {check.worst[0].text}."
+            )
             problem = f"{check.title} is {check.value_text}, must be {check.bound_text}"
             raise RetvecLiteError(f"{result.file}: {problem}. {advice}")
     exported = Exported(kind, result, oldest, fingerprint(path), kind.open(path).contents())

@@ -29,6 +29,7 @@ from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
 from retvec_lite.converters.recipes import Facts, Recipe, find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import METADATA_FORMAT, Signature, describe_oldest_runtime
@@ -212,7 +213,8 @@ class Format(ABC):
         rounding = artifact.rounding(own, examiner.classifier.weights, recipe)
         checks = [bounded("weights", "file", rounding, recipe.weight_bound)]
         if recipe.size_limit is not None:
-            checks.append(Check("size", "file", size, recipe.size_limit))
+            most = examiner.classifier.training.get("max_kb", USUAL_KB)
+            checks.append(Check("size", "file", size, recipe.size_limit + 1000 * (most - USUAL_KB)))
         values = {name: match.values for name, match in own.items()}
         oracle = Oracle(examiner.classifier, values, eight_bit=self.rounds_activations(recipe))
         bounds = replace(recipe, parity_tolerance=self.facts(recipe).parity_tolerance)

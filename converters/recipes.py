@@ -89,7 +89,7 @@ class Recipe(Facts):
 
     @property
     def size_limit(self) -> int | None:
-        """Most bytes of an artifact; None for float weights."""
+        """Most bytes of an artifact, unless its training says otherwise (`max_kb`); None for float weights."""
         return SIZE_LIMIT if self.bits <= 8 else None
 
 

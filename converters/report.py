@@ -15,6 +15,7 @@ from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import draw
+from retvec_lite.windows import describe_reading
 
 FORMAT: Final = "retvec-lite-report"
 VERSION: Final = 1
@@ -137,8 +138,8 @@ class Report:
         parts = [
             "# Exported classifier",
             f"Head `{classifier.head.name}` on the embedding `{classifier.embedding.get('name', 'raw')}`{characters}, "
-            f"{len(classifier.labels)} labels. Takes the first {encoder.max_chars} code points of a text and reads up to "
-            f"{encoder.max_words} words of {encoder.word_length} characters. Written by {CREATED_BY}.",
+            f"{len(classifier.labels)} labels. Reads {describe_reading(encoder)}, and up to {encoder.max_words} words of "
+            f"{encoder.word_length} characters at a time. Written by {CREATED_BY}.",
             "## Files",
             _table(
                 ("file", "bytes", "encoder", "embedding", "head", "n-grams", "graph", "metadata", "right on"),

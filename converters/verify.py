@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.converters.format import Format, chosen_formats, fingerprint, skipped_lines
 from retvec_lite.converters.parity import (
@@ -28,7 +29,7 @@ from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
-from retvec_lite.runtime.artifact import LABELS_NAME, is_prebuilt, locate
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE, LABELS_NAME, is_prebuilt, locate, not_exported, read_artifact
 from retvec_lite.terminal import Progress, draw, watched
 
 REPORT_NAME: Final = "report.json"
@@ -102,10 +103,11 @@ class Verification:
         return draw(title, results_table(self.artifacts), *lines, *self.problems, end)
 
 
+@checked
 def verify(
     dist: str | os.PathLike[str],
     *,
-    data: str | os.PathLike[str] | Dataset | None = None,
+    data: Any = None,
     text_column: str = "text",
     label_column: str = "label",
     progress: Progress | bool | None = None,
@@ -113,17 +115,18 @@ def verify(
     """Compare everything that an export wrote with its float reference, on every installed runtime.
 
     Args:
-        dist: the folder, or "language" for the detector in the package.
-        data: real texts with labels, a file or a `Dataset`; the starter texts by default.
-        text_column: column of the texts in a file.
-        label_column: column of the labels in a file.
+        dist: the folder; one `.tflite` or `.mlpackage` in it, which is then verified alone; or "language" for the detector in
+            the package.
+        data: real texts with labels, as for `evaluate`; the starter texts by default.
+        text_column: column of the texts in a file or table.
+        label_column: column of the labels in a file or table.
         progress: a callback (what, done, total), or True for a bar on standard error.
 
     Returns:
         What was found. Whatever is wrong with an artifact is a result, not an error.
 
     Raises:
-        RetvecLiteError: for a folder without artifacts or reference, no runtime for its .tflite files, or bad data.
+        RetvecLiteError: for a folder without artifacts or reference, no runtime for any of them, or bad data.
 
     Example:
         >>> import retvec_lite as rl
@@ -131,17 +134,27 @@ def verify(
         >>> rl.verify("dist").ok
         True
     """
-    folder = Path(dist)
-    paths = sorted([locate(dist)] if is_prebuilt(dist) else folder.glob("*"))
+    place = locate(dist)
+    is_whole = place.suffix not in [kind.suffix for kind in chosen_formats()]
+    paths = sorted(place.glob("*")) if is_whole else [place]
     artifacts = [(kind, path) for kind in chosen_formats() for path in paths if path.suffix == kind.suffix]
-    if not artifacts:
-        suffixes = " or ".join(kind.suffix for kind in chosen_formats())
-        raise RetvecLiteError(f"No {suffixes} in {dist}: name a folder that 'retvec-lite export' wrote.")
+    if not artifacts or not place.exists():
+        raise _nothing(place)
+    folder = place if is_whole else place.parent
+    if not is_prebuilt(dist) and not (folder / REFERENCE_NAME).exists():
+        if place.suffix == ".tflite":
+            read_artifact(place)  # what is no model needs no reference
+        raise RetvecLiteError(
+            f"{place} cannot be verified: its export wrote {folder / REFERENCE_NAME}, which is not there. Export again."
+        )
     model = load_trained_model(dist if is_prebuilt(dist) else folder / REFERENCE_NAME)
     texts = real_texts(model, data, text_column, label_column)
-    formats = list(dict.fromkeys(found for found, _ in artifacts))
+    skipped = {found: found.skipped() for found in dict.fromkeys(found for found, _ in artifacts)}
+    # What nothing can run here is skipped, unless that would be all.
+    formats = [found for found, names in skipped.items() if len(names) < len(found.runtimes)] or list(skipped)
     for found in formats:
         found.require_runtime()
+    artifacts = [(kind, path) for kind, path in artifacts if kind in formats]
     with watched(progress) as report:
         report("verifying", 0, 1 + len(artifacts))
         examiner = Examiner(model, texts.texts, texts.labels)
@@ -154,7 +167,7 @@ def verify(
     places = {name: place for place, name in enumerate(RECIPES)}
     results.sort(key=lambda item: (formats.index(item[0]), places.get(str(item[1].recipe), len(places)), item[1].file))
     problems: tuple[str, ...] = ()
-    if not is_prebuilt(dist):
+    if is_whole:
         changed = _changed_artifacts(folder, [path for _, path in artifacts])
         problems = (*_folder_problems(folder, examiner, results), *changed)
     return Verification(
@@ -163,22 +176,31 @@ def verify(
         examiner.accuracy,
         tuple(result for _, result, _ in results),
         problems,
-        tuple(name for found in formats for name in found.skipped()),
+        tuple(name for names in skipped.values() for name in names),
     )
+
+
+def _nothing(place: Path) -> RetvecLiteError:
+    """Return the error about a place without artifacts: what to do instead."""
+    if (place / CLASSIFIER_FILE).is_file():
+        return not_exported(place)
+    suffixes = " or ".join(kind.suffix for kind in chosen_formats())
+    found = f"No {suffixes} in {place}" if place.exists() else f"There is nothing at {place}"
+    return RetvecLiteError(f"{found}: name a folder that `retvec-lite export` wrote, or a file in it.")
 
 
 def real_texts(
     model: TrainedModel,
-    data: str | os.PathLike[str] | Dataset | None = None,
+    data: Any = None,
     text_column: str = "text",
     label_column: str = "label",
 ) -> RealTexts:
     """Return evenly spread texts of labelled data, or of the starter data's test split."""
     given = STARTER if data is None else data
-    dataset = as_dataset(
-        given, text_column=text_column, label_column=label_column, split="test", multi_label=model.multi_label
-    )
-    is_starter = given == STARTER
+    columns: dict[str, Any] = {"text_column": text_column, "label_column": label_column}
+    # Any texts will do, so bad rows are none of this command's business.
+    dataset = as_dataset(given, **columns, split="test", multi_label=model.multi_label, skip_bad_rows=True)
+    is_starter = isinstance(given, str) and given == STARTER
     chosen = _spread(dataset, STARTER_TEXTS if is_starter else DATA_TEXTS)
     labels = chosen.label_sets if set(model.labels).issuperset(chosen.classes) else None
     return RealTexts("the starter data (test.csv)" if is_starter else dataset.path.name, chosen.texts, labels)

@@ -38,6 +38,11 @@ SEPARATORS: Final[tuple[int, ...]] = (
 )  # fmt: skip
 """The 25 code points with the property White_Space (Unicode 16, PropList.txt). The padding, U+0000, separates words too."""
 
+SEPARATING: Final = frozenset((0, *SEPARATORS))
+"""What ends a word, as code points."""
+BLANK: Final = "".join(map(chr, SEPARATING))
+"""What ends a word, as characters."""
+
 INVISIBLE: Final[tuple[int, ...]] = (
     0x00AD, 0x061C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065),
     *range(0x2066, 0x206A), 0xFEFF,
@@ -91,6 +96,7 @@ class EncoderConfig:
         word_length: code points per slot, 1 to 64.
         overflow: what happens to a longer word: `wrap` continues it in the next slot, `truncate` cuts it (the paper's rule).
         drop_invisible: drop the code points of `INVISIBLE` (version 2: of `normal_form.IGNORED`) before words are cut.
+        letters_only: read letters alone, and no words with a sign of `normal_form.TECHNICAL`, such as links. From version 2 on.
         han_piece: how runs of Han are cut; None treats Han like a spaced script.
         kana_piece: the same for Hiragana and Katakana.
         sea_piece: the same for Thai, Lao, Khmer and Myanmar.
@@ -113,6 +119,7 @@ class EncoderConfig:
     word_length: int = 16
     overflow: Literal["wrap", "truncate"] = "wrap"
     drop_invisible: bool = True
+    letters_only: bool = False
     han_piece: Piece | None = Piece(1, 1)
     kana_piece: Piece | None = Piece(2, 1)
     sea_piece: Piece | None = Piece(6, 3)
@@ -126,8 +133,11 @@ class EncoderConfig:
                 raise RetvecLiteError(f"{name} must be an integer from {low} to {high}, not {value!r}.")
         if self.overflow not in ("wrap", "truncate"):
             raise RetvecLiteError(f"overflow must be 'wrap' or 'truncate', not {self.overflow!r}.")
-        if not isinstance(self.drop_invisible, bool):
-            raise RetvecLiteError(f"drop_invisible must be true or false, not {self.drop_invisible!r}.")
+        for name in ("drop_invisible", "letters_only"):
+            if not isinstance(getattr(self, name), bool):
+                raise RetvecLiteError(f"{name} must be true or false, not {getattr(self, name)!r}.")
+        if self.letters_only and self.contract_version == 1:
+            raise RetvecLiteError("letters_only needs version 2 of the contract.")
         for name in UNSPACED:
             piece = getattr(self, name)
             if piece is None:
@@ -145,8 +155,10 @@ class EncoderConfig:
             object.__setattr__(self, name, Piece(*piece))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object."""
+        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object; `letters_only` only if it is on."""
         fields = dataclasses.asdict(self)
+        if not self.letters_only:
+            del fields["letters_only"]
         for name in UNSPACED:
             fields[name] = None if fields[name] is None else list(fields[name])
         return fields
@@ -164,7 +176,7 @@ class EncoderConfig:
         """
         _check_version(fields.get("contract_version"))
         names = {field.name for field in dataclasses.fields(cls)}
-        if missing := sorted(names - set(fields)):
+        if missing := sorted(names - {"letters_only"} - set(fields)):
             raise RetvecLiteError(f"The encoder config lacks {', '.join(missing)}.")
         if unknown := sorted(set(fields) - names):
             raise RetvecLiteError(f"The encoder config has unknown fields: {', '.join(unknown)}.")
@@ -199,7 +211,6 @@ def _check_version(version: object) -> None:
         )
 
 
-_SEPARATING = frozenset((0, *SEPARATORS))
 _DROPPED = frozenset(INVISIBLE)
 
 
@@ -210,13 +221,19 @@ MOST_DECOMPOSED: Final = 4
 def codepoints(text: str, max_chars: int) -> Ints:
     """Return the code points of a text in composed form, cut or zero-padded: int32 `[max_chars]`.
 
-    The reference for what an app passes to a model. Production code uses the faster
+    What an app passes to a model. Production code uses the faster
     `retvec_lite.runtime.interpreters.codepoint_rows`.
     """
     padded = np.zeros(max_chars, np.int32)
-    values = [ord(char) for char in unicodedata.normalize("NFC", text[: MOST_DECOMPOSED * max_chars])][:max_chars]
+    values = [ord(char) for char in composed(text, max_chars)]
     padded[: len(values)] = values
     return padded
+
+
+def composed(text: str, max_chars: int) -> str:
+    """Return the first code points of a text in composed form (NFC)."""
+    # A composed text of so many characters needs no more than this, and composing a hostile one takes quadratic time.
+    return unicodedata.normalize("NFC", text[: MOST_DECOMPOSED * max_chars])[:max_chars]
 
 
 def words(values: Sequence[int] | Ints, config: EncoderConfig) -> Ints:
@@ -278,7 +295,7 @@ def visible_characters(values: Sequence[int], config: EncoderConfig) -> list[int
     sanitized = [_sanitize(value) for value in values]
     if config.contract_version > 1:
         unspaced = [ranges for script, ranges in UNSPACED.items() if getattr(config, script)]
-        return normalize(sanitized, _SEPARATING, unspaced, config.drop_invisible)
+        return normalize(sanitized, SEPARATING, unspaced, config.drop_invisible, config.letters_only)
     return [char for char in sanitized if not (config.drop_invisible and char in _DROPPED)]
 
 
@@ -289,7 +306,7 @@ def _sanitize(value: int) -> int:
 
 def _script(char: int, config: EncoderConfig) -> str | None:
     """Return the cutting rule of a character: "spaced", a key of `UNSPACED`, or None for a separator."""
-    if char in _SEPARATING:
+    if char in SEPARATING:
         return None
     for script, ranges in UNSPACED.items():
         if getattr(config, script) and any(first <= char <= last for first, last in ranges):

@@ -6,13 +6,14 @@ the hash stays below 2**22, so that float32 computes it exactly on any device. d
 
 import dataclasses
 import functools
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import SEPARATORS, EncoderConfig, Floats, Ints, visible_characters
+from retvec_lite.contract import SEPARATING, EncoderConfig, Floats, Ints, visible_characters
 from retvec_lite.errors import RetvecLiteError
 
 PRIME: Final = 65521
@@ -39,6 +40,12 @@ UnicodeData.txt. Rare letters are left out. All of it lies below `LOWER_CASE_END
 LOWER_CASE_END: Final = 0x1EFF
 """Code points from here on are not folded."""
 
+LETTERS_FOR: Final[tuple[tuple[str, str], ...]] = (("0123456789@$|", "oizeasgtbgasl"), ("øłđħŧı", "oldhti"))
+"""Digits, signs and letters with strokes, and the letters that `NgramConfig.plain_letters` reads instead."""
+
+LETTER: Final = 2.0**21
+"""What `fold_table` adds to a letter that replaces others, so that it is above all differences: a power of two."""
+
 _LONGEST: Final = 6
 
 MOST_BUCKETS: Final = PRIME
@@ -53,13 +60,8 @@ CODES: Final = 256
 MOST_CODEBOOKS: Final = 8
 MOST_RANK: Final = 256
 
-_OPTIONAL: Final = frozenset(("codebooks", "rank"))
+_OPTIONAL: Final = frozenset(("codebooks", "rank", "plain_letters"))
 """Fields that files of earlier releases do not have."""
-
-_SEPARATING: Final = frozenset((0, *SEPARATORS))
-_FOLDED: Final = {
-    code: code + difference for first, last, step, difference in LOWER_CASE for code in range(first, last + 1, step)
-}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,6 +75,7 @@ class NgramConfig:
         codebooks: 0: the row of an n-gram is its hash modulo `buckets`. From 1 to 8: the table consists of so many codebooks of 256
             rows, and an n-gram has a row in each of them, which the weights name for each hash.
         rank: 0: a row holds a number for each label. From 1 to 256: it holds so many numbers, and the labels share them by a dense layer.
+        plain_letters: Latin letters are read without their accents, and digits as the letters that they are written for.
 
     Raises:
         RetvecLiteError: on construction, for a value out of range.
@@ -83,6 +86,7 @@ class NgramConfig:
     shortest: int = 1
     codebooks: int = 0
     rank: int = 0
+    plain_letters: bool = False
 
     def __post_init__(self) -> None:
         limits = (
@@ -96,13 +100,15 @@ class NgramConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise RetvecLiteError(f"{name} of the n-grams must be an integer from {low} to {high}, not {value!r}.")
+        if not isinstance(self.plain_letters, bool):
+            raise RetvecLiteError(f"plain_letters of the n-grams must be true or false, not {self.plain_letters!r}.")
         if self.codebooks and self.buckets != CODES * self.codebooks:
             raise RetvecLiteError(
                 f"{self.codebooks} codebooks of n-grams have {CODES * self.codebooks} buckets, not {self.buckets}."
             )
 
     def to_dict(self) -> dict[str, int]:
-        """Return the fields, which `from_dict` turns into an equal object; `codebooks` and `rank` only where they are not 0."""
+        """Return the fields, which `from_dict` turns into an equal object; the last three only where they are not 0."""
         fields = dataclasses.asdict(self)
         return {name: value for name, value in fields.items() if value or name not in _OPTIONAL}
 
@@ -184,17 +190,39 @@ def table_integers(table: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
 
 
 @functools.cache
-def lower_case_table() -> tuple[npt.NDArray[np.uint8], Floats]:
-    """Return how graphs fold: the place of every code point up to `LOWER_CASE_END` in a list of differences, and the list.
+def folded_letters(plain_letters: bool) -> Mapping[int, int]:
+    """Return what code points below `LOWER_CASE_END` become, where they change."""
+    lower = {
+        code: code + difference for first, last, step, difference in LOWER_CASE for code in range(first, last + 1, step)
+    }
+    if not plain_letters:
+        return lower
+    plain = {
+        ord(char): ord(letter) for chars, letters in LETTERS_FOR for char, letter in zip(chars, letters, strict=True)
+    }
+    # All of these blocks is assigned, and Unicode never changes a decomposition.
+    for code in range(0xC0, LOWER_CASE_END):
+        base = unicodedata.normalize("NFD", chr(lower.get(code, code)))[0]
+        if base.isascii() and base.isalpha():
+            plain[code] = ord(base.lower())
+    return lower | plain | {code: plain[small] for code, small in lower.items() if small in plain}
+
+
+@functools.cache
+def fold_table(plain_letters: bool) -> tuple[npt.NDArray[np.uint8], Floats]:
+    """Return how graphs fold: the place of every code point up to `LOWER_CASE_END` in a list of levels, and the list.
+
+    A level below 2**20 is a difference, to be added; with `plain_letters`, a level above it is a letter, plus 2**21.
 
     Returns:
-        uint8 `[LOWER_CASE_END + 1]`; float32 `[differences]`, at most 16.
+        uint8 `[LOWER_CASE_END + 1]`; float32 `[levels]`, at most 16, with `plain_letters` at most 64.
     """
-    differences = sorted({0, *(difference for *_, difference in LOWER_CASE)})
-    places = np.full(LOWER_CASE_END + 1, differences.index(0), np.uint8)
-    for first, last, step, difference in LOWER_CASE:
-        places[first : last + 1 : step] = differences.index(difference)
-    return places, np.array(differences, np.float32)
+    levels = np.zeros(LOWER_CASE_END + 1)
+    for code, folded in folded_letters(plain_letters).items():
+        is_plain = plain_letters and folded < 0x80 and folded != folded_letters(False).get(code)
+        levels[code] = folded + LETTER if is_plain else folded - code
+    names, places = np.unique(levels, return_inverse=True)
+    return places.astype(np.uint8), names.astype(np.float32)
 
 
 def _ngrams(values: list[int], encoder: EncoderConfig, config: NgramConfig) -> Iterator[list[int]]:
@@ -202,14 +230,11 @@ def _ngrams(values: list[int], encoder: EncoderConfig, config: NgramConfig) -> I
 
     A window may begin or end with a mark, but not have one inside, and not consist of marks.
     """
-    marked = [0, *(_fold(code) for code in visible_characters(values, encoder)), 0]
+    folded = folded_letters(config.plain_letters)
+    chars = (0 if code in SEPARATING else folded.get(code, code) for code in visible_characters(values, encoder))
+    marked = [0, *chars, 0]
     for start in range(len(marked)):
         for length in range(config.shortest, config.longest + 1):
             window = marked[start : start + length]
             if len(window) == length and any(window) and all(window[1:-1]):
                 yield window
-
-
-def _fold(code: int) -> int:
-    """Return the lower case of a character, and the mark for a separator."""
-    return 0 if code in _SEPARATING else _FOLDED.get(code, code)

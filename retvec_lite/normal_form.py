@@ -225,6 +225,9 @@ OTHER_SCRIPTS: Final[Ranges] = (
 )
 """Blocks of the other scripts, as (first, last). For rule 2c all of their code points count as letters."""
 
+TECHNICAL: Final = "#/@\\_"
+"""Signs of links, addresses, mentions, hashtags, paths and code: with `letters_only`, words that have one of them are not read."""
+
 
 def ranges_hold(ranges: Ranges, code: int) -> bool:
     """Return whether a code point is in one of some ranges."""
@@ -278,7 +281,11 @@ def is_other_letter(code: int) -> bool:
 
 
 def normalize(
-    values: Iterable[int], separators: Collection[int], unspaced: Sequence[Ranges] = (), drop_ignored: bool = True
+    values: Iterable[int],
+    separators: Collection[int],
+    unspaced: Sequence[Ranges] = (),
+    drop_ignored: bool = True,
+    letters_only: bool = False,
 ) -> list[int]:
     """Bring a text into its normal form: rules 2a to 2e of the contract.
 
@@ -287,11 +294,26 @@ def normalize(
         separators: code points between words; each becomes a space.
         unspaced: the scripts that are cut into pieces; their order matters for rule 2d alone.
         drop_ignored: whether rule 2a applies.
+        letters_only: whether only letters are left by rule 2b.
     """
     chars = [code for code in values if not (drop_ignored and is_ignored(code))]
     forms = compatibility_forms()
     chars = [0x20 if code in separators else forms.get(code, code) for code in chars]
+    if letters_only:
+        chars = list(_letters(chars, unspaced))
     return list(_joined(_without_lookalikes(chars), unspaced))
+
+
+def _letters(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
+    """Yield the characters, spaces for what is no letter or stands in a word with a sign of `TECHNICAL`."""
+    for ends_words, run in itertools.groupby(chars, lambda code: _ends_words(code, unspaced)):
+        word = list(run)
+        reads = ends_words or not any(chr(code) in TECHNICAL for code in word)
+        yield from (code if reads and _in_word(code) else 0x20 for code in word)
+
+
+def _ends_words(code: int, unspaced: Sequence[Ranges]) -> bool:
+    return code == 0x20 or any(ranges_hold(ranges, code) for ranges in unspaced)
 
 
 def _without_lookalikes(chars: Sequence[int]) -> Sequence[int]:

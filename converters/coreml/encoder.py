@@ -32,7 +32,7 @@ from retvec_lite.converters.coreml import Storage
 from retvec_lite.converters.coreml.network import from_grid, from_palette
 from retvec_lite.converters.coreml.normal_form import normal_text
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.ngrams import CODES, FACTOR, LOWER_CASE_END, PRIME, NgramConfig, lower_case_table, table_integers
+from retvec_lite.ngrams import CODES, FACTOR, LETTER, LOWER_CASE_END, PRIME, NgramConfig, fold_table, table_integers
 
 Var = Any  # a value of a MIL program
 
@@ -251,9 +251,6 @@ def _int(value: int) -> np.int32:
 
 # --- n-grams ----------------------------------------------------------------------------------------------------------
 
-_PALETTE: Final = 16
-"""Colours of a palette of 4 bits; there are fewer differences between the cases."""
-
 
 class Ngrams(NamedTuple):
     """The n-grams of one text.
@@ -274,7 +271,9 @@ def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -
     """
     starts = characters.codes.shape[1] + 1
     front, behind = np.zeros((1, 1), np.float32), np.zeros((1, config.longest), np.float32)
-    marked = mb.concat(values=[front, _folded(characters, storage), behind], axis=1, name="marked_chars")
+    marked = mb.concat(
+        values=[front, _folded(characters, storage, config.plain_letters), behind], axis=1, name="marked_chars"
+    )
     is_char = mb.minimum(x=marked, y=_float(1), name="is_char")
 
     def shifted(values: Var, places: int) -> Var:
@@ -352,17 +351,22 @@ def _table(weights: Mapping[str, Floats], storage: Storage) -> Var:
     return from_grid(stored, scales[None], 1, storage.for_ios18, "ngrams_table")
 
 
-def _folded(characters: Characters, storage: Storage) -> Var:
-    """Return the lower case of characters and a mark, 0, for separators: float32 `[1, max_chars]`."""
-    places, differences = lower_case_table()
-    levels = np.zeros(_PALETTE, np.float32)
-    levels[: len(differences)] = differences
-    table = from_palette(places[:, None], levels, 4, storage.for_ios18, "ngrams_lower_case")
+def _folded(characters: Characters, storage: Storage, plain_letters: bool) -> Var:
+    """Return the lower case of characters, or plain letters, and a mark, 0, for separators: float32 `[1, max_chars]`."""
+    places, used = fold_table(plain_letters)
+    bits = 8 if plain_letters else 4
+    levels = np.zeros(2**bits, np.float32)
+    levels[: len(used)] = used
+    table = from_palette(places[:, None], levels, bits, storage.for_ios18, "ngrams_lower_case")
     is_word = mb.greater(x=characters.classes, y=np.int32(0))
     chars = mb.select(cond=is_word, a=characters.codes, b=np.int32(0), name="ngram_chars")
     found = mb.gather(x=table, indices=mb.minimum(x=chars, y=np.int32(LOWER_CASE_END)), axis=0)
-    difference = mb.reshape(x=found, shape=[1, chars.shape[1]])
-    return mb.add(x=mb.cast(x=chars, dtype="fp32"), y=difference, name="folded_chars")
+    level, chars = mb.reshape(x=found, shape=[1, chars.shape[1]]), mb.cast(x=chars, dtype="fp32")
+    lower = mb.add(x=chars, y=level, name="lower_case_chars" if plain_letters else "folded_chars")
+    if not plain_letters:
+        return lower
+    replaces = mb.greater(x=level, y=_float(LETTER / 2))
+    return mb.select(cond=replaces, a=mb.sub(x=level, y=_float(LETTER)), b=lower, name="folded_chars")
 
 
 def _modulo(values: Var, divisor: int, name: str) -> Var:

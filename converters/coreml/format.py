@@ -21,7 +21,7 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import find_storage, load_coremltools
 from retvec_lite.converters.evaluator import Operation, Program, Type
-from retvec_lite.converters.evaluator.package import Array, bits_of
+from retvec_lite.converters.evaluator.package import Array, bits_of, proto
 from retvec_lite.converters.format import (
     PARTS,
     Contents,
@@ -49,7 +49,7 @@ from retvec_lite.converters.recipes import DEFAULT_IOS, RECIPES, CoreMLFacts, Re
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.ngrams import lower_case_table
+from retvec_lite.ngrams import fold_table
 
 CORE_ML: Final = "coreml"
 """What results call Core ML itself."""
@@ -86,9 +86,9 @@ class MLPackage(OpenArtifact):
             raise RetvecLiteError(f"{self._path.name}: there is no recipe {recipe.name!r} for Core ML.")
         _check_origin(self._program, classifier)
         found = program_constants(self._program)
-        if "ngrams/table" in classifier.weights:
-            places, differences = lower_case_table()
-            require_table(differences[places], [constant.values for constant in found])
+        if classifier.ngrams:
+            places, levels = fold_table(classifier.ngrams.plain_letters)
+            require_table(levels[places], [constant.values for constant in found])
         return match_constants(found, classifier.weights)
 
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
@@ -136,19 +136,25 @@ class CoreML(Format):
     name = "coreml"
     suffix = ".mlpackage"
     options: ClassVar[Options] = {"ios": DEFAULT_IOS, "block": None}
-    runtimes: ClassVar[Mapping[str, str]] = {CORE_ML: "Core ML itself runs on macOS only"}
+    runtimes: ClassVar[Mapping[str, str]] = {
+        EVALUATED: 'coremltools, which reads .mlpackages, is not installed (pip install "retvec-lite[coreml]")',
+        CORE_ML: "Core ML itself runs on macOS only",
+    }
     claim = "made for"
 
     def check(self, recipes: Sequence[Recipe], options: Options) -> None:
         for recipe in recipes:
             find_storage(recipe.name, options["ios"], options["block"])
-        if importlib.util.find_spec("coremltools") is None:
+        if not _has_coremltools():
             raise ModuleNotFoundError("No module named 'coremltools'", name="coremltools")
 
     def require_runtime(self) -> None:
-        """Require nothing: the evaluator runs everywhere."""
+        """Require coremltools, with which the evaluator runs everywhere."""
+        proto()
 
     def skipped(self) -> tuple[str, ...]:
+        if not _has_coremltools():
+            return EVALUATED, CORE_ML
         return () if has_core_ml() else (CORE_ML,)
 
     def facts(self, recipe: Recipe) -> CoreMLFacts:
@@ -370,3 +376,10 @@ def _literal_bits(operation: Operation) -> list[int]:
     if operation.kind == "constexpr_lut_to_dense" and "shape" in literals:
         return [literals["lut"].shape[0].bit_length() - 1]
     return [bits_of(kind.dtype) for key, kind in literals.items() if key in _STORED]
+
+
+def _has_coremltools() -> bool:
+    try:
+        return importlib.util.find_spec("coremltools") is not None
+    except ValueError:  # a stand-in without a specification
+        return True

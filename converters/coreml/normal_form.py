@@ -35,9 +35,12 @@ def normal_text(codepoints: Var, config: EncoderConfig, for_ios18: bool) -> tupl
     Returns:
         Code points and classes, int32 `[1, max_chars]`, see `encoder.Characters`; both are 0 for separators.
     """
-    table = character_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
+    unspaced = tuple(name for name in UNSPACED if getattr(config, name))
+    table = character_table(unspaced, config.drop_invisible, config.letters_only)
     length = config.max_chars
     kind = _kinds(codepoints, table, length, for_ios18)
+    if config.letters_only:
+        kind = _without_technical(kind, table, length)
     own = mb.sub(x=mb.cast(x=codepoints, dtype="fp32"), y=_look_up(table.target, kind), name="own_number")
     group = _look_up(table.group.astype(np.int32), kind)
     keeps = _keeps(group, table, length)
@@ -69,13 +72,29 @@ def _kinds(codepoints: Var, table: CharacterTable, length: int, for_ios18: bool)
     return mb.cast(x=found, dtype="int32", name="kind")
 
 
+def _without_technical(kind: Var, table: CharacterTable, length: int) -> Var:
+    """Turn words with a sign of `TECHNICAL` into spaces; what ends words, and what rule 2a drops, stays."""
+    ends = _look_up(table.ends, kind)
+    word = mb.sub(x=mb.cumsum(x=ends, axis=1), y=ends, name="technical_word")
+    words = _sums(_look_up(table.technical, kind), word, length)
+    is_technical = mb.greater(x=mb.gather(x=words, indices=word, axis=0), y=_float(0.5))
+    of_word = mb.equal(x=_look_up(table.kept[table.group] - table.ends, kind), y=np.int32(1))
+    spaces = mb.logical_and(x=is_technical, y=of_word, name="no_text")
+    return mb.select(cond=spaces, a=np.full((1, length), table.space, np.int32), b=kind, name="kind_of_text")
+
+
+def _sums(values: Var, word: Var, length: int) -> Var:
+    """Return the sum of each word's values, float32 `[max_chars]`, from their words' numbers."""
+    of_word = mb.equal(x=word, y=np.arange(length, dtype=np.int32)[:, None])
+    return mb.reduce_sum(x=mb.mul(x=mb.cast(x=of_word, dtype="fp32"), y=values), axes=[1], keep_dims=False)
+
+
 def _keeps(group: Var, table: CharacterTable, length: int) -> Var:
     """Return 1 where a code point keeps its own number, else 0, float32 `[1, max_chars]`: rules 2b and 2c."""
     weight = _look_up(table.weight, group)
     parts = _look_up(table.parts, group)
     word = mb.sub(x=mb.cumsum(x=parts, axis=1), y=parts, name="read_word")
-    of_word = mb.equal(x=word, y=np.arange(length, dtype=np.int32)[:, None], name="of_word")
-    words = mb.reduce_sum(x=mb.mul(x=mb.cast(x=of_word, dtype="fp32"), y=weight), axes=[1], keep_dims=False)
+    words = _sums(weight, word, length)
     votes = mb.minimum(x=mb.maximum(x=words, y=_float(LIKE_LATIN)), y=_float(-LIKE_LATIN))
     votes = mb.maximum(x=mb.reduce_sum(x=votes, axes=[0], keep_dims=True), y=_float(0), name="votes")
     balance = mb.reduce_sum(x=mb.maximum(x=weight, y=_float(-LATIN_LETTER)), axes=[1], keep_dims=False)

@@ -14,7 +14,8 @@ from retvec_lite import contract
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters import PROBABILITIES
 from retvec_lite.converters.parity import WORST, Check, Difference, bounded
-from retvec_lite.converters.parity.golden import BIT_TEXTS, edge_sample, golden_bytes, golden_texts
+from retvec_lite.converters.parity.golden import golden_bytes
+from retvec_lite.converters.parity.golden_texts import BIT_TEXTS, edge_sample, golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.errors import RetvecLiteError

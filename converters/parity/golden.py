@@ -1,208 +1,28 @@
-"""Golden texts: what every artifact is run on, and `golden.json`, which lets an app test itself.
-
-The texts are chosen for where implementations differ: every bit at every character position, odd code points, each kind of
-separator, scripts without spaces, words and texts that are too long. They depend only on the encoder's config.
-"""
+"""`golden.json`: golden texts with the answers that an app must get from an exported file, by which it tests itself."""
 
 import json
 import math
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from string import ascii_lowercase, digits
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite import contract
-from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig, Floats
-from retvec_lite.converters.parity.oracle import Sample
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.converters.parity.golden_texts import GoldenText, golden_windows, long_texts
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
-from retvec_lite.runtime.artifact import short_signatures
+from retvec_lite.windows import combine, cut_windows, read_limit
 
 GOLDEN_NAME: Final = "golden.json"
 FORMAT: Final = "retvec-lite-golden"
 VERSION: Final = 1
 
+_LISTS: Final = ("cases", "long")
+"""Entries that are lists of cases."""
+
 Answer = str | list[str] | None
 """The label of a text; where it may have several, all of them; None for none of the labels."""
-
-BIT_TEXTS: Final = "bits:"
-"""Prefix of the names of texts whose words set bits that no real text sets together."""
-
-_BY_HIGHEST_BIT: Final[tuple[tuple[int, ...], ...]] = (
-    (0x1,),
-    (0x2, 0x3),
-    (0x4, 0x6, 0x5),
-    (0xE, 0x8, 0xF),
-    (0x1B, 0x10, 0x1F),
-    (0x21, 0x35, 0x2D, 0x3F, 0x30),
-    tuple(map(ord, "bTazQ")),
-    tuple(map(ord, "éßÑçö")),
-    tuple(map(ord, "ďłžŏƀ")),
-    tuple(map(ord, "αωΩșə")),
-    tuple(map(ord, "жЯשعյ")),
-    tuple(map(ord, "हिकதഴ")),
-    tuple(map(ord, "გლቀệᏀ")),
-    tuple(map(ord, "→∑€♥☃")),
-    tuple(map(ord, "䷀䷁䷂䷿䷊")),
-    tuple(map(ord, "한국ꀀ힣ﬁ")),
-    tuple(map(ord, "😀🚀𐍈𝔸🇫")),
-    (0x20000, 0x2A6D6, 0x30000),
-    (0x40000, 0x4ABCD, 0x55555),
-    (0x80000, 0x8F00D, 0x9AAAA),
-    (0x100000, 0x10FFFD, 0x10FFFF),
-)
-"""Code points by their highest set bit. As rows of a matrix they are triangular, which tells all 21 weights of a position apart.
-They belong to scripts with spaces, so that a word can fill a slot (U+4DC0 lies among Han but is a symbol). Bit 17 has no such
-code point: its planes are all Han."""
-
-_BIT_17_IN_WORDS: Final = (0x60000, 0x7ABCD, 0x65555)
-"""Bit 17 at every position, with bit 18 beside it."""
-
-_EVEN: Final = (0x62, 0x3A4, 0x1F680)
-"""Code points whose last bit is 0."""
-
-_TEXTS: Final[Mapping[str, str]] = {
-    "empty": "",
-    "only spaces": " " * 40,
-    "one letter": "a",
-    "plain English": "Where is my parcel? It should have arrived yesterday.",
-    "upper case": "WHERE IS MY PARCEL? IT SHOULD HAVE ARRIVED YESTERDAY.",
-    "upper case of every script that n-grams fold": "ÀÖØÞĀĮİĶĹŽŸƏƠƯǍȞ ΆΉΌΏΑΩΫ ЀАЯѠҊӁӐԮ ԱՖ ᲐᲺᲿ ḀẔẠỾ ẞǄⰀႠＡ𐐀",
-    "typos": "Wehre is my parcle? It shuold have arived yestreday.",
-    "leet": "Wh3r3 15 my p4rc31? FR33 M0N3Y!!! cl1ck h3re",
-    "homoglyphs": "Wһеrе іѕ mу раrсеl? Fгее mопеу ⅽⅼіⅽk ｈｅｒｅ",
-    "combining marks": "Wh\u0315e\u0301r\u0323e\u0300 is my p\u0334a\u0336r\u0337c\u0338e\u0302l e\u0301 \u00e9",
-    "zalgo": "h\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309\u030a\u030b\u030c\u030d\u030e\u030f\u0310i",
-    "digits": "0123456789 ٠١٢٣٤٥٦٧٨٩ ०१२३४५६७८९ ０１２３ ½ Ⅷ 1,234.56 +49-170/1234567",
-    "url": "see https://www.example.com/a/very/long/path?query=string&other=1#fragment or mail first.last@example.org",
-    "punctuation": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ «» “” ‘’ … – — ¿¡ ・ 。、",
-    "new lines and tabs": "first\nsecond\r\nthird\tfourth\x0bfifth\x0csixth",
-    "German": "Donaudampfschifffahrtsgesellschaft überprüft Straßenverkehrsordnung",
-    "French": "Où est mon colis\u202f? C’était prévu à l’été.",
-    "Russian": "Где моя посылка? Достопримечательности превосходительства",
-    "Greek": "Πού είναι το δέμα μου; Ηλεκτροεγκεφαλογράφημα",
-    "Turkish": "İstanbul'dan ılık IŞIK Çekoslovakyalılaştıramadıklarımızdan",
-    "Vietnamese": "Đơn hàng của tôi ở đâu rồi?",
-    "Hindi": "मेरा पार्सल कहाँ है? धन्यवाद",
-    "Korean": "내 소포는 어디에 있나요? 안녕하세요",
-    "decomposed": unicodedata.normalize("NFD", "người được 안녕하세요 café"),
-    "Georgian and Amharic": "სად არის ჩემი ამანათი? ጥቅሌ የት ነው?",
-    "Arabic": "أين طردي؟ كان يجب أن يصل أمس، وبالإستقلاليتهم",
-    "Hebrew": "איפה החבילה שלי? שָׁלוֹם",
-    "right to left with controls": "\u202bأين\u202c \u2067שלום\u2069 \u200eabc\u200f \u202edef\u202c",
-    "Chinese": "我的包裹在哪里？昨天就应该到了。",
-    "Chinese, one character": "好",
-    "Japanese": "荷物はどこですか？カタカナとﾊﾝｶｸ、ー々〆もある。",
-    "marks of Han and kana": "〇々〆〡〸〻 〼〱〳〴〵ゝゞヽヾヿ・ㇰ゙゚ 漢々ゝヽー",
-    "Thai": "พัสดุของฉันอยู่ที่ไหน ขอบคุณมากครับ",
-    "Lao": "ພັດສະດຸຂອງຂ້ອຍຢູ່ໃສ",
-    "Khmer": "កញ្ចប់របស់ខ្ញុំនៅឯណា",
-    "Myanmar": "ကျွန်ုပ်၏ပါဆယ်ဘယ်မှာလဲ",
-    "unspaced scripts mixed with Latin": "iPhone手机15Pro很好 ไทยThaiไทย漢字かなคำlaoລາວ khmerខ្មែរ中mမြန်မာ9",
-    "Han beyond the BMP": "𠀀𠮷𪛖a𰀀𱍊 𠮷野家",
-    "emoji": "👍 great 😀😀😀 thanks🙏🏽 ❤️‍🔥",
-    "emoji joined by ZWJ": "👩‍👩‍👧‍👦 👨🏿‍🚒 🏳️‍🌈x🧑‍💻 👩‍❤️‍💋‍👨",
-    "flags and keycaps": "🇩🇪🇫🇷 🇯🇵 🏴󠁧󠁢󠁳󠁣󠁴󠁿 1️⃣ #️⃣",
-    "highest code point": "a\U0010ffff \U0010ffff\U0010ffffb",
-    "replacement character": "a\ufffdb \ufffd \ufffe\uffff",
-    "every separator alone": "".join(map(chr, SEPARATORS)),
-    "near separators": "a\x08b\x0ec\x1cd\x1fe\x84f\x86g\u180eh\u200bi\u2060j\ufeffk\u115fl\u3164m\u2800n",
-    "invisible characters alone": "".join(map(chr, INVISIBLE)) + " " + "".join(map(chr, INVISIBLE)),
-    "invisible characters between Han": "我\u200b的\u2060包\ufeff裹",
-    "NUL inside": "before\0after\0\0end",
-    "10,000 characters": ("The quick brown fox jumps over the lazy dog. " * 223)[:10_000],
-    "10,000 characters, one word": "abcdefghij" * 1_000,
-}
-
-_NORMAL_TEXTS: Final[Mapping[str, str]] = {
-    "ignored code points, marks that decorate": "fr\u034fee mo\ufe0fn\u3164ey \U000e0041c\u115fl\u17b4i\u206ack\u180b \ufff0he\uffa0r\U0001bca0e "
-    "f\u0336r\u0332e\u20dde\u0338 \u0489m\u0301\u0302y 1\ufe0f\u20e3 e\u0301",
-    "forms of letters": "Ｆｒｅｅ　𝐦𝑜𝓃𝔢𝕪 𝖼𝗅𝘪𝙘𝚔 ①２³！ ⒻⓡⒺⓔ 🅜🄾🅽🄴🅈 ⒞⒧⒤⒞⒦ 🄐🄓 ꜰʀᴇᴇ ᴍᴏɴᴇʏ ᶜˡⁱᶜᵏ ₕₑᵣₑ ℎºª ﺍﻟﺴﻼﻡ ﭘﺎﮐ ｱｲｳﾊﾞﾝ",
-    "lookalikes in a Latin text": "Frее mоnеу wіthουt Ꮢisk fοr уоu, ꓖo send сору to а сосо now",
-    "lookalikes in a Cyrillic text": "проверь copy а сосо вiн незабаром повернеться",
-    "lookalikes in a Greek text": "κάνε mute την ώρα",
-    "letters set apart": "f.r.e.e f-r-e-e w i n a a.b.c _p_a_y_ 1.2.3.4 x+y+z+w f.r-e.e a b.c d a.b.c d.e.f (f/r/e/e) f\u200b.r.\u034fe.\u0336e",
-    "letters repeated": "soooo looool ааа ΑΑΑA 1000 !!! かかか ggg.g.g.g xxx\u200bx Ｆ．ｒ．е．\u0336е ＣＡＡＡＳＨ",
-}
-"""Texts for what version 2 of the contract adds."""
-
-_VALUES: Final[Mapping[str, tuple[int, ...]]] = {
-    "unpaired surrogates": (0x61, 0xD800, 0x62, 0x20, 0xDBFF, 0xDC00, 0x20, 0xDFFF, 0xD83D, 0xDE00, 0x63),
-    "a separator that composing replaces": (0x61, 0x2000, 0x62),
-    "another separator that composing replaces": (0x61, 0x2001, 0x62),
-    "negative values": (0x61, -1, 0x62, 0x20, -(2**31), -2, 0x20, -0x61, -0x20, -256, -65536, 0x63),
-    "huge values": (
-        0x61,
-        0x110000,
-        0x62,
-        0x20,
-        2**31 - 1,
-        2**30,
-        0x20,
-        *(2**24 + 0x61, 2**21, 0x1FFFFF, 0x7F000020),
-        0x63,
-    ),
-    "around the surrogates": (0xD7FF, 0x20, 0xE000, 0x20, 0xD800, 0x20, 0xDFFF),
-}
-"""Inputs that no string gives, but that int32 allows."""
-
-
-@dataclass(frozen=True)
-class GoldenText:
-    """One golden text: `codepoints` is the model's input, int32 `[max_chars]`; `text` is None where no string gives it."""
-
-    name: str
-    text: str | None
-    codepoints: npt.NDArray[np.int32]
-
-
-def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
-    """Return the golden texts of a config, always the same in the same order, with distinct names."""
-    length = config.word_length
-    texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
-    if config.contract_version > 1:
-        texts |= _NORMAL_TEXTS
-    for name, size in (("words as long as a slot", length), ("words one longer than a slot", length + 1)):
-        texts[name] = " ".join((ascii_lowercase * 3)[start : start + size] for start in range(3))
-    texts["more words than slots"] = " ".join(f"{index % 10}" for index in range(config.max_words + 3))
-    texts["Chinese, more pieces than slots"] = "".join(chr(0x4E00 + 7 * index) for index in range(config.max_words + 9))
-    texts |= dict(_limit_texts(config))
-    rows = [GoldenText(name, text, contract.codepoints(text, config.max_chars)) for name, text in texts.items()]
-    for name, values in {**_VALUES, **dict(_limit_values(config))}.items():
-        row = np.zeros(config.max_chars, np.int32)
-        row[: len(values)] = values[: config.max_chars]
-        rows.append(GoldenText(name, None, row))
-    return tuple(rows)
-
-
-def edge_sample(config: EncoderConfig) -> Sample:
-    """Return texts with the first and last code point of every range of the contract, and their neighbours outside.
-
-    A graph keeps the ranges as constants. The golden texts hold characters of all of them, but not every edge: with every edge,
-    `golden.json` would grow by a quarter under the default config.
-    """
-    ranges = [(code, code) for code in (*SEPARATORS, *INVISIBLE)] + [(0xD800, 0xDFFF), (0, MAX_CODE_POINT)]
-    ranges += [found for script in UNSPACED.values() for found in script]
-    if config.contract_version > 1:
-        ranges += [*IGNORED, *ALPHABETS, *OTHER_SCRIPTS]
-        ranges += [(code, code) for code in (*compatibility_forms(), *lookalikes())]
-    edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
-    # Three of a kind tell all cutting rules apart; with their neighbours they need at most five slots.
-    together = max(1, min(config.max_words // 5, config.max_chars // 6))
-    names, rows = [], []
-    for start in range(0, len(edges), together):
-        part = edges[start : start + together]
-        values = [value for code in part for value in (0x61, code, code, code, 0x62, 0x20)]
-        row = np.zeros(config.max_chars, np.int32)
-        row[: len(values)] = values[: config.max_chars]
-        names.append(f"around {', '.join(f'U+{code & 0xFFFFFFFF:04X}' for code in part)}")
-        rows.append(row)
-    return Sample.of(names, rows, config)
 
 
 def golden_bytes(
@@ -217,6 +37,9 @@ def golden_bytes(
     Probabilities have two digits more than the tolerance, which keeps the file small with many labels. Where the classifier
     rejects texts, `labels` has its answers, null for none of the labels, except where the tolerance leaves them open. Where texts
     may have several labels, an answer is a list in the order of the labels.
+
+    `long` has texts that an app reads in windows, with the names of the cases that are their windows; it is absent under version 1
+    of the contract.
 
     Args:
         config: the contract.
@@ -234,47 +57,85 @@ def golden_bytes(
         "labels": list(labels),
         "tolerance": {key: tolerance for key, (_, tolerance) in expected.items()},
     }
-    answers: dict[str, dict[int, Answer]] = {}
     if decision is not None and decision.rejects:
         head |= decision.entry()
-        answers = {
-            key: dict(clear_answers(texts, table, labels, decision, tolerance))
-            for key, (table, tolerance) in expected.items()
-        }
-    decimals = {key: 2 - math.floor(math.log10(tolerance)) for key, (_, tolerance) in expected.items()}
+    limit = read_limit(config)
+    kept = None if decision is None or not decision.rejects else decision
     cases = []
-    for index, text in enumerate(texts):
+    found = _answers([text.text and text.text[:limit] for text in texts], expected, labels, kept)
+    for text, answers in zip(texts, found, strict=True):
         slots = contract.words(text.codepoints, config)
         case = {
             "name": text.name,
             "text": text.text,
             "codepoints": np.trim_zeros(text.codepoints, "b").tolist(),
             "words": slots[slots[:, 0] != 0].tolist(),
-            "probabilities": {
-                key: [round(value, decimals[key]) for value in table[index].tolist()]
-                for key, (table, _) in expected.items()
-            },
+            **answers,
         }
-        if found := {key: known[index] for key, known in answers.items() if index in known}:
-            case["labels"] = found
         cases.append(json.dumps(case, separators=(",", ":")))
-    lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2] + ',\n "cases": [\n' + ",\n".join(cases) + "\n ]\n}\n"
-    return lines.encode()
+    parts = {"cases": cases}
+    if long := long_texts(config):
+        parts["long"] = _long_cases(config, long, texts, expected, labels, kept)
+    lists = (f',\n "{key}": [\n' + ",\n".join(lines) + "\n ]" for key, lines in parts.items())
+    return (json.dumps(head, indent=1, ensure_ascii=False)[:-2] + "".join(lists) + "\n}\n").encode()
+
+
+def _long_cases(
+    config: EncoderConfig,
+    long: Mapping[str, str],
+    texts: Sequence[GoldenText],
+    expected: Mapping[str, tuple[Floats, float]],
+    labels: Sequence[str],
+    decision: Decision | None,
+) -> list[str]:
+    """Return a line for each long text, with what its windows say together."""
+    rows, names = {text.name: row for row, text in enumerate(texts)}, golden_windows(config)
+    windows = [[names[window] for window in cut_windows(text, config)] for text in long.values()]
+    places = [[rows[name] for name in found] for found in windows]
+    joined = {
+        key: (np.stack([combine(table[part], labels, decision or Decision()) for part in places]), tolerance)
+        for key, (table, tolerance) in expected.items()
+    }
+    limit = read_limit(config)
+    answers = _answers([text[:limit] for text in long.values()], joined, labels, decision)
+    return [
+        json.dumps({"name": name, "text": text, "windows": own, **found}, separators=(",", ":"))
+        for (name, text), own, found in zip(long.items(), windows, answers, strict=True)
+    ]
+
+
+def _answers(
+    texts: Sequence[str | None],
+    expected: Mapping[str, tuple[Floats, float]],
+    labels: Sequence[str],
+    decision: Decision | None,
+) -> Iterator[dict[str, Any]]:
+    """Yield the entries `probabilities` and, where a decision leaves no doubt, `labels` of each text."""
+    decimals = {key: 2 - math.floor(math.log10(tolerance)) for key, (_, tolerance) in expected.items()}
+    answers = {
+        key: {} if decision is None else dict(clear_answers(texts, table, labels, decision, tolerance))
+        for key, (table, tolerance) in expected.items()
+    }
+    for row in range(len(texts)):
+        probabilities = {
+            key: [round(value, decimals[key]) for value in table[row].tolist()] for key, (table, _) in expected.items()
+        }
+        clear = {key: known[row] for key, known in answers.items() if row in known}
+        yield {"probabilities": probabilities, **({"labels": clear} if clear else {})}
 
 
 def clear_answers(
-    texts: Sequence[GoldenText], table: Floats, labels: Sequence[str], decision: Decision, tolerance: float
+    texts: Sequence[str | None], table: Floats, labels: Sequence[str], decision: Decision, tolerance: float
 ) -> Iterator[tuple[int, Answer]]:
     """Yield the index of each text whose answer no difference within the tolerance can change, and the answer.
 
-    Arguments as for `golden_bytes`, for one artifact; texts that no string gives are left out.
+    Arguments as for `golden_bytes`, for one artifact; texts are as far as an app reads them, None where no string gives one.
     """
     columns = np.array(decision.columns(labels))
     others = np.array([label == decision.unknown_label for label in labels])
-    for index, (text, row) in enumerate(zip(texts, table, strict=True)):
-        if text.text is None:
+    for index, (read, row) in enumerate(zip(texts, table, strict=True)):
+        if read is None:
             continue
-        read = text.text[: len(text.codepoints)]
         if decision.thresholds is not None:
             distances = np.abs(row.astype(np.float64) - decision.thresholds)
             if not decision.reads(read) or (distances > 2 * tolerance).all():
@@ -296,8 +157,8 @@ def check_golden(data: bytes, expected: bytes) -> None:
     wanted = json.loads(expected)
     try:
         found = json.loads(data)
-        cases = {case["name"]: case for case in found["cases"]}
-        about = {key: value for key, value in found.items() if key != "cases"}
+        cases = {key: {case["name"]: case for case in found[key]} for key in _LISTS if key in wanted}
+        about = {key: value for key, value in found.items() if key not in _LISTS}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RetvecLiteError(f"golden.json is not what export writes: {error!r}.") from error
     # The file may list artifacts that are no longer in the folder.
@@ -305,18 +166,19 @@ def check_golden(data: bytes, expected: bytes) -> None:
     if isinstance(tolerance, dict):
         about["tolerance"] = {recipe: bound for recipe, bound in tolerance.items() if recipe in wanted["tolerance"]}
     for key, value in wanted.items():
-        if key != "cases" and about.get(key) != value:
+        if key not in _LISTS and about.get(key) != value:
             raise RetvecLiteError(f"golden.json: {key} must be {value!r}, not {about.get(key)!r}.")
-    for case in wanted["cases"]:
-        problem = _case_problem(case, cases.get(case["name"]), wanted["tolerance"])
-        if problem:
-            raise RetvecLiteError(f"golden.json: the case {case['name']!r} differs from the reference: {problem}.")
+    for key, given in cases.items():
+        for case in wanted[key]:
+            problem = _case_problem(case, given.get(case["name"]), wanted["tolerance"])
+            if problem:
+                raise RetvecLiteError(f"golden.json: the case {case['name']!r} differs from the reference: {problem}.")
 
 
 def _case_problem(wanted: dict[str, Any], found: Any, tolerance: Mapping[str, float]) -> str | None:
     if not isinstance(found, dict):
         return "it is missing"
-    for key in ("text", "codepoints", "words"):
+    for key in wanted.keys() - {"name", "labels", "probabilities"}:
         if found.get(key) != wanted[key]:
             return f"its {key} are different"
     # Whether the tolerance leaves an answer open may hang on the last digit.
@@ -333,62 +195,3 @@ def _case_problem(wanted: dict[str, Any], found: Any, tolerance: Mapping[str, fl
         if not near:
             return f"its probabilities for {recipe} are different"
     return None
-
-
-def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
-    """Yield texts whose words set every bit at every position to 0 and to 1, with as many words in a text as fit."""
-    length = min(config.word_length, config.max_chars)
-    pools = [*_BY_HIGHEST_BIT, _BIT_17_IN_WORDS, _EVEN]
-    if config.contract_version > 1:
-        pools = [tuple(code for code in pool if code not in compatibility_forms()) for pool in pools]
-    words = [
-        "".join(chr(pool[(place + turn) % len(pool)]) for place in range(length)) for turn, pool in enumerate(pools)
-    ]
-    together = max(1, min(config.max_words, (config.max_chars + 1) // (length + 1)))
-    # A Han word needs more than one slot, so it gets a text of its own.
-    han = words.pop(17)
-    yield f"{BIT_TEXTS} highest bit 17, Han", han
-    for number, start in enumerate(range(0, len(words), together), start=1):
-        yield f"{BIT_TEXTS} every bit at every position, part {number}", " ".join(words[start : start + together])
-
-
-def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
-    """Yield every separator and every invisible character where it matters, in as many texts as needed."""
-    separated = [f"w{chr(65 + index)}{chr(code)}" for index, code in enumerate(SEPARATORS)]
-    together = max(1, min(config.max_words - 1, (config.max_chars - len("end")) // 3))
-    for name, part in _parts("every separator between words", separated, together):
-        yield name, "".join(part) + "end"
-    hidden = [f"fr{chr(code)}ee{index}" for index, code in enumerate(INVISIBLE)]
-    together = max(1, min(config.max_words, (config.max_chars + 1) // (max(map(len, hidden)) + 1)))
-    for name, part in _parts("every invisible character inside a word", hidden, together):
-        yield name, " ".join(part)
-
-
-def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
-    """Yield texts that just fit into a signature for short texts, and texts that just do not: by slots and by code points."""
-    # The normal form joins letters that are set apart, but no digits.
-    words = ascii_lowercase if config.contract_version == 1 else digits
-    for signature in short_signatures(config):
-        slots, chars = signature.max_words, signature.max_chars
-        for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
-            yield f"{signature.name}: {limit}", " ".join(words[index % len(words)] for index in range(count))
-            yield f"{signature.name}: {limit}, Han", "".join(chr(0x4E00 + 7 * index) for index in range(count))
-        for count, limit in ((chars, "as many code points as it takes"), (chars + 1, "one code point more")):
-            yield f"{signature.name}: {limit}", ("abcdefghijklmnop " * chars)[: count - 1] + "z"
-            yield f"{signature.name}: {limit}, spaces last", "early".ljust(count)
-        yield f"{signature.name}: a word behind its end", "early".ljust(chars) + " late"
-
-
-def _limit_values(config: EncoderConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the same by slots, of values that are not code points."""
-    for signature in short_signatures(config):
-        slots = signature.max_words
-        for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
-            values = tuple(value for index in range(count) for value in (-(7**index) % 2**32 - 2**31, 0x20))
-            yield f"{signature.name}: {limit}, hostile", values
-
-
-def _parts(name: str, items: Sequence[str], together: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the items in groups of `together`, numbered where there is more than one group."""
-    for number, start in enumerate(range(0, len(items), together), start=1):
-        yield name if together >= len(items) else f"{name}, part {number}", items[start : start + together]

@@ -16,7 +16,7 @@ from retvec_lite.converters import PROBABILITIES
 from retvec_lite.converters.format import Contents, OpenArtifact, require_origin
 from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, short
 from retvec_lite.converters.parity.examiner import Answers, Examiner, StageComparison, checked, place, stage_names
-from retvec_lite.converters.parity.golden import edge_sample
+from retvec_lite.converters.parity.golden_texts import edge_sample
 from retvec_lite.converters.parity.oracle import (
     EXACT,
     Constant,
@@ -42,7 +42,7 @@ from retvec_lite.converters.tflite.graph import (
 )
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.ngrams import lower_case_table
+from retvec_lite.ngrams import fold_table
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 from retvec_lite.runtime.worker import Job, run_models
@@ -255,7 +255,8 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
 
 def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> dict[str, Match]:
     """Return what the artifact computes with; raise RetvecLiteError for other weights, or signatures that do not share them."""
-    own = match_weights(model, classifier.weights)
+    plain = bool(classifier.ngrams and classifier.ngrams.plain_letters)
+    own = match_weights(model, classifier.weights, plain_letters=plain)
     for signature in artifact.signatures:
         if signature.name == CLASSIFY:
             continue
@@ -264,21 +265,23 @@ def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> di
             for name, weights in classifier.weights.items()
             if signature.kind != EMBED or name.startswith("embedding/")
         }
-        for name, match in match_weights(model, wanted, signature.name).items():
+        for name, match in match_weights(model, wanted, signature.name, plain).items():
             if not np.array_equal(match.values, own[name].values[: len(match.values)]):
                 raise RetvecLiteError(f"The signature {signature.name} has other weights than {CLASSIFY}: {name}.")
     return own
 
 
-def match_weights(model: Any, reference: Mapping[str, Floats], signature: str = CLASSIFY) -> dict[str, Match]:
+def match_weights(
+    model: Any, reference: Mapping[str, Floats], signature: str = CLASSIFY, plain_letters: bool = False
+) -> dict[str, Match]:
     """Return what a signature of a .tflite computes with in the place of every reference weight, see `match_constants`."""
     graph = model.subgraphs[find_signature(model, signature).subgraphIndex]
     plain = constants(model, graph)
     found = [*_lstm_matrices(model, graph), *_ngram_tables(model, graph, plain), *plain]
     if "ngrams/table" in reference:
-        places, differences = lower_case_table()
+        places, levels = fold_table(plain_letters)
         require_table(places, _gathered_integers(model, graph, "uint8"))
-        require_table(differences, [constant.values for constant in plain])
+        require_table(levels, [constant.values for constant in plain])
     return match_constants(found, reference)
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from retvec_lite.arguments import checked
 from retvec_lite.converters import INPUT, PROBABILITIES
 from retvec_lite.converters.format import About, Contents, Draft, Format, Options, about, details
 from retvec_lite.converters.parity import ArtifactResult
@@ -296,6 +297,7 @@ class Info:
         )
 
 
+@checked
 def info(path: str | os.PathLike[str]) -> Info:
     """Read what an exported `.tflite` says about itself and what its graph holds.
 

@@ -104,6 +104,7 @@ def any_config() -> st.SearchStrategy[EncoderConfig]:
         word_length=st.integers(5, 64),
         overflow=st.sampled_from(["wrap", "truncate"]),
         drop_invisible=st.booleans(),
+        letters_only=st.booleans(),
         han_piece=st.sampled_from(PIECES),
         kana_piece=st.sampled_from(PIECES),
         sea_piece=st.sampled_from(PIECES),
@@ -118,6 +119,14 @@ def test_json_round_trip_is_exact(config: EncoderConfig) -> None:
     assert all(
         isinstance(piece, Piece) for piece in (again.han_piece, again.kana_piece, again.sea_piece) if piece is not None
     )
+
+
+def test_letters_only_is_told_only_where_it_is_on() -> None:
+    assert (
+        "letters_only" not in EncoderConfig().to_dict() and EncoderConfig(letters_only=True).to_dict()["letters_only"]
+    )
+    with pytest.raises(RetvecLiteError, match=r"letters_only needs version 2"):
+        EncoderConfig(letters_only=True, contract_version=1)
 
 
 def test_a_config_cannot_be_changed() -> None:
@@ -144,7 +153,7 @@ def sentence(error: pytest.ExceptionInfo[RetvecLiteError]) -> str:
         ("max_words", 4097),
         ("word_length", 65),
         *(("overflow", value) for value in ("Wrap", "", None, True, 0, ["wrap"])),
-        *(("drop_invisible", value) for value in (1, 0, None, "true", [])),
+        *((name, value) for name in ("drop_invisible", "letters_only") for value in (1, 0, None, "true", [])),
         *(
             (name, value)
             for name in UNSPACED

@@ -25,9 +25,10 @@ from retvec_lite.normal_form import (
 SEPARATING = frozenset((0, *SEPARATORS))
 
 
-def normal(text: str) -> str:
+def normal(text: str, letters_only: bool = False) -> str:
     composed = unicodedata.normalize("NFC", text)
-    return "".join(map(chr, normalize(map(ord, composed), SEPARATING, list(UNSPACED.values()))))
+    found = normalize(map(ord, composed), SEPARATING, list(UNSPACED.values()), letters_only=letters_only)
+    return "".join(map(chr, found))
 
 
 @pytest.mark.parametrize(
@@ -137,6 +138,24 @@ def test_repeated_letters_stand_twice() -> None:
     assert normal("so\u200boooo") == "soo"
     assert normal("1000 !!! 哈哈哈 かかか ๑๑๑") == "1000 !!! 哈哈哈 かかか ๑๑๑"
     assert normal("AAaa оооо") == "AAaa оо"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("¡Hola! 😊😊", "Hola"),
+        ("see you 17:30, ok?", "see you ok"),
+        ("look https://example.com/Path?a=b now", "look now"),
+        ("me@example.com says hi to ＠all ＃tag", "says hi to"),
+        ("x_y = f(a) + a\\b", "f a"),
+        ("早上好https://example.com #谢谢#", "早上好 谢谢"),
+        ("नमस्ते। שָׁלוֹם! c’est", "नमस्ते। שָׁלוֹם c est"),
+        ("d.a.n.k.e! Ｈｏｌａ！ ½ 3²", "danke Hola"),
+        ("Frее mоnеу! 1+1", "Free money"),
+    ],
+)
+def test_letters_only(text: str, read: str) -> None:
+    assert " ".join(normal(text, letters_only=True).split()) == read
 
 
 def test_forms_are_those_of_unicode() -> None:

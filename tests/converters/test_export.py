@@ -157,7 +157,7 @@ def test_the_folder_holds_what_is_promised_and_the_same_bytes_every_time(source:
     assert progress == [("exporting", done, 3) for done in range(4)]
     first = {path.name: path.read_bytes() for path in dist.iterdir()}
     assert set(first) == {path.name for path in report.files} | {
-        *("labels.txt", "golden.json", "report.json", "report.md", "reference.safetensors")
+        *("labels.txt", "golden.json", "report.json", "report.md", "reference.safetensors", "README.md")
     }
     assert all(any(fnmatch.fnmatchcase(name, pattern) for pattern in owned_files()) for name in first)
     for name in (*(path.name for path in report.files), "labels.txt", "reference.safetensors"):
@@ -204,7 +204,7 @@ def test_a_file_that_is_too_large_fails_and_leaves_nothing(source: Path, monkeyp
     monkeypatch.setattr(recipes_module, "SIZE_LIMIT", 50_000)
     with pytest.raises(
         RetvecLiteError,
-        match=r"classifier-int8\.tflite: size is \d{2,3},\d\d\d, must be <= 50,000\. Choose a smaller head",
+        match=r"classifier-int8\.tflite: size is \d{2,3},\d\d\d, must be <= 50,000\. Train with a larger max_kb",
     ):
         export(source, recipes=["float32", "int8"])
     assert leftovers(source) == []
@@ -283,7 +283,8 @@ def test_without_a_runtime_nothing_is_exported(source: Path, monkeypatch: pytest
         ({"formats": ["onnx"]}, r"Unknown format 'onnx'\. Choose from tflite, coreml, all\."),
         ({"formats": []}, "at least one recipe and one format"),
         ({"recipes": []}, "at least one recipe and one format"),
-        ({"recipes": "int8"}, "as lists of names"),
+        ({"recipes": "int2"}, "Unknown recipe 'int2'"),
+        ({"formats": "onnx"}, "Unknown format 'onnx'"),
         ({"recipes": ["int2"]}, "Unknown recipe 'int2'"),
         ({"formats": ["coreml"], "embed": True}, "option embed needs the format tflite"),
         ({"formats": ["coreml"], "android": "app"}, "option android needs the format tflite"),
@@ -356,16 +357,6 @@ def test_an_app_gets_the_answers_of_its_own_file_alone(source: Path) -> None:
     assert all(set(case["probabilities"]) == {"int8"} for case in own["cases"])
 
 
-def test_the_commands_import_nothing_heavy() -> None:
-    program = (
-        "import sys, argparse; from retvec_lite.__main__ import find_command\n"
-        "for name in ('export', 'verify'): find_command(name)[0](argparse.ArgumentParser())\n"
-        "print(sorted({'tensorflow', 'rich', 'flatbuffers', 'ai_edge_litert'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[]", done.stderr
-
-
 def test_the_options_of_the_command_are_those_of_the_function() -> None:
     parser = argparse.ArgumentParser()
     declare_export(parser)
@@ -376,6 +367,21 @@ def test_the_options_of_the_command_are_those_of_the_function() -> None:
     for name, value in args.items():
         if name not in ("out", "formats", "recipes"):
             assert value == options[name].default, name
+
+
+@pytest.mark.usefixtures("converted")
+@pytest.mark.parametrize(("limit", "size"), [(50, 49_999), (2000, 1_999_999)])
+def test_the_size_limit_is_that_of_the_training(source: Path, limit: int, size: int) -> None:
+    classifier = load_trained_model(source)
+    classifier = dataclasses.replace(classifier, training={**classifier.training, "max_kb": limit})
+    (source / "classifier.safetensors").write_bytes(classifier.to_bytes())
+    if limit < 1000:
+        with pytest.raises(RetvecLiteError, match=rf"size is .*, must be .*{size:,}.*Train with a larger max_kb"):
+            export(source)
+        assert leftovers(source) == []
+    else:
+        checks = {check.name: check for check in export(source).artifacts[0].result.checks}
+        assert checks["size"].bound == size
 
 
 @pytest.mark.usefixtures("converted")

@@ -45,7 +45,7 @@ class Plain(Format):
     """The safetensors file itself."""
 
     name, suffix = "plain", ".plain"
-    runtimes = {"abacus": "There is no abacus"}  # noqa: RUF012
+    runtimes = {"numpy": "NumPy is not installed", "abacus": "There is no abacus"}  # noqa: RUF012
 
     def check(self, recipes: Sequence[Recipe], options: Options) -> None:
         if [recipe.name for recipe in recipes] != ["int8"]:

@@ -15,7 +15,7 @@ from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.artifact import read_artifact
 
-SHARED = NgramConfig(buckets=300, longest=5, rank=4)
+SHARED = NgramConfig(buckets=300, longest=5, rank=4, plain_letters=True)
 
 
 def classifier(ngrams: NgramConfig = SHARED) -> TrainedModel:
@@ -30,7 +30,7 @@ def test_the_head_has_no_weights_and_reads_back() -> None:
 
 
 def test_a_rank_is_stored_only_where_there_is_one() -> None:
-    assert SHARED.to_dict() == {"buckets": 300, "longest": 5, "shortest": 1, "rank": 4}
+    assert SHARED.to_dict() == {"buckets": 300, "longest": 5, "shortest": 1, "rank": 4, "plain_letters": True}
     assert NgramConfig.from_dict(SHARED.to_dict()) == SHARED
     assert "rank" not in NgramConfig(buckets=300).to_dict()
     with pytest.raises(RetvecLiteError, match="rank of the n-grams must be an integer from 0 to 256"):

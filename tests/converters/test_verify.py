@@ -1,8 +1,10 @@
+import importlib.util
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from exported import EVERY_RECIPE, EXPORTED, ORDERS, TEXTS, texts_csv
 from spoiled import (
@@ -32,6 +34,7 @@ from spoiled import (
 )
 
 from retvec_lite.__main__ import main
+from retvec_lite.converters.evaluator import package as evaluator
 from retvec_lite.converters.format import find_format
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.recipes import RECIPES
@@ -84,6 +87,32 @@ def test_an_untouched_export_passes_on_every_runtime(dist: Path) -> None:
     rows = [(row.recipe, row.signature, row.verdict) for row in found.rows]
     assert rows == [("int8", name, "ok") for name in ("classify", "classify_16", "embed")] * len(artifact.runtimes)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["ok"] is True
+
+
+def test_one_file_is_verified_alone(dist: Path) -> None:
+    """The rest of the folder has no say: only the reference is read."""
+    (dist / "report.json").unlink()
+    (dist / "labels.txt").write_text("something else")
+    shutil.copy(dist / "classifier-int8.tflite", dist / "other.tflite")
+    found = verify(dist / "classifier-int8.tflite", data=dist.parent / "texts.csv")
+    assert found.ok and [artifact.file for artifact in found.artifacts] == ["classifier-int8.tflite"]
+    (dist / "reference.safetensors").unlink()
+    with pytest.raises(RetvecLiteError, match=r"cannot be verified: its export wrote .*reference\.safetensors, which"):
+        verify(dist / "classifier-int8.tflite")
+
+
+def test_what_coremltools_would_read_is_skipped_without_it(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: find_spec(name) if name != "coremltools" else None)
+    evaluator.proto.cache_clear()
+    (dist / "classifier-int8.mlpackage").mkdir()
+    found = check(dist)
+    assert found.ok and [artifact.file for artifact in found.artifacts] == ["classifier-int8.tflite"]
+    assert set(found.skipped) >= {"coreml (evaluated)", "coreml"}
+    assert 'is not installed (pip install "retvec-lite[coreml]"): skipped.' in str(found)
+    (dist / "classifier-int8.tflite").unlink()
+    with pytest.raises(RetvecLiteError, match=r"^The package coremltools is not installed"):
+        check(dist)
 
 
 def test_renamed_artifacts_of_all_recipes_pass(tmp_path: Path) -> None:
@@ -275,6 +304,12 @@ def test_texts_are_spread_over_the_file_and_labels_only_used_when_known(tmp_path
     assert set(found.labels) == {("one",), ("two",)}
     path.write_text("text,label\nhello,seven\n")
     assert real_texts(classifier, path).labels is None
+    table = pd.DataFrame({"message": ["hello", "hi", None], "kind": ["one", "two", None]})
+    found = real_texts(classifier, table, "message", "kind")
+    assert found.texts == ("hello", "hi") and found.labels == (("one",), ("two",))
+    # Bad rows cannot be skipped by an option there, and prove nothing.
+    path.write_text("text;label\nhello;one\n;\nhi;\n")
+    assert real_texts(classifier, path).texts == ("hello",)
 
 
 def test_starter_texts_are_the_default() -> None:
@@ -283,3 +318,11 @@ def test_starter_texts_are_the_default() -> None:
     assert 100 <= len(found.texts) <= STARTER_TEXTS
     assert "starter data" in found.describe()
     assert found.labels is None
+
+
+@pytest.mark.parametrize("content", [b"", b"text,label\nhi,a\n"])
+def test_what_is_no_model_needs_no_reference(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "other.tflite"
+    file.write_bytes(content)
+    with pytest.raises(RetvecLiteError, match=r"other\.tflite is not a \.tflite model\.$"):
+        verify(file)

@@ -52,7 +52,7 @@ def leftovers(source: Path) -> list[str]:
 @needs_coremltools
 def test_an_export_holds_what_an_app_needs(dist: Path) -> None:
     packages = {f"classifier-{recipe}.mlpackage" for recipe in RECIPES}
-    others = {"labels.txt", "golden.json", "report.json", "report.md", "reference.safetensors"}
+    others = {"README.md", "labels.txt", "golden.json", "report.json", "report.md", "reference.safetensors"}
     assert {path.name for path in dist.iterdir()} == packages | others
     report = json.loads((dist / "report.json").read_text(encoding="utf-8"))
     for artifact in report["artifacts"]:
@@ -99,7 +99,7 @@ def test_the_same_classifier_gives_the_same_bytes(dist: Path, tmp_path: Path) ->
     again = tmp_path / "again"
     export_model(on_grid("pool"), again, formats=["coreml"], recipes=RECIPES, data=tmp_path / "texts.csv")
     paths = [path for path in dist.rglob("*") if path.is_file()]
-    assert len(paths) == 3 * len(RECIPES) + 5
+    assert len(paths) == 3 * len(RECIPES) + 6
     for path in paths:
         assert (again / path.relative_to(dist)).read_bytes() == path.read_bytes(), path.name
 

@@ -8,7 +8,7 @@ import pytest
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.parity.examiner import EVERY_BIT_BOUND, StageComparison
-from retvec_lite.converters.parity.golden import BIT_TEXTS, golden_texts
+from retvec_lite.converters.parity.golden_texts import BIT_TEXTS, golden_texts
 from retvec_lite.converters.parity.oracle import Sample
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.model import reference_network

@@ -7,10 +7,12 @@ import pytest
 
 from retvec_lite import contract
 from retvec_lite.contract import BITS, INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
-from retvec_lite.converters.parity.golden import check_golden, clear_answers, edge_sample, golden_bytes, golden_texts
+from retvec_lite.converters.parity.golden import check_golden, clear_answers, golden_bytes
+from retvec_lite.converters.parity.golden_texts import edge_sample, golden_texts
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.windows import combine, cut_windows
 
 UNCUT: dict[str, Any] = dict.fromkeys(UNSPACED)
 CONFIGS = (
@@ -61,7 +63,8 @@ def test_hostile_inputs_are_there() -> None:
     assert {*SEPARATORS, *INVISIBLE, 0x10FFFF, 0xFFFD, 0xD800, 0xDFFF, -1, -(2**31), 2**31 - 1, 0x110000} <= values
     assert not texts["empty"].codepoints.any()
     assert set(texts["only spaces"].codepoints.tolist()) == {0, 32}
-    assert len(texts["10,000 characters"].text or "") == 10_000
+    old = {text.name: text for text in golden_texts(EncoderConfig(max_chars=1024, contract_version=1))}
+    assert len(old["10,000 characters"].text or "") == 10_000
     composed = set(map(ord, unicodedata.normalize("NFC", "".join(map(chr, SEPARATORS)))))
     assert set(texts["every separator alone"].codepoints.tolist()) - {0} == composed
     assert {0x200D, 0xFE0F} <= set(texts["emoji joined by ZWJ"].codepoints.tolist())
@@ -134,7 +137,7 @@ def test_the_document_is_small_with_all_recipes_and_many_labels() -> None:
     rng = np.random.default_rng(0)
     tables = {name: rng.dirichlet(np.full(77, 0.05), len(texts)).astype(np.float32) for name in RECIPES}
     data = golden_bytes(config, [f"label {index}" for index in range(77)], texts, with_tolerances(tables))
-    assert len(data) < 330_000
+    assert len(data) < 400_000
 
 
 DECISION = Decision(threshold=0.5, unknown_label=LABELS[1], characters="".join(sorted("EeWwhorisypcl")))
@@ -170,12 +173,30 @@ def test_cases_have_the_answer_where_no_tolerance_can_change_it() -> None:
 
 def test_a_power_makes_improbable_unknown_labels_count() -> None:
     decision = Decision(threshold=1.0, unknown_label=LABELS[1], unknown_power=0.2)
-    texts = golden_texts(CONFIGS[0])[:3]
+    texts = ["wake me up"] * 3
     table = np.array([[0.9, 0.0, 0.1], [0.25, 0.0, 0.75], [0.33, 0.65, 0.02]], np.float32)
     found = dict(clear_answers(texts, table, LABELS, decision, 0.002))
     assert found == {0: "yes", 1: LABELS[2], 2: None}
     table[1] = [0.3, 0.0, 0.2]  # 0.004 ** 0.2 is 0.33: the tolerance leaves it open
     assert set(dict(clear_answers(texts, table, LABELS, decision, 0.002))) == {0, 2}
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_long_texts_have_the_answer_of_their_windows(config: EncoderConfig) -> None:
+    texts = golden_texts(config)
+    tables = np.random.default_rng(2).dirichlet([0.4, 0.2, 0.4], len(texts)).astype(np.float32)
+    told = json.loads(golden_bytes(config, LABELS, texts, {"int8": (tables, 0.002)}, DECISION))
+    cases = {case["name"]: case for case in told["cases"]}
+    assert all(len(unicodedata.normalize("NFC", case["text"] or "")) <= config.max_chars for case in told["cases"])
+    assert len(told["long"]) == 5
+    for long in told["long"]:
+        assert [cases[name]["text"] for name in long["windows"]] == cut_windows(long["text"], config)
+        table = np.array([cases[name]["probabilities"]["int8"] for name in long["windows"]])
+        assert long["probabilities"]["int8"] == pytest.approx(combine(table, LABELS, DECISION).tolist(), abs=1e-3)
+    assert any(long["labels"] for long in told["long"] if "labels" in long)
+    old = EncoderConfig(contract_version=1)
+    texts = golden_texts(old)
+    assert "long" not in json.loads(golden_bytes(old, LABELS, texts, {"int8": (np.eye(3)[[0] * len(texts)], 0.002)}))
 
 
 def test_a_changed_answer_is_refused() -> None:
@@ -209,6 +230,7 @@ def test_an_untouched_document_passes() -> None:
             "its probabilities for int8",
         ),
         (b'"words":[],"probabilities":{"int8":[', b'"words":[],"probabilities":{"int8":[NaN,', "its probabilities"),
+        (b'"windows":["one', b'"windows":["no', "'one word' differs from the reference: its windows"),
         (b'"cases"', b'"boxes"', "is not what export writes"),
         (b"{", b"[", "is not what export writes"),
     ],

@@ -10,7 +10,7 @@ import standin
 from retvec_lite import contract
 from retvec_lite.converters.parity import Check
 from retvec_lite.converters.parity.examiner import STAGES, StageComparison
-from retvec_lite.converters.parity.golden import golden_texts
+from retvec_lite.converters.parity.golden_texts import golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.examine import SignatureExam
