@@ -4,15 +4,19 @@ Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 """
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from retvec_lite.arguments import checked
 from retvec_lite.classifier import SAVED_FILES, Classifier
 from retvec_lite.data.class_weights import ClassWeights
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import KEPT, WORK, atomic_directory, refuse_existing, require_room
+from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.weight_files import Embedding, load_trained_model
-from retvec_lite.runtime.artifact import is_prebuilt
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.training.options import REJECT_AT, TrainOptions, ValidationData
@@ -25,12 +29,16 @@ _ROOM: Final = 8_000_000
 
 
 @TrainOptions.document
+@checked
 def train(  # noqa: D417  # the decorator documents the options
     data: Any,
     labels: Sequence[Any] | None = None,
     *,
+    sample_weight: Sequence[float] | None = None,
     text_column: str = "text",
     label_column: str = "label",
+    delimiter: str | None = None,
+    skip_bad_rows: bool = False,
     multi_label: bool | None = None,
     validation: float | ValidationData | Literal["auto"] = "auto",
     head: str = "auto",
@@ -38,11 +46,12 @@ def train(  # noqa: D417  # the decorator documents the options
     fine_tune_embedding: bool = False,
     character_filters: int | None = None,
     ngram_kb: int | None = None,
+    max_kb: int = USUAL_KB,
     max_words: int | Literal["auto"] = "auto",
     epochs: int | None = None,
     typo_rate: float | None = None,
     class_weights: ClassWeights | os.PathLike[str] | None = None,
-    unlabelled: Sequence[str] | str | os.PathLike[str] | None = None,
+    unlabelled: Sequence[str] | str | os.PathLike[str] | Any | None = None,
     reject_at: float = REJECT_AT,
     unknown_label: str | None = None,
     seed: int = 0,
@@ -57,11 +66,14 @@ def train(  # noqa: D417  # the decorator documents the options
     stops improving.
 
     Args:
-        data: texts (list, NumPy array, pandas Series) with `labels`; or a CSV, TSV or JSON Lines file, a `Dataset`, or
-            "starter" for the built-in data, each without `labels`.
-        labels: a label for each text.
+        data: texts (list, NumPy array, pandas Series) with `labels`; or each without `labels`: a CSV, TSV, JSON or Parquet file; a
+            DataFrame of pandas or Polars, or another table; a list of records or of pairs (text, label); a `Dataset`; or "starter" for the
+            built-in data.
+        labels: a label for each text. Booleans and numbers become strings, as JSON writes them (1 and 1.0: "1", True: "true").
+        sample_weight: how much each text counts; only the ratios matter, and 0 leaves a text out.
         force: this and all options from `text_column` on: see `TrainOptions`.
-        progress: a callback (what, done, total), or True for bars on standard error.
+        progress: a callback (what, done, total), or True for bars on standard error; where that is no terminal, as in a
+            notebook, a line now and then. A sentence to tell comes as (sentence, 0, 0).
         strategy: a `MultiWorkerMirroredStrategy` of several machines, all of which make this call; None makes one where `TF_CONFIG`
             names them. The first of them writes `out`, in a folder that all of them see.
 
@@ -79,31 +91,34 @@ def train(  # noqa: D417  # the decorator documents the options
     options = TrainOptions.of(locals())
     if out is not None:
         refuse_existing(out, force)
-    inputs = options.read_inputs(data, labels)
+    inputs = options.read_inputs(data, labels, sample_weight)
     if out is not None:
         require_room(out, _ROOM)
 
-    from retvec_lite.model import load_tensorflow
+    from retvec_lite.model import LOADING, load_tensorflow
     from retvec_lite.model.distribution import join_workers
 
-    workers = join_workers(strategy)
-    load_tensorflow()
-    from retvec_lite.training import checkpoint, trainer
+    with watched(progress) as report:
+        if "tensorflow" not in sys.modules:
+            report(LOADING, 0, 0)
+        workers = join_workers(strategy)
+        load_tensorflow()
+        from retvec_lite.training import checkpoint, trainer
 
-    def run(kept: Path | None) -> Classifier:
-        with watched(progress) as report:
+        def run(kept: Path | None) -> Classifier:
             path = kept and kept / checkpoint.NAME
             return Classifier(*trainer.train(inputs, options, checkpoint=path, workers=workers, progress=report))
 
-    if out is None or not workers.is_chief:
-        return run(None if out is None else _kept(out))
-    # Opened before the training: a place that cannot be written must not cost a result.
-    with atomic_directory(out, force=force, owned=SAVED_FILES) as place:
-        classifier = run(place.with_name(KEPT))
-        classifier.write(place)
-    return classifier
+        if out is None or not workers.is_chief:
+            return run(None if out is None else _kept(out))
+        # Opened before the training: a place that cannot be written must not cost a result.
+        with atomic_directory(out, force=force, owned=SAVED_FILES) as place:
+            classifier = run(place.with_name(KEPT))
+            classifier.write(place)
+        return classifier
 
 
+@checked
 def load(
     path: str | os.PathLike[str],
     *,
@@ -111,23 +126,27 @@ def load(
     runtime: str | None = None,
     workers: int | None = None,
     isolated: bool = False,
+    languages: Sequence[str] | None = None,
 ) -> TextClassifier | Classifier:
     """Load an exported `.tflite`, the folder of a trained classifier, or the language detector in the package.
 
     Args:
         path: a `.tflite` file, which needs NumPy and a LiteRT runtime only; a folder that `Classifier.save` or
-            `retvec-lite train` wrote; or "language" for the detector in the package.
+            `retvec-lite train` wrote, or the `.safetensors` file in it or beside exported files; or "language" for the detector
+            in the package.
         num_threads: threads of one call of a `.tflite`.
         runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that is installed.
         workers: texts of a `.tflite` that are answered at a time; by default one a core.
         isolated: run a `.tflite` in a worker process, so that a file that crashes the runtime is an error. For files from
             others.
+        languages: for a `.tflite` and the detector: the only labels to choose from, such as the languages that an app knows.
 
     Returns:
-        A `TextClassifier` for a file, a `Classifier` for a folder. Both predict and evaluate.
+        A `TextClassifier` for an exported file, a `Classifier` for a trained one. Both predict, explain and evaluate.
 
     Raises:
-        RetvecLiteError: for something else at `path`, or a runtime that is missing.
+        RetvecLiteError: for something else at `path`, a runtime that is missing, a language that is not among the labels, or an option beside a trained
+            folder.
 
     Example:
         >>> import retvec_lite as rl
@@ -135,10 +154,30 @@ def load(
         'one_time_code'
         >>> rl.load("language").predict("guten Morgen", top=1)[0].label
         'de'
+        >>> rl.load("language", languages=["de", "en", "tr"]).predict("no", top=1)[0].label
+        'en'
     """
-    if is_prebuilt(path) or not os.path.isdir(path):
-        return TextClassifier.load(path, num_threads, runtime, workers, isolated)
-    return Classifier(load_trained_model(path))
+    place = Path(path)
+    if is_prebuilt(path) or place.suffix == ".tflite":
+        return TextClassifier.load(path, num_threads, runtime, workers, isolated, languages)
+    if not place.exists():
+        raise RetvecLiteError(
+            f"There is nothing at {place}. Name an exported .tflite, a folder that `retvec-lite train` wrote, or language."
+        )
+    if place.suffix == ".safetensors" or (place / CLASSIFIER_FILE).is_file():
+        given = {
+            "num_threads": num_threads != 1,
+            "runtime": runtime is not None,
+            "workers": workers is not None,
+            "isolated": isolated,
+            "languages": languages is not None,
+        }
+        if names := [name for name, is_given in given.items() if is_given]:
+            raise RetvecLiteError(
+                f"Only exported files take {' and '.join(names)}: export the trained folder first, or leave that out."
+            )
+        return Classifier(load_trained_model(place))
+    return TextClassifier.load(path, num_threads, runtime, workers, isolated, languages)
 
 
 def _kept(out: str | os.PathLike[str]) -> Path:

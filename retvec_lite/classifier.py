@@ -9,20 +9,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.texts import as_texts, chunks
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
-from retvec_lite.model.weight_files import CLASSIFIER_FILE, TrainedModel
+from retvec_lite.model.file_sizes import describe_sizes
+from retvec_lite.model.model_card import CARD_NAME, model_card
+from retvec_lite.model.weight_files import LABELS_FILE, REPORT_FILE, TrainedModel
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE
 from retvec_lite.runtime.predictor import Predictor
 from retvec_lite.terminal import Progress, watched
+from retvec_lite.windows import answer_in_windows
 
 if TYPE_CHECKING:
     from retvec_lite.converters.report import Report
 
-SAVED_FILES: Final = (CLASSIFIER_FILE, "training.json", "labels.txt")
+SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_FILE, LABELS_FILE, CARD_NAME)
 """What `Classifier.save` writes, and all that `force` may replace."""
 
 _BATCH: Final = 64
@@ -51,6 +56,8 @@ class Classifier(Predictor):
         >>> classifier.predict("wkae me up at half past six", top=1)[0].label
         'alarm'
     """
+
+    runtime = "tensorflow"
 
     def __init__(self, model: TrainedModel, validation: Mapping[float, Evaluation] | None = None) -> None:
         """Wrap a trained model; `train` and `load` do so."""
@@ -91,7 +98,7 @@ class Classifier(Predictor):
             from retvec_lite.model.network_graph import predictor
 
             self._predict = predictor(self.model)
-        return self._predict(found)
+        return answer_in_windows(self._predict, found, self.config, self._combined)
 
     def _probabilities_of(self, texts: Iterable[object]) -> Iterator[tuple[list[str], Floats]]:
         for chunk in chunks(texts, _BATCH):
@@ -99,8 +106,9 @@ class Classifier(Predictor):
                 raise chunk
             yield chunk, self.probabilities(chunk)
 
+    @checked
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the classifier as a folder; `load` reads it back.
+        """Write the classifier and its model card as a folder; `load` reads it back.
 
         Args:
             folder: the folder to make; an empty one may exist.
@@ -121,7 +129,8 @@ class Classifier(Predictor):
     def write(self, place: Path) -> None:
         """Write the files of `save` into a folder that exists; raises RetvecLiteError when that fails."""
         labels = "".join(f"{label}\n" for label in self.labels)
-        contents = (self.model.to_bytes(), self._report_json().encode(), labels.encode())
+        card = model_card(self.model).encode()
+        contents = (self.model.to_bytes(), self._report_json().encode(), labels.encode(), card)
         try:
             for name, content in zip(SAVED_FILES, contents, strict=True):
                 (place / name).write_bytes(content)
@@ -135,12 +144,13 @@ class Classifier(Predictor):
             report["validation"] = {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()}
         return json.dumps(report, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
+    @checked
     def export(
         self,
         out: str | os.PathLike[str],
         *,
-        formats: Sequence[str] = ("tflite",),
-        recipes: Sequence[str] = ("int8",),
+        formats: str | Sequence[str] = ("tflite",),
+        recipes: str | Sequence[str] = ("int8",),
         ios: int = 16,
         block: int | None = None,
         embed: bool = False,
@@ -153,7 +163,7 @@ class Classifier(Predictor):
 
         Args:
             out: the folder to make.
-            formats: "tflite", "coreml", or both.
+            formats: "tflite", "coreml", or both (a list, or "all").
             recipes: how weights are stored: "int8", "int8-dynamic", "int4", "float16", "float32".
             ios: the oldest iOS that packages are for: 16, 17 or 18.
             block: weights that share a scale in int4 packages for iOS 18; None for one scale an output.
@@ -193,6 +203,7 @@ class Classifier(Predictor):
                 progress=report,
             )
 
+    @checked
     def plot_learning_curve(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Draw the accuracy on held-out texts against the number of training texts, for n-grams alone.
 
@@ -221,7 +232,7 @@ class Classifier(Predictor):
         return f"<Classifier {self.model.head.name}, {len(self.labels)} labels>"
 
     def __str__(self) -> str:
-        from retvec_lite.terminal import Table, draw, printable
+        from retvec_lite.terminal import Table, draw, margin, printable
 
         facts = self.training
         ngrams = f" with {self.model.ngrams.buckets:,} buckets of n-grams" if self.model.ngrams else ""
@@ -229,11 +240,15 @@ class Classifier(Predictor):
         epochs = (
             f", {facts['epochs']} epochs" if folds else f", best of {facts['epochs']} epochs: {facts['best_epoch']}"
         )
+        # Classifiers of earlier releases do not tell.
+        windows = f", {facts['texts_in_windows']:.1%} are read in windows" if "texts_in_windows" in facts else ""
         parts: list[str | Table] = [
             f"{self.model.head.name}{ngrams} on {facts['data']}: {facts['training_texts']:,} training texts, "
             f"{len(self.labels)} labels, {self.config.max_words} word slots of {self.config.max_chars} code points "
-            f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut){epochs if facts['epochs'] else ''}."
+            f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut{windows}){epochs if facts['epochs'] else ''}."
         ]
+        if "estimated_bytes" in facts:
+            parts.append(describe_sizes(facts["estimated_bytes"]))
         names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
         if self.decision.multi_label:
             names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
@@ -250,8 +265,9 @@ class Classifier(Predictor):
             parts.append(f"Texts are unknown where the probability of the best label is {self.decision.rule}.")
         if "accuracy_error" in facts:
             clean = facts["validation"]["0"][score]
-            expected = f"{clean:.1%} (± {2 * facts['accuracy_error']:.1%})"
-            more = " or more, because each fold learned from a part of the texts only" if folds else ""
+            expected = f"{clean:.1%} ({margin(facts['accuracy_error'])})"
+            is_less = folds and f"{clean:.1%}" != f"{1:.1%}"
+            more = " or more, because each fold learned from a part of the texts only" if is_less else ""
             what = f"a {names[score]} of " if self.decision.multi_label else ""
             parts.append(f"Expect {what}{expected} on clean texts like these{more}.")
         if facts.get("warnings"):

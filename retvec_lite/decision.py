@@ -4,17 +4,25 @@ The rules are the same wherever a file runs; docs/contract.md states them.
 """
 
 import dataclasses
+import difflib
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.ngrams import folded_letters
 from retvec_lite.normal_form import compatibility_forms
+
+_CLOSE: Final = 0.7
+"""Least likeness, from 0 to 1, of a label that is offered in place of a wrong one."""
+
+_FEW: Final = 5
+"""Most labels that are all listed where none is like a wrong one."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -121,11 +129,28 @@ class Decision:
         """Return the columns of the labels that can be an answer: all but the unknown one."""
         return [column for column, label in enumerate(labels) if label != self.unknown_label]
 
+    def limited(self, labels: Sequence[str], chosen: Sequence[str]) -> list[int]:
+        """Return the columns of chosen labels and of the unknown one, in the order of the labels; case does not matter.
+
+        Raises:
+            RetvecLiteError: for no label, or one that is not among the labels; for a classifier that gives a text several.
+        """
+        if self.multi_label:
+            raise RetvecLiteError("Only a classifier with one label a text can be limited to some of its labels.")
+        if isinstance(chosen, str) or not chosen:
+            raise RetvecLiteError(f"Name the labels to choose from in a list such as {[labels[0]]!r}, not {chosen!r}.")
+        found: set[str] = set()
+        for name in chosen:
+            if not isinstance(name, str):
+                raise RetvecLiteError(f"Name the labels to choose from as strings, not as {shown(name)}.")
+            found |= {name} if name in labels else _in_any_case(name, labels)
+        return [column for column, label in enumerate(labels) if label in found or label == self.unknown_label]
+
     def unknown(self, texts: Sequence[str], probabilities: Floats, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which texts belong to none of the labels, bool `[texts]`.
 
         Args:
-            texts: as far as the classifier reads them, that is `max_chars` code points of each.
+            texts: as far as the classifier reads them, see `windows.read_limit`.
             probabilities: float32 `[texts, classes]`.
             labels: the classes, in the order of the columns.
         """
@@ -170,10 +195,24 @@ class Decision:
         return frozenset(self.characters)
 
 
+def _in_any_case(name: str, labels: Sequence[str]) -> set[str]:
+    """Return the labels that differ from a name in case only; raises RetvecLiteError, with labels that are like it, for none."""
+    folded, forms = name.casefold(), [label.casefold() for label in labels]
+    if folded in forms:
+        return {label for label, form in zip(labels, forms, strict=True) if form == folded}
+    like = [label for label, form in zip(labels, forms, strict=True) if form.startswith(f"{folded}-")]
+    if not like:
+        like = [labels[forms.index(form)] for form in difflib.get_close_matches(folded, forms, cutoff=_CLOSE)]
+    if not like and len(labels) > _FEW:
+        raise RetvecLiteError(f"There is no label {name!r}. `retvec-lite info` lists all {len(labels):,}.")
+    raise RetvecLiteError(f"There is no label {name!r}, but there are {', '.join(like or labels)}.")
+
+
 def letters_and_digits(texts: Iterable[str], contract_version: int = 1) -> str:
     """Return the letters and digits in some texts with their upper and lower case, sorted. Case forms of several code points are left out.
 
-    From version 2 of the contract on, also the forms that the graph replaces by one of them (rule 2b), so that wrappers need no table.
+    From version 2 of the contract on, also the forms that the graph replaces by one of them (rule 2b), and Latin letters with accents, so
+    that wrappers need no table.
     Letters that only look Latin are not among them: without one Latin letter, no text becomes Latin.
 
     Example:
@@ -181,7 +220,10 @@ def letters_and_digits(texts: Iterable[str], contract_version: int = 1) -> str:
         >>> letters_and_digits(["Ja, um 6!"])
         '6AJMUajmu'
     """
-    forms_of = compatibility_forms() if contract_version > 1 else {}
+    forms_of: dict[int, int] = {}
+    if contract_version > 1:
+        accented = {code: plain for code, plain in folded_letters(True).items() if plain < 0x80 <= code}
+        forms_of = accented | compatibility_forms()
     new = {chr(forms_of.get(ord(char), ord(char))) for char in set().union(*texts) if char.isalnum()}
     known: set[str] = set()
     while new:

@@ -64,6 +64,21 @@ def choice(*names: str) -> Limits:
     return Limits(lambda value: value in names, error, {"choices": names})
 
 
+def _delimiter(text: str) -> str:
+    found = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(found) != 1 or found in '"\r\n':
+        raise argparse.ArgumentTypeError(f"must be one character or tab, not {text!r}")
+    return found
+
+
+DELIMITER: Final = Limits(
+    lambda value: isinstance(value, str) and len(value) == 1 and value not in '"\r\n',
+    "{name} must be one character, such as ';', not {value!r}.",
+    {"type": _delimiter, "metavar": "CHARACTER"},
+)
+"""Which delimiters a table may have."""
+
+
 def option(default: Any, help: str, limits: Limits | None = None, **argument: Any) -> Any:
     """Declare a field of `Options`.
 

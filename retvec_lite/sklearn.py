@@ -1,5 +1,6 @@
 """A classifier that follows scikit-learn's conventions, for pipelines, cross-validation and grid search."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,8 +10,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retvec_lite.contract import Floats
+from retvec_lite.data.labels import cell_of, split_labels
+from retvec_lite.data.tables import present
 from retvec_lite.data.texts import as_texts
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.file_sizes import USUAL_KB
+from retvec_lite.training.options import REJECT_AT
 
 if TYPE_CHECKING:
     from retvec_lite.classifier import Classifier
@@ -19,11 +24,15 @@ if TYPE_CHECKING:
 class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
     """Train on texts and labels of any type, as `retvec_lite.train` does.
 
-    The arguments are options of `retvec_lite.train`, where they are described, with the same defaults.
+    The arguments are options of `retvec_lite.train`, where they are described, with the same defaults; `unknown_label` is a label of
+    any type, and `multi_label` need not be said where `y` is an indicator matrix.
+
+    `predict` answers a text that belongs to none of the labels with `unknown_label`; without one, with the most probable label, as
+    scikit-learn's scores want an answer. `classifier_.predict` then answers None. `reject_at` decides about both.
 
     Attributes:
-        classes_: the distinct labels, sorted; the order of `predict_proba`'s columns. Where a text may have several, the numbers of
-            the columns of `y`.
+        classes_: the distinct labels, sorted; the order of `predict_proba`'s columns. Where `y` is an indicator matrix, the numbers
+            of its columns.
         classifier_: the `Classifier`, to save or export.
 
     Example:
@@ -42,24 +51,30 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         fine_tune_embedding: bool = False,
         character_filters: int | None = None,
         ngram_kb: int | None = None,
+        max_kb: int = USUAL_KB,
         max_words: int | Literal["auto"] = "auto",
         epochs: int | None = None,
         typo_rate: float | None = None,
         class_weights: str | Mapping[Any, float] | None = None,
         validation: float | Literal["auto"] = "auto",
+        multi_label: bool | None = None,
+        unlabelled: Sequence[str] | str | os.PathLike[str] | None = None,
+        reject_at: float = REJECT_AT,
+        unknown_label: Any = None,
         seed: int = 0,
     ) -> None:
         for name, value in locals().items():
             if name != "self":
                 setattr(self, name, value)
 
-    def fit(self, X: Any, y: Sequence[Any]) -> "RetvecClassifier":
+    def fit(self, X: Any, y: Sequence[Any], sample_weight: Sequence[float] | None = None) -> "RetvecClassifier":
         """Train on texts and their labels.
 
         Args:
             X: texts: list, NumPy array or pandas Series of strings.
             y: a label for each text; or, where a text may have several or none, an indicator matrix `[texts, classes]`, as
-                from `MultiLabelBinarizer`.
+                from `MultiLabelBinarizer`, or, with `multi_label`, a list of labels for each text.
+            sample_weight: how much each text counts; only the ratios matter, and 0 leaves a text out.
 
         Returns:
             This object.
@@ -69,26 +84,46 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         from retvec_lite.api import train
 
-        targets = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
-        if targets.ndim not in (1, 2) or (targets.ndim == 2 and not np.isin(targets, (0, 1)).all()):
-            raise RetvecLiteError(
-                "Pass one label for each text, or an indicator matrix of zeros and ones with a row for each text."
-            )
-        several = targets.ndim == 2
+        if self.multi_label and getattr(y, "ndim", 1) == 1 and not _are_indicators(y):
+            labels: list[Any] = [
+                split_labels(cell_of(label, f"row {row}", "y", multi_label=True)) for row, label in enumerate(y)
+            ]
+            self.classes_: npt.NDArray[Any] = np.unique([name for names in labels for name in names])
+            several = True
+        else:
+            labels, several = self._read(y)
+        unknown = None if self.unknown_label is None else str(self.unknown_label)
+        given = {"multi_label": several, "class_weights": _by_name(self.class_weights), "unknown_label": unknown}
+        options = {**self.get_params(), **given}
+        self.classifier_: Classifier = train(_one_column(X), labels, sample_weight=sample_weight, **options)
+        return self
+
+    def _read(self, y: Any) -> tuple[list[Any], bool]:
+        """Set `classes_`; return the labels as strings, and whether a text may have several."""
         try:
-            self.classes_: npt.NDArray[Any] = np.arange(targets.shape[1]) if several else np.unique(targets)
+            targets = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+        except ValueError:  # lists of several lengths
+            targets = np.empty((0, 0, 0))
+        several = targets.ndim == 2
+        missing = sum(present(label) is None for label in targets) if targets.ndim == 1 else 0
+        if missing:
+            raise RetvecLiteError(
+                f"{missing:,} of {len(targets):,} labels in y are missing: leave those texts out, or label them."
+            )
+        if targets.ndim not in (1, 2) or (
+            several and (self.multi_label is False or not np.isin(targets, (0, 1)).all())
+        ):
+            raise RetvecLiteError(
+                "Pass one label for each text, an indicator matrix of zeros and ones with a row for each text, or, with "
+                "multi_label=True, a list of labels for each text."
+            )
+        try:
+            self.classes_ = np.arange(targets.shape[1]) if several else np.unique(targets)
         except TypeError as error:
             raise RetvecLiteError("The labels in y are of several types, such as 1 and '1'. Use one type.") from error
-        labels: list[Any] = [str(label) for label in targets]
         if several:
-            labels = [[str(label) for label in np.flatnonzero(row)] for row in targets]
-        self.classifier_: Classifier = train(
-            _one_column(X),
-            labels,
-            multi_label=several,
-            **{**self.get_params(), "class_weights": _by_name(self.class_weights)},
-        )
-        return self
+            return [[str(label) for label in np.flatnonzero(row)] for row in targets], True
+        return [str(label) for label in targets], False
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each text: float32 `[texts, classes]`, columns as in `classes_`."""
@@ -101,15 +136,21 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return found
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each text; where a text may have several, an indicator matrix like `y`."""
+        """Return the label of each text; where a text may have several, an indicator matrix `[texts, classes]`."""
         check_is_fitted(self)
+        texts = _one_column(X)
+        places = {str(label): place for place, label in enumerate(self.classes_)}
+        answers = self.classifier_.predict_many(texts)
         if self.classifier_.decision.multi_label:
-            texts = _one_column(X)
             indicators = np.zeros((len(texts), len(self.classes_)), np.int64)
-            for row, predictions in zip(indicators, self.classifier_.predict_many(texts), strict=True):
-                row[[int(str(label)) for label, _ in predictions]] = 1
+            for row, predictions in zip(indicators, answers, strict=True):
+                row[[places[str(label)] for label, _ in predictions]] = 1
             return indicators
-        best = self.predict_proba(X).argmax(axis=1)
+        if self.unknown_label is None:
+            best = self.predict_proba(texts).argmax(axis=1)
+        else:
+            unknown = places[str(self.unknown_label)]
+            best = np.array([places.get(str(answer[0].label), unknown) for answer in answers], np.int64)
         found: npt.NDArray[Any] = self.classes_[best]
         return found
 
@@ -120,6 +161,13 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _are_indicators(y: Sequence[Any]) -> bool:
+    """Return whether lists are the rows of an indicator matrix, rather than labels that are all the same."""
+    rows = [row for row in y if isinstance(row, list | tuple | np.ndarray) and len(row) > 1]
+    same = len(rows) == len(y) and len(set(map(len, rows))) == 1
+    return same and all(not isinstance(cell, str) and cell in (0, 1) for row in rows for cell in row)
 
 
 def _by_name(weights: str | Mapping[Any, float] | None) -> str | Mapping[str, float] | None:

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 Progress = Callable[[str, int, int], None]
-"""Called with (what is going on, how much is done, out of how much)."""
+"""Called with (what is going on, how much is done, out of how much); with a sentence and (0, 0) for something to tell."""
 
 _TENTHS: Final = 10
+_QUIET: Final = 10.0
+"""Seconds between two lines of progress in a log."""
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -26,7 +28,7 @@ def silent(what: str, done: int, total: int) -> None:
 def watched(progress: Progress | bool | None) -> Iterator[Progress]:
     """Yield the callback for a public function's `progress` argument: a callback, or True for bars on standard error.
 
-    Where standard error is no terminal, lines for each tenth stand for the bars.
+    Where standard error is no terminal, as in logs and notebooks, a line now and then stands for the bars.
     """
     if callable(progress):
         yield progress
@@ -56,6 +58,9 @@ def _bars() -> Iterator[Progress]:
         tasks: dict[str, TaskID] = {}
 
         def report(what: str, done: int, total: int) -> None:
+            if not total:
+                bars.console.print(what, markup=False, highlight=False, soft_wrap=True)
+                return
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=total)
             bars.update(tasks[what], completed=done, total=total)
@@ -64,16 +69,24 @@ def _bars() -> Iterator[Progress]:
 
 
 def _lines() -> Progress:
-    """Return a callback for logs: a line whenever another tenth is done, with the time left where that is a minute or more."""
+    """Return a callback for logs: a line whenever another tenth is done, with the time left where that is a minute or more.
+
+    What takes seconds is done without one.
+    """
     told: dict[str, int] = {}
+    last = 0.0
     began: dict[str, tuple[float, int]] = {}
 
     def report(what: str, done: int, total: int) -> None:
+        nonlocal last
+        if not total:
+            print(what, file=sys.stderr, flush=True)
+            return
         now = time.monotonic()
         start, before = began.setdefault(what, (now, done))
-        tenths = _TENTHS * done // max(total, 1)
-        if tenths > told.get(what, 0):
-            told[what] = tenths
+        tenths = _TENTHS * done // total
+        if tenths > told.get(what, 0) and now - max(start, last) >= _QUIET:
+            told[what], last = tenths, now
             # What an earlier run had done, the first report counts, says nothing about the pace.
             minutes = (now - start) * (total - done) / max(done - before, 1) / 60
             left = f", {minutes:,.0f} min left" if minutes >= 1 else ""
@@ -82,7 +95,10 @@ def _lines() -> Progress:
     return report
 
 
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+DIRECTION: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""What turns the direction of letters: Unicode's property Bidi_Control."""
+
+_CONTROL: Final = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{''.join(sorted(DIRECTION))}]")
 """What moves the cursor, changes colours or turns the direction of a line; not TAB and the line feed."""
 
 
@@ -108,26 +124,31 @@ def json_line(value: object) -> str:
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+_ROUNDING: Final = 1e-6
+"""About how far the logarithm of a float32 probability near 1 may be off."""
 _STRONG: Final = {True: "#ffffff on #0b6e5f", False: "#ffffff on #9a3b0b"}
 _MIDDLE: Final = {True: "#08201b on #a9dccf", False: "#2a1204 on #f2c3a2"}
 """Styles of words with a weight above and below 0: teal and orange, which few colour-blind people confuse."""
 
 
 def weighted(words: Sequence[tuple[str, float]]) -> str:
-    """Return words with their weights on one line: in colours where standard output is a terminal and rich is installed.
+    """Return words on one line, with their weights as shares of the largest: those of a sure answer are all near 0.
+
+    They are in colours where standard output is a terminal and rich is installed.
 
     Example:
         >>> from retvec_lite.terminal import weighted
-        >>> print(weighted([("wake", 0.8251), ("me", -0.00123)]))
-        wake +0.83  me -0.0012
+        >>> print(weighted([("wake", 0.0077), ("me", -0.00036)]))
+        wake +1.00  me -0.05
     """
-    shown = [(one_line(word), f"{weight:+.2g}", weight) for word, weight in words]
+    # Smaller differences are those of rounding.
+    largest = max([abs(weight) for _, weight in words] + [_ROUNDING])
+    shown = [(one_line(word), f"{weight / largest:+.2f}", weight) for word, weight in words]
     if not sys.stdout.isatty() or importlib.util.find_spec("rich") is None:
         return "  ".join(f"{word} {number}" for word, number, _ in shown)
     from rich.console import Console
     from rich.text import Text
 
-    largest = max((abs(weight) for _, weight in words), default=0.0)
     line = Text("  ").join(
         Text.assemble((word, _style(weight, largest)), (f" {number}", "dim")) for word, number, weight in shown
     )
@@ -138,7 +159,7 @@ def weighted(words: Sequence[tuple[str, float]]) -> str:
 
 
 def _style(weight: float, largest: float) -> str:
-    share = abs(weight) / largest if largest else 0.0
+    share = abs(weight) / largest
     styles = _STRONG if share >= 0.5 else _MIDDLE if share >= 0.1 else {}
     return styles.get(weight > 0, "")
 
@@ -163,13 +184,12 @@ class Table:
 
 
 def draw(*parts: str | Table) -> str:
-    """Return lines of text and tables as one text, as wide as the terminal.
+    """Return lines of text and tables as one text, as wide as the terminal; without rich, plain columns.
 
     Cells are shown as they are: labels and texts are data, never markup.
-
-    Raises:
-        ModuleNotFoundError: when rich is not installed.
     """
+    if importlib.util.find_spec("rich") is None:
+        return "\n".join(printable(part) if isinstance(part, str) else _plain(part) for part in parts)
     from rich import box
     from rich.console import Console
     from rich.table import Table as RichTable
@@ -192,3 +212,30 @@ def draw(*parts: str | Table) -> str:
             drawn.add_row(*(Text(printable(cell)) for cell in row))
         console.print(drawn)
     return stream.getvalue().rstrip("\n")
+
+
+def _plain(table: Table) -> str:
+    """Return a table as lines, its columns two spaces apart."""
+    rows = [[printable(cell) for cell in row] for row in (table.columns, *table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    is_right = [column in table.right for column in table.columns]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, is_right, strict=True)
+        ).rstrip()
+        for row in rows
+    )
+    return "\n".join([one_line(table.title), *lines] if table.title else lines)
+
+
+def margin(error: float) -> str:
+    """Return two standard errors of a share in words.
+
+    Example:
+        >>> from retvec_lite.terminal import margin
+        >>> margin(0.005), margin(0.0001)
+        ('± 1.0%', '± less than 0.1%')
+    """
+    found = f"{2 * error:.1%}"
+    return f"± {'less than 0.1%' if found == '0.0%' else found}"

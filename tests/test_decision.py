@@ -27,6 +27,32 @@ def test_the_round_trip_is_exact(decision: Decision) -> None:
     assert Decision.from_dict(json.loads(json.dumps(decision.to_dict()))) == decision
 
 
+def test_some_labels_and_the_unknown_one() -> None:
+    assert Decision(unknown_label="oos").limited(LABELS, ["music", "music"]) == [1, 2]
+    assert Decision().limited(LABELS, ("alarm",)) == [0]
+    for labels, name, found in (
+        (("zh-Hans", "zh-Hant", "zu"), "zh", "zh-Hans, zh-Hant"),
+        (LABELS, "alrm", "alarm"),
+        (LABELS, "?", "alarm, oos, music"),
+        (("zh-Hans", "zh-Hant", "zu"), "ZH", "zh-Hans, zh-Hant"),
+    ):
+        with pytest.raises(RetvecLiteError, match=f"^There is no label '[^ ]+', but there are {found}\\.$"):
+            Decision().limited(labels, [name])
+    assert Decision().limited(("de", "zh-Hans", "zh-Hant"), ["DE", "zh-hans"]) == [0, 1]
+    assert Decision().limited(("yes", "Yes"), ["Yes"]) == [1] and Decision().limited(("yes", "Yes"), ["YES"]) == [0, 1]
+    tags = ("de", "en", "rn", "rm", "mn", "tr")
+    with pytest.raises(RetvecLiteError, match=r"^There is no label 'german'\. `retvec-lite info` lists all 6\.$"):
+        Decision().limited(tags, ["german"])
+    for chosen in ([], "music"):
+        with pytest.raises(RetvecLiteError, match=r"in a list such as \['alarm'\], not "):
+            Decision().limited(LABELS, chosen)
+    for wrong in (5, None, ["music"]):
+        with pytest.raises(RetvecLiteError, match=r"^Name the labels to choose from as strings, not as "):
+            Decision().limited(LABELS, ["music", wrong])  # type: ignore[list-item]
+    with pytest.raises(RetvecLiteError, match="one label a text"):
+        Decision(thresholds=(0.5,) * 3).limited(LABELS, ["music"])
+
+
 def test_files_of_earlier_releases_reject_nothing() -> None:
     assert Decision.from_dict(None) == Decision()
     assert not Decision().rejects and Decision().entry() == {}
@@ -116,6 +142,8 @@ def test_forms_of_known_letters_are_known_from_version_2_on() -> None:
     assert {"h", "H", "i", "I", "5", "ｈ", "𝐡", "ⓗ", "🅷", "ʜ", "⁵"} <= set(found)
     assert not set(found) & set("jｊіｊ🅹")
     assert "һ" not in found and "ｈ" not in letters_and_digits(["hi"])
+    assert {"ì", "Ḧ", "ħ"} <= set(found) and not {"ì", "ħ"} & set(letters_and_digits(["hi"])), "accents"
+    assert {"é", "e"} <= set(letters_and_digits(["É"], 2)) and "@" not in letters_and_digits(["a"], 2)
 
 
 @given(st.lists(st.text()))

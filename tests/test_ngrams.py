@@ -12,13 +12,14 @@ from retvec_lite.contract import INVISIBLE, SEPARATORS, EncoderConfig, codepoint
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.ngrams import (
     FACTOR,
+    LETTER,
     LOWER_CASE,
     LOWER_CASE_END,
     MOST_BUCKETS,
     PRIME,
     NgramConfig,
+    fold_table,
     hash_of,
-    lower_case_table,
     ngram_buckets,
     ngram_logits,
     table_integers,
@@ -91,11 +92,37 @@ def test_lower_case_is_python_s_where_it_folds() -> None:
         assert upper <= set(FOLDED), [hex(code) for code in sorted(upper - set(FOLDED))]
 
 
+def folded(code: int, plain_letters: bool = False) -> int:
+    """What the table of graphs makes of a code point."""
+    places, levels = fold_table(plain_letters)
+    level = int(levels[places[code]])
+    return level - int(LETTER) if level > LETTER / 2 else code + level
+
+
 def test_the_table_of_graphs_folds_the_same() -> None:
-    places, differences = lower_case_table()
-    assert len(places) == LOWER_CASE_END + 1 and len(differences) <= 16
+    places, levels = fold_table(False)
+    assert len(places) == LOWER_CASE_END + 1 and len(levels) <= 16 and len(fold_table(True)[1]) <= 64
     for code in range(LOWER_CASE_END + 1):
-        assert code + differences[places[code]] == FOLDED.get(code, code)
+        assert folded(code) == FOLDED.get(code, code)
+
+
+def test_plain_letters_have_no_accents_and_digits_are_letters() -> None:
+    text = "Füße, ÁÇÉ łøđ ệ п4ss 0123456789 Ñandú Ёё ΰ"
+    plain = "fuße, ace lod e пass oizeasgtbg nandu ёё ΰ"
+    assert "".join(chr(folded(ord(char), plain_letters=True)) for char in text) == plain
+    for code in range(LOWER_CASE_END + 1):
+        found = folded(code, plain_letters=True)
+        assert found == folded(found, plain_letters=True), "a second pass changes nothing"
+        base = unicodedata.normalize("NFD", chr(code).lower())[0]
+        assert found == (ord(base) if base.isascii() and base.isalpha() else found)
+        assert found == folded(code) or (found < 0x80 and chr(found).isalpha())
+
+
+def test_accents_and_digits_change_no_bucket_of_plain_letters() -> None:
+    config = NgramConfig(buckets=MOST_BUCKETS, plain_letters=True)
+    rows = [codepoints(text, ENCODER.max_chars) for text in ("Free móney", "fr33 m0n3y", "free money")]
+    found = [ngram_buckets(row, ENCODER, config) for row in rows]
+    assert found[0] == found[1] == found[2] != ngram_buckets(rows[0], ENCODER, NgramConfig(buckets=MOST_BUCKETS))
 
 
 def modulo(values: np.ndarray, divisor: int) -> np.ndarray:

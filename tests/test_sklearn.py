@@ -52,9 +52,9 @@ def test_cross_validation_and_grid_search() -> None:
 
 
 def test_every_argument_of_train_that_fits_can_be_searched() -> None:
-    elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress", "unlabelled"}
-    elsewhere |= {"strategy", "multi_label"}  # `y` says so
-    elsewhere |= {"reject_at", "unknown_label"}  # an estimator answers one of `classes_`
+    elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress", "strategy"}
+    elsewhere |= {"sample_weight"}  # of `fit`
+    elsewhere |= {"delimiter", "skip_bad_rows"}  # of files and tables
     theirs, ours = (inspect.signature(call).parameters for call in (rl.train, RetvecClassifier))
     assert set(theirs) - elsewhere == set(ours)
     assert {name: theirs[name].default for name in ours} == {name: found.default for name, found in ours.items()}
@@ -83,16 +83,92 @@ def test_an_indicator_matrix_gives_several_labels_a_text() -> None:
     model = RetvecClassifier(head="linear", ngram_kb=20).fit(texts, sparse.csr_matrix(wanted))
     assert model.classes_.tolist() == [0, 1, 2]
     assert (model.predict(texts) == wanted).all() and model.score(texts, wanted) == 1.0
+    lists = RetvecClassifier(head="linear", ngram_kb=20, multi_label=True).fit(texts, wanted.tolist())
+    assert lists.classes_.tolist() == [0, 1, 2] and (lists.predict(texts) == wanted).all()
     table = model.predict_proba(texts[:4])
     assert table.shape == (4, 3) and not table[:, 1].any() and table[2, [0, 2]].sum() > 1.0
 
 
+def test_labels_may_be_lists_where_texts_have_several() -> None:
+    texts = ["wake me", "play a song", "wake me and play a song", "hello you"] * 6
+    model = RetvecClassifier(head="linear", ngram_kb=20, multi_label=True)
+    model.fit(texts, [["alarm"], "music", ["music", "alarm"], []] * 6)
+    assert model.classes_.tolist() == ["alarm", "music"]
+    assert model.predict(texts[:4]).tolist() == [[1, 0], [0, 1], [1, 1], [0, 0]]
+
+
+def test_a_rejected_text_has_the_unknown_label_or_the_most_probable_one() -> None:
+    texts, labels = [*TEXTS, "the moon is made of cheese", "who knows what this is"] * 2, [*LABELS, -1, -1] * 2
+    options = {"head": "linear", "ngram_kb": 20, "reject_at": 0.9}
+    model = RetvecClassifier(unknown_label=-1, **options).fit(texts, labels)
+    assert model.classes_.tolist() == [-1, 7, 30] and model.classifier_.training["reject_at"] == 0.9
+    assert model.predict(["?!", "wake me at six", "the moon is made of cheese"]).tolist() == [-1, 7, -1]
+    plain = RetvecClassifier(**options).fit(TEXTS, LABELS)
+    assert plain.classifier_.predict("?!", top=1)[0].label is None and plain.predict(["?!"])[0] in (7, 30)
+
+
+def test_texts_without_labels_are_learned_from() -> None:
+    more = ["wake me up tomorrow at six", "where is my lost parcel"]
+    model = RetvecClassifier(head="linear", ngram_kb=20, unlabelled=more).fit(TEXTS, LABELS)
+    assert model.classifier_.training["unlabelled_texts"] > 0
+
+
+PARTS = [{"head": "linear", "ngram_kb": 20}, {"head": "pool", "ngram_kb": 0, "epochs": 8}]
+
+
+@pytest.mark.parametrize("options", PARTS, ids=["linear part", "network"])
+def test_the_weight_of_a_text_reaches_every_part(options: dict[str, object]) -> None:
+    """The same texts have either label: the heavier one is learned."""
+    texts = ["wake me at six", "where is my parcel", "wake me at six", "where is my parcel"] * 8
+    labels, weights = ["a", "b", "b", "a"] * 8, np.array([9, 9, 1, 1] * 8)
+    for heavy, expected in ((weights, ["a", "b"]), (10 - weights, ["b", "a"])):
+        model = RetvecClassifier(max_words=8, **options).fit(texts, labels, sample_weight=heavy)
+        assert model.predict(texts[:2]).tolist() == expected
+
+
+def test_only_the_ratios_of_weights_matter_and_none_leaves_a_text_out() -> None:
+    model = RetvecClassifier(head="linear", ngram_kb=20)
+    wrong = ["track my order", "wake me at noon"]
+    texts, labels = [*TEXTS, *wrong], [*LABELS, 7, 30]
+
+    def fitted(*arguments: object) -> bytes:
+        return clone(model).fit(*arguments).classifier_.model.to_bytes()
+
+    plain = fitted(TEXTS, LABELS)
+    assert fitted(texts, labels, [1] * len(TEXTS) + [0, 0]) == plain == fitted(TEXTS, LABELS, [8] * len(TEXTS))
+    assert fitted(TEXTS, LABELS, [1, 2] * (len(TEXTS) // 2)) != plain
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ([1.0], "sample_weight has 1 numbers, but there are 32 texts"),
+        ([-1.0] * 32, "sample_weight must hold finite numbers of at least 0, not -1.0"),
+        (["heavy"] * 32, "sample_weight must be a sequence of numbers"),
+        (5, "sample_weight must be a sequence or None, not 5"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(weights: object, sentence: str) -> None:
+    with pytest.raises(rl.RetvecLiteError, match=sentence):
+        RetvecClassifier().fit(TEXTS, LABELS, sample_weight=weights)
+
+
 def test_bad_input_is_one_sentence() -> None:
     with pytest.raises(rl.RetvecLiteError, match="indicator matrix"):
+        RetvecClassifier(multi_label=False).fit(["a", "b"], np.array([[1, 0], [0, 1]]))
+    with pytest.raises(rl.RetvecLiteError, match="indicator matrix"):
         RetvecClassifier().fit(["a", "b"], np.array([[1, 2], [0, 1]]))
+    with pytest.raises(rl.RetvecLiteError, match="with multi_label=True, a list of labels"):
+        RetvecClassifier().fit(["a", "b"], [["x"], ["x", "y"]])
     with pytest.raises(rl.RetvecLiteError, match="several types"):
         RetvecClassifier().fit(["a", "b"], np.array([1, "1"], object))
     with pytest.raises(rl.RetvecLiteError, match="one column"):
         RetvecClassifier().fit(np.array([["a", "b"]]), ["x"])
     with pytest.raises(rl.RetvecLiteError, match="one string"):
         RetvecClassifier().fit("text", ["x"])
+
+
+def test_missing_labels_are_told() -> None:
+    for y in ([None, None], ["a", None], [float("nan"), 1.0]):
+        with pytest.raises(rl.RetvecLiteError, match=r"^[12] of 2 labels in y are missing"):
+            RetvecClassifier().fit(["x", "y"], y)

@@ -15,7 +15,7 @@ from retvec_lite.terminal import Table, draw, json_line, one_line, printable, wa
 STEERING = {
     *map(chr, range(32)),
     *map(chr, range(0x7F, 0xA0)),
-    *"\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
+    *"\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
 }
 
 
@@ -45,7 +45,7 @@ WORDS = [("wake", 2.0), ("\x1b[2J", -1.5), ("me", 0.4), ("up", 0.0)]
 
 
 def test_weights_are_plain_where_nobody_sees_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = "wake +2  \\x1b[2J -1.5  me +0.4  up +0"
+    plain = "wake +1.00  \\x1b[2J -0.75  me +0.20  up +0.00"
     assert weighted(WORDS) == plain
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -58,10 +58,28 @@ def test_a_terminal_shows_weights_in_colours(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("NO_COLOR", raising=False)
     shown = weighted(WORDS)
-    assert re.sub("\x1b\\[[0-9;]*m", "", shown) == "wake +2  \\x1b[2J -1.5  me +0.4  up +0"
+    assert re.sub("\x1b\\[[0-9;]*m", "", shown) == "wake +1.00  \\x1b[2J -0.75  me +0.20  up +0.00"
     backgrounds = re.findall(r"48;2;(\d+;\d+;\d+)m", shown)
     assert len(backgrounds) == len(set(backgrounds)) == 3, "for, against, and for by less; nothing for 0"
     assert weighted([]) == "" and weighted([("x", 0.0)]).startswith("x")
+
+
+def test_what_takes_seconds_is_quiet_in_logs_but_for_what_is_to_be_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with watched(True) as report:
+        report("Loading.", 0, 0)
+        for done in range(101):
+            report("reading", done, 100)
+    assert capsys.readouterr().err == "Loading.\n"
+
+
+@pytest.mark.parametrize(
+    ("weights", "shown"),
+    [((0.0077, 0.00036, -0.0012), "a +1.00  b +0.05  c -0.16"), ((6e-8, 0.0, -6e-8), "a +0.06  b +0.00  c -0.06")],
+)
+def test_the_weights_of_a_sure_answer_can_be_compared_but_rounding_is_not_blown_up(
+    weights: tuple[float, ...], shown: str
+) -> None:
+    assert weighted(list(zip("abc", weights, strict=True))) == shown
 
 
 def test_logs_tell_the_time_left(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +89,6 @@ def test_logs_tell_the_time_left(capsys: pytest.CaptureFixture[str], monkeypatch
         for done in (40, 50, 54, 60, 100):  # an earlier run had done 40
             report("reading", done, 100)
     assert capsys.readouterr().err.splitlines() == [
-        "reading: 40 %",
         "reading: 50 %, 10 min left",
         "reading: 60 %, 12 min left",
         "reading: 100 %",
@@ -79,7 +96,31 @@ def test_logs_tell_the_time_left(capsys: pytest.CaptureFixture[str], monkeypatch
 
 
 def test_without_rich_progress_is_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10_000, 20))
+    monkeypatch.setattr("retvec_lite.terminal.time.monotonic", lambda: next(clock))
     monkeypatch.setattr("retvec_lite.terminal.importlib.util.find_spec", lambda name: None)
     with watched(True) as report:
-        report("reading", 1, 2)
+        report("reading", 1, 4)
+        report("reading", 2, 4)
     assert capsys.readouterr().err == "reading: 50 %\n"
+
+
+def test_tables_are_plain_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retvec_lite.terminal.importlib.util.find_spec", lambda name: None)
+    rows = [("alarm", "12"), ("\x1b[2J", "7")]
+    assert draw("before", Table("Labels", ("label", "texts"), rows, frozenset({"texts"}))).splitlines() == [
+        "before", "Labels", "label    texts", "alarm       12", "\\x1b[2J      7"
+    ]  # fmt: skip
+
+
+def test_a_terminal_is_told_a_sentence_above_the_bars(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with watched(True) as report:
+        report("About [b]1 kB[/b].", 0, 0)
+        report("reading", 1, 2)
+    shown = capsys.readouterr().err
+    assert (
+        "About [b]1 kB[/b].\n" in shown and "reading" in shown and "1/2" in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", shown)
+    )

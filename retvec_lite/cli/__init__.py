@@ -1,10 +1,16 @@
 """The commands: of each, `declare_<command>(parser)` and `run_<command>(args) -> exit code`. Here: the options they share."""
 
 import argparse
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from retvec_lite.classifier import Classifier
     from retvec_lite.runtime.text_classifier import TextClassifier
+
+MODEL: Final = "an exported .tflite, a trained folder, or language for the detector in the package"
+"""What `classify` and `evaluate` run."""
 
 
 def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
@@ -61,17 +67,26 @@ def png_file(text: str) -> str:
 
 
 def load_quietly(
-    path: str, runtime: str | None, workers: int | None = None, isolated: bool = False
-) -> "TextClassifier":
-    """Load an exported file and run it once, without the notes that LiteRT's C++ code prints meanwhile.
+    path: str,
+    runtime: str | None,
+    workers: int | None = None,
+    isolated: bool = False,
+    languages: Sequence[str] | None = None,
+) -> "TextClassifier | Classifier":
+    """Load a classifier and run it once, without the notes that LiteRT's C++ code prints meanwhile.
 
     Raises:
-        RetvecLiteError: like `TextClassifier.load`.
+        RetvecLiteError: like `retvec_lite.load`.
     """
+    from retvec_lite.api import load
+    from retvec_lite.model import LOADING
     from retvec_lite.runtime.interpreters import silent_standard_error
     from retvec_lite.runtime.text_classifier import TextClassifier
 
     with silent_standard_error():
-        classifier = TextClassifier.load(path, runtime=runtime, workers=workers, isolated=isolated)
+        classifier = load(path, runtime=runtime, workers=workers, isolated=isolated, languages=languages)
+    if not isinstance(classifier, TextClassifier):
+        print(LOADING, file=sys.stderr)
+    with silent_standard_error():
         classifier.probabilities("")
     return classifier

@@ -1,18 +1,23 @@
 """`retvec-lite classify`: texts in, labels out."""
 
 import argparse
+import contextlib
 import importlib.util
 import itertools
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from types import FrameType
 from typing import Final
 
-from retvec_lite.cli import add_reject_argument, add_runtime_argument, load_quietly, positive_integer
-from retvec_lite.data.rows import Skipped, refuse
-from retvec_lite.data.texts import read_texts
+from retvec_lite.cli import MODEL, add_reject_argument, add_runtime_argument, load_quietly, positive_integer
+from retvec_lite.data.decoding import problem_in
+from retvec_lite.data.rows import Skipped
+from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.option_fields import DELIMITER
 from retvec_lite.runtime.explanation import Explanation
 from retvec_lite.runtime.predictor import Prediction, Predictor
 from retvec_lite.terminal import json_line, one_line, watched, weighted
@@ -32,17 +37,15 @@ _FOR_PRINTING: Final = ("top", "why", "json")
 
 def declare_classify(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
-    )
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("texts", metavar="TEXT", nargs="*", help="texts (default: one a line from standard input)")
     parser.add_argument(
         "--input",
         metavar="FILE",
         nargs="+",
         action="extend",
-        help="a .txt (one text a line), .csv, .tsv or .jsonl file of any size, classified on all cores; with --output "
-        "any number of files, patterns or folders, also Parquet and packed ones",
+        help="a .txt (one text a line), .csv, .tsv, .jsonl, .json or .parquet file of any size, also packed, classified on all "
+        "cores; with --output any number of files, patterns or folders",
     )
     parser.add_argument(
         "--output",
@@ -56,7 +59,12 @@ def declare_classify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace the file at --output")
     parser.add_argument("--text-column", default="text", metavar="NAME", help="column of --input (default: text)")
     parser.add_argument(
-        "--skip-bad-rows", action="store_true", help="leave out rows of --input that cannot be read, and count them"
+        "--delimiter",
+        **DELIMITER.argument,
+        help="of .csv and .tsv, such as ; or tab (default: recognized by the header)",
+    )
+    parser.add_argument(
+        "--skip-bad-rows", action="store_true", help="leave out texts and rows that cannot be read, and count them"
     )
     parser.add_argument(
         "--workers",
@@ -70,11 +78,18 @@ def declare_classify(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="labels for each text (default: 1; all that it has where texts may have several)",
     )
+    parser.add_argument(
+        "--languages",
+        type=lambda names: [name.strip() for name in names.split(",")],
+        metavar="TAG,TAG",
+        help="the only labels to choose from, such as de,en,tr for the detector (default: all)",
+    )
     add_reject_argument(parser)
     parser.add_argument(
         "--why",
         action="store_true",
-        help="also print by how much the log probability of the label falls without each word",
+        help="also print how much each word speaks for the label: by how much its log probability falls without the word, as a "
+        "share of the largest fall; with --json, the fall itself",
     )
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
     add_runtime_argument(parser)
@@ -88,11 +103,13 @@ def run_classify(args: argparse.Namespace) -> int:
         return _run_file(args) if args.output is None else _write_file(args)
     if args.output is not None:
         raise RetvecLiteError("--output needs --input with the files to classify.")
-    classifier = load_quietly(args.model, args.runtime, isolated=args.isolated)
-    for text in args.texts or _standard_input():
+    classifier = load_quietly(args.model, args.runtime, isolated=args.isolated, languages=args.languages)
+    skipped = Skipped(args.skip_bad_rows)
+    for text in _checked(args.texts, skipped) if args.texts else _standard_input(skipped):
         why = classifier.explain(text) if args.why else None
         found = classifier.predict(text, top=_top(args, classifier), reject=args.reject)
         print(_line(text, found, why, args.json), flush=True)
+    _report_skipped(skipped.sentences())
     return 0
 
 
@@ -105,21 +122,44 @@ def _write_file(args: argparse.Namespace) -> int:
             raise RetvecLiteError(f"--{name} is for answers that are printed: leave it out with --output.")
     from retvec_lite.scale.classify_files import classify_files
 
-    done = classify_files(options.pop("model"), options.pop("input"), options.pop("output"), **options, progress=True)
+    model, inputs, output = (options.pop(name) for name in ("model", "input", "output"))
+    with _interruptible():
+        done = classify_files(model, inputs, output, **options, progress=True)
     new = done.rows - done.resumed
     before = f" ({done.resumed:,} of them by an earlier run)" if done.resumed else ""
     rate = f"{new / done.seconds:,.0f} a second, {done.workers} at a time"
     print(f"{done.rows:,} texts in {done.output}{before}; {done.seconds:.1f} s, {rate}", file=sys.stderr)
-    _report_skipped(done.skipped, done.first_skipped)
+    _report_skipped(done.left_out)
     return 0
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C be answered at once, although the parts in progress are finished before the command ends."""
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)  # the next one does what it always does
+        print(
+            "\nInterrupted: the parts in progress are being finished. The same command goes on from there.",
+            file=sys.stderr,
+        )
+        signal.default_int_handler(number, frame)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # not where it is ignored, as in the background
+        signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _run_file(args: argparse.Namespace) -> int:
     if len(args.input) > 1:
         raise RetvecLiteError("Several files need --output with the file to write, such as labels.parquet.")
     (path,) = args.input
-    classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated)
-    skipped = Skipped()
+    classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated, args.languages)
+    skipped = Skipped(args.skip_bad_rows)
     size = os.path.getsize(path) if os.path.isfile(path) else 0
     # A bar where standard error is a terminal and the answers go elsewhere; classifying must not need rich.
     is_shown = sys.stderr is not None and sys.stderr.isatty() and not sys.stdout.isatty()
@@ -127,8 +167,9 @@ def _run_file(args: argparse.Namespace) -> int:
         read = read_texts(
             path,
             args.text_column,
-            lambda position: report(_WHAT, position // 1000, size // 1000),
-            skipped if args.skip_bad_rows else refuse,
+            lambda position: report(_WHAT, position // 1000, max(1, size // 1000)),
+            skipped,
+            delimiter=args.delimiter,
         )
         # Answers come in the order of the texts, a little later: they are asked for first.
         texts, again = itertools.tee(read)
@@ -141,13 +182,13 @@ def _run_file(args: argparse.Namespace) -> int:
         seconds = time.perf_counter() - start
     rate = count / seconds if seconds > 0 else 0.0
     print(f"{count:,} texts in {seconds:.1f} s: {rate:,.0f} a second, {classifier.workers} at a time", file=sys.stderr)
-    _report_skipped(skipped.count, skipped.first)
+    _report_skipped(skipped.sentences())
     return 0
 
 
-def _report_skipped(count: int, first: str) -> None:
-    if count:
-        print(f"{count:,} bad rows skipped, the first: {one_line(first)}", file=sys.stderr)
+def _report_skipped(sentences: Sequence[str]) -> None:
+    for sentence in sentences:
+        print(one_line(sentence), file=sys.stderr)
 
 
 def _top(args: argparse.Namespace, classifier: Predictor) -> int | None:
@@ -174,11 +215,21 @@ def _line(text: str, predictions: Sequence[Prediction], why: Explanation | None,
     return f"{line}\n  {name}{weighted([(span.text, span.weight) for span in why.spans])}"
 
 
-def _standard_input() -> Iterator[str]:
-    """Yield lines without their ends. A byte that is no UTF-8 becomes a surrogate, which the model reads as U+FFFD."""
+def _checked(texts: Sequence[str], skipped: Skipped) -> Iterator[str]:
+    """Yield the texts that are Unicode; Python marks other bytes of an argument as `problem_in` knows them."""
+    for number, text in enumerate(texts, 1):
+        if problem := problem_in(text):
+            skipped.bad(RetvecLiteError(f"Text {number}: {problem}."))
+        else:
+            if os.path.isfile(text):
+                print(f"{one_line(text)} is also a file: --input {one_line(text)} reads it.", file=sys.stderr)
+            yield text
+
+
+def _standard_input(skipped: Skipped) -> Iterator[str]:
+    """Yield lines without their ends."""
     if sys.stdin is None:
         raise RetvecLiteError("No texts: pass them as arguments, or one a line on standard input.")
     if sys.stdin.isatty():
         print("Reading texts from standard input, one a line. Ctrl-D ends.", file=sys.stderr)
-    for line in sys.stdin.buffer:
-        yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")
+    yield from read_lines(sys.stdin.buffer, "standard input", skipped)

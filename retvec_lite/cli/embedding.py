@@ -55,8 +55,6 @@ def declare_evaluate_embedding(parser: argparse.ArgumentParser) -> None:
 
 def run_evaluate_embedding(args: argparse.Namespace) -> int:
     """Measure, print and write."""
-    import rich.console  # noqa: F401 - a missing package is found before the work
-
     from retvec_lite.pretraining.evaluation import evaluate_embedding
 
     print(evaluate_embedding(progress=True, **vars(args)))

@@ -1,8 +1,9 @@
-"""`retvec-lite evaluate`: accuracy, confusions, calibration, rejection and the typo curve of an exported file."""
+"""`retvec-lite evaluate`: accuracy, confusions, calibration, rejection and the typo curve of a classifier."""
 
 import argparse
 
 from retvec_lite.cli import (
+    MODEL,
     add_reject_argument,
     add_runtime_argument,
     load_quietly,
@@ -11,22 +12,21 @@ from retvec_lite.cli import (
 )
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
 from retvec_lite.files import refuse_existing
+from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import json_line
 from retvec_lite.training.options import TrainOptions
 
 
 def declare_evaluate(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
-    )
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument(
         "--data",
         required=True,
         metavar="FILE",
-        help="labelled .csv, .tsv or .jsonl; 'starter': the built-in test split",
+        help="labelled .csv, .tsv, .jsonl, .json or .parquet; 'starter': the built-in test split",
     )
-    TrainOptions.add_arguments(parser, "text_column", "label_column", "multi_label")
+    TrainOptions.add_arguments(parser, "text_column", "label_column", "delimiter", "skip_bad_rows", "multi_label")
     parser.add_argument(
         "--unknown-label",
         metavar="LABEL",
@@ -51,9 +51,6 @@ def run_evaluate(args: argparse.Namespace) -> int:
     """Score, print, and draw."""
     options = vars(args)
     model, data, plot, force, as_json = (options.pop(name) for name in ("model", "data", "plot", "force", "json"))
-    # What can be missing or wrong is found before the work starts.
-    if not as_json:
-        import rich.console  # noqa: F401
     if plot:
         import matplotlib.figure  # noqa: F401
 
@@ -66,5 +63,6 @@ def run_evaluate(args: argparse.Namespace) -> int:
     else:
         print(evaluation)
     if plot:
-        evaluation.plot(plot, name=str(classifier.metadata.get("recipe", "model")), force=force)
+        recipe = classifier.metadata.get("recipe", "model") if isinstance(classifier, TextClassifier) else "trained"
+        evaluation.plot(plot, name=str(recipe), force=force)
     return 0

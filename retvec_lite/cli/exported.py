@@ -28,7 +28,7 @@ def declare_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "dist",
         metavar="DIST",
-        help="the folder that 'retvec-lite export' wrote, or language for the detector in the package",
+        help="the folder that 'retvec-lite export' wrote, one file in it, or language for the detector in the package",
     )
     parser.add_argument(
         "--data",

@@ -12,7 +12,7 @@ from retvec_lite.training.options import TrainOptions
 def declare_train(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "data", metavar="DATA", help="labelled CSV, TSV or JSON Lines file; 'starter': the built-in data"
+        "data", metavar="DATA", help="labelled CSV, TSV, JSON or Parquet file; 'starter': the built-in data"
     )
     TrainOptions.add_arguments(parser)
     parser.add_argument(

@@ -19,6 +19,9 @@ from retvec_lite.errors import RetvecLiteError
 METADATA_NAME: Final = "retvec_lite.json"
 LABELS_NAME: Final = "labels.txt"
 METADATA_FORMAT: Final = "retvec-lite"
+CLASSIFIER_FILE: Final = "classifier.safetensors"
+"""The name of the weights inside a trained folder."""
+
 SIGNATURES_KEY: Final = "signatures"
 
 CLASSIFY: Final = "classify"
@@ -164,6 +167,22 @@ def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
     return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{os.fspath(path)}{suffix}"
 
 
+def not_exported(folder: Path) -> RetvecLiteError:
+    """Return the error about a folder in the place of an exported `.tflite`: what it is, and what to name instead."""
+    if folder.suffix == ".mlpackage":
+        return RetvecLiteError(
+            f"{folder} is a Core ML package, which runs in apps for iOS and macOS only. Name a .tflite of the same classifier."
+        )
+    if (folder / CLASSIFIER_FILE).is_file():
+        return RetvecLiteError(
+            f"{folder} is a trained classifier, not an exported file. Export it first: retvec-lite export {folder} --out dist"
+        )
+    found = sorted(folder.glob("*.tflite"))
+    if found:
+        return RetvecLiteError(f"{folder} is a folder of exported files. Name one of them, such as {found[0]}.")
+    return RetvecLiteError(f"No .tflite file in {folder}. Name an exported file.")
+
+
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     """Read an exported `.tflite` and check that it is complete, unchanged and of this contract version.
 
@@ -204,7 +223,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
 def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
     """Return the flatbuffer, `retvec_lite.json` and `labels.txt` of a file."""
     if file.is_dir():
-        raise RetvecLiteError(f"{file} is a folder: name a .tflite file in it.")
+        raise not_exported(file)
     try:
         # One handle for all reads: a file that is replaced while it is read stays consistent.
         with open(file, "rb") as handle:

@@ -11,11 +11,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from retvec_lite.contract import SEPARATORS, UNSPACED, Floats
+from retvec_lite.contract import BLANK, UNSPACED, Floats
 from retvec_lite.errors import RetvecLiteError
-
-_SEPARATING: Final = frozenset(map(chr, (0, *SEPARATORS)))
-_BLANK: Final = "".join(_SEPARATING)
 
 _SPACED: Final = "spaced"
 _JOINING: Final = "joining"
@@ -73,9 +70,11 @@ class Explanation(NamedTuple):
 
 
 def explain(
-    probabilities: Callable[[list[str]], Floats], labels: Sequence[str], text: str, label: str | None
+    probabilities: Callable[[list[str]], Floats], labels: Sequence[str], text: str, label: str | None, max_chars: int
 ) -> Explanation:
     """Leave each part of a text out, as much as the classifier reads of it, and compare its `probabilities` for a label.
+
+    A text of more than `max_chars` code points is read in windows.
 
     Raises:
         RetvecLiteError: for a label that the classifier does not know.
@@ -83,7 +82,7 @@ def explain(
     if label is not None and label not in labels:
         raise RetvecLiteError(f"The label {label!r} is not one of this classifier's labels.")
     parts = find_parts(text)
-    table = probabilities([text, *(leave_out(text, start, end) for start, end in parts)])
+    table = probabilities([text, *(leave_out(text, start, end, len(text) > max_chars) for start, end in parts)])
     place = int(table[0].argmax()) if label is None else labels.index(label)
     # A probability may be rounded to 0.
     logs = np.log(np.maximum(table[:, place], np.finfo(np.float32).tiny).astype(np.float64))
@@ -112,9 +111,14 @@ def find_parts(text: str) -> list[tuple[int, int]]:
     return [part for script, run in runs for part in _cut(run, LENGTHS[script])]
 
 
-def leave_out(text: str, start: int, end: int) -> str:
-    """Return a text without a part. A blank stands in its place, so that its neighbours do not become one word."""
-    return f"{text[:start].rstrip(_BLANK)} {text[end:].lstrip(_BLANK)}"
+def leave_out(text: str, start: int, end: int, in_windows: bool = False) -> str:
+    """Return a text without a part. A blank stands in its place, so that its neighbours do not become one word.
+
+    In a text that is read in windows, as many blanks stand there as it had characters, so that other windows shift less.
+    """
+    if in_windows:
+        return text[:start] + " " * (end - start) + text[end:]
+    return f"{text[:start].rstrip(BLANK)} {text[end:].lstrip(BLANK)}"
 
 
 def _runs(text: str) -> Iterator[tuple[str, list[int]]]:
@@ -135,7 +139,7 @@ def _runs(text: str) -> Iterator[tuple[str, list[int]]]:
 
 def _script(char: str) -> str | None:
     """Return how a character is cut, `_JOINING` for a mark, or None for a separator."""
-    if char in _SEPARATING:
+    if char in BLANK:
         return None
     if char.isascii():
         return _SPACED

@@ -5,13 +5,12 @@ import importlib
 import importlib.util
 import os
 import sys
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
+from retvec_lite.contract import Floats, Ints, composed
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.runtime.artifact import (
     CLASSIFY,
@@ -99,14 +98,12 @@ def silent_standard_error() -> Iterator[None]:
 def codepoint_rows(texts: Sequence[str], max_chars: int) -> Ints:
     """Return the code points of texts as a model takes them, composed (NFC), cut or zero-padded: int32 `[texts, max_chars]`.
 
-    The one fast implementation, for inference and training; `contract.codepoints` is its independent reference. Unpaired
+    The one fast implementation, for inference and training; `contract.codepoints` is its reference. Unpaired
     surrogates pass through: all other cleaning happens inside the model.
     """
     rows = np.zeros((len(texts), max_chars), np.int32)
     for index, text in enumerate(texts):
-        # A composed text of so many characters needs no more than this, and composing a hostile one takes quadratic time.
-        composed = unicodedata.normalize("NFC", text[: MOST_DECOMPOSED * max_chars])
-        codes = np.frombuffer(composed[:max_chars].encode("utf-32-le", "surrogatepass"), "<i4")
+        codes = np.frombuffer(composed(text, max_chars).encode("utf-32-le", "surrogatepass"), "<i4")
         rows[index, : codes.size] = codes
     return rows
 

@@ -1,20 +1,23 @@
 """From probabilities to answers and scores: what every classifier offers, whatever computes its probabilities."""
 
 import abc
+import numbers
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from retvec_lite.arguments import checked
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.dataset import as_dataset
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
 from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.runtime.explanation import Explanation, explain
 from retvec_lite.terminal import Progress, watched
+from retvec_lite.windows import combine, read_limit
 
 
 class Prediction(NamedTuple):
@@ -42,11 +45,15 @@ class Predictor(abc.ABC):
         labels: the classes, in the order of the columns of `probabilities`.
         config: how texts become words.
         decision: which labels a text has, and when it has none.
+        runtime: what computes the probabilities.
+        workers: texts that are answered at the same time.
     """
 
     labels: tuple[str, ...]
     config: EncoderConfig
     decision: Decision
+    runtime: str
+    workers: int = 1
 
     @abc.abstractmethod
     def probabilities(self, texts: str | Iterable[str]) -> Floats:
@@ -116,18 +123,23 @@ class Predictor(abc.ABC):
             >>> [len(predictions) for predictions in classifier.predict_many(lines, top=1)] == [1] * 12
             True
         """
-        if top is not None and top < 1:
-            raise RetvecLiteError(f"top must be at least 1, not {top!r}.")
+        if top is not None and not (isinstance(top, numbers.Integral) and top >= 1 and not isinstance(top, bool)):
+            raise RetvecLiteError(f"top must be an integer of at least 1, not {shown(top)}.")
+        if not isinstance(reject, bool):
+            raise RetvecLiteError(f"reject must be True or False, not {shown(reject)}.")
         if isinstance(texts, str):
             raise RetvecLiteError(
                 f"predict_many takes many texts, not the string {texts[:40]!r}. Use predict for one text."
             )
         return self._answers(one_column(texts), top, self.decision if reject else Decision())
 
+    def _combined(self, table: Floats) -> Floats:
+        """Return the probabilities of a text from those of its windows."""
+        return combine(table, self.labels, self.decision)
+
     def _answers(self, texts: Iterable[object], top: int | None, decision: Decision) -> Iterator[list[Prediction]]:
-        chunks = (
-            ([text[: self.config.max_chars] for text in chunk], rows) for chunk, rows in self._probabilities_of(texts)
-        )
+        limit = read_limit(self.config)
+        chunks = (([text[:limit] for text in chunk], rows) for chunk, rows in self._probabilities_of(texts))
         if decision.multi_label:
             for read, rows in chunks:
                 for row, has in zip(rows, decision.has(read, rows), strict=True):
@@ -146,6 +158,7 @@ class Predictor(abc.ABC):
                 found = [Prediction(names[place], value) for place, value in zip(places, values, strict=True)]
                 yield [Prediction(None, values[0]), *found][:top] if is_unknown else found
 
+    @checked
     def explain(self, text: str, label: str | None = None) -> Explanation:
         """Tell which words of a text speak for its label: by how much the label's log probability falls without each of them.
 
@@ -153,7 +166,7 @@ class Predictor(abc.ABC):
         Explaining a text of n words takes the time of n + 1 answers.
 
         Args:
-            text: one text; what the model does not read of a long one is left out.
+            text: one text; of a long one, what `windows.read_limit` names.
             label: the label to explain; the most probable one by default.
 
         Raises:
@@ -167,8 +180,9 @@ class Predictor(abc.ABC):
             ('wkae', True)
         """
         (text,) = require_strings([text])
-        return explain(self.probabilities, self.labels, text[: self.config.max_chars], label)
+        return explain(self.probabilities, self.labels, text[: read_limit(self.config)], label, self.config.max_chars)
 
+    @checked
     def evaluate(
         self,
         data: Any,
@@ -181,12 +195,15 @@ class Predictor(abc.ABC):
         seed: int = TYPO_SEED,
         text_column: str = "text",
         label_column: str = "label",
+        delimiter: str | None = None,
+        skip_bad_rows: bool = False,
         progress: Progress | bool | None = None,
     ) -> Evaluation:
         """Measure accuracy, F1, confusions and calibration, how much accuracy remains when words are mistyped, and rejection.
 
         Args:
-            data: texts; or a labelled file, a `Dataset` or "starter" (its test split), each without `labels`.
+            data: texts; or each without `labels`: a labelled file, a DataFrame or another table, a list of records or of pairs (text,
+                label), a `Dataset`, or "starter" (its test split).
             labels: the right label of each text; a list of them for each text where the classifier gives several.
             unknown_label: the label in the data of the texts that belong to none of the classifier's; that of its training is
                 known.
@@ -196,8 +213,10 @@ class Predictor(abc.ABC):
                 and a file without a text that has is then refused as a mistake.
             typos: shares of mistyped words, 0 to 1; empty for clean texts only.
             seed: of the typos.
-            text_column: column of the texts in a file.
-            label_column: column of the labels in a file.
+            text_column: column of the texts in a file or table.
+            label_column: column of the labels in a file or table.
+            delimiter: between the cells of a CSV or TSV file; by default recognized by the header.
+            skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them.
             progress: a callback (what, done, total), or True for a bar on standard error.
 
         Raises:
@@ -216,6 +235,8 @@ class Predictor(abc.ABC):
             labels,
             text_column=text_column,
             label_column=label_column,
+            delimiter=delimiter,
+            skip_bad_rows=skip_bad_rows,
             split="test",
             multi_label=several if multi_label is None else multi_label,
         )
@@ -230,7 +251,7 @@ class Predictor(abc.ABC):
                 self.labels,
                 dataset,
                 decision=self.decision if reject or several else None,
-                max_chars=self.config.max_chars,
+                max_chars=read_limit(self.config),
                 unknown_label=unknown_label,
                 typos=typos,
                 seed=seed,

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import functools
+import numbers
 import os
 import queue
 import sys
@@ -18,6 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
+from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.texts import as_texts, chunks, require_strings
 from retvec_lite.errors import RetvecLiteError
@@ -25,6 +27,7 @@ from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
 from retvec_lite.runtime.predictor import Predictor
 from retvec_lite.runtime.worker import IsolatedEngine
+from retvec_lite.windows import answer_in_windows, cut_windows, mean_embedding
 
 Item = TypeVar("Item")
 Job = TypeVar("Job")
@@ -67,17 +70,20 @@ class TextClassifier(Predictor):
         runtime: str | None = None,
         workers: int | None = None,
         isolated: bool = False,
+        languages: Sequence[str] | None = None,
     ) -> None:
         """Start a runtime for an artifact that is already read. Prefer `load`, which describes arguments and errors."""
-        check_count("num_threads", num_threads)
-        check_count("workers", 1 if workers is None else workers)
-        self.labels = artifact.labels
+        languages = None if languages is None else tuple(languages)
+        num_threads = check_count("num_threads", num_threads)
+        workers = None if workers is None else check_count("workers", workers)
+        self._columns = None if languages is None else artifact.decision.limited(artifact.labels, languages)
+        self.labels = tuple(artifact.labels[column] for column in self._columns or range(len(artifact.labels)))
         self.config = artifact.config
         self.decision = artifact.decision
         self.metadata = artifact.metadata
         self.workers = max(1, available_cores() // num_threads) if workers is None else workers
         self._signatures = artifact.signatures
-        self._arguments = (artifact, num_threads, runtime, workers, isolated)
+        self._arguments = (artifact, num_threads, runtime, workers, isolated, languages)
         make: Callable[[], Engine | IsolatedEngine]
         if isolated:
             self.runtime = choose_runtime(runtime)
@@ -92,6 +98,7 @@ class TextClassifier(Predictor):
         return TextClassifier, self._arguments
 
     @classmethod
+    @checked
     def load(
         cls,
         path: str | os.PathLike[str],
@@ -99,6 +106,7 @@ class TextClassifier(Predictor):
         runtime: str | None = None,
         workers: int | None = None,
         isolated: bool = False,
+        languages: Sequence[str] | None = None,
     ) -> "TextClassifier":
         """Load an exported `.tflite`.
 
@@ -111,10 +119,11 @@ class TextClassifier(Predictor):
                 `num_threads`.
             isolated: run the model in a worker process, one for each worker. A file that crashes the runtime, hangs or takes
                 too much memory is then an error here. For files from others; a text takes about 0.2 ms longer.
+            languages: the only labels to choose from, beside that of unknown texts; all by default.
 
         Raises:
             RetvecLiteError: for a file that is missing, damaged or not from retvec-lite, and for a runtime that is missing,
-                cannot run the file, or is the second one in this process.
+                cannot run the file, or is the second one in this process; for a language that is not among the labels.
 
         Example:
             >>> from retvec_lite import TextClassifier
@@ -122,10 +131,13 @@ class TextClassifier(Predictor):
             >>> classifier.config.word_length
             16
         """
-        return cls(read_artifact(path), num_threads, runtime, workers, isolated)
+        return cls(read_artifact(path), num_threads, runtime, workers, isolated, languages)
 
+    @checked
     def codepoints(self, text: str) -> Ints:
-        """Return the input of the full model for a text: its code points, cut or zero-padded, int32 `[1, max_chars]`.
+        """Return the input of the full model for a text: its code points, zero-padded, int32 `[windows, max_chars]`.
+
+        There is one window, but for texts of more than `max_chars` code points.
 
         Example:
             >>> from retvec_lite import TextClassifier
@@ -133,7 +145,7 @@ class TextClassifier(Predictor):
             >>> classifier.codepoints("hi")[0, :3].tolist()
             [104, 105, 0]
         """
-        return codepoint_rows([text], self.config.max_chars)
+        return codepoint_rows(cut_windows(text, self.config), self.config.max_chars)
 
     def probabilities(self, texts: str | Iterable[str]) -> Floats:
         """Return the probabilities, float32 `[texts, classes]`, with columns in the order of `labels`.
@@ -165,8 +177,8 @@ class TextClassifier(Predictor):
         Raises:
             RetvecLiteError: for anything but strings, or a file exported without `--embed`.
         """
-        dimension = self._embed_dimension()
-        return self._table("embedding", as_texts(texts), dimension)
+        found = as_texts(texts)
+        return self._table("embedding", found, self._embed_dimension())
 
     def embed_words(self, text: str) -> tuple[list[str], Floats]:
         """Return the words of a text as the model cuts them, and their embeddings, float32 `[words, dimension]`.
@@ -174,12 +186,13 @@ class TextClassifier(Predictor):
         Raises:
             RetvecLiteError: for anything but a string, or a file exported without `--embed`.
         """
-        self._embed_dimension()
         require_strings([text])
+        self._embed_dimension()
         with self._engines.borrow() as engine:
-            words, embeddings = engine.words(text)
-        used = int(np.count_nonzero(words[:, 0]))
-        return ["".join(map(chr, word[word != 0].tolist())) for word in words[:used]], embeddings[:used]
+            parts = [engine.words(window) for window in cut_windows(text, self.config)]
+        words, embeddings = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        used = words[:, 0] != 0
+        return ["".join(map(chr, word[word != 0].tolist())) for word in words[used]], embeddings[used]
 
     def _embed_dimension(self) -> int:
         for signature in self._signatures:
@@ -216,7 +229,22 @@ class TextClassifier(Predictor):
         if isinstance(part, Exception):
             raise part
         with self._engines.borrow() as engine:
-            return part, np.stack([getattr(engine, method)(text) for text in part])
+            one = getattr(engine, method)
+
+            def answer(windows: list[str]) -> Floats:
+                rows = np.stack([one(window) for window in windows])
+                return rows if method == "embedding" else self._limited(rows)
+
+            join = mean_embedding if method == "embedding" else self._combined
+            return part, answer_in_windows(answer, part, self.config, join)
+
+    def _limited(self, rows: Floats) -> Floats:
+        """Return the probabilities of the labels to choose from, which add up to 1 again."""
+        if self._columns is None:
+            return rows
+        rows = rows[:, self._columns]
+        rows /= np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        return rows
 
 
 def available_cores() -> int:
@@ -226,10 +254,11 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_count(name: str, value: object) -> None:
-    """Make sure that an option is a positive integer; raises RetvecLiteError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+def check_count(name: str, value: object) -> int:
+    """Return an option that must be a positive integer, of any library; raises RetvecLiteError."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
         raise RetvecLiteError(f"{name} must be a positive integer, not {value!r}.")
+    return int(value)
 
 
 def answered(work: Callable[[Job], Answer], jobs: Iterable[Job], count: int) -> Iterator[Answer]:

@@ -20,7 +20,7 @@ from typing import IO, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import Floats, Ints
+from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.runtime.artifact import EMBED, Artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime
@@ -226,7 +226,9 @@ class IsolatedEngine:
         if self._worker is None:
             self.load(self._artifact)
         assert self._worker is not None
-        return self._ask(self._worker, size, _numbers, method, text[: self._artifact.config.max_chars])
+        return self._ask(
+            self._worker, size, _numbers, method, text[: MOST_DECOMPOSED * self._artifact.config.max_chars]
+        )
 
     def _ask(self, worker: Worker, size: int, *request: object) -> bytes:
         try:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from retvec_lite.arguments import checked
 from retvec_lite.data.rows import missing_column
 from retvec_lite.data.texts import one_column, require_strings
 from retvec_lite.errors import RetvecLiteError
@@ -29,6 +30,7 @@ class _Model:
     runtime: str | None
     workers: int
     isolated: bool
+    languages: tuple[str, ...] | None
     artifact: Artifact = field(compare=False)
 
 
@@ -36,7 +38,7 @@ class _Model:
 def _loaded(model: _Model) -> TextClassifier:
     """Return the model of this process. An engine unpickles its function for each task; loading it once is enough."""
     with silent_standard_error():  # LiteRT's C++ code tells each process about itself
-        classifier = TextClassifier(model.artifact, 1, model.runtime, model.workers, model.isolated)
+        classifier = TextClassifier(model.artifact, 1, model.runtime, model.workers, model.isolated, model.languages)
         classifier.probabilities("")
     return classifier
 
@@ -60,9 +62,10 @@ class BatchClassifier:
         workers: texts that a process answers at a time. Engines start one process for each core, hence 1.
         runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that is installed.
         isolated: run the model in a further process, so that a file that crashes the runtime is an error.
+        languages: the only labels to choose from, beside that of unknown texts; all by default.
 
     Raises:
-        RetvecLiteError: for a file that cannot be read; with the first batch for a runtime that is missing, a batch without the
+        RetvecLiteError: for a file that cannot be read, or a language that is not among the labels; with the first batch for a runtime that is missing, a batch without the
             column of texts, with a column of the same name as an added one, or with texts that are not strings.
 
     Example:
@@ -73,6 +76,7 @@ class BatchClassifier:
         ['one_time_code']
     """
 
+    @checked
     def __init__(
         self,
         model: str | os.PathLike[str],
@@ -84,10 +88,14 @@ class BatchClassifier:
         workers: int = 1,
         runtime: str | None = None,
         isolated: bool = False,
+        languages: Sequence[str] | None = None,
     ) -> None:
+        languages = None if languages is None else tuple(languages)
         artifact = read_artifact(model)
+        if languages is not None:
+            artifact.decision.limited(artifact.labels, languages)
         facts = json.dumps(dict(artifact.metadata), sort_keys=True)
-        self._model = _Model(facts, runtime, workers, isolated, artifact)
+        self._model = _Model(facts, runtime, workers, isolated, languages, artifact)
         self._reject = reject
         # Without rejection, only the most probable label.
         self._several = artifact.decision.multi_label and reject

@@ -16,7 +16,9 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
-from retvec_lite.data.rows import Skipped, refuse
+from retvec_lite.arguments import checked
+from retvec_lite.data.decoding import READ_ERRORS
+from retvec_lite.data.rows import Skipped
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, open_locked, require_writable
 from retvec_lite.runtime.artifact import read_artifact
@@ -25,7 +27,6 @@ from retvec_lite.runtime.worker import Worker, WorkerFailed
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.output import check_output, write_output
 from retvec_lite.scale.sources import (
-    READ_ERRORS,
     ROWS,
     Chunk,
     Source,
@@ -36,7 +37,7 @@ from retvec_lite.scale.sources import (
 )
 from retvec_lite.terminal import Progress, watched
 
-_CUT_VERSION: Final = 2
+_CUT_VERSION: Final = 3
 """Of how files are cut into parts; another one cannot go on with earlier parts."""
 
 _WHAT: Final = "classifying (kB)"
@@ -57,7 +58,7 @@ class FilesReport:
         rows: in it.
         resumed: rows of these that an earlier run had classified.
         skipped: bad rows that were left out.
-        first_skipped: what was wrong with the first of them; empty for none.
+        left_out: sentences about them, and about empty rows, which are always left out.
         seconds: it took.
         workers: processes that ran.
 
@@ -74,11 +75,12 @@ class FilesReport:
     rows: int
     resumed: int
     skipped: int
-    first_skipped: str
+    left_out: tuple[str, ...]
     seconds: float
     workers: int
 
 
+@checked
 def classify_files(
     model: str | os.PathLike[str],
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
@@ -88,10 +90,12 @@ def classify_files(
     label_column: str = "label",
     probability_column: str = "probability",
     reject: bool = True,
+    delimiter: str | None = None,
     skip_bad_rows: bool = False,
     workers: int | None = None,
     runtime: str | None = None,
     isolated: bool = False,
+    languages: Sequence[str] | None = None,
     force: bool = False,
     progress: Progress | bool | None = None,
 ) -> FilesReport:
@@ -102,18 +106,20 @@ def classify_files(
 
     Args:
         model: an exported `.tflite`.
-        inputs: files, glob patterns or folders: Parquet, CSV, TSV, JSON Lines, or text with one text a line; all but Parquet
-            may be packed (`.csv.gz`, `.jsonl.zst`). None is read twice.
-        output: a Parquet, CSV, TSV or JSON Lines file to write; all but Parquet may be packed.
+        inputs: files, glob patterns or folders: Parquet, CSV, TSV, JSON (Lines or an array), or text with one text a line; all but
+            Parquet may be packed (`.csv.gz`, `.jsonl.zst`). None is read twice.
+        output: a Parquet, CSV, TSV or JSON Lines file to write; all but Parquet may be packed. A link is followed.
         text_column: column of the texts. A missing one (null) gets no label.
         label_column: column to add: text, null where a text belongs to none of the labels; lists where it may have several.
         probability_column: column to add: float32, or lists.
         reject: give no label to texts that belong to none; otherwise every text gets one.
-        skip_bad_rows: leave out rows of CSV and JSON Lines that cannot be read, and count them; otherwise they are an error.
+        delimiter: between the cells of CSV and TSV; by default recognized by the header.
+        skip_bad_rows: leave out rows that cannot be read, and count them; otherwise they are an error.
         workers: processes; by default one a core.
         runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that is installed.
         isolated: run the model in further processes, so that a file that crashes the runtime is an error.
-        force: replace an existing output.
+        languages: the only labels to choose from, beside that of unknown texts; all by default.
+        force: replace an existing output, and finished parts of a run with another model or other options.
         progress: a callback (what, done, total), or True for bars on standard error.
 
     Raises:
@@ -131,11 +137,13 @@ def classify_files(
         >>> Path("labels.jsonl").read_text()[:68]
         '{"text": "your code is 482913", "id": "007", "label": "one_time_code'
     """
+    languages = None if languages is None else tuple(languages)
     began = time.perf_counter()
     output = Path(output)
+    target = Path(os.path.realpath(output)) if output.is_symlink() else output
     check_output(output)
     require_writable(output, force)
-    check_count("workers", 1 if workers is None else workers)
+    workers = None if workers is None else check_count("workers", workers)
     sources = find_sources([inputs] if isinstance(inputs, str | os.PathLike) else inputs, output)
     classify = BatchClassifier(
         model,
@@ -145,26 +153,38 @@ def classify_files(
         reject=reject,
         runtime=runtime,
         isolated=isolated,
+        languages=languages,
     )
     classify([""])  # a model that cannot run is found out at once
     for source in sources:
-        check_columns(source, text_column, (label_column, probability_column))
+        check_columns(source, text_column, (label_column, probability_column), delimiter)
     # A process takes a third of a second to start.
     count = min(workers or available_cores(), 1 + sum(source.size for source in sources) // _SMALL)
-    belongs_to = _facts(model, classify, reject, skip_bad_rows)
-    skipped = Skipped()
-    with watched(progress) as report, _work_folder(output, belongs_to) as folder:
-        shards, resumed = _classify(sources, folder, classify, count, skipped if skip_bad_rows else refuse, report)
+    belongs_to = _facts(model, classify, reject, delimiter, languages)
+    skipped = Skipped(skip_bad_rows)
+    with watched(progress) as report, _work_folder(target, belongs_to, force) as folder:
+
+        def chunks(source: Source) -> Iterator[Chunk]:
+            return read_chunks(source, text_column, skipped, delimiter)
+
+        shards, resumed = _classify(sources, chunks, folder, classify, count, report)
         empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
-        write_output(output, list(shards), empty, folder, report)
+        write_output(output, target, list(shards), empty, folder, report)
     seconds = time.perf_counter() - began
-    return FilesReport(output, sum(shards.values()), resumed, skipped.count, skipped.first, seconds, count)
+    return FilesReport(output, sum(shards.values()), resumed, skipped.count, skipped.sentences(), seconds, count)
 
 
 def _facts(
-    model: str | os.PathLike[str], classify: BatchClassifier, reject: bool, skip_bad_rows: bool
+    model: str | os.PathLike[str],
+    classify: BatchClassifier,
+    reject: bool,
+    delimiter: str | None,
+    languages: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return all that shards depend on besides their rows, by the names that messages use."""
+    """Return all that shards depend on besides their rows, by the names that messages use.
+
+    Bad rows are no part of it: where they are an error, the shards behind the first are not made, and are not used.
+    """
     metadata = sorted(read_artifact(model).metadata.items())
     return {
         "model": hashlib.sha256(repr(metadata).encode()).hexdigest()[:16],
@@ -172,7 +192,8 @@ def _facts(
         "label column": classify.label_column,
         "probability column": classify.probability_column,
         "choice about texts without a label": reject,
-        "choice about bad rows": skip_bad_rows,
+        "delimiter": delimiter,
+        "choice of languages": languages and sorted(languages),
         "version of pyarrow": pa.__version__,
         "way to cut files": [_CUT_VERSION, ROWS],
     }
@@ -188,10 +209,10 @@ class _Job(NamedTuple):
 
 def _classify(
     sources: Sequence[Source],
+    chunks: Callable[[Source], Iterator[Chunk]],
     folder: Path,
     classify: BatchClassifier,
     processes: int,
-    skip: Callable[[RetvecLiteError], None],
     report: Progress,
 ) -> tuple[dict[Path, int], int]:
     """Make all shards that are missing; return the rows of each, in their order, and how many rows were there already."""
@@ -203,7 +224,7 @@ def _classify(
         nonlocal resumed
         behind = 0
         for source in sources:
-            for chunk in read_chunks(source, classify.text_column, skip):
+            for chunk in chunks(source):
                 path = folder / f"{source.key}-{chunk.number:06d}.parquet"
                 shards[path] = len(chunk.content)
                 if _is_whole(path):
@@ -215,7 +236,7 @@ def _classify(
     workers = WorkPool(Worker)
     workers.grow(processes)
     for position in answered(functools.partial(_make, workers, classify), jobs(), processes):
-        report(_WHAT, position // 1000, size // 1000)
+        report(_WHAT, position // 1000, max(1, size // 1000))
     return shards, resumed
 
 
@@ -235,10 +256,10 @@ def _make(workers: "WorkPool[Worker]", classify: BatchClassifier, job: _Job) -> 
 
 
 @contextlib.contextmanager
-def _work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
+def _work_folder(output: Path, belongs_to: Mapping[str, Any], force: bool = False) -> Iterator[Path]:
     """Lock and yield the work folder of an output, made if missing. It stays when the block raises, for the next run.
 
-    `belongs_to` is what `_facts` returns.
+    `belongs_to` is what `_facts` returns; with `force`, shards that belong to another run are removed.
 
     Raises:
         RetvecLiteError: when another process uses it, its shards belong to another run, or it cannot be written.
@@ -257,13 +278,17 @@ def _work_folder(output: Path, belongs_to: Mapping[str, Any]) -> Iterator[Path]:
                 before = json.loads(run.read_bytes())
             except (OSError, ValueError):
                 before = {}
-            for name, value in belongs_to.items():
-                if before.get(name) != value:
-                    raise RetvecLiteError(
-                        f"{path} holds the parts of a run with another {name}. Repeat its command, or remove the folder to "
-                        "begin again."
-                    )
-        else:
+            other = next((name for name, value in belongs_to.items() if before.get(name) != value), None)
+            if other and not force:
+                raise RetvecLiteError(
+                    f"{path} holds the parts of a run with another {other}. Repeat its command, or begin again with --force (in "
+                    "Python: force=True)."
+                )
+            if other:
+                for shard in path.glob("*.parquet"):
+                    shard.unlink()
+                run.unlink()  # last: without it, shards would be taken for those of this run
+        if not run.exists():
             atomic_write(run, json.dumps(belongs_to).encode())
         yield path
     shutil.rmtree(path, ignore_errors=True)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,14 +12,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from retvec_lite.data.dataset import SEPARATOR
-from retvec_lite.data.rows import COMPRESSION, DELIMITERS, JSON_SUFFIXES, format_of
+from retvec_lite.data.decoding import COMPRESSION, READ_ERRORS
+from retvec_lite.data.labels import SEPARATOR
+from retvec_lite.data.rows import DELIMITERS, JSON_SUFFIXES, LABELLED, PARQUET, format_of
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import explain_os_error, flush_folder
-from retvec_lite.scale.sources import IS_JSON, PARQUET, READ_ERRORS
+from retvec_lite.scale.sources import IS_JSON, is_binary, json_text, text_of_bytes
 from retvec_lite.terminal import Progress
 
-_SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES)
 _GROUP_BYTES: Final = 64 << 20
 """Bytes of a row group of Parquet, which is what its readers take into memory at a time."""
 
@@ -26,18 +27,21 @@ _GROUP_BYTES: Final = 64 << 20
 def check_output(output: Path) -> None:
     """Refuse an output of an unknown format with RetvecLiteError."""
     suffix, codec = format_of(output)
-    if suffix not in _SUFFIXES or (codec and suffix in PARQUET):
+    if suffix not in LABELLED or (codec and suffix in PARQUET):
         raise RetvecLiteError(
-            f"Cannot write {output}: its name must end in {', '.join(_SUFFIXES)}; the latter five also with "
+            f"Cannot write {output}: its name must end in {', '.join(LABELLED)}; the former five also with "
             f"{', '.join(COMPRESSION)} behind it."
         )
 
 
-def write_output(output: Path, shards: Sequence[Path], empty: pa.Schema, folder: Path, progress: Progress) -> None:
+def write_output(
+    output: Path, target: Path, shards: Sequence[Path], empty: pa.Schema, folder: Path, progress: Progress
+) -> None:
     """Write all shards as one file, whole or not at all.
 
     Columns whose types differ from shard to shard get the type that holds all of them, or else become JSON texts; where there is no
-    shard, they are those of `empty`. The file is written in `folder`, on the same file system, before it takes its place.
+    shard, they are those of `empty`. The file is written in `folder`, on the same file system, before it takes its place at `target`,
+    which is where `output` leads.
 
     Raises:
         RetvecLiteError: when it cannot be written, or a shard is damaged.
@@ -52,8 +56,10 @@ def write_output(output: Path, shards: Sequence[Path], empty: pa.Schema, folder:
                 progress("writing", number, len(shards))
         with temporary.open("r+b") as file:
             os.fsync(file.fileno())
-        os.replace(temporary, output)
-        flush_folder(output.parent)
+        if target.exists():
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
+        flush_folder(target.parent)
     except OSError as error:
         raise explain_os_error(error, output) from error
 
@@ -104,17 +110,12 @@ def _as(field: pa.Field, table: pa.Table) -> Any:
         return column.cast(field.type)
     if given.metadata == IS_JSON:
         return column
-    return _texts(column, _json_text)
+    return _texts(column, json_text)
 
 
 def _texts(column: Any, text_of: Callable[[Any], str]) -> pa.Array:
     """Return a column as texts; null stays null."""
     return pa.array([None if value is None else text_of(value) for value in column.to_pylist()], pa.string())
-
-
-def _json_text(value: object) -> str:
-    # Dates and decimals, which JSON has no form for, come from Parquet.
-    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 _Write = Callable[[pa.Table], None]
@@ -167,21 +168,22 @@ def _json_lines(table: pa.Table, json_columns: Sequence[str]) -> bytes:
     rows = table.to_pylist()
     for row in rows:
         row |= {name: json.loads(row[name]) for name in json_columns if row[name] is not None}
-    return "".join(f"{_json_text(row)}\n" for row in rows).encode()
+    return "".join(f"{json_text(row)}\n" for row in rows).encode()
 
 
 def _is_nested(kind: pa.DataType) -> bool:
-    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
-    return bool(pa.types.is_nested(kind) or binary)
+    return bool(pa.types.is_nested(kind) or is_binary(kind))
 
 
 def _flat(column: Any) -> Any:
     """Return a column as CSV can hold it: lists of labels as training reads them, other nested values as JSON."""
     if not _is_nested(column.type):
         return column
+    if is_binary(column.type):
+        return _texts(column, text_of_bytes)
     if pa.types.is_list(column.type) and column.type.value_type in (pa.string(), pa.float32()):
         return _texts(
             column,
             lambda values: SEPARATOR.join(f"{one:.4f}" if isinstance(one, float) else str(one) for one in values),
         )
-    return _texts(column, _json_text)
+    return _texts(column, json_text)

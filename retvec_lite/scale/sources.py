@@ -5,8 +5,9 @@ import glob
 import hashlib
 import itertools
 import json
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -14,19 +15,21 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
+from retvec_lite.data.decoding import READ_ERRORS, not_utf_8
 from retvec_lite.data.rows import (
-    COMPRESSION,
-    DELIMITERS,
-    JSON_SUFFIXES,
+    LABELLED,
+    PARQUET,
     TEXT_SUFFIX,
     Rows,
+    Skipped,
+    check_suffix,
+    endings,
     format_of,
     missing_column,
 )
 from retvec_lite.errors import RetvecLiteError, reason
 
-PARQUET: Final = (".parquet", ".pq")
-SUFFIXES: Final = (*PARQUET, *DELIMITERS, *JSON_SUFFIXES, TEXT_SUFFIX)
+SUFFIXES: Final = (*LABELLED, TEXT_SUFFIX)
 
 IS_JSON: Final = {b"json": b"1"}
 """Metadata of a column whose texts are JSON values."""
@@ -37,9 +40,6 @@ _BYTES: Final = 16 << 20
 """Bytes after which a chunk ends before it has as many rows, so that long texts take no more memory."""
 _BLOCK: Final = 4 << 20
 """Bytes of Parquet that are read at a time."""
-
-READ_ERRORS: Final = (OSError, ValueError, EOFError)
-"""What reading a damaged file raises; Arrow's errors are among them."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,13 @@ def find_sources(inputs: Iterable[str | os.PathLike[str]], output: Path) -> list
     """
     found: dict[str, Source] = {}
     for given in inputs:
+        if not isinstance(given, str | os.PathLike):
+            raise RetvecLiteError(f"The name of a file must be a string or a path, not {given!r:.40}.")
         name = os.fspath(given)
         if os.path.isdir(name):
             files = sorted(path for path in Path(name).rglob("*") if path.is_file() and _is_data(path, Path(name)))
             if not files:
-                raise RetvecLiteError(f"The folder {name} has no file whose name ends in {_endings()}.")
+                raise RetvecLiteError(f"The folder {name} has no file whose name ends in {endings(SUFFIXES)}.")
         elif glob.has_magic(name) and not os.path.lexists(name):
             files = [path for path in map(Path, sorted(glob.glob(name, recursive=True))) if not path.is_dir()]
             if not files:
@@ -113,14 +115,8 @@ def _is_data(path: Path, folder: Path) -> bool:
     return not hidden and format_of(path)[0] in SUFFIXES
 
 
-def _endings() -> str:
-    return f"{', '.join(SUFFIXES)}, also with {', '.join(COMPRESSION)} behind it"
-
-
 def _source(path: Path) -> Source:
-    suffix, codec = format_of(path)
-    if suffix not in SUFFIXES or (codec and suffix in PARQUET):
-        raise RetvecLiteError(f"Cannot read {path}: the name of an input file ends in {_endings()}.")
+    check_suffix(path, SUFFIXES, "an input file")
     try:
         status = path.stat()
         with path.open("rb"):
@@ -128,10 +124,10 @@ def _source(path: Path) -> Source:
     except OSError as error:
         raise RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.") from error
     facts = f"{os.path.realpath(path)}|{status.st_size}|{status.st_mtime_ns}"
-    return Source(path, suffix, status.st_size, hashlib.sha256(facts.encode()).hexdigest()[:16])
+    return Source(path, format_of(path)[0], status.st_size, hashlib.sha256(facts.encode()).hexdigest()[:16])
 
 
-def check_columns(source: Source, text_column: str, added: Sequence[str]) -> None:
+def check_columns(source: Source, text_column: str, added: Sequence[str], delimiter: str | None) -> None:
     """Refuse, before any work, a file that cannot be read or has no texts, or a column of the name of one that is added."""
     try:
         if source.suffix in PARQUET:
@@ -140,8 +136,8 @@ def check_columns(source: Source, text_column: str, added: Sequence[str]) -> Non
                 if text_column in names:
                     _check_type(source, text_column, file.schema_arrow.field(text_column).type)
         else:
-            # Of JSON Lines, the first row; whether a bad one is an error is found out later.
-            with _open(source, text_column, lambda _: None) as rows:
+            # Of JSON, the first row; whether a bad one is an error is found out later.
+            with _open(source, text_column, Skipped(bad_rows=True), delimiter) as rows:
                 names = rows.columns or next((list(row.fields) for row in rows), [text_column])
     except READ_ERRORS as error:
         raise _unreadable(source, error) from error
@@ -158,7 +154,7 @@ def check_columns(source: Source, text_column: str, added: Sequence[str]) -> Non
 def _check_type(source: Source, text_column: str, kind: pa.DataType) -> None:
     values = kind.value_type if pa.types.is_dictionary(kind) else kind
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
-    if not any(is_kind(values) for is_kind in text):
+    if not is_binary(values) and not any(is_kind(values) for is_kind in text):
         raise RetvecLiteError(f"The column {text_column!r} of {source.path} holds {kind}, not texts.")
 
 
@@ -170,22 +166,35 @@ def _unreadable(source: Source, error: Exception, row: int = 0) -> RetvecLiteErr
     )
 
 
-def read_chunks(source: Source, text_column: str, skip: Callable[[RetvecLiteError], None]) -> Iterator[Chunk]:
+def is_binary(kind: pa.DataType) -> bool:
+    """Return whether values are bytes, which some programs call texts."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def read_chunks(source: Source, text_column: str, skipped: Skipped, delimiter: str | None) -> Iterator[Chunk]:
     """Yield the rows of a file, a chunk at a time: the same chunks each time that it is read.
 
     Raises:
-        RetvecLiteError: for a file that cannot be read, and a bad row that `skip` does not take.
+        RetvecLiteError: for a file that cannot be read, and a bad row that `skipped` does not take.
     """
     row = 0
     try:
-        for chunk in _parquet(source) if source.suffix in PARQUET else _rows(source, text_column, skip):
+        for chunk in _chunks(source, text_column, skipped, delimiter):
             yield chunk
             row = chunk.first + len(chunk.content)
     except READ_ERRORS as error:
         raise _unreadable(source, error, row) from error
 
 
-def _parquet(source: Source) -> Iterator[Chunk]:
+def _chunks(source: Source, text_column: str, skipped: Skipped, delimiter: str | None) -> Iterator[Chunk]:
+    return (
+        _parquet(source, text_column, skipped)
+        if source.suffix in PARQUET
+        else _rows(_open(source, text_column, skipped, delimiter), text_column)
+    )
+
+
+def _parquet(source: Source, text_column: str, skipped: Skipped) -> Iterator[Chunk]:
     with pa.parquet.ParquetFile(source.path, pre_buffer=False, buffer_size=_BLOCK) as file:
         total = max(file.metadata.num_rows, 1)
         number = first = 0
@@ -194,13 +203,36 @@ def _parquet(source: Source) -> Iterator[Chunk]:
             table = pa.Table.from_batches(waiting, None if waiting else file.schema_arrow)
             is_full = waiting and batch and (len(table) + len(batch) > ROWS or table.nbytes >= _BYTES)
             if is_full or batch is None:
-                yield Chunk(number, first, table, source.size * (first + len(table)) // total)
+                table.validate(full=True)  # its texts may be no UTF-8, which nobody notices before they are used
+                position = source.size * (first + len(table)) // total
+                yield Chunk(number, first, _with_texts(table, text_column, source, first, skipped), position)
                 number, first, waiting = number + 1, first + len(table), []
             waiting.append(batch)
 
 
-def _rows(source: Source, text_column: str, skip: Callable[[RetvecLiteError], None]) -> Iterator[Chunk]:
-    with _open(source, text_column, skip) as rows:
+def _with_texts(table: pa.Table, text_column: str, source: Source, first: int, skipped: Skipped) -> pa.Table:
+    """Return a table whose texts are no bytes, without the rows where these are no UTF-8; it begins with the row `first`."""
+    place = table.schema.get_field_index(text_column)
+    kind = table.schema.field(place).type
+    if not is_binary(kind.value_type if pa.types.is_dictionary(kind) else kind):
+        return table
+    column = table[text_column].cast(pa.binary())
+    try:
+        return table.set_column(place, text_column, column.cast(pa.string()))
+    except pa.ArrowInvalid:
+        texts: list[str | None] = []
+        kept = []
+        for row, value in enumerate(column.to_pylist()):
+            try:
+                texts.append(None if value is None else value.decode())
+                kept.append(row)
+            except UnicodeDecodeError as error:
+                skipped.bad(not_utf_8(f"{source.path}, row {first + row + 1}", error))
+        return table.take(kept).set_column(place, text_column, pa.array(texts, pa.string()))
+
+
+def _rows(opened: Rows, text_column: str) -> Iterator[Chunk]:
+    with opened as rows:
         number = first = size = 0
         content: list[dict[str, Any]] = []
         for row in rows:
@@ -213,8 +245,8 @@ def _rows(source: Source, text_column: str, skip: Callable[[RetvecLiteError], No
             yield Chunk(number, first, content, rows.position, tuple(rows.columns))
 
 
-def _open(source: Source, text_column: str, skip: Callable[[RetvecLiteError], None]) -> Rows:
-    return Rows(source.path, [text_column], invalid="replace", may_lack_text=True, skip=skip)
+def _open(source: Source, text_column: str, skipped: Skipped, delimiter: str | None) -> Rows:
+    return Rows(source.path, [text_column], delimiter=delimiter, skipped=skipped)
 
 
 def as_table(chunk: Chunk, text_column: str) -> pa.Table:
@@ -236,8 +268,33 @@ def _json_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
         with contextlib.suppress(pa.ArrowInvalid, OverflowError):  # an integer of more than 64 bits
             column = pa.array(values)
             return pa.field(name, column.type), column
-    texts = [None if value is None else _valid(json.dumps(value, ensure_ascii=False)) for value in values]
+    texts = [None if value is None else _valid(json_text(value)) for value in values]
     return pa.field(name, pa.string(), metadata=IS_JSON), pa.array(texts, pa.string())
+
+
+def json_text(value: object) -> str:
+    """Return a value as JSON, with null for NaN and infinity; dates and decimals, which JSON has no form for, become texts."""
+    try:
+        return json.dumps(value, default=_text_of, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), default=_text_of, ensure_ascii=False)
+
+
+def text_of_bytes(value: bytes) -> str:
+    r"""Return bytes as UTF-8, with escapes like \xff for what is none."""
+    return value.decode("utf-8", "backslashreplace")
+
+
+def _text_of(value: object) -> str:
+    return text_of_bytes(value) if isinstance(value, bytes) else str(value)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _valid(text: str) -> str:

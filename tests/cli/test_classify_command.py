@@ -15,7 +15,7 @@ from typing import IO
 
 import pytest
 from command_line import COMMAND, Main, run, write_table
-from tiny_artifact import LABELS, tiny_artifact, tiny_metadata, tiny_probabilities
+from tiny_artifact import LABELS, tiny_artifact, tiny_probabilities
 
 from retvec_lite import __main__ as cli
 from retvec_lite.decision import Decision
@@ -32,6 +32,15 @@ def test_an_isolated_model_answers_the_same(main: Main, tiny_model: str) -> None
     assert main("classify", tiny_model, "--isolated", "12") == main("classify", tiny_model, "12")
 
 
+def test_classify_with_some_labels(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    file = write_table(tmp_path / "texts.csv", [("12", "x")])
+    for texts in (("12",), ("--input", file)):
+        code, output, _ = main("classify", tiny_model, "--languages", f" capitals, {LABELS[0]}", "--top", "9", *texts)
+        assert code == 0 and output.split("\t")[::2] == ["digits", "CAPITALS"]
+    code, _, error = main("classify", tiny_model, "--languages", "capitols", "12")
+    assert code == 2 and error.startswith("retvec-lite: error: There is no label 'capitols', but there are CAPITALS.")
+
+
 def test_classify_top_and_json(main: Main, tiny_model: str) -> None:
     code, output, _ = main("classify", tiny_model, "--top", "2", "--json", 'A "1\n2" 👍')
     found = json.loads(output)
@@ -46,8 +55,9 @@ def test_why_prints_the_words_with_their_weights(main: Main, tiny_model: str) ->
     code, output, _ = main("classify", tiny_model, "--why", "12 A\x1b", "")
     first, words, second, nothing = output.split("\n")[:4]
     assert code == 0 and first.startswith("digits\t") and second.startswith(LABELS[2])
-    fall = math.log(tiny_probabilities("12 A\x1b")[0] / tiny_probabilities("A\x1b")[0])
-    assert words.split()[:2] == ["12", f"{fall:+.2g}"] and "A\\x1b -" in words and nothing.strip() == ""
+    falls = [math.log(tiny_probabilities("12 A\x1b")[0] / tiny_probabilities(rest)[0]) for rest in ("A\x1b", "12")]
+    shares = [f"{fall / max(map(abs, falls)):+.2f}" for fall in falls]
+    assert words.split() == ["12", shares[0], "A\\x1b", shares[1]] and "1.00" in words and nothing.strip() == ""
 
 
 def test_why_in_json_and_of_a_file(main: Main, tiny_model: str, tmp_path: Path) -> None:
@@ -81,13 +91,29 @@ def test_texts_that_belong_to_no_label(main: Main, tmp_path: Path) -> None:
 
 def test_classify_reads_lines_and_survives_any_byte(tiny_model: str) -> None:
     lines = "12\r\nAB\n\n👍\n".encode() + b"\xff\xfe\x00\xed\xa0\x80 1\n" + b"1" * 1_000_000 + b"\nno newline"
-    done = run("classify", tiny_model, "--json", stdin=lines)
-    assert done.returncode == 0 and done.stderr == b""
+    done = run("classify", tiny_model, "--json", "--skip-bad-rows", stdin=lines)
+    problem = b"standard input, line 5: the byte 0xFF is not UTF-8."
+    assert done.returncode == 0 and done.stderr.startswith(b"1 bad row skipped, the first: " + problem)
     answers = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
     assert [answer["predictions"][0]["label"] for answer in answers] == [
-        "digits", "CAPITALS", LABELS[2], LABELS[2], "digits", "digits", LABELS[2],
+        "digits", "CAPITALS", LABELS[2], LABELS[2], "digits", LABELS[2],
     ]  # fmt: skip
-    assert answers[0]["text"] == "12" and answers[4]["text"].startswith("\udcff\udcfe\0")
+    assert answers[0]["text"] == "12"
+    done = run("classify", tiny_model, stdin=lines)
+    assert done.returncode == 2 and done.stdout.count(b"\n") == 4
+    assert done.stderr.startswith(b"retvec-lite: error: " + problem) and done.stderr.count(b"\n") == 1
+
+
+def test_utf_16_is_recognized_on_standard_input(tiny_model: str) -> None:
+    done = run("classify", tiny_model, "--json", stdin="12\r\nÄB\r\n".encode("utf-16"))
+    assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == ["12", "ÄB"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="arguments are Unicode there")
+def test_an_argument_that_is_no_text_is_an_error(tiny_model: str) -> None:
+    done = subprocess.run([*COMMAND, "classify", tiny_model, "12", b"caf\xe9"], capture_output=True, check=False)
+    assert done.returncode == 2 and b"Text 2: the byte 0xE9 is not UTF-8" in done.stderr
+    assert b"--skip-bad-rows (skip_bad_rows=True) leaves such rows out." in done.stderr
 
 
 def test_classify_answers_each_line_at_once(tiny_model: str) -> None:
@@ -194,9 +220,9 @@ def labels_of(output: str) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("texts.txt", b"\xef\xbb\xbf12\r\nAB\n\n\xff 1\nno newline"),
-        ("texts.csv", b'id,text\n1,12\n2,"AB"\n\n3,"x,\n""y"""\n4,\xff 1\n5,no newline'),
-        ("texts.TSV", b"text\tid\n12\t1\nAB\t2\nx, y\t3\n\xff 1\t4\nno newline\t5\n"),
+        ("texts.txt", b"\xef\xbb\xbf12\r\nAB\n\n\xc3\xbf 1\nno newline"),
+        ("texts.csv", b'id,text\n1,12\n2,"AB"\n\n3,"x,\n""y"""\n4,\xc3\xbf 1\n5,no newline'),
+        ("texts.TSV", b"text\tid\n12\t1\nAB\t2\nx, y\t3\n\xc3\xbf 1\t4\nno newline\t5\n"),
         (
             "texts.jsonl",
             b'{"text": "12"}\n\n{"text": "AB"}\n{"text": "x", "n": 1}\n{"text": "\\ud800 1"}\n{"text": "z"}',
@@ -211,6 +237,18 @@ def test_a_file_of_texts_is_answered_line_by_line(
     assert code == 0
     assert labels_of(output) == ["digits", "CAPITALS", LABELS[2], "digits", LABELS[2]]
     assert errors.startswith("5 texts in ") and errors.count("\n") == 1
+
+
+def test_files_of_newcomers(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("\ufeffid;text\r\n1;12\r\n;\r\n2;AB\r\n;\r\n", encoding="utf-8")
+    code, output, errors = main("classify", tiny_model, "--input", str(path))
+    assert code == 0 and labels_of(output) == ["digits", "CAPITALS"] and "\n2 empty rows skipped.\n" in errors
+    path.write_text("id text\n1 12\n", encoding="utf-8")
+    assert labels_of(main("classify", tiny_model, "--input", str(path), "--delimiter", " ")[1]) == ["digits"]
+    assert "must be one character or tab" in main("classify", tiny_model, "--input", "x", "--delimiter", "ab")[2]
+    (tmp_path / "a.json").write_text('[{"text": "12"}, {"text": null}]')
+    assert labels_of(main("classify", tiny_model, "--input", str(tmp_path / "a.json"))[1]) == ["digits", LABELS[2]]
 
 
 def test_many_texts_keep_their_order_and_their_answers(main: Main, tiny_model: str, tmp_path: Path) -> None:
@@ -233,9 +271,10 @@ def test_many_texts_keep_their_order_and_their_answers(main: Main, tiny_model: s
         ("a.csv", "", r"a\.csv is empty\."),
         ("a.csv", "text,id\n12\n", r"a\.csv, line 2: 1 fields, but the header has 2"),
         ("a.csv", 'text\n"12" x\n', "line 2: broken quoting"),
-        ("a.jsonl", "[1]\n", "line 1: not a JSON object with the field 'text'"),
+        ("a.jsonl", "[1]\n", "row 1: not a JSON object with the field 'text'"),
         ("a.jsonl", '{"text": "1"}\n{"text": 1}\n', "line 2: 'text' must be a string, not 1"),
-        ("a.pdf", "x", r"Cannot read 'a\.pdf'"),
+        ("a.txt", "12\n\udce9\n", "a.txt, line 2: the byte 0xE9 is not UTF-8"),
+        ("a.pdf", "x", r"Cannot read .*a\.pdf: the name of a file of texts ends in"),
         (None, "", r"Cannot read .*missing\.txt: No such file"),
     ],
 )
@@ -244,7 +283,7 @@ def test_a_file_that_holds_no_texts_is_one_sentence(
 ) -> None:
     path = tmp_path / (name or "missing.txt")
     if name:
-        path.write_text(content, encoding="utf-8")
+        path.write_bytes(content.encode(errors="surrogateescape"))
     code, _, errors = main("classify", tiny_model, "--input", str(path))
     assert code == 2 and errors.count("\n") == 1
     assert re.search(sentence, errors), errors
@@ -298,35 +337,6 @@ def test_a_missing_column_is_no_bad_row(main: Main, tiny_model: str, tmp_path: P
     assert code == 2 and "No column 'text'" in errors
 
 
-EVIL = "\x1b[2J\x9b31m\u202edigits"
-
-
-def test_labels_cannot_steer_the_terminal(main: Main, tmp_path: Path) -> None:
-    """Training refuses such labels; a file from elsewhere may have them."""
-    labels = [EVIL, "tab\there", "c"]
-    members = {
-        "labels.txt": "".join(f"{label}\n" for label in labels),
-        "retvec_lite.json": json.dumps(tiny_metadata(labels=labels)),
-    }
-    path = tmp_path / "evil.tflite"
-    path.write_bytes(tiny_artifact(members=members))
-    escaped = "\\x1b[2J\\x9b31m\\u202edigits"
-    assert main("classify", str(path), "12", "--top", "2")[1].startswith(f"{escaped}\t")
-    assert "tab\\there" in main("classify", str(path), "12", "--top", "3")[1]
-    data = write_table(tmp_path / "d.csv", [("12", "c"), ("x", "c")])
-    for arguments in (("info", str(path)), ("evaluate", str(path), "--data", data, "--typos", "0")):
-        code, output, _ = main(*arguments)
-        assert code == 0 and escaped in output and not set(EVIL) & set(output) & set("\x1b\x9b\u202e")
-    for arguments in (
-        ("info", str(path), "--json"),
-        ("evaluate", str(path), "--data", data, "--typos", "0", "--json"),
-        ("classify", str(path), "12", "--json"),
-    ):
-        code, output, _ = main(*arguments)
-        assert code == 0 and not set(output) & set("\x1b\x9b\u202e") and "digits" in output
-    assert json.loads(output)["predictions"][0]["label"] == EVIL
-
-
 WITHOUT_RICH = """
 import sys
 sys.modules["rich"] = None
@@ -364,3 +374,18 @@ def test_the_bar_goes_to_the_terminal_and_the_answers_to_the_file(
 def test_texts_and_a_file_of_texts_are_too_much(main: Main, tiny_model: str) -> None:
     code, output, errors = main("classify", tiny_model, "12", "--input", "a.txt")
     assert (code, output) == (2, "") and "Pass texts or --input, not both" in errors
+
+
+def test_a_text_that_names_a_file_gets_a_hint(
+    main: Main, tiny_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("texts.txt").write_text("12\n")
+    code, output, errors = main("classify", tiny_model, "texts.txt")
+    assert code == 0 and output and errors == "texts.txt is also a file: --input texts.txt reads it.\n"
+    assert main("classify", tiny_model, "12")[2] == ""
+
+
+def test_a_folder_without_files_is_no_model(main: Main, tmp_path: Path) -> None:
+    code, _, errors = main("classify", str(tmp_path), "12")
+    assert code == 2 and errors.endswith(f"No .tflite file in {tmp_path}. Name an exported file.\n")

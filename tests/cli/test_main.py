@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from command_line import Main, write_table
-from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_signatures_artifact
+from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_metadata, tiny_signatures_artifact
 
 import retvec_lite
 from retvec_lite import __main__ as cli
@@ -253,20 +253,33 @@ def test_a_bug_is_not_hidden(main: Main, monkeypatch: pytest.MonkeyPatch, error:
         main("verify")
 
 
-@pytest.mark.parametrize(("package", "arguments"), [("rich", []), ("matplotlib", ["--json", "--plot", "x.png"])])
 def test_a_missing_extra_is_named_before_the_work_starts(
-    main: Main, monkeypatch: pytest.MonkeyPatch, tiny_model: str, data: str, package: str, arguments: list[str]
+    main: Main, monkeypatch: pytest.MonkeyPatch, tiny_model: str, data: str
 ) -> None:
     real = builtins.__import__
 
     def without(name: str, *rest: Any) -> Any:
-        if name.partition(".")[0] == package:
+        if name.partition(".")[0] == "matplotlib":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    code, output, errors = main("evaluate", tiny_model, "--data", data, *arguments)
+    code, output, errors = main("evaluate", tiny_model, "--data", data, "--json", "--plot", "x.png")
     assert (code, output) == (2, "") and 'pip install "retvec-lite[evaluate]"' in errors
+
+
+def test_info_and_evaluate_need_a_runtime_alone(tiny_model: str, data: str) -> None:
+    """Their tables are plain without rich."""
+    program = (
+        "import sys\n"
+        "for name in ('rich', 'tensorflow', 'safetensors', 'matplotlib', 'scipy', 'sklearn'): sys.modules[name] = None\n"
+        "import retvec_lite as rl\n"
+        "print(rl.info('language'))\n"
+        f"print(rl.load({tiny_model!r}).evaluate({data!r}, typos=()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "recipe          int8" in done.stdout and "label" in done.stdout and "precision" in done.stdout
 
 
 def test_main_works_with_streams_that_cannot_be_reconfigured(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
@@ -274,3 +287,42 @@ def test_main_works_with_streams_that_cannot_be_reconfigured(monkeypatch: pytest
     monkeypatch.setattr(sys, "stdout", output)
     assert cli.main(["classify", tiny_model, "12"]) == 0
     assert output.getvalue().startswith("digits\t")
+
+
+def test_the_commands_import_nothing_heavy() -> None:
+    program = (
+        "import sys, argparse; from retvec_lite.__main__ import find_command\n"
+        "for name in ('export', 'verify'): find_command(name)[0](argparse.ArgumentParser())\n"
+        "print(sorted({'tensorflow', 'rich', 'flatbuffers', 'ai_edge_litert'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+EVIL = "\x1b[2J\x9b31m\u202edigits"
+
+
+def test_labels_cannot_steer_the_terminal(main: Main, tmp_path: Path) -> None:
+    """Training refuses such labels; a file from elsewhere may have them."""
+    labels = [EVIL, "tab\there", "c"]
+    members = {
+        "labels.txt": "".join(f"{label}\n" for label in labels),
+        "retvec_lite.json": json.dumps(tiny_metadata(labels=labels)),
+    }
+    path = tmp_path / "evil.tflite"
+    path.write_bytes(tiny_artifact(members=members))
+    escaped = "\\x1b[2J\\x9b31m\\u202edigits"
+    assert main("classify", str(path), "12", "--top", "2")[1].startswith(f"{escaped}\t")
+    assert "tab\\there" in main("classify", str(path), "12", "--top", "3")[1]
+    data = write_table(tmp_path / "d.csv", [("12", "c"), ("x", "c")])
+    for arguments in (("info", str(path)), ("evaluate", str(path), "--data", data, "--typos", "0")):
+        code, output, _ = main(*arguments)
+        assert code == 0 and escaped in output and not set(EVIL) & set(output) & set("\x1b\x9b\u202e")
+    for arguments in (
+        ("info", str(path), "--json"),
+        ("evaluate", str(path), "--data", data, "--typos", "0", "--json"),
+        ("classify", str(path), "12", "--json"),
+    ):
+        code, output, _ = main(*arguments)
+        assert code == 0 and not set(output) & set("\x1b\x9b\u202e") and "digits" in output
+    assert json.loads(output)["predictions"][0]["label"] == EVIL

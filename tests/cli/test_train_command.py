@@ -24,7 +24,7 @@ from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.training import trainer as train_module
 from retvec_lite.training.trainer import Trained
 
-FILES = ["classifier.safetensors", "labels.txt", "training.json"]
+FILES = ["README.md", "classifier.safetensors", "labels.txt", "training.json"]
 
 
 @pytest.fixture

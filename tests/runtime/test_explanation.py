@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_artifact import LABELS, MAX_CHARS, tiny_artifact, tiny_probabilities
+from tiny_artifact import LABELS, tiny_artifact, tiny_probabilities
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.explanation import explain, find_parts, leave_out
 from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.windows import read_limit
 
 PARTS = json.loads((Path(__file__).parents[1] / "data" / "parts.json").read_text("utf-8"))
 """Texts with their parts; the other wrappers are tested on the same."""
@@ -48,8 +49,12 @@ def test_parts_cover_exactly_what_is_no_separator(text: str) -> None:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text by the contract's reference, scripts without spaces whole."""
-    config = EncoderConfig(max_chars=64, max_words=64, word_length=64, han_piece=None, kana_piece=None, sea_piece=None)
+    """The words of a text by the contract's reference, scripts without spaces whole.
+
+    By version 1: the normal form of version 2 joins single letters, so it may make one word of what a word kept apart.
+    """
+    whole = dict.fromkeys(("han_piece", "kana_piece", "sea_piece"))
+    config = EncoderConfig(contract_version=1, max_chars=64, max_words=64, word_length=64, **whole)
     slots = contract.words(contract.codepoints(text, 64), config)
     return ["".join(map(chr, slot[slot != 0].tolist())) for slot in slots if slot[0]]
 
@@ -83,12 +88,19 @@ def test_another_label_can_be_explained(classifier: TextClassifier) -> None:
     assert weights["A"] > 0.4 and weights["12"] < -0.4
 
 
-def test_only_what_the_model_reads_is_explained(classifier: TextClassifier) -> None:
-    """Leaving a word out must not let in what stands behind the end."""
-    text = "x " * (MAX_CHARS // 2) + "777"
+def test_the_words_of_all_windows_are_explained(classifier: TextClassifier) -> None:
+    """Leaving a word out must not move the words of other windows."""
+    text = "xx " * 14 + "7777 " + "xx " * 14
     found = classifier.explain(text)
-    assert found.spans[-1].end == MAX_CHARS - 1
-    assert [span.weight for span in found.spans] == pytest.approx([0.0] * len(found.spans), abs=1e-6)
+    assert len(found.spans) == 29 and found.label == "digits"
+    assert found.probability == classifier.predict(text)[0].probability
+    weights = [span.weight for span in found.spans]
+    assert weights.pop(14) > 0.5 and weights == pytest.approx([0.0] * 28, abs=1e-6)
+
+
+def test_only_what_the_model_reads_is_explained(classifier: TextClassifier) -> None:
+    limit = read_limit(classifier.config)
+    assert classifier.explain("x" * 31 + " " + "y" * (limit - 33) + " 777").spans[-1].end == limit - 1
 
 
 def test_a_text_without_words_has_a_label_and_no_spans(classifier: TextClassifier) -> None:
@@ -98,7 +110,7 @@ def test_a_text_without_words_has_a_label_and_no_spans(classifier: TextClassifie
 
 def test_a_probability_of_zero_is_no_error() -> None:
     found = explain(
-        lambda texts: np.float32([[0, 1] if "b" in text else [1, 0] for text in texts]), ("a", "b"), "a b c", None
+        lambda texts: np.float32([[0, 1] if "b" in text else [1, 0] for text in texts]), ("a", "b"), "a b c", None, 5
     )
     assert found.label == "b" and found.spans[1].weight == pytest.approx(126 * math.log(2))
     assert [span.weight for span in found.spans[::2]] == [0.0, 0.0]
@@ -107,7 +119,7 @@ def test_a_probability_of_zero_is_no_error() -> None:
 def test_what_cannot_be_explained_is_refused(classifier: TextClassifier) -> None:
     with pytest.raises(RetvecLiteError, match="'horses' is not one of this classifier's labels"):
         classifier.explain("12", "horses")
-    with pytest.raises(RetvecLiteError, match="must be strings"):
+    with pytest.raises(RetvecLiteError, match="must be a string"):
         classifier.explain(["12"])  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import retvec_lite as rl
-from retvec_lite.converters.parity.golden import golden_texts
+from retvec_lite.converters.parity.golden_texts import golden_texts
 from retvec_lite.ngrams import NgramConfig, ngram_logits
 from retvec_lite.runtime.artifact import PREBUILT, is_prebuilt, locate, read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, codepoint_rows, installed_runtimes
@@ -18,10 +18,10 @@ from retvec_lite.runtime.worker import Job, run_models
 LANGUAGE = locate("language")
 
 GREETINGS = {
-    "en": "hello; thanks; good morning; good night; please; yes; sorry; how are you?; see you tomorrow; happy birthday",
-    "de": "danke; guten Morgen; guten Abend; bitte; tschüss; wie geht es dir?; auf Wiedersehen; entschuldigung",
+    "en": "hi; hello; thanks; good morning; good night; please; yes; sorry; how are you?; see you tomorrow; happy birthday",
+    "de": "ja klar; danke; guten Morgen; guten Abend; bitte; tschüss; wie geht es dir?; auf Wiedersehen; entschuldigung",
     "fr": "merci; bonjour; bonsoir; s'il vous plaît; au revoir; comment ça va?; bonne nuit; oui",
-    "es": "hola; gracias; buenos días; buenas noches; por favor; hasta luego; ¿cómo estás?; feliz cumpleaños",
+    "es": "hola; hola, ¿qué tal?; gracias; buenos días; buenas noches; por favor; hasta luego; ¿cómo estás?; feliz cumpleaños",
     "it": "grazie; buongiorno; buonasera; arrivederci; per favore; come stai?",
     "pt": "obrigado; obrigada; bom dia; boa noite; tudo bem?; até amanhã",
     "nl": "dank je wel; goedemorgen; tot ziens; hoe gaat het?; alsjeblieft",
@@ -42,7 +42,7 @@ GREETINGS = {
     "hi": "नमस्ते; धन्यवाद; आप कैसे हैं?",
     "ja": "こんにちは; ありがとう; おはようございます",
     "ko": "안녕하세요; 감사합니다; 잘 자요",
-    "zh-Hans": "你好; 谢谢; 早上好",
+    "zh-Hans": "你好; 谢谢; 早上好; 谢谢你的帮助",
     "th": "สวัสดี; ขอบคุณ",
 }
 """Language -> what people say every day."""
@@ -58,7 +58,30 @@ NO_LANGUAGE = (
     "",
     "me@example.com",
     "x = f(y[0]) + 1;",
+    "GG",
+    "iPhone 15",
+    "WhatsApp",
+    "PlayStation 5",
+    "#Berlin @anna",
+    "for (int i = 0; i < n; i++) {",
+    "NullPointerException",
 )
+
+ENDINGS = (
+    "!!!",
+    " ???",
+    "...",
+    " 😊😊😊",
+    " 17:30",
+    " https://example.com/a",
+    " @anna",
+    " #news",
+    " me@example.com",
+    ".",
+    " (2)",
+    "\u200b",
+)
+"""What says nothing about a language, in the file's contract."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +91,7 @@ def detector() -> rl.TextClassifier:
     return found
 
 
-SURE = ("hello", "thanks", "yes", "good morning", "danke", "guten Morgen", "merci", "bonjour", "oui", "hola", "gracias", "grazie", "obrigado",
+SURE = ("hi", "hello", "thanks", "ja klar", "hola, ¿qué tal?", "god morgon", "早上好", "yes", "good morning", "danke", "guten Morgen", "merci", "bonjour", "oui", "hola", "gracias", "grazie", "obrigado",
         "kiitos", "dziękuję", "teşekkürler", "terima kasih", "привет", "спасибо", "дякую", "ευχαριστώ", "こんにちは", "안녕하세요", "你好", "谢谢", "नमस्ते", "สวัสดี")  # fmt: skip
 """Those of them that must be right, whatever else changes."""
 
@@ -88,6 +111,38 @@ def test_what_is_no_language_has_no_label(detector: rl.TextClassifier, text: str
     assert detector.predict(text, top=1)[0].label is None
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_endings_say_nothing(detector: rl.TextClassifier, ending: str) -> None:
+    texts = [text.rstrip("?") for texts in GREETINGS.values() for text in texts.split("; ")]
+    plain, ended = detector.probabilities(texts), detector.probabilities([text + ending for text in texts])
+    np.testing.assert_array_equal(plain, ended)
+
+
+def test_sites_keep_the_language(detector: rl.TextClassifier) -> None:
+    pairs = [(text, tag) for tag, texts in GREETINGS.items() for text in texts.split("; ")]
+    found = detector.predict([f"{text} www.example.com" for text, _ in pairs], top=1)
+    assert np.mean([answer[0].label == tag for answer, (_, tag) in zip(found, pairs, strict=True)]) >= 0.8
+
+
+def test_disguised_letters_are_read(detector: rl.TextClassifier) -> None:
+    for text, tag in (
+        ("ｄａｎｋｅ ｓｃｈöｎ", "de"),
+        ("𝐛𝐨𝐧𝐣𝐨𝐮𝐫", "fr"),
+        ("grаzie mille", "it"),
+        ("h.o.l.a g.r.a.c.i.a.s", "es"),
+    ):
+        assert detector.predict(text, top=1)[0].label == tag
+
+
+def test_only_the_languages_of_an_app() -> None:
+    limited = rl.load("language", languages=["de", "en", "tr"])
+    assert limited.labels == ("de", "en", "tr", "unknown")
+    answers = [answer[0].label for answer in limited.predict(["no", "danke", "merhaba", "12:30", "tak"], top=1)]
+    assert answers[:4] == ["en", "de", "tr", None] and answers[4] in ("de", "en", "tr", None)
+    with pytest.raises(rl.RetvecLiteError, match=r"no label 'zh', but there are zh-Hans, zh-Hant\.$"):
+        rl.load("language", languages=["zh"])
+
+
 def test_typos_and_case_keep_the_language(detector: rl.TextClassifier) -> None:
     for text, tag in (
         ("Wheer is teh naerest staiton?", "en"),
@@ -105,7 +160,7 @@ def test_decomposed_text_is_the_same_text(detector: rl.TextClassifier) -> None:
 
 
 def test_the_file_is_small_and_needs_no_network() -> None:
-    assert LANGUAGE.stat().st_size < 500_000
+    assert LANGUAGE.stat().st_size < 530_000
     artifact = read_artifact("language")
     assert artifact.metadata["head"] == "ngrams" and len(artifact.labels) > 150
     assert artifact.metadata["oldest_runtime"] == {"tflite-runtime": "2.14.0"}
@@ -137,7 +192,7 @@ def test_names_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "language").mkdir()
     assert rl.load("language").labels == rl.load(LANGUAGE).labels
-    with pytest.raises(rl.RetvecLiteError, match="No trained classifier"):
+    with pytest.raises(rl.RetvecLiteError, match=r"No \.tflite file in language"):
         rl.load("./language")
 
 

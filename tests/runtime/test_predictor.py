@@ -45,10 +45,15 @@ def test_the_answer_comes_first_and_the_unknown_label_nowhere(classifier: TextCl
     assert classifier.predict("1A", top=2) == [(None, most), ("digits", most)]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "2222222", "?!", "2" * MAX_CHARS + "1"])
+@pytest.mark.parametrize("text", ["", "   ", "2222222", "?!", "2" * 32 * MAX_CHARS + "1"])
 def test_a_text_with_nothing_to_read_is_unknown(classifier: TextClassifier, text: str) -> None:
     assert classifier.predict(text, top=1)[0].label is None
     assert classifier.predict(text, top=1, reject=False)[0].label is not None
+
+
+def test_a_known_character_anywhere_in_a_long_text_counts(classifier: TextClassifier) -> None:
+    text = "2" * MAX_CHARS + " 1111"
+    assert classifier.predict(text, top=1)[0].label == "digits"
 
 
 def test_the_unknown_label_is_none(classifier: TextClassifier) -> None:

@@ -22,6 +22,7 @@ from retvec_lite.runtime.artifact import (
 )
 from retvec_lite.runtime.interpreters import Engine, import_runtime
 from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.windows import cut_windows
 
 CONFIG = EncoderConfig(max_chars=32, max_words=8)
 
@@ -67,8 +68,10 @@ def test_the_smallest_signature_that_a_text_fits_into_answers(
     assert answered_by_the_short_one(classifier, text) is short
 
 
-@given(st.text(st.characters(codec=None), max_size=40))
+@given(st.text(st.characters(codec=None), max_size=CONFIG.max_chars))
 def test_the_choice_follows_the_rule_for_any_text(classifier: TextClassifier, text: str) -> None:
+    # A longer text is answered in windows, and a window may have the other signature's answer.
+    assume(len(cut_windows(text, CONFIG)) == 1)
     assume(np.abs(tiny_probabilities(text, other=1.5) - tiny_probabilities(text)).max() > 1e-4)
     assert answered_by_the_short_one(classifier, text) is (len(text) <= 8 and text.count(" ") <= 1)
 

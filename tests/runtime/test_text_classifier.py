@@ -1,11 +1,6 @@
-import io
-import json
-import os
-import struct
+import pickle
 import threading
-import tracemalloc
 import unicodedata
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,17 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tiny_artifact import LABELS, MAX_CHARS, MODEL, tiny_artifact, tiny_metadata, tiny_probabilities
+from tiny_artifact import LABELS, MAX_CHARS, tiny_artifact, tiny_probabilities
 
-from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
+from retvec_lite.contract import SEPARATORS, EncoderConfig
 from retvec_lite.data.texts import as_texts
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
-from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.predictor import Prediction
 from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.windows import combine, cut_windows
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +41,7 @@ def test_what_a_model_says_about_itself(classifier: TextClassifier) -> None:
     assert classifier.runtime in interpreters.RUNTIMES
 
 
-@given(st.lists(st.text(st.characters(codec=None), max_size=50), max_size=5))
+@given(st.lists(st.text(st.characters(codec=None), max_size=MAX_CHARS // 3), max_size=5))
 def test_probabilities_are_the_models(classifier: TextClassifier, texts: list[str]) -> None:
     table = classifier.probabilities(texts)
     assert table.shape == (len(texts), 3) and table.dtype == np.float32
@@ -73,12 +69,34 @@ def test_a_string_is_one_text_not_a_sequence_of_characters(classifier: TextClass
 
 
 @given(st.text(st.characters(codec=None), max_size=80))
-def test_codepoints_are_ord_cut_and_padded(classifier: TextClassifier, text: str) -> None:
+def test_codepoints_are_ord_padded_and_in_windows(classifier: TextClassifier, text: str) -> None:
     points = classifier.codepoints(text)
-    assert points.shape == (1, MAX_CHARS) and points.dtype == np.int32
-    composed = unicodedata.normalize("NFC", text[: 4 * MAX_CHARS])
-    expected = [ord(character) for character in composed][:MAX_CHARS]
-    assert points[0].tolist() == expected + [0] * (MAX_CHARS - len(expected))
+    composed = unicodedata.normalize("NFC", text)
+    assert points.dtype == np.int32
+    if len(composed) <= MAX_CHARS:
+        assert points.tolist() == [[*map(ord, composed)] + [0] * (MAX_CHARS - len(composed))]
+    else:
+        left = [code for code in points.ravel().tolist() if code not in (0, *SEPARATORS)]
+        assert left == [ord(char) for char in composed if ord(char) not in (0, *SEPARATORS)]
+
+
+def test_a_long_text_is_answered_by_its_windows(classifier: TextClassifier) -> None:
+    text = "hello there, how are you doing " * 2 + "my number is 1234567"
+    windows = [tiny_probabilities(window) for window in cut_windows(text, classifier.config)]
+    assert len(windows) == 3
+    weights = np.array([window.max() ** 4 for window in windows])
+    expected = weights @ np.array(windows) / weights.sum()
+    assert expected[0] > 0.5 > tiny_probabilities(text)[0]
+    np.testing.assert_allclose(classifier.probabilities(["ab", text, "12"])[1], expected, atol=1e-6)
+
+
+def test_files_of_version_1_read_the_start_of_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "old.tflite"
+    config = EncoderConfig(max_chars=MAX_CHARS, max_words=8, contract_version=1)
+    path.write_bytes(tiny_artifact(encoder=config.to_dict()))
+    old = TextClassifier.load(path)
+    assert old.codepoints("7" * 99).tolist() == [[0x37] * MAX_CHARS]
+    np.testing.assert_allclose(old.probabilities("a" * MAX_CHARS + "777")[0], tiny_probabilities(""), atol=1e-6)
 
 
 def test_codepoints_of_the_ends_of_unicode(classifier: TextClassifier) -> None:
@@ -223,19 +241,6 @@ def test_a_wrong_text_comes_after_the_answers_to_those_before(model_path: Path, 
         next(answers)
 
 
-def test_members_packed_in_another_way_are_refused(tmp_path: Path) -> None:
-    """Broken LZMA raises an exception of its own."""
-    tail = io.BytesIO()
-    with zipfile.ZipFile(tail, "w", zipfile.ZIP_LZMA) as archive:
-        archive.writestr("retvec_lite.json", json.dumps(tiny_metadata()))
-        archive.writestr("labels.txt", LABELS_TXT)
-    content = bytearray(tail.getvalue())
-    content[60:70] = bytes(10)
-    (tmp_path / "m.tflite").write_bytes(MODEL + content)
-    with pytest.raises(RetvecLiteError, match="did not export it"):
-        TextClassifier.load(tmp_path / "m.tflite")
-
-
 def test_bad_arguments_are_refused(classifier: TextClassifier, model_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match="top"):
         classifier.predict("a", top=0)
@@ -244,12 +249,50 @@ def test_bad_arguments_are_refused(classifier: TextClassifier, model_path: Path)
             TextClassifier.load(model_path, num_threads=threads)  # type: ignore[arg-type]
         with pytest.raises(RetvecLiteError, match="workers"):
             TextClassifier.load(model_path, workers=threads)  # type: ignore[arg-type]
+    counts = TextClassifier.load(model_path, num_threads=np.int64(1), workers=np.int32(2))  # type: ignore[arg-type]
+    assert counts.workers == 2 and counts.predict("12", top=1)[0].label == LABELS[0]
     with pytest.raises(RetvecLiteError, match="top"):
         classifier.predict_many(["a"], top=0)
     with pytest.raises(RetvecLiteError, match=r"not the string 'a text'\. Use predict for one text"):
         classifier.predict_many("a text")
     with pytest.raises(RetvecLiteError, match=r"Unknown runtime 'onnx'\. Choose ai-edge-litert or tflite-runtime"):
         TextClassifier.load(model_path, runtime="onnx")
+
+
+def test_only_some_labels(classifier: TextClassifier, model_path: Path) -> None:
+    limited = TextClassifier.load(model_path, languages=[LABELS[2], LABELS[0], LABELS[0]])
+    assert limited.labels == (LABELS[0], LABELS[2])
+    texts = ["12 AB", "AB CD", ""]
+    whole = classifier.probabilities(texts)[:, [0, 2]]
+    expected = whole / whole.sum(axis=1, keepdims=True)
+    for one in (limited, pickle.loads(pickle.dumps(limited))):
+        np.testing.assert_allclose(one.probabilities(texts), expected, rtol=1e-6)
+    assert {label for row in limited.predict(texts) for label, _ in row} == {LABELS[0], LABELS[2]}
+    with pytest.raises(RetvecLiteError, match=r"^There is no label 'digit', but there are digits\.$"):
+        TextClassifier.load(model_path, languages=["CAPITALS", "digit"])
+
+
+@pytest.mark.parametrize("chosen", [["CAPITALS"], [LABELS[2], "digits"]])
+def test_only_some_labels_of_a_long_text(tmp_path: Path, chosen: list[str]) -> None:
+    decision = Decision(unknown_label="digits")
+    (tmp_path / "m.tflite").write_bytes(tiny_artifact(decision=decision.to_dict()))
+    limited = TextClassifier.load(tmp_path / "m.tflite", languages=chosen)
+    long = "12 AB " * MAX_CHARS + "x" * MAX_CHARS + " A"
+    windows = cut_windows(long, limited.config)
+    columns = [column for column, label in enumerate(LABELS) if label in limited.labels]
+    table = np.array([tiny_probabilities(window)[columns] for window in windows], np.float32)
+    table /= table.sum(axis=1, keepdims=True)
+    assert len(windows) > 2 and np.ptp(table, axis=0).max() > 0.1, "windows that differ"
+    expected = combine(table, limited.labels, decision)
+    found = limited.probabilities([long, "12"])
+    np.testing.assert_allclose(found[0], expected, atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("given", [np.array(["CAPITALS"]), iter(["CAPITALS"]), {"CAPITALS"}, pd.Series(["CAPITALS"])])
+def test_labels_in_anything_that_holds_some(model_path: Path, given: Any) -> None:
+    limited = TextClassifier.load(model_path, languages=given)
+    assert limited.labels == pickle.loads(pickle.dumps(limited)).labels == ("CAPITALS",)
 
 
 def test_threads_can_share_a_classifier(classifier: TextClassifier) -> None:
@@ -268,124 +311,3 @@ def test_threads_can_share_a_classifier(classifier: TextClassifier) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
-
-
-# --- files that are not whole, not ours, or not of this version ------------------------------------------------------
-
-LABELS_TXT = "".join(f"{label}\n" for label in LABELS)
-NEWER = CONTRACT_VERSION + 1
-NEWER_ENCODER = {"contract_version": NEWER, "something_new": 1}
-
-
-def test_a_folder_is_refused_with_a_hint(tmp_path: Path) -> None:
-    with pytest.raises(RetvecLiteError, match=r"is a folder: name a \.tflite file in it"):
-        TextClassifier.load(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("content", "part"),
-    [
-        (b"", "is not a .tflite model"),
-        (b"TFL3", "is not a .tflite model"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "is not a .tflite model"),
-        (MODEL, "did not export it"),
-        (MODEL[:500], "is truncated"),
-        (tiny_artifact()[:-10], "is truncated"),
-        (tiny_artifact(members={"labels.txt": LABELS_TXT}), "did not export it"),
-        (tiny_artifact(members={"retvec_lite.json": "{}", "labels.txt": "a\nb\n"}), "its format is not 'retvec-lite'"),
-        (tiny_artifact(members={"retvec_lite.json": "{", "labels.txt": "a\nb\n"}), "retvec_lite.json"),
-        (tiny_artifact(members={"retvec_lite.json": "[" * 100_000, "labels.txt": ""}), "retvec_lite.json"),
-        (tiny_artifact(members={"retvec_lite.json": " " * 5_000_000, "labels.txt": ""}), "did not export it"),
-        (tiny_artifact(format="other"), "its format is not 'retvec-lite'"),
-        (
-            tiny_artifact(contract_version=NEWER),
-            f"The contract version is {NEWER}, but this retvec-lite reads versions 1 to {CONTRACT_VERSION} only",
-        ),
-        (tiny_artifact(contract_version=NEWER, encoder=NEWER_ENCODER), f"version is {NEWER}"),
-        (tiny_artifact(contract_version=None), "The contract version is None"),
-        (tiny_artifact(encoder=None), "encoder config lacks"),
-        (tiny_artifact(encoder={**EncoderConfig().to_dict(), "max_chars": -1}), "max_chars"),
-        (tiny_artifact(labels=["a", "b", "c"]), "same 2 or more labels"),
-        (tiny_artifact(labels=None), "same 2 or more labels"),
-        (tiny_artifact(model_sha256=None), "SHA-256"),
-        (tiny_artifact(model=MODEL[:-100] + bytes(100)), "SHA-256"),
-    ],
-)
-def test_a_bad_file_is_refused_in_one_sentence(tmp_path: Path, content: bytes, part: str) -> None:
-    path = tmp_path / "bad.tflite"
-    path.write_bytes(content)
-    with pytest.raises(RetvecLiteError) as caught:
-        TextClassifier.load(path)
-    message = str(caught.value)
-    assert part in message and str(path) in message and message.endswith(".") and "\n" not in message
-
-
-def test_the_version_of_the_encoder_alone_counts_too(tmp_path: Path) -> None:
-    (tmp_path / "m.tflite").write_bytes(tiny_artifact(encoder={**EncoderConfig().to_dict(), "contract_version": NEWER}))
-    with pytest.raises(RetvecLiteError, match=f"version is {NEWER}"):
-        TextClassifier.load(tmp_path / "m.tflite")
-
-
-def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "no.tflite", tmp_path):
-        with pytest.raises(RetvecLiteError) as caught:
-            TextClassifier.load(path)
-        assert str(path) in str(caught.value)
-
-
-@given(st.integers(0, len(tiny_artifact()) - 1), st.integers(1, 255))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_flipped_byte_is_refused_or_harmless(tmp_path: Path, at: int, change: int) -> None:
-    content = bytearray(tiny_artifact())
-    content[at] ^= change
-    path = tmp_path / "flipped.tflite"
-    path.write_bytes(content)
-    try:
-        artifact = read_artifact(path)
-    except RetvecLiteError:
-        return
-    assert artifact.model == MODEL and artifact.labels == LABELS and dict(artifact.metadata) == tiny_metadata()
-
-
-@given(st.integers(0, len(tiny_artifact()) - 1))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_truncated_file_is_refused(tmp_path: Path, length: int) -> None:
-    path = tmp_path / "short.tflite"
-    path.write_bytes(tiny_artifact()[:length])
-    with pytest.raises(RetvecLiteError):
-        read_artifact(path)
-
-
-def test_a_zip_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path) -> None:
-    size = (64 << 20) + 0x123456
-    tail = io.BytesIO()
-    with zipfile.ZipFile(tail, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("retvec_lite.json", bytes(size))
-        archive.writestr("labels.txt", "a\nb\n")
-    declared = struct.pack("<I", size)
-    assert tail.getvalue().count(declared) == 2
-    path = tmp_path / "bomb.tflite"
-    path.write_bytes(MODEL + tail.getvalue().replace(declared, struct.pack("<I", 100)))
-    tracemalloc.start()
-    try:
-        with pytest.raises(RetvecLiteError, match="did not export it"):
-            read_artifact(path)
-        assert tracemalloc.get_traced_memory()[1] < 16 << 20
-    finally:
-        tracemalloc.stop()
-
-
-def test_a_model_with_another_interface_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "other.tflite"
-    path.write_bytes(tiny_artifact(encoder=EncoderConfig(max_chars=33, max_words=8).to_dict()))
-    with pytest.raises(RetvecLiteError, match=r"\(1, 33\).*\(1, 32\)"):
-        TextClassifier.load(path)
-
-
-def test_the_metadata_survives_unzip_and_the_model_its_identifier(model_path: Path) -> None:
-    """`unzip` reads the file as a zip archive, a runtime reads it as a flatbuffer."""
-    content = model_path.read_bytes()
-    assert content[4:8] == b"TFL3" and content[len(MODEL) :].startswith(b"PK\x03\x04")
-    assert struct.unpack("<I", content[:4])[0] < len(MODEL)
-    artifact = read_artifact(os.fspath(model_path))
-    assert json.loads(json.dumps(dict(artifact.metadata))) == tiny_metadata()

@@ -83,6 +83,16 @@ def test_unknown_texts(tmp_path: Path) -> None:
     assert None not in BatchClassifier(tmp_path / "m.tflite", reject=False)(texts)["label"].tolist()
 
 
+def test_some_labels(tiny_model: str) -> None:
+    classify = BatchClassifier(tiny_model, languages=["CAPITALS"])
+    for copy in (classify, pickle.loads(pickle.dumps(classify))):
+        assert copy(["A", "12"])["label"].tolist() == ["CAPITALS", "CAPITALS"]
+    for given in (np.array(["CAPITALS"]), iter(["CAPITALS"])):
+        assert BatchClassifier(tiny_model, languages=given)(["12"])["label"].tolist() == ["CAPITALS"]  # type: ignore[arg-type]
+    with pytest.raises(RetvecLiteError, match="no label 'digit'"):
+        BatchClassifier(tiny_model, languages=["digit"])
+
+
 def test_pickled_it_needs_no_file_and_loads_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(tiny_artifact())

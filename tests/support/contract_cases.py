@@ -1,5 +1,6 @@
 """Inputs and parameters for tests of the contract: code points of every kind that rules 1 to 5 treat differently."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ KINDS: tuple[tuple[int, ...], ...] = (
     INVISIBLE,
     HOSTILE,
     tuple(map(ord, "aaabbсоеткжд.-  \u3000ｗ𝐇ⓞᴀ\u0336\u034f\ufe0fﻻﺏαω")),
-    tuple(map(ord, "ab  .")),
+    tuple(map(ord, "ab  .@")),
 )
 """One alphabet for each way in which the rules treat a code point."""
 
@@ -47,7 +48,7 @@ PIECES: tuple[Piece | None, ...] = (None, Piece(1, 1), Piece(2, 1), Piece(2, 2),
 
 def configs(**fixed: Any) -> st.SearchStrategy[EncoderConfig]:
     """Valid configs, small enough that every limit is met."""
-    return st.builds(
+    built = st.builds(
         EncoderConfig,
         **{
             "max_chars": st.integers(1, 40),
@@ -62,11 +63,16 @@ def configs(**fixed: Any) -> st.SearchStrategy[EncoderConfig]:
             **{name: st.just(value) for name, value in fixed.items()},
         },
     )
+    return st.builds(_letters_only, built, st.booleans())
+
+
+def _letters_only(config: EncoderConfig, letters: bool) -> EncoderConfig:
+    return dataclasses.replace(config, letters_only=letters and config.contract_version > 1)
 
 
 def ngram_configs() -> st.SearchStrategy[NgramConfig]:
-    """Which n-grams: in hashed rows, or in codebooks; a row for all labels, or of low rank."""
-    lengths = {"longest": st.integers(3, 6), "shortest": st.integers(1, 3)}
+    """Which n-grams: in hashed rows, or in codebooks; a row for all labels, or of low rank; letters as they are, or plain."""
+    lengths = {"longest": st.integers(3, 6), "shortest": st.integers(1, 3), "plain_letters": st.booleans()}
     hashed = st.builds(NgramConfig, buckets=st.integers(16, 32_768), **lengths)
     coded = [st.builds(NgramConfig, buckets=st.just(256 * n), codebooks=st.just(n), **lengths) for n in (1, 3)]
     shared = [
