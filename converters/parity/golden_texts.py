@@ -224,7 +224,21 @@ def edge_sample(config: EncoderConfig) -> Sample:
         row[: len(values)] = values[: config.max_chars]
         names.append(f"around {', '.join(f'U+{code & 0xFFFFFFFF:04X}' for code in part)}")
         rows.append(row)
+    if config.contract_version > 1:
+        for name, text in _mixed_words(config.max_chars):
+            names.append(name)
+            rows.append(contract.codepoints(text, config.max_chars))
     return Sample.of(names, rows, config)
+
+
+def _mixed_words(size: int) -> Iterator[tuple[str, str]]:
+    """Yield texts whose only letters are a Latin one and a lookalike behind it, as words of sixteen numbers under rule 2c.
+
+    A graph counts words by the signs that end them, and keeps the numbers as constants. With a second such word in the text, a
+    wrong number would change nothing.
+    """
+    for number in sorted({sixteenth * size // 16 for sixteenth in range(16)}):
+        yield f"a lookalike in word {number}", "!" * number + "pа"
 
 
 def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:

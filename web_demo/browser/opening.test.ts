@@ -52,7 +52,7 @@ describe("opening files", () => {
       "a newer contract",
       "newer.tflite",
       () => model("newer.tflite_"),
-      /^newer\.tflite follows contract version 2, but this page reads version 1\./,
+      /^newer\.tflite follows contract version 3, but this page reads versions 1 to 2\./,
     ],
     [
       "a model LiteRT refuses",
