@@ -42,7 +42,19 @@ def test_any_text(rows: list[list[int]], drops: bool, kana: bool, letters: bool)
 
 
 @pytest.mark.parametrize(
-    "spread", ["a.b.c.d", "a b c d e-f", "a漢b漢c漢d.e.f.g", "aaab aa a", "аba οк xok", "бa око abc", "a@b 漢\u200b", "a.🔥-b", "a1-_%b ", "a🔥漢- 1b５＿"]
+    "spread",
+    [
+        "a.b.c.d",
+        "a b c d e-f",
+        "a漢b漢c漢d.e.f.g",
+        "aaab aa a",
+        "аba οк xok",
+        "бa око abc",
+        "a@b 漢\u200b",
+        "a.🔥-b",
+        "a1-_%b ",
+        "a🔥漢- 1b５＿",
+    ],
 )
 @pytest.mark.parametrize("letters", [False, True])
 def test_texts_made_of_few_characters(spread: str, letters: bool) -> None:
