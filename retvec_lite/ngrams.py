@@ -40,8 +40,36 @@ UnicodeData.txt. Rare letters are left out. All of it lies below `LOWER_CASE_END
 LOWER_CASE_END: Final = 0x1EFF
 """Code points from here on are not folded."""
 
-LETTERS_FOR: Final[tuple[tuple[str, str], ...]] = (("0123456789@$|", "oizeasgtbgasl"), ("øłđħŧı", "oldhti"))
-"""Digits, signs and letters with strokes, and the letters that `NgramConfig.plain_letters` reads instead."""
+LETTERS_FOR: Final[tuple[tuple[str, str], ...]] = (
+    ("0123456789@$|", "oizeasgtbgasl"),
+    ("Ⱥᶏẚ", 3 * "a"),
+    ("ƀƁƂƃɃɓᵬᶀ", 8 * "b"),
+    ("ƇƈȻȼɕ", 5 * "c"),
+    ("ĐđƊƋƌȡɖɗᵭᶁᶑ", 11 * "d"),
+    ("Ɇɇᶒ", 3 * "e"),
+    ("Ƒƒᵮᶂ", 4 * "f"),
+    ("ƓǤǥɠᶃ", 5 * "g"),
+    ("Ħħɦ", 3 * "h"),
+    ("Ɨɨᶖı", 4 * "i"),
+    ("Ɉɉɟʄʝ", 5 * "j"),
+    ("Ƙƙᶄ", 3 * "k"),
+    ("ĿŀŁłƚȴȽɫɬɭᶅ", 11 * "l"),
+    ("ɱᵯᶆ", 3 * "m"),
+    ("ƝƞȠȵɲɳᵰᶇ", 8 * "n"),
+    ("ØøƟǾǿ", 5 * "o"),
+    ("Ƥƥᵱᵽᶈ", 5 * "p"),
+    ("ɋʠ", 2 * "q"),
+    ("Ɍɍɼɽɾᵲᵳᶉ", 8 * "r"),
+    ("ȿʂᵴᶊ", 4 * "s"),
+    ("ŦŧƫƬƭƮȶȾʈᵵ", 10 * "t"),
+    ("ᶙ", "u"),
+    ("Ʋʋᶌ", 3 * "v"),
+    ("ᶍ", "x"),
+    ("ƳƴɎɏỾ", 5 * "y"),
+    ("ƵƶȤȥɀʐʑᵶᶎ", 9 * "z"),
+)
+"""What `NgramConfig.plain_letters` reads as other letters: digits, signs, and Latin letters whose name in Unicode is that of an ASCII
+letter with a stroke, hook, tail or the like, where they have no decomposition."""
 
 LETTER: Final = 2.0**21
 """What `fold_table` adds to a letter that replaces others, so that it is above all differences: a power of two."""

@@ -43,6 +43,8 @@ _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER: Final = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS: Final = "0123456789"
 _TEENS: Final = " " * 11
+_SIGN: Final = -1
+"""Stands for all signs and symbols where they count as one separator."""
 
 COMPATIBILITY: Final[tuple[tuple[int, str], ...]] = (
     (0xAA, "a"),
@@ -225,6 +227,26 @@ OTHER_SCRIPTS: Final[Ranges] = (
 )
 """Blocks of the other scripts, as (first, last). For rule 2c all of their code points count as letters."""
 
+SIGNS: Final[Ranges] = (
+    (0x22, 0x22),
+    (0x27, 0x27),
+    (0x2A, 0x2A),
+    (0x2C, 0x2F),
+    (0x3A, 0x3B),
+    (0x3D, 0x3D),
+    (0x5C, 0x5C),
+    (0x5E, 0x60),
+    (0x7E, 0x7E),
+    (0xB7, 0xB7),
+    (0x2010, 0x2027),
+)
+"""Signs that set letters apart, as (first, last): under rule 2d, they count as one separator. Signs that are written for letters,
+such as $, @ and !, are not among them."""
+
+SYMBOLS: Final[Ranges] = ((0x2190, 0x2BFF), (0x1D000, 0x1D24F), (0x1F000, 0x1FAFF))
+"""Blocks of symbols as (first, last): arrows to Braille, musical notation, and emoji. All of them lie above `SIGNS`, and rule 2d drops
+them between letters."""
+
 TECHNICAL: Final = "#/@\\_"
 """Signs of links, addresses, mentions, hashtags, paths and code: with `letters_only`, words that have one of them are not read."""
 
@@ -340,15 +362,23 @@ def _in_word(code: int) -> bool:
 def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
     """Apply rules 2d and 2e."""
     letters = [False, False, *map(is_letter, chars), False, False]
+    reads = [False, False, *(is_letter(code) or chr(code) in _DIGITS for code in chars), False, False]
+    kinds = [_SIGN if ranges_hold((*SIGNS, *SYMBOLS), code) else code for code in chars]
     # The two places before and after one, and itself.
-    between = [place for place in range(len(chars)) if letters[place : place + 5] == [False, True, False, True, False]]
+    between = {place for place in range(len(chars)) if reads[place : place + 5] == [False, True, False, True, False]}
+    of_letters = {place for place in between if letters[place + 1] and letters[place + 3]}
     spread = {
-        chars[place]
-        for place in between
-        if {place + 2, place + 4} <= set(between) and chars[place] == chars[place + 2] == chars[place + 4]
+        kinds[place]
+        for place in of_letters
+        if {place + 2, place + 4} <= of_letters and kinds[place] == kinds[place + 2] == kinds[place + 4]
     }
     separator = max(spread, key=lambda code: _order(code, unspaced), default=None)
-    dropped = {place for place in between if chars[place] == separator}
+    dropped = {place for place in between if kinds[place] == separator}
+    dropped |= {
+        place
+        for place, code in enumerate(chars)
+        if ranges_hold(SYMBOLS, code) and letters[place + 1] and letters[place + 3]
+    }
     for place, code in enumerate(chars):
         repeats = place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code)
         if not repeats and place not in dropped:
@@ -356,6 +386,6 @@ def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
 
 
 def _order(code: int, unspaced: Sequence[Ranges]) -> tuple[int, int]:
-    """Return the place of a separator: white space first, then by script and code point."""
+    """Return the place of a separator: white space first, then by script and code point; `_SIGN` last."""
     scripts = [number for number, ranges in enumerate(unspaced, start=2) if ranges_hold(ranges, code)]
-    return (scripts or [0 if code == 0x20 else 1])[0], code
+    return (scripts or [{0x20: 0, _SIGN: len(unspaced) + 2}.get(code, 1)])[0], code

@@ -179,6 +179,7 @@ SPAM_ATTACKS: Final = (*_SPAM, MIXED)
 """The disguises that spam uses, which filters have to see through."""
 
 ENDINGS: Final = "endings"
+LINK: Final = "a link"
 GROUPS: Final[Mapping[str, Mapping[str, Way]]] = {
     "invisible characters": {
         **{name: in_words(inserting(characters)) for name, characters in _INVISIBLE.items()},
@@ -224,9 +225,12 @@ GROUPS: Final[Mapping[str, Mapping[str, Way]]] = {
         "emoji at the end": adding(" 🙃", " 🥐🥐", " 🌻🐙🧃"),
         "a time": adding(" 17:45", " 8:05 am", " 23h10"),
         "a number": adding(" 4711", " 12.50", " 3"),
-        "a link": adding(" https://kiosk.test/p/83?s=1", " www.maple-fern.test", " qr.test/x4Rk"),
+        LINK: adding(" https://kiosk.test/p/83?s=1", " www.maple-fern.test", " qr.test/x4Rk"),
         "a mention": adding(" @mira_k", " @Tom.Vega"),
         "a hashtag": adding(" #monday", " #NoFilter2"),
+    },
+    f"{LINK}, ordinary site": {
+        f"{LINK}, ordinary site": adding(" https://kiosk-news.com/p/83?s=1", " www.maple-fern.org", " qr-eu.net/x4Rk")
     },
 }
 """Kind of disguise -> its ways."""

@@ -12,7 +12,16 @@ from coremltools.converters.mil import Builder as mb
 
 from retvec_lite.contract import UNSPACED, EncoderConfig
 from retvec_lite.converters.coreml.network import from_palette
-from retvec_lite.model.character_table import CLASS, LATIN_LETTER, LIKE_LATIN, CharacterTable, character_table
+from retvec_lite.model.character_table import (
+    CLASS,
+    DIGIT,
+    FIRST_SYMBOL,
+    LATIN_LETTER,
+    LIKE_LATIN,
+    SIGN,
+    CharacterTable,
+    character_table,
+)
 
 Var = Any  # a value of a MIL program
 
@@ -111,25 +120,37 @@ def _keeps(group: Var, table: CharacterTable, length: int) -> Var:
 
 
 def _joined(text: Var, length: int) -> Var:
-    """Apply rules 2d and 2e, and give letters the class 1."""
-    around = [_shifted(text, distance, length) for distance in (-2, -1, 1, 2)]
+    """Apply rules 2d and 2e, and give letters, digits, signs and symbols the class 1."""
+    whole, text = text, mb.minimum(x=text, y=_float(SIGN * CLASS), name="signs_as_one")
+    before, two_before = (_shifted(text, -distance, length) for distance in (1, 2))
     letter = mb.less(x=text, y=_float(0), name="is_letter")
-    other = mb.greater_equal(x=text, y=_float(0))
-    like_two_before = mb.equal(x=text, y=around[0])
-    for place, is_letter in enumerate((False, True, True, False)):
-        compare = mb.less if is_letter else mb.greater_equal
-        other = mb.logical_and(x=other, y=compare(x=around[place], y=_float(0)))
-    between = mb.cast(x=other, dtype="fp32", name="between_letters")
-    alike = mb.mul(x=between, y=_shifted(between, -2, length))
+    like_two_before = mb.equal(x=text, y=two_before)
+    letters = mb.cast(x=letter, dtype="fp32")
+    sign = mb.cast(x=mb.equal(x=text, y=_float(SIGN * CLASS)), dtype="fp32", name="is_sign")
+    symbol = mb.greater_equal(x=whole, y=_float(SIGN * CLASS + FIRST_SYMBOL), name="is_symbol")
+    digit = mb.cast(x=mb.greater_equal(x=text, y=_float(DIGIT * CLASS)), dtype="fp32")
+    digit = mb.sub(x=digit, y=sign, name="is_digit")
+    reads = mb.add(x=letters, y=digit, name="is_letter_or_digit")
+    beside = mb.add(x=_shifted(letters, -1, length), y=_shifted(letters, 1, length), name="letters_beside")
+    single = mb.add(x=_shifted(reads, -1, length), y=_shifted(reads, 1, length))
+    for distance in (-2, 0, 2):
+        single = mb.sub(x=single, y=_shifted(reads, distance, length) if distance else reads)
+    between = mb.cast(x=mb.equal(x=single, y=_float(2)), dtype="fp32", name="between_single_ones")
+    by_letters = mb.cast(x=mb.equal(x=beside, y=_float(2)), dtype="fp32", name="between_letters")
+    alike = mb.mul(x=between, y=by_letters)
+    alike = mb.mul(x=alike, y=_shifted(alike, -2, length))
     alike = mb.mul(x=alike, y=mb.cast(x=like_two_before, dtype="fp32"), name="like_one_before")
     middle = mb.mul(x=alike, y=_shifted(alike, 2, length), name="middle_of_three")
     number = mb.mul(x=middle, y=mb.add(x=text, y=_float(1)))
     separator = mb.reduce_max(x=number, axes=[1], keep_dims=True, name="separator_in_words")
     is_separator = mb.equal(x=mb.add(x=text, y=_float(1)), y=separator)
     joins = mb.mul(x=between, y=mb.cast(x=is_separator, dtype="fp32"), name="joins")
-    repeats = mb.logical_and(x=mb.logical_and(x=letter, y=like_two_before), y=mb.equal(x=text, y=around[1]))
-    dropped = mb.add(x=joins, y=mb.cast(x=repeats, dtype="fp32"), name="dropped")
-    raised = mb.add(x=text, y=mb.mul(x=mb.cast(x=letter, dtype="fp32"), y=_float(2 * CLASS)), name="raised")
+    repeats = mb.logical_and(x=mb.logical_and(x=letter, y=like_two_before), y=mb.equal(x=text, y=before))
+    decorates = mb.mul(x=mb.cast(x=symbol, dtype="fp32"), y=by_letters, name="decorates")
+    dropped = mb.add(x=mb.maximum(x=joins, y=decorates), y=mb.cast(x=repeats, dtype="fp32"), name="dropped")
+    raised = whole
+    for is_class, number in ((letters, -1), (digit, DIGIT), (sign, SIGN)):
+        raised = mb.add(x=raised, y=mb.mul(x=is_class, y=_float((1 - number) * CLASS)))
     return _compacted(raised, _flags(mb.less(x=dropped, y=_float(0.5))), length)
 
 

@@ -117,6 +117,8 @@ _NORMAL_TEXTS: Final[Mapping[str, str]] = {
     "lookalikes in a Cyrillic text": "проверь copy а сосо вiн незабаром повернеться",
     "lookalikes in a Greek text": "κάνε mute την ώρα",
     "letters set apart": "f.r.e.e f-r-e-e w i n a a.b.c _p_a_y_ 1.2.3.4 x+y+z+w f.r-e.e a b.c d a.b.c d.e.f (f/r/e/e) f\u200b.r.\u034fe.\u0336e",
+    "signs that change, and digits": "f.r-e*e m_o/n~e-y, a-b 1.2-3 g1v3n4w n o w 5 x 0%1%2 u－s＿e－d 1a1b1c1",
+    "symbols between letters": "fr🔥ee m⭐o⭐n⭐ey 5⭐5 a🇩🇪b fr\u2800ee m\U0001d159oney a🔥b-c🔥d e😀😀f 漢🔥字",
     "letters repeated": "soooo looool ааа ΑΑΑA 1000 !!! かかか ggg.g.g.g xxx\u200bx Ｆ．ｒ．е．\u0336е ＣＡＡＡＳＨ",
 }
 """Texts for what version 2 of the contract adds."""

@@ -40,7 +40,14 @@ _LOOKALIKES: Final = _table(
 
 _EMOJI: Final = "🙂😉😍😎🤔😭😡🤗😴🥳🤣😅👍👎👏🙌💪🤝✌👌❤💔💕💙🌹🌈🌞🌙⚡🎉🎂🎈🎶🎵📷📱💻📌📎✏📚🏠🚗🚌🛒🍕🍺☕🍎⚽🏀🐶🐱🐻🌍🇩🇫🇪🇧🔔❌➡⏰☀☔"
 _MARKS: Final = ("!", "!!", "!!!", "!!!!!", "?", "??", "???", "?!", "!?!", ".", "..", "...", "....", "…", "~", ";", ":)", ":-)", ";)", ":(", "xD")  # fmt: skip
-_DOMAINS: Final = ("com", "com", "example", "org", "net", "io", "co", "de", "fr", "es", "ru", "jp", "info", "me", "ly", "br", "in")  # fmt: skip
+_DOMAINS: Final = (
+    *("com", "com", "com", "com", "org", "net", "io", "co", "me", "ly", "info", "app", "dev", "shop", "biz", "xyz"),
+    *("de", "fr", "es", "it", "nl", "pl", "ru", "ua", "tr", "jp", "cn", "in", "br", "uk"),
+    *("example", "test", "test", "invalid"),
+)
+"""Common domains and those reserved for examples, in which written data often have all links."""
+_FOREIGN: Final = "бжйлфцшыэюяљњџѓќҗҝҷҹӄӈӌӑӓӗәӝӟӡӣӥӧөӫӭӯӱӹԃԅԇԉԋԏԑԓԕԗԙζξπσφψɒɔɘɚɜɞɤɥɯʌʎʒʔʞʤʦʧაბგდვზთლმნრსტფშხ"
+"""Letters that stand for any letter: what a word says without them is to be read."""
 _WORD: Final = re.compile(r"[^\s!-/:-@\[-`{-~¡¿…]+")
 
 
@@ -70,18 +77,18 @@ def lookalikes(word: str, draw: Draw) -> str:
     )
 
 
+def foreign(word: str, draw: Draw) -> str:
+    """Write any foreign letters for up to two letters in three."""
+    share = draw() / 1.5
+    return "".join(_pick(_FOREIGN, draw) if letter in _LOOKALIKES and draw() <= share else letter for letter in word)
+
+
 def repeats(word: str, draw: Draw) -> str:
     """Repeat one letter or all of them: "freee", "ffrreeee"."""
     if draw() < 0.25:
         return "".join(2 * letter for letter in word)
     at = int(draw() * len(word))
     return word[:at] + word[at] * (2 + int(draw() * 4)) + word[at + 1 :]
-
-
-def emoji_inside(word: str, draw: Draw) -> str:
-    """Put an emoji between two letters."""
-    at = 1 + int(draw() * (len(word) - 1))
-    return word[:at] + _pick(_EMOJI, draw) + word[at:] if len(word) > 1 else word
 
 
 def separated(word: str, draw: Draw) -> str:
@@ -105,7 +112,7 @@ OF_WORDS: Final[Mapping[str, Callable[[str, Draw], str]]] = {
     "leet": leet,
     "lookalikes": lookalikes,
     "repeats": repeats,
-    "emoji inside": emoji_inside,
+    "foreign": foreign,
     "separated": separated,
     "upper case": upper_case,
     "backwards": backwards,
@@ -165,7 +172,7 @@ def _hashtag(draw: Draw) -> str:
     return f"#{_name(draw)}"
 
 
-_WAYS: Final = (*OF_WORDS, *OF_TEXTS, "separated", "emoji inside", "glued")
+_WAYS: Final = (*OF_WORDS, *OF_TEXTS, "separated", "foreign", "backwards", "glued")
 """What `disguise` draws from: the hardest ways twice."""
 
 ENDINGS: Final[Mapping[str, Callable[[Draw], str]]] = {

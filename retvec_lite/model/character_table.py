@@ -12,6 +12,8 @@ from retvec_lite.normal_form import (
     IGNORED,
     LATIN,
     OTHER_SCRIPTS,
+    SIGNS,
+    SYMBOLS,
     TECHNICAL,
     Ranges,
     compatibility_forms,
@@ -23,6 +25,13 @@ Ints = npt.NDArray[np.int32]
 
 CLASS: Final = float(2**BITS)
 """Class and code point are one number, `class * CLASS + code point`. Letters of alphabets have the class -1."""
+
+DIGIT: Final = 5.0
+SIGN: Final = 6.0
+"""Classes of digits, and of `SIGNS` and `SYMBOLS`, above those of unspaced scripts; rule 2d makes them 1."""
+
+FIRST_SYMBOL: Final = float(SYMBOLS[0][0])
+"""Signs lie below it, symbols do not."""
 
 LIKE_LATIN: Final = -2.0
 LATIN_LETTER: Final = 2.0**18
@@ -106,6 +115,8 @@ def character_table(unspaced: tuple[str, ...], drops_ignored: bool, letters_only
     classes = np.ones(size, np.float32)
     for place, name in enumerate(unspaced, start=2):
         classes[_flags(UNSPACED[name], size)] = place
+    classes[_flags((*SIGNS, *SYMBOLS), size)] = SIGN
+    classes[ord("0") : ord("9") + 1] = DIGIT
     classes[alphabet | like] = -1.0
     facts = np.zeros((size, 8), np.float64)
     base, target, ends, technical, replaced, weight, parts, kept = facts.T
@@ -117,7 +128,7 @@ def character_table(unspaced: tuple[str, ...], drops_ignored: bool, letters_only
     parts[weight == 0] = 1
     kept[:] = 1
     if letters_only:
-        ends[classes > 1] = 1
+        ends[(classes > 1) & (classes < DIGIT)] = 1
         technical[[ord(sign) for sign in TECHNICAL]] = 1
     forms = compatibility_forms()
     facts[list(forms)] = facts[list(forms.values())]

@@ -11,7 +11,16 @@ import numpy as np
 import tensorflow as tf
 
 from retvec_lite.contract import MAX_CODE_POINT, UNSPACED, EncoderConfig
-from retvec_lite.model.character_table import CLASS, LATIN_LETTER, LIKE_LATIN, CharacterTable, character_table
+from retvec_lite.model.character_table import (
+    CLASS,
+    DIGIT,
+    FIRST_SYMBOL,
+    LATIN_LETTER,
+    LIKE_LATIN,
+    SIGN,
+    CharacterTable,
+    character_table,
+)
 from retvec_lite.model.graph_ops import gather_in_rows, scatter_in_rows, to_float, to_int
 
 _PAGE: Final = 32
@@ -90,28 +99,41 @@ def _keeps(group: tf.Tensor, table: CharacterTable) -> tf.Tensor:
 
 
 def _joined(text: tf.Tensor) -> tf.Tensor:
-    """Apply rules 2d and 2e, and give letters the class 1.
+    """Apply rules 2d and 2e, and give letters, digits, signs and symbols the class 1.
 
     Separators between single letters are found with convolutions, each of which saves several shifts.
     """
     length = text.shape[1]
-    row = tf.reshape(text, [-1, 1, length, 1])
+    whole = tf.reshape(text, [-1, 1, length, 1])
+    # All signs and symbols are one.
+    row = tf.minimum(whole, SIGN * CLASS)
     padded = tf.pad(row, [[0, 0], [0, 0], [2, 0], [0, 0]])
     other_before = tf.math.squared_difference(row, padded[:, :, 1:-1])
     other_two_before = tf.math.squared_difference(row, padded[:, :, :-2])
     # 0 for letters; for everything else a number of its own.
     other = tf.nn.relu(row + 1.0)
     letter = tf.nn.relu(1.0 - other)
-    # Between single letters; between and like the one before; in the middle of three that are alike.
-    between = tf.nn.relu(_sum_around(letter, [-1, 1, -1, 1, -1]) - 1.0)
-    alike = tf.nn.relu(_sum_around(between, [1, 0, 1, 0, 0]) - 1.0 - other_two_before)
+    sign, symbol = (_flag(whole, SIGN * CLASS + first) for first in (0.0, FIRST_SYMBOL))
+    digit = _flag(whole, DIGIT * CLASS) - sign
+    # Between single letters or digits; between letters; between and like the one before; in the middle of three that are alike.
+    beside = _sum_around(letter, [0, 1, 0, 1, 0])
+    between = tf.nn.relu(_sum_around(letter + digit, [-1, 1, -1, 1, -1]) - 1.0)
+    of_letters = tf.nn.relu(beside + between - 2.0)
+    alike = tf.nn.relu(_sum_around(of_letters, [1, 0, 1, 0, 0]) - 1.0 - other_two_before)
     middle = tf.nn.relu(_sum_around(alike, [0, 0, 1, 0, 1]) - 1.0)
     separator = tf.reduce_max(middle * other, axis=2, keepdims=True)
     joins = tf.nn.relu(between - tf.math.squared_difference(other, separator))
     repeats = tf.nn.relu(letter - other_before - other_two_before)
-    kept = 1.0 - joins - repeats
-    found = tf.reshape((row + letter * (2.0 * CLASS)) * kept, [-1, length])
+    decorates = tf.nn.relu(symbol + beside - 2.0)
+    kept = 1.0 - tf.maximum(joins, decorates) - repeats
+    raised = letter * (2.0 * CLASS) - digit * ((DIGIT - 1.0) * CLASS) - sign * ((SIGN - 1.0) * CLASS)
+    found = tf.reshape((whole + raised) * kept, [-1, length])
     return scatter_in_rows(tf.cumsum(to_int(tf.reshape(kept, [-1, length])), axis=1, exclusive=True), found)
+
+
+def _flag(values: tf.Tensor, least: float) -> tf.Tensor:
+    """Return 1 for integers that are at least so large, else 0."""
+    return tf.minimum(tf.nn.relu(values - (least - 1.0)), 1.0)
 
 
 def _sum_around(values: tf.Tensor, factors: Sequence[int]) -> tf.Tensor:

@@ -94,18 +94,20 @@ def choose_decision(
 ) -> Decision:
     """Choose the largest threshold that keeps a share of the right answers, clean, mistyped and disguised texts together.
 
-    Clean texts alone would give a threshold that rejects many texts only because they are mistyped or disguised. Texts of `unknown_label` belong
-    to no other label.
+    Clean texts alone would give a threshold that rejects many texts only because they are mistyped or disguised. All labels count alike,
+    however many texts they have, or the threshold would keep nearly all of a common label and lose a rare one. Texts of `unknown_label`
+    belong to no other label.
     """
     power = _UNKNOWN_POWER if unknown_label is not None else 0.0
     characters = letters_and_digits(data.clean, data.config.contract_version)
     decision = Decision(unknown_label=unknown_label, unknown_power=power, characters=characters)
-    kept = np.sort(
-        np.concatenate([_right_answers(rate, found, data, decision) for rate, found in probabilities.items()])
-    )
-    if not len(kept):
+    right = [_right_answers(rate, found, data, decision) for rate, found in probabilities.items()]
+    scores, labels = (np.concatenate(part) for part in zip(*right, strict=True))
+    if not len(scores):
         return decision
-    threshold = float(kept[int((1.0 - keep) * len(kept) + 1e-9)])
+    order = np.argsort(scores, kind="stable")
+    lost = np.cumsum((1.0 / np.bincount(labels))[labels[order]]) / len(np.unique(labels))
+    threshold = float(scores[order[int(np.searchsorted(lost, 1.0 - keep + 1e-9, side="right"))]])
     # Rounded down, which keeps the answer at the threshold; below 1 even where all probabilities are 1.
     threshold = max(math.floor(threshold * 1e6) / 1e6, 1e-6)
     threshold = threshold if power else min(threshold, 1 - 1e-6)
@@ -126,13 +128,13 @@ def measure_held_out(
 
 def _right_answers(
     rate: float, probabilities: Floats, data: TrainingData, decision: Decision
-) -> npt.NDArray[np.float64]:
-    """Return the scores of the answers that are right and not lost to the unknown label."""
+) -> tuple[npt.NDArray[np.float64], Ints]:
+    """Return the scores of the answers that are right and not lost to the unknown label, and their labels' numbers."""
     columns = np.array(decision.columns(data.labels))
     is_right = columns[probabilities[:, columns].argmax(axis=1)] == data.held_out.truth
     is_right &= ~decision.unknown(_read(rate, data), probabilities, data.labels)
     found: npt.NDArray[np.float64] = decision.scores(probabilities, data.labels)[is_right]
-    return found
+    return found, data.held_out.truth[is_right]
 
 
 def _read(rate: float, data: TrainingData) -> list[str]:

@@ -116,10 +116,16 @@ def test_texts_of_other_scripts_stay(text: str) -> None:
         ("f.\u200br\u0336.e.e", "free"),
         ("f.r.е.е now", "free now"),
         ("U.S.A. e.g. a b c", "U.S.A. e.g. a b c"),
-        ("f.r-e.e", "f.r-e.e"),
+        ("f.r-e.e m*o_n/e~y o-k", "free money ok"),
+        ("fr%e.e f%r%e%e%e", "fr%e.e freee"),
+        ("g1v3n4w m0n3y5x", "g1v3n4w m0n3y5x"),
+        ("c a l l 0 8 7 n o w 2", "call087now2"),
+        ("fr🔥ee🔥 m⭐o⭐ney 5⭐5 🔥a🔥", "free🔥 money 5⭐5 🔥a🔥"),
+        ("fr\u2800ee m\U0001d159oney", "free money"),
+        ("a🇩🇪b c😀😀d", "a🇩🇪b c😀😀d"),
         ("1.2.3.4 5-6-7-8", "1.2.3.4 5-6-7-8"),
         ("ab.cd.ef.gh", "ab.cd.ef.gh"),
-        ("s-a w.h.a.t s-a", "s-a what s-a"),
+        ("s-a w.h.a.t s-a", "sa what sa"),
         ("कामाताया مُحُمُدُ", "कामाताया مُحُمُدُ"),
     ],
 )
@@ -128,9 +134,10 @@ def test_letters_set_apart(spread: str, read: str) -> None:
 
 
 def test_the_last_of_several_separators_counts() -> None:
-    assert normal("a.b.c.d e-f-g-h") == "abcd e-f-g-h"
-    assert normal("a b c d  e-f-g-h") == "a b c d  efgh"
-    assert normal("a漢b漢c漢d e-f-g-h") == "abcd e-f-g-h"
+    assert normal("a%b%c%d e&f&g&h") == "a%b%c%d efgh"
+    assert normal("a b c d  e%f%g%h") == "a b c d  efgh"
+    assert normal("a漢b漢c漢d e%f%g%h") == "abcd e%f%g%h"
+    assert normal("a漢b漢c漢d e-f-g-h") == "a漢b漢c漢d efgh"
 
 
 def test_repeated_letters_stand_twice() -> None:

@@ -13,7 +13,7 @@ from retvec_lite.contract import SEPARATORS, UNSPACED, EncoderConfig, Ints, visi
 from retvec_lite.model.encoder_graph import characters, sanitize
 from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
 
-ALPHABET = [*map(ord, "abc.-@  ж漢か😀é＃"), *map(ord, "аоекбжαβξ"), *map(ord, "ｗ𝐇ⓞᴀ\u0336\u034fﻻﺏ"), *HOSTILE]
+ALPHABET = [*map(ord, "abc.-@%1  ж漢か😀é＃"), *map(ord, "аоекбжαβξ"), *map(ord, "ｗ𝐇ⓞᴀ\u0336\u034fﻻﺏ"), *HOSTILE]
 """A few of each kind, so that words mix, repeat and are spread."""
 
 
@@ -42,7 +42,19 @@ def test_any_text(rows: list[list[int]], drops: bool, kana: bool, letters: bool)
 
 
 @pytest.mark.parametrize(
-    "spread", ["a.b.c.d", "a b c d e-f", "a漢b漢c漢d.e.f.g", "aaab aa a", "аba οк xok", "бa око abc", "a@b 漢\u200b"]
+    "spread",
+    [
+        "a.b.c.d",
+        "a b c d e-f",
+        "a漢b漢c漢d.e.f.g",
+        "aaab aa a",
+        "аba οк xok",
+        "бa око abc",
+        "a@b 漢\u200b",
+        "a.🔥-b",
+        "a1-_%b ",
+        "a🔥漢- 1b５＿",
+    ],
 )
 @pytest.mark.parametrize("letters", [False, True])
 def test_texts_made_of_few_characters(spread: str, letters: bool) -> None:

@@ -83,6 +83,16 @@ def test_disguised_texts_lower_the_threshold_and_are_in_no_table(tiny_training_d
     assert set(judged.scores) == set(judged.rejections) == {0.0}
 
 
+def test_a_rare_label_counts_like_a_common_one(tiny_training_data: TrainingData) -> None:
+    rows = [row(share) for share in np.linspace(0.8, 0.99, 990)] + [
+        row(share, 2) for share in np.linspace(0.5, 0.7, 10)
+    ]
+    data = held_out(tiny_training_data, [0] * 990 + [2] * 10)
+    decision = choose_decision({0.0: np.array(rows, np.float32)}, data, 0.9, None)
+    kept = ~decision.unknown(["t"] * 1000, np.array(rows, np.float32), LABELS)
+    assert (kept[:990].mean(), kept[990:].mean()) == (1.0, pytest.approx(0.8))
+
+
 def test_mistyped_texts_lower_the_threshold(tiny_training_data: TrainingData) -> None:
     data = held_out(tiny_training_data, [0] * 10, (0.0, 0.5))
     clean, mistyped = (np.array([row(share)] * 10, np.float32) for share in (0.9, 0.6))

@@ -92,7 +92,7 @@ def test_letters_and_emoji_are_not_those_of_training() -> None:
     training = pytest.importorskip("retvec_lite.data.disguises", reason="training has no disguises yet")
     learned = set("".join(training._LOOKALIKES.values()))
     for name in ("unlisted", "hooks and strokes"):
-        assert not set("".join(LOOKALIKES[name].values())) & learned, name
+        assert not set("".join(LOOKALIKES[name].values())) & (learned | set(training._FOREIGN)), name
     for name, shared, listed in (("Cyrillic", 29, 31), ("Greek", 18, 29), ("mixed", 39, 99)):
         doubles = set("".join(LOOKALIKES[name].values()))
         assert (len(doubles & learned), len(doubles)) == (shared, listed), "docs/robustness.md says so"
