@@ -34,6 +34,7 @@ $(STAMP): requirements.lock installer.lock pyproject.toml | $(BIN)/python
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes --requirements requirements.lock \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m tools.build_engine
 	@touch $@
 
 engines: $(VENV)/.engines  ## Ray, Spark and Dask as well, for the tests that run them (Spark needs Java 17)

@@ -40,6 +40,7 @@ CREATED_BY: Final = f"retvec-lite {__version__}"
 FORMATS: Final[Mapping[str, str]] = {
     "tflite": "retvec_lite.converters.tflite.format.TFLite",
     "coreml": "retvec_lite.converters.coreml.format.CoreML",
+    "engine": "retvec_lite.converters.engine.format.EngineFormat",
 }
 """What users type -> the `Format`, in the order of reports. They are imported on first use: their packages are optional."""
 

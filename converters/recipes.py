@@ -1,4 +1,4 @@
-"""The recipes: how each stores the network's weights, in both formats, and the bounds that `verify` applies.
+"""The recipes: how each stores the network's weights, in every format, and the bounds that `verify` applies.
 
 A recipe changes the network only. The encoder computes with code points and stays exact in all of them.
 """
@@ -55,6 +55,10 @@ class CoreMLFacts(Facts):
     unclipped_bound: float
 
 
+EngineFacts = Facts
+"""What a recipe means in a .retvec: activations have 16 bits, and words that are kept are rounded to as many."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe(Facts):
     """One way to store the network's weights; as `Facts`, what it means in a .tflite.
@@ -74,6 +78,7 @@ class Recipe(Facts):
         newer_operators: name -> version of operators that this recipe may use in a newer version than the oldest runtime
             knows.
         coreml: the same recipe in an .mlpackage; None: there is none.
+        engine: the same recipe in a .retvec; None: there is none.
     """
 
     name: str
@@ -86,6 +91,7 @@ class Recipe(Facts):
     oldest_runtime: tuple[str, str] = ("tflite-runtime", "2.14.0")
     newer_operators: Mapping[str, int] = field(default_factory=dict)
     coreml: CoreMLFacts | None
+    engine: EngineFacts | None = None
 
     @property
     def size_limit(self) -> int | None:
@@ -143,6 +149,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
                 parity_tolerance=1.5e-2,
                 unclipped_bound=0.01,
             ),
+            engine=EngineFacts(description="8-bit weights, 16-bit activations", parity_tolerance=2e-3),
         ),
         Recipe(
             name="int8-dynamic",
@@ -176,6 +183,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
                 parity_tolerance=1.5e-2,
                 unclipped_bound=0.15,
             ),
+            engine=EngineFacts(description="4-bit weights, 16-bit activations", parity_tolerance=2e-3),
         ),
     )
 }

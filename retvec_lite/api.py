@@ -128,10 +128,10 @@ def load(
     isolated: bool = False,
     languages: Sequence[str] | None = None,
 ) -> TextClassifier | Classifier:
-    """Load an exported `.tflite`, the folder of a trained classifier, or the language detector in the package.
+    """Load an exported `.tflite` or `.retvec`, the folder of a trained classifier, or the language detector in the package.
 
     Args:
-        path: a `.tflite` file, which needs NumPy and a LiteRT runtime only; a folder that `Classifier.save` or
+        path: a `.tflite` file, which needs NumPy and a LiteRT runtime only; a `.retvec`, which needs NumPy alone; a folder that `Classifier.save` or
             `retvec-lite train` wrote, or the `.safetensors` file in it or beside exported files; or "language" for the detector
             in the package.
         num_threads: threads of one call of a `.tflite`.
@@ -158,7 +158,7 @@ def load(
         'en'
     """
     place = Path(path)
-    if is_prebuilt(path) or place.suffix == ".tflite":
+    if is_prebuilt(path) or place.suffix in (".tflite", ".retvec"):
         return TextClassifier.load(path, num_threads, runtime, workers, isolated, languages)
     if not place.exists():
         raise RetvecLiteError(

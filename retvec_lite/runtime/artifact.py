@@ -1,4 +1,4 @@
-"""Read an exported `.tflite`: the model, its labels, its contract and its signatures, checked before a runtime sees them."""
+"""Read an exported `.tflite` or `.retvec`: the model, its labels, its contract and its signatures, checked before a runtime sees them."""
 
 import hashlib
 import json
@@ -15,6 +15,7 @@ from typing import Any, Final
 from retvec_lite.contract import CONTRACT_VERSIONS, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX, read_retvec
 
 METADATA_NAME: Final = "retvec_lite.json"
 LABELS_NAME: Final = "labels.txt"
@@ -124,7 +125,7 @@ class Artifact:
 
     Attributes:
         path: the file.
-        model: the flatbuffer, without the zip tail.
+        model: the flatbuffer, without the zip tail; of a `.retvec`, the whole file.
         labels: the classes, in the order of the outputs.
         config: the contract of the export.
         metadata: the content of `retvec_lite.json`.
@@ -139,6 +140,11 @@ class Artifact:
     def __reduce__(self) -> tuple[Any, ...]:
         # A path of one system cannot be unpickled on another.
         return _rebuilt, (os.fspath(self.path), self.model, self.labels, self.config, self.metadata)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the C engine runs it, and not a LiteRT runtime."""
+        return self.model.startswith(MAGIC)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -184,10 +190,10 @@ def not_exported(folder: Path) -> RetvecLiteError:
 
 
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:
-    """Read an exported `.tflite` and check that it is complete, unchanged and of this contract version.
+    """Read an exported `.tflite` or `.retvec` and check that it is complete, unchanged and of this contract version.
 
     A damaged flatbuffer may crash the runtime and with it the process. Therefore the file identifier, the zip tail with
-    its CRCs and the SHA-256 of the flatbuffer are checked first.
+    its CRCs and the SHA-256 of the flatbuffer are checked first. A `.retvec` has a checksum.
 
     Raises:
         RetvecLiteError: for a file that is missing, truncated, damaged, from another tool, or of another contract version.
@@ -215,7 +221,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         raise RetvecLiteError(
             f"{file}: {LABELS_NAME} and {METADATA_NAME} must list the same 2 or more labels. Export the model again."
         )
-    if metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
+    if file.suffix != SUFFIX and metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
         raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")
     return Artifact(file, model, labels, config, metadata)
 
@@ -224,6 +230,8 @@ def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
     """Return the flatbuffer, `retvec_lite.json` and `labels.txt` of a file."""
     if file.is_dir():
         raise not_exported(file)
+    if file.suffix == SUFFIX:
+        return read_retvec(file)
     try:
         # One handle for all reads: a file that is replaced while it is read stays consistent.
         with open(file, "rb") as handle:

@@ -1,4 +1,4 @@
-"""`TextClassifier`: classify texts with an exported `.tflite`. Needs NumPy and a LiteRT runtime only."""
+"""`TextClassifier`: classify texts with an exported file. Needs NumPy and, for a `.tflite`, a LiteRT runtime only."""
 
 import contextlib
 import ctypes
@@ -25,6 +25,7 @@ from retvec_lite.data.texts import as_texts, chunks, require_strings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
+from retvec_lite.runtime.native import NATIVE, NativeEngine
 from retvec_lite.runtime.predictor import Predictor
 from retvec_lite.runtime.worker import IsolatedEngine
 from retvec_lite.windows import answer_in_windows, cut_windows, mean_embedding
@@ -52,7 +53,7 @@ class TextClassifier(Predictor):
         config: the contract of the export.
         decision: when a text belongs to none of the labels.
         metadata: what the file says about itself (`retvec_lite.json`).
-        runtime: the distribution that runs it, `ai-edge-litert` or `tflite-runtime`.
+        runtime: the distribution that runs it, `ai-edge-litert` or `tflite-runtime`; `retvec-lite` for a `.retvec`.
         workers: interpreters for many texts, created on first use.
 
     Example:
@@ -84,14 +85,18 @@ class TextClassifier(Predictor):
         self.workers = max(1, available_cores() // num_threads) if workers is None else workers
         self._signatures = artifact.signatures
         self._arguments = (artifact, num_threads, runtime, workers, isolated, languages)
-        make: Callable[[], Engine | IsolatedEngine]
-        if isolated:
+        make: Callable[[], Engine | IsolatedEngine | NativeEngine]
+        if artifact.is_native:
+            _refuse_litert(num_threads, runtime, isolated)
+            self.runtime = NATIVE
+            make = functools.partial(NativeEngine, artifact)
+        elif isolated:
             self.runtime = choose_runtime(runtime)
             make = functools.partial(IsolatedEngine, artifact, num_threads, self.runtime)
         else:
             self.runtime, interpreter_class = import_runtime(runtime)
             make = functools.partial(Engine, interpreter_class, artifact, num_threads, self.runtime)
-        self._engines: WorkPool[Engine | IsolatedEngine] = WorkPool(make)
+        self._engines: WorkPool[Engine | IsolatedEngine | NativeEngine] = WorkPool(make)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process loads the same bytes; the file need not exist there.
@@ -108,10 +113,11 @@ class TextClassifier(Predictor):
         isolated: bool = False,
         languages: Sequence[str] | None = None,
     ) -> "TextClassifier":
-        """Load an exported `.tflite`.
+        """Load an exported `.tflite` or `.retvec`.
 
         Args:
-            path: the file, or "language" for the detector in the package.
+            path: the file, or "language" for the detector in the package. `num_threads`, `runtime` and `isolated` are for a
+                `.tflite` alone.
             num_threads: threads per call; 1 is fastest for short texts.
             runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that this process has already loaded, else
                 the first one installed. Two runtimes in one process break each other.
@@ -229,11 +235,13 @@ class TextClassifier(Predictor):
         if isinstance(part, Exception):
             raise part
         with self._engines.borrow() as engine:
-            one = getattr(engine, method)
 
             def answer(windows: list[str]) -> Floats:
-                rows = np.stack([one(window) for window in windows])
-                return rows if method == "embedding" else self._limited(rows)
+                if method == "embedding":
+                    return np.stack([engine.embedding(window) for window in windows])
+                if isinstance(engine, NativeEngine):
+                    return self._limited(engine.table(windows))
+                return self._limited(np.stack([engine.probabilities(window) for window in windows]))
 
             join = mean_embedding if method == "embedding" else self._combined
             return part, answer_in_windows(answer, part, self.config, join)
@@ -245,6 +253,12 @@ class TextClassifier(Predictor):
         rows = rows[:, self._columns]
         rows /= np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
         return rows
+
+
+def _refuse_litert(num_threads: int, runtime: str | None, isolated: bool) -> None:
+    given = {"num_threads": num_threads != 1, "runtime": runtime is not None, "isolated": isolated}
+    if names := [name for name, is_given in given.items() if is_given]:
+        raise RetvecLiteError(f"Only a .tflite takes {' and '.join(names)}: a .retvec has an engine of its own.")
 
 
 def available_cores() -> int:

@@ -1,0 +1,134 @@
+"""Build a .retvec file from a classifier: the same stored integers as in the .tflite of the recipe."""
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from retvec_lite.contract import Floats
+from retvec_lite.converters.recipes import Recipe
+from retvec_lite.converters.tflite.quantize import to_grid
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import CnnHead
+from retvec_lite.model.weight_files import LAYERS, TrainedModel
+from retvec_lite.ngrams import table_integers
+from retvec_lite.runtime.retvec_file import HEADS, SETTINGS, Layer, character_window, settings_of, to_file
+
+MOST_BLOCKS: Final = 16
+MOST_REGION: Final = 63
+"""What an engine computes at most."""
+
+ADDS_ROWS: Final = ("embedding/dense_0", "characters")
+"""Layers that read binary digits."""
+
+
+def check_model(model: TrainedModel) -> None:
+    """Raise RetvecLiteError for a classifier that the engine cannot compute."""
+    name = model.head.name
+    if name not in HEADS:
+        raise RetvecLiteError(
+            f"The engine does not compute the head {name}: export tflite, or train with {', '.join(HEADS[:-1])}."
+        )
+    if isinstance(model.head, CnnHead) and (model.head.blocks > MOST_BLOCKS or model.head.region > MOST_REGION):
+        raise RetvecLiteError(f"The engine computes at most {MOST_BLOCKS} blocks and regions of {MOST_REGION} words.")
+    for label in model.labels:
+        if "\0" in label:
+            raise RetvecLiteError(f"The label {label!r} has a zero character, which ends labels in C.")
+
+
+def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any]) -> bytes:
+    """Return the file of a classifier that `check_model` passed, under a recipe with integer weights; the same bytes each time."""
+    decision = model.decision
+    sections = {
+        "settings": struct.pack(f"<{len(SETTINGS)}I", *(_settings(model)[name] for name in SETTINGS)),
+        "labels": _labels(model.labels),
+        "numbers": struct.pack("<2d", decision.threshold or 0.0, decision.unknown_power),
+        "characters_known": _ranges(decision.characters),
+    }
+    if decision.thresholds is not None:
+        sections["thresholds"] = struct.pack(f"<{len(decision.thresholds)}d", *decision.thresholds)
+    sections |= {name: _layer(model.weights, name, recipe).to_bytes() for name in layer_names(model)}
+    if isinstance(model.head, CnnHead):
+        for block in range(model.head.blocks):
+            name = f"head/block_{block}/depthwise"
+            sections[name] = model.weights[name].astype("<f4").tobytes()
+    if model.ngrams is not None:
+        sections |= _ngrams(model.weights)
+    text = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
+    sections["metadata"] = text.encode()
+    return to_file(sections)
+
+
+def layer_names(model: TrainedModel) -> list[str]:
+    """Return the dense layers of a classifier, as sections are named."""
+    kernels = [name.removesuffix("/kernel") for name in model.weights if name.endswith("/kernel")]
+    order = [*(f"embedding/{layer}" for layer in LAYERS), "characters", "head/word", "head/region"]
+    blocks = sorted(name for name in kernels if name.startswith("head/block_"))
+    found = [name for name in (*order, *blocks, "head/logits") if name in kernels]
+    return [*found, *(["ngrams/projection"] if "ngrams/projection" in model.weights else [])]
+
+
+def _layer(weights: Mapping[str, Floats], name: str, recipe: Recipe) -> Layer:
+    kernel, bias = (
+        (weights[name], weights["ngrams/bias"])
+        if name == "ngrams/projection"
+        else (weights[f"{name}/kernel"], weights[f"{name}/bias"])
+    )
+    # As in the .tflite, where an odd number of inputs has no kernel for 4 bits.
+    bits = 8 if recipe.bits == 4 and len(kernel) % 2 else recipe.bits
+    integers, scales = to_grid(np.ascontiguousarray(kernel.T), bits, 0)
+    adds_rows = name in ADDS_ROWS
+    return Layer(np.ascontiguousarray(integers.T) if adds_rows else integers, scales, bias, bits, adds_rows)
+
+
+def _settings(model: TrainedModel) -> dict[str, int]:
+    decision, ngrams, weights, head = model.decision, model.ngrams, model.weights, model.head
+    kernel = weights.get("characters/kernel")
+    unknown = decision.unknown_label
+    found = settings_of(model.encoder) | {
+        "labels": len(model.labels),
+        "head": HEADS.index(head.name),
+        "blocks": head.blocks if isinstance(head, CnnHead) else 0,
+        "region": head.region if isinstance(head, CnnHead) else 0,
+        "has_embedding": int("embedding/dense_0/kernel" in weights),
+        "character_window": 0 if kernel is None else character_window(len(kernel)),
+        "multi_label": int(decision.multi_label),
+        "unknown_label": 0 if unknown is None else model.labels.index(unknown) + 1,
+        "has_threshold": int(decision.threshold is not None),
+    }
+    for name in ("buckets", "longest", "shortest", "codebooks", "rank", "plain_letters"):
+        found[name] = 0 if ngrams is None else int(getattr(ngrams, name))
+    return found
+
+
+def _labels(labels: tuple[str, ...]) -> bytes:
+    encoded = [label.encode() + b"\0" for label in labels]
+    ends = np.cumsum([len(label) for label in encoded])
+    return ends.astype("<u4").tobytes() + b"".join(encoded)
+
+
+def _ranges(characters: str) -> bytes:
+    """Return the code points as (first, last) of each run."""
+    codes = np.array(sorted(map(ord, characters)), np.int64)
+    starts = np.flatnonzero(np.diff(codes, prepend=-2) != 1)
+    ends = np.append(starts[1:], len(codes)) - 1
+    return np.stack([codes[starts], codes[ends]], axis=1).astype("<u4").tobytes() if len(codes) else b""
+
+
+def _ngrams(weights: Mapping[str, Floats]) -> dict[str, bytes]:
+    table, squares = weights["ngrams/table"], weights["ngrams/squares"]
+    has_rank = "ngrams/projection" in weights
+    integers, scales = (
+        (np.rint(table).astype(np.int8), np.ones(table.shape[1], np.float32)) if has_rank else table_integers(table)
+    )
+    found = {
+        "ngrams/table": np.concatenate([integers, np.rint(squares).astype(np.int8)[:, None]], axis=1).tobytes(),
+        "ngrams/scales": scales.astype("<f4").tobytes(),
+    }
+    if "ngrams/codes" in weights:
+        found["ngrams/codes"] = weights["ngrams/codes"].astype(np.uint8).tobytes()
+    if not has_rank:
+        found["ngrams/bias"] = weights["ngrams/bias"].astype("<f4").tobytes()
+    return found

@@ -1,0 +1,1885 @@
+/* Classify texts with a .retvec file. The interface is in retvec_lite.h, the format in docs/engine.md, and the rules from text to words and
+ * numbers in docs/contract.md, whose numbers the comments name.
+ *
+ * The answers are the same bits on every machine. Products of matrices are sums of integers, so their order does not matter; what is
+ * computed with floats is written in a fixed order. Compile with -ffp-contract=off: fused multiply-add rounds differently.
+ */
+#include "retvec_lite.h"
+
+#include "tables.h"
+
+/* --- Machine --------------------------------------------------------------------------------------------------------------------- */
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#ifndef RVL_PLAIN_ONLY
+#define RVL_WIDE 1 /* AVX2, or AVX-512 with sums of products, where the processor has it */
+#include <cpuid.h>
+#endif
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+#endif
+
+#ifdef RVL_FREESTANDING
+/* Compilers call these two even without a C library. */
+void *memcpy(void *restrict to, const void *restrict from, size_t count) {
+  volatile uint8_t *t = to;
+  const uint8_t *f = from;
+  while (count--) *t++ = *f++;
+  return to;
+}
+void *memset(void *to, int value, size_t count) {
+  volatile uint8_t *t = to;
+  while (count--) *t++ = (uint8_t)value;
+  return to;
+}
+#endif
+
+typedef union {
+  float f;
+  int32_t i;
+} float_bits;
+
+typedef union {
+  double f;
+  uint64_t i;
+} double_bits;
+
+static uint32_t read32(const uint8_t *at) {
+  return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static int is_little_endian(void) {
+  float_bits one;
+  one.i = 1;
+  return *(const uint8_t *)&one == 1;
+}
+
+/* --- Functions of numbers ----------------------------------------------------------------------------------------------------------- */
+
+/* erf(x / sqrt 2), within 4e-7, and tanh(x), within 3e-7: rational functions, fitted to have the smallest largest error. */
+INLINE float gelu(float x) {
+  float y = x * 0.70710678f, u, top, low;
+  y = y < -4.0f ? -4.0f : y;
+  y = y > 4.0f ? 4.0f : y;
+  u = y * y;
+  top = ((((1.974830759e-06f * u + 2.880412328e-04f) * u + 4.003638095e-03f) * u + 5.346745226e-02f) * u + 1.962487980e-01f) * u +
+        1.128378976e+00f;
+  low = ((((3.748086069e-05f * u + 1.216358042e-03f) * u + 1.544440562e-02f) * u + 1.164763505e-01f) * u + 5.072521278e-01f) * u + 1.0f;
+  return 0.5f * x * (1.0f + y * top / low);
+}
+
+INLINE float tanh_of(float x) {
+  float u, top, low;
+  x = x < -9.0f ? -9.0f : x;
+  x = x > 9.0f ? 9.0f : x;
+  u = x * x;
+  top = (((1.318422280e-08f * u + 2.047183199e-05f) * u + 3.486582088e-03f) * u + 1.337319790e-01f) * u + 9.999999064e-01f;
+  low = (((7.702663695e-07f * u + 3.271385629e-04f) * u + 2.584198005e-02f) * u + 4.670649477e-01f) * u + 1.0f;
+  return x * top / low;
+}
+
+#define LN2_HIGH 6.93147180369123816490e-01 /* its last 21 bits are zeros, so that products with small integers are exact */
+#define LN2_LOW 1.90821492927058770002e-10
+
+/* e to the power x, for x up to 0 and a little above. */
+static double exp_of(double x) {
+  double_bits power;
+  double term = 1.0, sum = 1.0;
+  int k, n;
+  if (!(x > -700.0)) return 0.0;
+  if (x > 700.0) x = 700.0;
+  k = (int)(x * 1.4426950408889634 + (x < 0 ? -0.5 : 0.5));
+  x = x - k * LN2_HIGH - k * LN2_LOW;
+  for (n = 1; n < 16; n++) {
+    term = term * x / n;
+    sum += term;
+  }
+  power.i = (uint64_t)(1023 + k) << 52;
+  return sum * power.f;
+}
+
+/* The natural logarithm of a normal number above 0: its exponent, and the series of artanh. */
+static double log_of(double x) {
+  double_bits bits;
+  double s, square, power, sum = 0.0;
+  int exponent, n;
+  bits.f = x;
+  exponent = (int)(bits.i >> 52) - 1023;
+  bits.i = (bits.i & 0xFFFFFFFFFFFFFu) | (uint64_t)1023 << 52;
+  if (bits.f > 1.4142135623730951) {
+    bits.f *= 0.5;
+    exponent++;
+  }
+  s = (bits.f - 1.0) / (bits.f + 1.0);
+  square = s * s;
+  power = s;
+  for (n = 1; n < 24; n += 2) {
+    sum += power / n;
+    power *= square;
+  }
+  return 2.0 * sum + exponent * LN2_LOW + exponent * LN2_HIGH;
+}
+
+/* The square root of a number from 1e-300 to 1e300, by Newton's method from a guess that has half its exponent. */
+static double sqrt_of(double x) {
+  double_bits guess;
+  int n;
+  guess.f = x;
+  guess.i = (guess.i >> 1) + ((uint64_t)1023 << 51);
+  for (n = 0; n < 6; n++) guess.f = 0.5 * (guess.f + x / guess.f);
+  return guess.f;
+}
+
+/* --- The engine --------------------------------------------------------------------------------------------------------------------- */
+
+/* Settings of the file, in its order. */
+enum {
+  CONTRACT, MAX_CHARS, MAX_WORDS, WORD_LENGTH, TRUNCATES, DROPS, LETTERS_ONLY,
+  HAN_LENGTH, HAN_STEP, KANA_LENGTH, KANA_STEP, SEA_LENGTH, SEA_STEP, /* 0: as spaced scripts */
+  LABELS, HEAD, BLOCKS, REGION, HAS_EMBEDDING, CHARACTER_WINDOW,      /* a window of 0: no character features */
+  BUCKETS, LONGEST, SHORTEST, CODEBOOKS, RANK, PLAIN_LETTERS,         /* no buckets: no n-grams */
+  MULTI_LABEL, UNKNOWN_LABEL, HAS_THRESHOLD,                          /* an unknown label of 0: none; else its number plus 1 */
+  SETTINGS
+};
+
+enum { LINEAR, POOL, CNN, NGRAMS, HEADS };
+
+/* Sections of the file. A section of another number below OPTIONAL is from a newer version, and needs it. */
+enum {
+  SECTION_SETTINGS = 1, SECTION_LABELS, SECTION_NUMBERS, SECTION_CHARACTERS_KNOWN, SECTION_THRESHOLDS,
+  SECTION_EMBEDDING = 16, /* to 18 */
+  SECTION_CHARACTERS = 19, SECTION_WORD, SECTION_REGION, SECTION_LOGITS,
+  SECTION_TABLE = 32, SECTION_CODES, SECTION_NGRAM_SCALES, SECTION_NGRAM_BIAS, SECTION_PROJECTION,
+  SECTION_BLOCK = 64, /* two for each block: its neighbours, and its dense layer */
+  SECTION_END = 96, OPTIONAL = 0x8000
+};
+
+enum {
+  FORMAT = 1, HEADER = 64, CHECKSUM = 24, ENTRY = 16, ALIGN = 64, MOST_SECTIONS = 64, MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_INPUTS = 65536, MOST_REGION = 63,
+  BITS = 21, PRIME = 65521, FACTOR = 46, MOST_CHARS = 16384, MOST_WINDOWS = 32, MOST_DECOMPOSED = 4,
+  TILE = 4,      /* words that are multiplied with the same weights at once */
+  LANES = 32,    /* rows of integers are a multiple of this */
+  KEY = 16,      /* UTF-16 units of a word that is kept */
+  WAYS = 4,      /* places in which a word may be kept */
+  LARGEST = 32767
+};
+
+/* A dense layer. Rows of weights belong to outputs; to inputs in layers that read binary digits, which add up rows. */
+typedef struct {
+  int inputs, outputs, bits; /* of a weight: 8 or 4 */
+  int stride;                /* integers of a row, with zeros behind the end */
+  int limit;                 /* largest integer of an input: sums of products stay below 2^31 */
+  const float *scales, *bias;
+  const uint8_t *weights;
+} layer;
+
+typedef struct {
+  uint32_t start;
+  uint32_t length;
+} piece;
+
+struct rvl {
+  uint32_t set[SETTINGS];
+  int processor;
+  uint32_t unspaced; /* flags of the scripts with a rule */
+  const char *labels;
+  const uint32_t *label_places;
+  double threshold, unknown_power;
+  const double *thresholds;
+  const uint8_t *known; /* ranges of code points: the letters and digits of the training texts */
+  size_t known_ranges;
+  layer embedding[3], characters, word, region, logits, projection, pointwise[MOST_BLOCKS];
+  const float *depthwise[MOST_BLOCKS]; /* [3][filters] */
+  const int8_t *table;                 /* [buckets][columns + 1]: the last column holds the squares */
+  const uint8_t *codes;
+  const float *ngram_scales, *ngram_bias;
+  int columns;
+  int vector_size, row_size; /* numbers of a word vector; and of what is kept of a word */
+  /* For one text. */
+  uint32_t *chars; /* [max_chars + 1] */
+  uint16_t *flags; /* the same */
+  piece *pieces;   /* [max_words] */
+  int16_t *rows;   /* [max_words][row_size] */
+  float *row_scales;
+  float *wide;     /* [TILE][width] */
+  int16_t *narrow; /* [TILE][width] */
+  int16_t *before; /* [row_size] */
+  int32_t *sums;   /* [TILE + 1][width] */
+  float *answers;  /* [labels], of one window */
+  double *total;   /* [labels or dimension], of all windows */
+  double total_weight;
+  int width;
+  /* Words that were seen. */
+  uint32_t sets, clock;
+  uint16_t *keys;  /* [sets * WAYS][KEY] */
+  uint32_t *ages;
+  float *kept_scales;
+  int16_t *kept;   /* [sets * WAYS][row_size] */
+};
+
+static const char *const MESSAGES[] = {
+    "All is well.",
+    "The file is not a .retvec file.",
+    "The file is of a version that this engine does not know: use a newer engine, or export the file again.",
+    "The file is not as long as it says: copy or download it again.",
+    "The file was changed after its export: copy or download it again.",
+    "The file is damaged: a section is missing or does not fit the others. Export it again.",
+    "The block is too small: ask rvl_block_size.",
+    "The file and the block must start at a multiple of 16 bytes.",
+};
+
+const char *rvl_message(int problem) {
+  int count = (int)(sizeof MESSAGES / sizeof *MESSAGES);
+  return problem >= 0 && problem < count ? MESSAGES[problem] : "An unknown problem.";
+}
+
+/* --- Reading a file ------------------------------------------------------------------------------------------------------------------- */
+
+/* What is known while a file is read. Space is counted first, with a null block, and then given out. */
+typedef struct {
+  const uint8_t *file;
+  uint32_t size, sections;
+  uint8_t *block;
+  size_t used;
+  int problem;
+} loader;
+
+static void *take(loader *from, size_t count, size_t size) {
+  void *found = from->block ? from->block + from->used : 0;
+  if (count > ((size_t)1 << 30) / size || from->used > (size_t)1 << 30) {
+    from->problem = RVL_DAMAGED;
+    return 0;
+  }
+  from->used += (count * size + ALIGN - 1) / ALIGN * ALIGN;
+  return found;
+}
+
+/* The bytes of a section; null, with a size of 0, where there is none. */
+static const uint8_t *section(const loader *from, uint32_t kind, uint32_t *size) {
+  uint32_t number;
+  for (number = 0; number < from->sections; number++) {
+    const uint8_t *entry = from->file + HEADER + ENTRY * number;
+    if (read32(entry) == kind) {
+      *size = read32(entry + 8);
+      return from->file + read32(entry + 4);
+    }
+  }
+  *size = 0;
+  return 0;
+}
+
+/* The sum over all 32-bit words, each times an odd number that grows: a change of one word always shows. */
+static uint64_t checksum(const uint8_t *file, uint32_t size) {
+  uint64_t sum = 0;
+  uint32_t place, words = size / 4;
+  for (place = 0; place < words; place++) sum += (uint64_t)read32(file + 4 * (size_t)place) * (2 * place + 1);
+  for (place = CHECKSUM / 4; place < CHECKSUM / 4 + 2; place++) sum -= (uint64_t)read32(file + 4 * (size_t)place) * (2 * place + 1);
+  return sum;
+}
+
+static int check_frame(loader *from, const void *file, size_t size) {
+  static const char magic[8] = {'R', 'E', 'T', 'V', 'E', 'C', '\r', '\n'};
+  const uint8_t *bytes = file;
+  uint32_t number, end;
+  uint64_t sum;
+  for (number = 0; number < 8; number++)
+    if (size < 8 || bytes[number] != (uint8_t)magic[number]) return RVL_NOT_RETVEC;
+  if (size < HEADER) return RVL_TRUNCATED;
+  if (read32(bytes + 8) != FORMAT || read32(bytes + 12) != 0x01020304u) return RVL_VERSION;
+  if (read32(bytes + 16) != size || size % ALIGN) return RVL_TRUNCATED;
+  if ((uintptr_t)file % 16) return RVL_ALIGNMENT;
+  sum = (uint64_t)read32(bytes + CHECKSUM + 4) << 32 | read32(bytes + CHECKSUM);
+  if (!from->block && checksum(bytes, (uint32_t)size) != sum) return RVL_CHANGED; /* once: before there is a block */
+  from->file = bytes;
+  from->size = (uint32_t)size;
+  from->sections = read32(bytes + 20);
+  if (from->sections > MOST_SECTIONS || HEADER + ENTRY * from->sections > size) return RVL_DAMAGED;
+  end = HEADER + ENTRY * from->sections;
+  for (number = 0; number < from->sections; number++) {
+    const uint8_t *entry = bytes + HEADER + ENTRY * number;
+    uint32_t kind = read32(entry), start = read32(entry + 4), length = read32(entry + 8);
+    if (kind >= SECTION_END && kind < OPTIONAL) return RVL_VERSION;
+    if (start % ALIGN || start < end || start > size || length > size - start) return RVL_DAMAGED;
+    end = start + length;
+  }
+  return RVL_OK;
+}
+
+/* Numbers of the file, in the machine's byte order; all are finite and of moderate size. */
+static const float *floats(loader *from, const uint8_t *at, size_t count) {
+  float *copy = is_little_endian() ? 0 : take(from, count, sizeof(float));
+  size_t place;
+  for (place = 0; place < count; place++) {
+    float_bits value;
+    value.i = (int32_t)read32(at + 4 * place);
+    if (!(value.f > -1e15f && value.f < 1e15f)) from->problem = RVL_DAMAGED;
+    if (copy) copy[place] = value.f;
+  }
+  return copy ? copy : (const float *)(const void *)at;
+}
+
+static const double *doubles(loader *from, const uint8_t *at, size_t count) {
+  double *copy = is_little_endian() ? 0 : take(from, count, sizeof(double));
+  size_t place;
+  for (place = 0; place < count; place++) {
+    double_bits value;
+    value.i = (uint64_t)read32(at + 8 * place + 4) << 32 | read32(at + 8 * place);
+    if (!(value.f >= 0.0 && value.f < 1e15)) from->problem = RVL_DAMAGED;
+    if (copy) copy[place] = value.f;
+  }
+  return copy ? copy : (const double *)(const void *)at;
+}
+
+/* A section that must have a certain size. */
+static const uint8_t *exactly(loader *from, uint32_t kind, uint64_t size) {
+  uint32_t found;
+  const uint8_t *at = section(from, kind, &found);
+  if (!at || found != size) from->problem = RVL_DAMAGED;
+  return from->problem ? 0 : at;
+}
+
+static const float *float_section(loader *from, uint32_t kind, uint32_t count) {
+  const uint8_t *at = exactly(from, kind, 4 * (uint64_t)count);
+  return at ? floats(from, at, count) : 0;
+}
+
+static int in_range(uint32_t value, uint32_t low, uint32_t high) { return value >= low && value <= high; }
+
+static uint32_t rounded(uint32_t count, uint32_t to) { return (count + to - 1) / to * to; }
+
+/* A dense layer: inputs, outputs, bits; scales and bias of the outputs; the integers. With 0 outputs, the file decides how many. */
+static void read_layer(loader *from, uint32_t kind, uint32_t inputs, uint32_t outputs, int adds_rows, layer *to) {
+  uint32_t size, numbers, rows;
+  const uint8_t *at = section(from, kind, &size);
+  if (!at || size < ALIGN) {
+    from->problem = RVL_DAMAGED;
+    return;
+  }
+  if (!outputs) outputs = read32(at + 4);
+  to->bits = (int)read32(at + 8);
+  if (read32(at) != inputs || read32(at + 4) != outputs || !in_range(inputs, 1, MOST_INPUTS) || !in_range(outputs, 1, MOST_LABELS) ||
+      (to->bits != 8 && to->bits != 4)) {
+    from->problem = RVL_DAMAGED;
+    return;
+  }
+  to->inputs = (int)inputs;
+  to->outputs = (int)outputs;
+  to->stride = (int)rounded(adds_rows ? outputs : inputs, LANES);
+  to->limit = (int)(0x7FFFFFFF / (128 * (int64_t)inputs));
+  if (to->limit > LARGEST) to->limit = LARGEST;
+  rows = adds_rows ? inputs : outputs;
+  numbers = rounded(4 * outputs, ALIGN);
+  if (size != ALIGN + 2 * (uint64_t)numbers + (uint64_t)rows * (uint64_t)to->stride * (uint64_t)to->bits / 8) {
+    from->problem = RVL_DAMAGED;
+    return;
+  }
+  to->scales = floats(from, at + ALIGN, outputs);
+  to->bias = floats(from, at + ALIGN + numbers, outputs);
+  to->weights = at + ALIGN + 2 * (size_t)numbers;
+}
+
+static int check_settings(const uint32_t *set) {
+  int script;
+  if (!in_range(set[CONTRACT], 1, 2)) return RVL_VERSION;
+  for (script = 0; script < 3; script++) {
+    uint32_t length = set[HAN_LENGTH + 2 * script], step = set[HAN_STEP + 2 * script];
+    if (length > set[WORD_LENGTH] || step > length || !step != !length) return RVL_DAMAGED;
+  }
+  if (!in_range(set[MAX_CHARS], 1, 65536) || !in_range(set[MAX_WORDS], 1, 4096) || !in_range(set[WORD_LENGTH], 1, 64) ||
+      set[TRUNCATES] > 1 || set[DROPS] > 1 || set[LETTERS_ONLY] > 1 || !in_range(set[LABELS], 2, MOST_LABELS) || set[HEAD] >= HEADS ||
+      set[BLOCKS] > MOST_BLOCKS || set[REGION] > MOST_REGION || set[HAS_EMBEDDING] > 1 || set[CHARACTER_WINDOW] > 63 || set[BUCKETS] > PRIME ||
+      set[CODEBOOKS] > 8 || set[RANK] > 256 || set[PLAIN_LETTERS] > 1 || set[MULTI_LABEL] > 1 || set[UNKNOWN_LABEL] > set[LABELS] ||
+      set[HAS_THRESHOLD] > 1 || (set[HEAD] == NGRAMS && !set[BUCKETS]))
+    return RVL_DAMAGED;
+  if (set[BUCKETS] && (!in_range(set[LONGEST], 1, 6) || !in_range(set[SHORTEST], 1, set[LONGEST]) ||
+                       (set[CODEBOOKS] && set[BUCKETS] != 256 * set[CODEBOOKS])))
+    return RVL_DAMAGED;
+  if (set[HEAD] == CNN && (!set[BLOCKS] || set[REGION] % 2 == 0)) return RVL_DAMAGED;
+  if (set[CHARACTER_WINDOW] && set[CHARACTER_WINDOW] % 2 == 0) return RVL_DAMAGED;
+  return RVL_OK;
+}
+
+/* Labels: where each ends, then their bytes with a zero behind each. */
+static void read_labels(loader *from, rvl *to) {
+  uint32_t size, count = to->set[LABELS], label, start = 0;
+  const uint8_t *at = section(from, SECTION_LABELS, &size);
+  uint32_t *places = take(from, count, sizeof(uint32_t));
+  if (!at || size < 4 * count) {
+    from->problem = RVL_DAMAGED;
+    return;
+  }
+  for (label = 0; label < count; label++) {
+    uint32_t end = read32(at + 4 * label);
+    if (end <= start || end > size - 4 * count || at[4 * count + end - 1]) {
+      from->problem = RVL_DAMAGED;
+      return;
+    }
+    if (places) places[label] = start;
+    start = end;
+  }
+  to->label_places = places;
+  to->labels = (const char *)at + 4 * count;
+}
+
+static void read_decision(loader *from, rvl *to) {
+  const uint8_t *at = exactly(from, SECTION_NUMBERS, 16);
+  const double *numbers = at ? doubles(from, at, 2) : 0;
+  uint32_t size, place;
+  if (!numbers) return;
+  to->threshold = numbers[0];
+  to->unknown_power = numbers[1];
+  to->known = section(from, SECTION_CHARACTERS_KNOWN, &size);
+  if (size % 8) from->problem = RVL_DAMAGED;
+  to->known_ranges = size / 8;
+  for (place = 0; !from->problem && place < to->known_ranges; place++)
+    if (read32(to->known + 8 * place) > read32(to->known + 8 * place + 4)) from->problem = RVL_DAMAGED;
+  if (to->set[MULTI_LABEL]) {
+    at = exactly(from, SECTION_THRESHOLDS, 8 * (uint64_t)to->set[LABELS]);
+    to->thresholds = at ? doubles(from, at, to->set[LABELS]) : 0;
+  }
+}
+
+static void read_ngrams(loader *from, rvl *to) {
+  const uint32_t *set = to->set;
+  uint32_t columns = set[RANK] ? set[RANK] : set[LABELS];
+  to->columns = (int)columns;
+  to->table = (const int8_t *)exactly(from, SECTION_TABLE, set[BUCKETS] * (uint64_t)(columns + 1));
+  if (set[CODEBOOKS]) to->codes = exactly(from, SECTION_CODES, (uint64_t)PRIME * set[CODEBOOKS]);
+  to->ngram_scales = float_section(from, SECTION_NGRAM_SCALES, columns);
+  if (set[RANK])
+    read_layer(from, SECTION_PROJECTION, columns, set[LABELS], 0, &to->projection);
+  else
+    to->ngram_bias = float_section(from, SECTION_NGRAM_BIAS, columns);
+}
+
+static void widen(rvl *to, const layer *of) {
+  if (of->stride > to->width) to->width = of->stride;
+  if (of->outputs > to->width) to->width = (int)rounded((uint32_t)of->outputs, LANES);
+  if (of->inputs > to->width) to->width = (int)rounded((uint32_t)of->inputs, LANES);
+}
+
+/* The layers that read words. Each must fit the one before it. */
+static void read_network(loader *from, rvl *to) {
+  const uint32_t *set = to->set, digits = set[WORD_LENGTH] * BITS;
+  uint32_t inputs = digits, block;
+  if (set[HAS_EMBEDDING]) {
+    for (block = 0; block < 3 && !from->problem; block++) {
+      read_layer(from, SECTION_EMBEDDING + block, inputs, 0, block == 0, &to->embedding[block]);
+      inputs = (uint32_t)to->embedding[block].outputs;
+      widen(to, &to->embedding[block]);
+    }
+  }
+  if (set[CHARACTER_WINDOW] && !from->problem) {
+    read_layer(from, SECTION_CHARACTERS, set[CHARACTER_WINDOW] * BITS, 0, 1, &to->characters);
+    inputs += (uint32_t)to->characters.outputs;
+    widen(to, &to->characters);
+  }
+  to->vector_size = (int)inputs;
+  if (set[HEAD] == POOL || set[HEAD] == CNN) {
+    if (!from->problem) read_layer(from, SECTION_WORD, inputs, 0, 0, &to->word);
+    inputs = (uint32_t)to->word.outputs;
+    widen(to, &to->word);
+  }
+  to->row_size = (int)inputs;
+  if (set[HEAD] == CNN) {
+    if (!from->problem) read_layer(from, SECTION_REGION, set[REGION] * inputs, 0, 0, &to->region);
+    inputs = (uint32_t)to->region.outputs;
+    /* A region of one word belongs to the word. A larger one is written over the words, so it must not be larger. */
+    if (set[REGION] == 1) to->row_size = (int)inputs;
+    if (set[REGION] > 1 && inputs > (uint32_t)to->row_size) from->problem = RVL_DAMAGED;
+    widen(to, &to->region);
+    for (block = 0; block < set[BLOCKS] && !from->problem; block++) {
+      to->depthwise[block] = float_section(from, SECTION_BLOCK + 2 * block, 3 * inputs);
+      if (!from->problem) read_layer(from, SECTION_BLOCK + 2 * block + 1, inputs, inputs, 0, &to->pointwise[block]);
+    }
+  }
+  if (set[HEAD] != LINEAR) inputs *= 2;
+  if (!from->problem) read_layer(from, SECTION_LOGITS, inputs, set[LABELS], 0, &to->logits);
+  widen(to, &to->logits);
+  if ((int)rounded(digits, LANES) > to->width) to->width = (int)rounded(digits, LANES);
+}
+
+static void take_space(loader *from, rvl *to, uint32_t words) {
+  const uint32_t *set = to->set;
+  size_t width, entries;
+  int has_words = set[HEAD] != NGRAMS;
+  if (set[BUCKETS] && to->projection.stride > to->width) widen(to, &to->projection);
+  if ((int)rounded(set[LABELS], LANES) > to->width) to->width = (int)rounded(set[LABELS], LANES);
+  if (set[BUCKETS] && to->columns + 1 > to->width) to->width = (int)rounded((uint32_t)to->columns + 1, LANES);
+  to->row_size = (int)rounded((uint32_t)to->row_size, LANES);
+  width = (size_t)to->width;
+  to->chars = take(from, set[MAX_CHARS] + 1, sizeof(uint32_t));
+  to->flags = take(from, set[MAX_CHARS] + 1, sizeof(uint16_t));
+  to->sums = take(from, (TILE + 1) * width, sizeof(int32_t));
+  to->answers = take(from, set[LABELS], sizeof(float));
+  to->total = take(from, width, sizeof(double));
+  to->wide = take(from, TILE * width, sizeof(float));
+  to->narrow = take(from, TILE * width, sizeof(int16_t));
+  if (!has_words) return;
+  to->pieces = take(from, set[MAX_WORDS], sizeof(piece));
+  to->rows = take(from, (size_t)set[MAX_WORDS] * (size_t)to->row_size, sizeof(int16_t));
+  to->row_scales = take(from, set[MAX_WORDS], sizeof(float));
+  to->before = take(from, (size_t)to->row_size * (set[REGION] / 2 + 1), sizeof(int16_t));
+  to->sets = words < 65536 ? words / WAYS : 65536 / WAYS;
+  entries = (size_t)to->sets * WAYS;
+  to->keys = take(from, entries * KEY, sizeof(uint16_t));
+  to->ages = take(from, entries, sizeof(uint32_t));
+  to->kept_scales = take(from, entries, sizeof(float));
+  to->kept = take(from, entries * (size_t)to->row_size, sizeof(int16_t));
+}
+
+#ifdef RVL_WIDE
+enum { PLAIN, AVX2, VNNI };
+
+/* What the processor has, and the system keeps the registers of. */
+static int find_processor(void) {
+  uint32_t a, b, c, d, low, high;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & 1u << 27)) return PLAIN;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & 1u << 5)) return PLAIN;
+  return (low & 0xE6) == 0xE6 && (b & 1u << 16) && (b & 1u << 30) && (b & 1u << 31) && (c & 1u << 11) ? VNNI : AVX2;
+}
+#endif
+
+static int load(loader *from, rvl *to, uint32_t words) {
+  const uint8_t *at = exactly(from, SECTION_SETTINGS, 4 * SETTINGS);
+  int place;
+  if (!at) return RVL_DAMAGED;
+  for (place = 0; place < SETTINGS; place++) to->set[place] = read32(at + 4 * place);
+  from->problem = check_settings(to->set);
+  if (!from->problem) read_labels(from, to);
+  if (!from->problem) read_decision(from, to);
+  if (!from->problem && to->set[BUCKETS]) read_ngrams(from, to);
+  if (!from->problem && to->set[HEAD] != NGRAMS) read_network(from, to);
+  if (!from->problem) take_space(from, to, words);
+  to->unspaced = (to->set[HAN_LENGTH] ? RVL_HAN : 0) | (to->set[KANA_LENGTH] ? RVL_KANA : 0) | (to->set[SEA_LENGTH] ? RVL_SEA : 0);
+#ifdef RVL_WIDE
+  to->processor = find_processor();
+#endif
+  return from->problem;
+}
+
+static void clear(void *at, size_t bytes) {
+  uint8_t *to = at;
+  size_t place;
+  for (place = 0; place < bytes; place++) to[place] = 0;
+}
+
+static int prepare(const void *file, size_t size, uint32_t words, void *block, size_t *bytes, rvl *engine) {
+  loader from;
+  int problem;
+  clear(&from, sizeof from);
+  clear(engine, sizeof *engine);
+  from.block = block;
+  problem = check_frame(&from, file, size);
+  if (problem) return problem;
+  take(&from, 1, sizeof(rvl));
+  problem = load(&from, engine, words);
+  *bytes = from.used;
+  return problem;
+}
+
+int rvl_block_size(const void *file, size_t size, uint32_t words, size_t *bytes) {
+  rvl measured;
+  *bytes = 0;
+  return prepare(file, size, words, 0, bytes, &measured);
+}
+
+int rvl_open(const void *file, size_t size, uint32_t words, void *block, size_t bytes, rvl **engine) {
+  rvl measured;
+  size_t needed, place;
+  int problem;
+  *engine = 0;
+  problem = prepare(file, size, words, 0, &needed, &measured);
+  if (problem) return problem;
+  if ((uintptr_t)block % 16) return RVL_ALIGNMENT;
+  if (!block || bytes < needed) return RVL_BLOCK_SIZE;
+  problem = prepare(file, size, words, block, &needed, block);
+  if (problem) return problem;
+  *engine = block;
+  for (place = 0; place < (size_t)(*engine)->sets * WAYS; place++) {
+    (*engine)->keys[place * KEY] = 0;
+    (*engine)->ages[place] = 0;
+  }
+  return RVL_OK;
+}
+
+uint32_t rvl_labels(const rvl *engine) { return engine->set[LABELS]; }
+
+const char *rvl_label(const rvl *engine, uint32_t label) {
+  return label < engine->set[LABELS] ? engine->labels + engine->label_places[label] : 0;
+}
+
+uint32_t rvl_read_limit(const rvl *engine) {
+  uint32_t most = engine->set[MAX_CHARS], windows = MOST_WINDOWS * most < MOST_CHARS ? MOST_WINDOWS * most : MOST_CHARS;
+  if (engine->set[CONTRACT] == 1) return most;
+  return MOST_DECOMPOSED * most > windows ? MOST_DECOMPOSED * most : windows;
+}
+
+uint32_t rvl_dimension(const rvl *engine) {
+  return engine->set[HEAD] == NGRAMS ? 0 : engine->set[HAS_EMBEDDING] ? (uint32_t)engine->embedding[2].outputs : engine->set[WORD_LENGTH] * BITS;
+}
+
+uint32_t rvl_slots(const rvl *engine) { return engine->set[HEAD] == NGRAMS ? 0 : engine->set[MAX_WORDS]; }
+
+uint32_t rvl_slot_length(const rvl *engine) { return engine->set[WORD_LENGTH]; }
+
+/* --- Reading a text -------------------------------------------------------------------------------------------------------------------- */
+
+enum { HELD = 32, REPLACEMENT = 0xFFFD, MOST_CODE = 0x10FFFF, HANGUL = 0xAC00 };
+
+/* A text, from a place on. Code points are as the caller gives them; those of UTF-8 are composed on the way: `held` has a letter and the
+ * marks behind it. From `cut` to `cut_end`, spaces stand in place of a text's code points (one of them where the gap is closed). */
+typedef struct {
+  const uint32_t *codes;
+  const uint8_t *bytes;
+  size_t at, end, left; /* left: code points that may still be read */
+  size_t cut, cut_end;
+  int closes;
+  int count, given, has_ahead;
+  uint32_t held[HELD], ahead;
+} reader;
+
+static reader read_codes(const uint32_t *codes, size_t count, size_t limit) {
+  reader of;
+  clear(&of, sizeof of);
+  of.codes = codes;
+  of.end = count;
+  of.left = limit;
+  return of;
+}
+
+static reader read_utf8(const char *text, size_t bytes, size_t limit) {
+  reader of = read_codes(0, bytes, limit);
+  of.bytes = (const uint8_t *)text;
+  return of;
+}
+
+/* Decode one code point; the bytes of an invalid sequence that might begin a valid one are one U+FFFD (Unicode Standard, section 3.9). */
+static uint32_t decode(reader *of) {
+  const uint8_t *at = of->bytes + of->at;
+  size_t left = of->end - of->at, length, place;
+  uint32_t first = at[0], code, low = 0x80, high = 0xBF;
+  of->at++;
+  if (first < 0x80) return first;
+  if (first < 0xC2 || first > 0xF4) return REPLACEMENT;
+  length = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+  code = first & (0x3Fu >> length);
+  if (first == 0xE0) low = 0xA0;
+  if (first == 0xED) high = 0x9F;
+  if (first == 0xF0) low = 0x90;
+  if (first == 0xF4) high = 0x8F;
+  for (place = 1; place <= length; place++) {
+    if (place >= left || at[place] < low || at[place] > high) return REPLACEMENT;
+    code = code << 6 | (at[place] & 0x3Fu);
+    low = 0x80;
+    high = 0xBF;
+    of->at++;
+  }
+  return code;
+}
+
+static uint32_t sanitized(uint32_t code) { return code > MOST_CODE || (code >= 0xD800 && code <= 0xDFFF) ? REPLACEMENT : code; }
+
+/* The next code point as it was given; 0 at the end. */
+static int next_given(reader *of, uint32_t *code) {
+  if (of->at >= of->end || !of->left) return 0;
+  of->left--;
+  if (of->bytes) {
+    *code = decode(of);
+  } else if (of->at >= of->cut && of->at < of->cut_end) {
+    *code = 0x20;
+    of->at = of->closes ? of->cut_end : of->at + 1;
+  } else {
+    *code = sanitized(of->codes[of->at++]);
+  }
+  return 1;
+}
+
+/* What two code points compose to, or 0. */
+static uint32_t composed(uint32_t first, uint32_t second) {
+  size_t low = 0, high = sizeof rvl_pair_firsts / sizeof *rvl_pair_firsts;
+  if (first >= 0x1100 && first < 0x1113 && second >= 0x1161 && second < 0x1176)
+    return HANGUL + ((first - 0x1100) * 21 + second - 0x1161) * 28;
+  if (first >= HANGUL && first < 0xD7A4 && (first - HANGUL) % 28 == 0 && second > 0x11A7 && second < 0x11C3) return first + second - 0x11A7;
+  while (low < high) {
+    size_t half = (low + high) / 2;
+    uint32_t one = rvl_pair_firsts[half], other = rvl_pair_marks[half];
+    if (one == first && other == second) return rvl_pair_wholes[half];
+    if (one < first || (one == first && other < second))
+      low = half + 1;
+    else
+      high = half;
+  }
+  return 0;
+}
+
+/* The canonical combining class of a mark; 0 for others. */
+static uint32_t mark_class(uint32_t code) {
+  size_t low = 0, high = sizeof rvl_mark_firsts / sizeof *rvl_mark_firsts;
+  while (code >= 0x300 && low < high) {
+    size_t half = (low + high) / 2;
+    if (code < rvl_mark_firsts[half])
+      high = half;
+    else if (code > rvl_mark_lasts[half])
+      low = half + 1;
+    else
+      return rvl_mark_classes[half];
+  }
+  return 0;
+}
+
+/* The next composed code point. */
+static int next(reader *of, uint32_t *code) {
+  uint32_t last = 0, kind, whole;
+  if (!of->bytes) return next_given(of, code);
+  if (of->given < of->count) {
+    *code = of->held[of->given++];
+    return 1;
+  }
+  if (of->has_ahead)
+    *code = of->ahead;
+  else if (!next_given(of, code))
+    return 0;
+  of->held[0] = *code;
+  of->count = of->given = 1;
+  while ((of->has_ahead = next_given(of, &of->ahead))) {
+    if (of->ahead < 0x300) break;
+    kind = mark_class(of->ahead);
+    whole = of->count == 1 || (last && last < kind) ? composed(of->held[0], of->ahead) : 0;
+    if (whole) {
+      of->held[0] = whole;
+    } else if (kind && of->count < HELD) {
+      of->held[of->count++] = of->ahead;
+      last = kind;
+    } else {
+      break;
+    }
+  }
+  *code = of->held[0];
+  return 1;
+}
+
+/* What is known about a code point. */
+static uint32_t flags_of(uint32_t code) {
+  size_t low = 0, high = sizeof rvl_ranges / sizeof *rvl_ranges;
+  if (code < 128) return rvl_ascii[code];
+  while (high - low > 1) {
+    size_t half = (low + high) / 2;
+    if (rvl_ranges[half] >> 11 <= code)
+      low = half;
+    else
+      high = half;
+  }
+  return rvl_ranges[low] & 0x7FF;
+}
+
+/* --- The normal form (rule 2) ------------------------------------------------------------------------------------------------------------ */
+
+/* The letter, digit or sign of a form (rule 2b). */
+static uint32_t form_target(uint32_t code) {
+  size_t low = 0, high = sizeof rvl_form_firsts / sizeof *rvl_form_firsts;
+  while (high - low > 1) {
+    size_t half = (low + high) / 2;
+    if (rvl_form_firsts[half] <= code)
+      low = half;
+    else
+      high = half;
+  }
+  return rvl_form_targets[rvl_form_places[low] + (code - rvl_form_firsts[low])];
+}
+
+/* The Latin letter that another looks like (rule 2c). */
+static uint32_t latin_for(uint32_t code) {
+  size_t low = 0, high = sizeof rvl_like_codes / sizeof *rvl_like_codes;
+  while (high - low > 1) {
+    size_t half = (low + high) / 2;
+    if (rvl_like_codes[half] <= code)
+      low = half;
+    else
+      high = half;
+  }
+  return rvl_like_letters[low];
+}
+
+enum { IN_WORD = RVL_LATIN | RVL_OTHER | RVL_LIKE };
+
+static int is_technical(uint32_t code) { return code == '#' || code == '/' || code == '@' || code == '\\' || code == '_'; }
+
+/* Make spaces of all that is no letter, and of words with technical signs. */
+static void keep_letters(rvl *e, uint32_t count) {
+  uint32_t start = 0, end, place;
+  while (start < count) {
+    int ends_words = e->chars[start] == 0x20 || (e->flags[start] & e->unspaced), technical = 0;
+    for (end = start; end < count; end++) {
+      if ((e->chars[end] == 0x20 || (e->flags[end] & e->unspaced) != 0) != (ends_words != 0)) break;
+      technical |= is_technical(e->chars[end]);
+    }
+    for (place = start; place < end; place++) {
+      if ((e->flags[place] & IN_WORD) && (ends_words || !technical)) continue;
+      e->chars[place] = 0x20;
+      e->flags[place] = (uint16_t)flags_of(0x20);
+    }
+    start = end;
+  }
+}
+
+/* The flags of all letters of the word that begins at a place; `end` is where it ends, `all` the flags that all letters have. */
+static uint32_t word_flags(const rvl *e, uint32_t start, uint32_t count, uint32_t *end, uint32_t *all) {
+  uint32_t any = 0;
+  *all = IN_WORD;
+  for (*end = start; *end < count && (e->flags[*end] & IN_WORD); ++*end) {
+    any |= e->flags[*end];
+    *all &= e->flags[*end];
+  }
+  return any & IN_WORD;
+}
+
+static int is_latin_word(uint32_t any) { return (any & RVL_LATIN) && !(any & RVL_OTHER); }
+
+/* Rule 2c: lookalikes of Latin words become Latin. */
+static void replace_lookalikes(rvl *e, uint32_t count) {
+  uint32_t place, end, all, words = 0, latin_words = 0, like = 0;
+  int64_t balance = 0;
+  int mixes = 0, text_is_latin;
+  for (place = 0; place < count; place++) {
+    balance += !!(e->flags[place] & RVL_LATIN) - !!(e->flags[place] & RVL_OTHER);
+    like |= e->flags[place] & RVL_LIKE;
+  }
+  if (balance < 0 || !like) return;
+  for (place = 0; place < count; place = end + 1) {
+    uint32_t any = word_flags(e, place, count, &end, &all);
+    words += end > place;
+    if (!is_latin_word(any)) continue;
+    latin_words++;
+    mixes |= (any & RVL_LIKE) != 0;
+  }
+  text_is_latin = mixes || 2 * latin_words > words;
+  for (place = 0; place < count; place = end + 1) {
+    uint32_t any = word_flags(e, place, count, &end, &all);
+    if (!is_latin_word(any) && !(text_is_latin && end > place && all == RVL_LIKE)) continue;
+    for (; place < end; place++) {
+      if (!(e->flags[place] & RVL_LIKE)) continue;
+      e->chars[place] = latin_for(e->chars[place]);
+      e->flags[place] = (uint16_t)flags_of(e->chars[place]);
+    }
+  }
+}
+
+/* Whether a separator stands between single letters (rule 2d). */
+static int is_between(const rvl *e, uint32_t place, uint32_t count) {
+  const uint16_t *flags = e->flags;
+  return place >= 1 && place + 1 < count && !(flags[place] & RVL_LETTER) && (flags[place - 1] & flags[place + 1] & RVL_LETTER) &&
+         (place < 2 || !(flags[place - 2] & RVL_LETTER)) && (place + 2 >= count || !(flags[place + 2] & RVL_LETTER));
+}
+
+/* The order of separators: white space, spaced scripts, then the unspaced ones, each by code point. */
+static uint32_t separator_rank(const rvl *e, uint32_t place) {
+  uint32_t flags = e->flags[place] & e->unspaced, rank = e->chars[place] == 0x20 ? 0 : 1;
+  if (flags) rank = flags & RVL_HAN ? 2 : flags & RVL_KANA ? 3 : 4;
+  return (rank << BITS | e->chars[place]) + 1;
+}
+
+/* Rules 2d and 2e: join spread words, and drop letters behind two like them. */
+static uint32_t join_spread(rvl *e, uint32_t count) {
+  uint32_t place, kept = 0, spread = 0, first = 0, second = 0, flags_before = 0, flags_two_before = 0;
+  for (place = 1; place + 4 < count; place++) {
+    uint32_t code = e->chars[place];
+    if ((e->flags[place] & RVL_LETTER) || code != e->chars[place + 2] || code != e->chars[place + 4]) continue;
+    if (is_between(e, place, count) && is_between(e, place + 2, count) && is_between(e, place + 4, count)) {
+      uint32_t rank = separator_rank(e, place);
+      if (rank > spread) spread = rank;
+    }
+  }
+  for (place = 0; place < count; place++) {
+    uint32_t code = e->chars[place], flags = e->flags[place];
+    int repeats = place > 1 && (flags & RVL_LETTER) && code == first && code == second, dropped = 0;
+    if (spread && separator_rank(e, place) == spread && !(flags & RVL_LETTER) && place >= 1 && place + 1 < count)
+      dropped = (flags_before & e->flags[place + 1] & RVL_LETTER) && !(flags_two_before & RVL_LETTER) &&
+                (place + 2 >= count || !(e->flags[place + 2] & RVL_LETTER));
+    second = first;
+    first = code;
+    flags_two_before = flags_before;
+    flags_before = flags;
+    if (repeats || dropped) continue;
+    e->chars[kept] = code;
+    e->flags[kept++] = (uint16_t)flags;
+  }
+  return kept;
+}
+
+/* Rules 1 and 2 for the code points in `chars`; returns how many are left. */
+static uint32_t normalize(rvl *e, uint32_t count) {
+  const uint32_t version = e->set[CONTRACT], dropped = !e->set[DROPS] ? 0 : version == 1 ? RVL_INVISIBLE : RVL_IGNORED;
+  uint32_t place, kept = 0;
+  for (place = 0; place < count; place++) {
+    uint32_t code = sanitized(e->chars[place]), flags = flags_of(code);
+    if (flags & dropped) continue;
+    if (version > 1 && (flags & (RVL_SEPARATOR | RVL_FORM))) {
+      code = flags & RVL_SEPARATOR ? 0x20 : form_target(code);
+      flags = flags_of(code);
+    }
+    e->chars[kept] = code;
+    e->flags[kept++] = (uint16_t)flags;
+  }
+  if (version == 1) return kept;
+  if (e->set[LETTERS_ONLY]) keep_letters(e, kept);
+  replace_lookalikes(e, kept);
+  return join_spread(e, kept);
+}
+
+/* --- Words (rules 3 to 5) ------------------------------------------------------------------------------------------------------------------ */
+
+/* The unspaced script of a character, as the place of its rule in the settings; 0 for spaced scripts. */
+static uint32_t script_of(const rvl *e, uint32_t place) {
+  uint32_t flags = e->flags[place] & e->unspaced;
+  return !flags ? 0 : flags & RVL_HAN ? HAN_LENGTH : flags & RVL_KANA ? KANA_LENGTH : SEA_LENGTH;
+}
+
+/* Cut the characters into slots; returns how many are in use. */
+static uint32_t cut_words(rvl *e, uint32_t count) {
+  const uint32_t slot = e->set[WORD_LENGTH], most = e->set[MAX_WORDS];
+  uint32_t start = 0, end, found = 0, at;
+  while (start < count && found < most) {
+    uint32_t script, length = slot, step = slot;
+    if (e->flags[start] & RVL_SEPARATOR) {
+      start++;
+      continue;
+    }
+    script = script_of(e, start);
+    for (end = start; end < count && !(e->flags[end] & RVL_SEPARATOR) && script_of(e, end) == script; end++) continue;
+    if (script) {
+      length = e->set[script];
+      step = e->set[script + 1];
+    }
+    for (at = start; at < end && found < most; at += step) {
+      if (at > start && at + length - step >= end) break;
+      e->pieces[found].start = at;
+      e->pieces[found++].length = end - at < length ? end - at : length;
+      if (!script && e->set[TRUNCATES]) break;
+    }
+    start = end;
+  }
+  return found;
+}
+
+/* --- Layers -------------------------------------------------------------------------------------------------------------------------------- */
+
+enum { NOTHING, GELU, TANH };
+
+/* Round numbers to integers of at most `limit`, with zeros up to `stride`; returns what an integer stands for. */
+INLINE float to_integers(const float *values, int count, int stride, int limit, int16_t *to) {
+  float_bits top;
+  float times;
+  int place;
+  top.i = 0;
+  /* The bits of positive floats have the order of the floats. */
+  for (place = 0; place < count; place++) {
+    float_bits value;
+    value.f = values[place];
+    value.i &= 0x7FFFFFFF;
+    top.i = value.i > top.i ? value.i : top.i;
+  }
+  for (place = 0; place < stride; place++) to[place] = 0;
+  if (!(top.f > 1e-30f && top.f < 1e30f)) return 0.0f;
+  times = (float)limit / top.f;
+  for (place = 0; place < count; place++) {
+    float_bits value;
+    int32_t number;
+    value.f = values[place] * times + 12582912.0f; /* 1.5 * 2^23: the last binary digits are now the nearest integer */
+    number = value.i - 0x4B400000;
+    number = number > limit ? limit : number;
+    to[place] = (int16_t)(number < -limit ? -limit : number);
+  }
+  return top.f / (float)limit;
+}
+
+/* The sum of products of 8-bit weights and integers. */
+static int32_t dot(const int8_t *restrict w, const int16_t *restrict x, int count) {
+  int32_t sum = 0;
+  int n;
+  for (n = 0; n < count; n++) sum += (int32_t)w[n] * x[n];
+  return sum;
+}
+
+/* Four sums at once: four rows of weights with one word, or one row with four words. The other of the two steps is 0. */
+typedef void dot4(const int8_t *w, int w_step, const int16_t *x, int x_step, int count, int32_t *sums);
+
+/* Compilers find the instruction that adds pairs of products by themselves (gcc for x86, clang for ARM), or must be told. */
+#define DOT4(name, attribute, V, STEP, ZERO, WEIGHTS, INPUTS, MADD, ADD, LOW32, HIGH32, LOW64, HIGH64, STORE)                 \
+  attribute static inline void name(const int8_t *w, int w_step, const int16_t *x, int x_step, int count, int32_t *sums) {   \
+    V s0 = ZERO, s1 = ZERO, s2 = ZERO, s3 = ZERO;                                                                           \
+    int n;                                                                                                                  \
+    for (n = 0; n < count; n += STEP) {                                                                                     \
+      s0 = MADD(s0, WEIGHTS(w + n), INPUTS(x + n));                                                                         \
+      s1 = MADD(s1, WEIGHTS(w + w_step + n), INPUTS(x + x_step + n));                                                       \
+      s2 = MADD(s2, WEIGHTS(w + 2 * w_step + n), INPUTS(x + 2 * x_step + n));                                               \
+      s3 = MADD(s3, WEIGHTS(w + 3 * w_step + n), INPUTS(x + 3 * x_step + n));                                               \
+    }                                                                                                                       \
+    s0 = ADD(LOW32(s0, s1), HIGH32(s0, s1));                                                                                \
+    s2 = ADD(LOW32(s2, s3), HIGH32(s2, s3));                                                                                \
+    STORE(sums, ADD(LOW64(s0, s2), HIGH64(s0, s2)));                                                                        \
+  }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define X86_WEIGHTS_128(at) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(at))), 8)
+#define X86_INPUTS_128(at) _mm_loadu_si128((const __m128i *)(at))
+#define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
+#define X86_STORE_128(to, sum) _mm_storeu_si128((__m128i *)(to), sum)
+DOT4(dot4_plain, , __m128i, 8, _mm_setzero_si128(), X86_WEIGHTS_128, X86_INPUTS_128, X86_MADD_128, _mm_add_epi32, _mm_unpacklo_epi32,
+     _mm_unpackhi_epi32, _mm_unpacklo_epi64, _mm_unpackhi_epi64, X86_STORE_128)
+#elif defined(__wasm_simd128__)
+#define WASM_WEIGHTS(at) wasm_i16x8_load8x8(at)
+#define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
+#define WASM_LOW32(a, b) wasm_i32x4_shuffle(a, b, 0, 4, 1, 5)
+#define WASM_HIGH32(a, b) wasm_i32x4_shuffle(a, b, 2, 6, 3, 7)
+#define WASM_LOW64(a, b) wasm_i32x4_shuffle(a, b, 0, 1, 4, 5)
+#define WASM_HIGH64(a, b) wasm_i32x4_shuffle(a, b, 2, 3, 6, 7)
+DOT4(dot4_plain, , v128_t, 8, wasm_i32x4_splat(0), WASM_WEIGHTS, wasm_v128_load, WASM_MADD, wasm_i32x4_add, WASM_LOW32, WASM_HIGH32,
+     WASM_LOW64, WASM_HIGH64, wasm_v128_store)
+#else
+static inline void dot4_plain(const int8_t *restrict w, int w_step, const int16_t *restrict x, int x_step, int count, int32_t *sums) {
+  int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  int n;
+  for (n = 0; n < count; n++) {
+    s0 += (int32_t)w[n] * x[n];
+    s1 += (int32_t)w[n + w_step] * x[n + x_step];
+    s2 += (int32_t)w[n + 2 * w_step] * x[n + 2 * x_step];
+    s3 += (int32_t)w[n + 3 * w_step] * x[n + 3 * x_step];
+  }
+  sums[0] = s0;
+  sums[1] = s1;
+  sums[2] = s2;
+  sums[3] = s3;
+}
+#endif
+
+#ifdef RVL_WIDE
+#define FOR_AVX2 __attribute__((target("avx2")))
+#define X86_WEIGHTS_256(at) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(at)))
+#define X86_INPUTS_256(at) _mm256_loadu_si256((const __m256i *)(at))
+#define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
+#define X86_STORE_256(to, sum) X86_STORE_128(to, _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1)))
+DOT4(dot4_avx2, FOR_AVX2, __m256i, 16, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_INPUTS_256, X86_MADD_256, _mm256_add_epi32,
+     _mm256_unpacklo_epi32, _mm256_unpackhi_epi32, _mm256_unpacklo_epi64, _mm256_unpackhi_epi64, X86_STORE_256)
+
+#define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define X86_WEIGHTS_512(at) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(at)))
+#define X86_INPUTS_512(at) _mm512_loadu_si512(at)
+#define X86_STORE_512(to, sum) X86_STORE_256(to, _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1)))
+DOT4(dot4_vnni, FOR_VNNI, __m512i, 32, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, _mm512_add_epi32,
+     _mm512_unpacklo_epi32, _mm512_unpackhi_epi32, _mm512_unpacklo_epi64, _mm512_unpackhi_epi64, X86_STORE_512)
+#endif
+
+/* The 8-bit weights of a row of 4-bit ones: the low digits hold its first half, the high digits its second, 8 too large both. */
+INLINE void unpack(const uint8_t *restrict packed, int half, int8_t *restrict to) {
+  int n;
+  for (n = 0; n < half; n++) {
+    to[n] = (int8_t)((packed[n] & 15) - 8);
+    to[n + half] = (int8_t)((packed[n] >> 4) - 8);
+  }
+}
+
+INLINE void activate(int kind, float *values, int count) {
+  int n;
+  if (kind == GELU)
+    for (n = 0; n < count; n++) values[n] = gelu(values[n]);
+  if (kind == TANH)
+    for (n = 0; n < count; n++) values[n] = tanh_of(values[n]);
+}
+
+/* A dense layer for up to TILE words: `narrow` holds their inputs, rows of e->width, with their scales; `wide` gets the outputs. */
+INLINE void dense_body(rvl *e, const layer *of, const float *scales, int words, int activation, dot4 *sum) {
+  const int stride = of->stride, width = e->width, step = words > 1 ? TILE : 1, outputs = of->outputs;
+  const float *restrict scale = of->scales, *restrict bias = of->bias;
+  int8_t *unpacked = (int8_t *)(e->sums + TILE * width);
+  int out = 0, word;
+  for (; words == 1 && of->bits == 8 && out + TILE <= outputs; out += TILE)
+    sum((const int8_t *)of->weights + (size_t)out * (size_t)stride, stride, e->narrow, 0, stride, e->sums + out);
+  for (; out < outputs; out++) {
+    const int8_t *row = (const int8_t *)of->weights + (size_t)out * (size_t)stride;
+    if (of->bits == 4) {
+      unpack(of->weights + (size_t)out * (size_t)(stride / 2), stride / 2, unpacked);
+      row = unpacked;
+    }
+    if (words > 1)
+      sum(row, 0, e->narrow, width, stride, e->sums + TILE * out);
+    else
+      e->sums[out] = dot(row, e->narrow, stride);
+  }
+  for (word = 0; word < words; word++) {
+    const int32_t *restrict sums = e->sums + word;
+    float *restrict to = e->wide + word * width;
+    for (out = 0; out < outputs; out++) to[out] = (float)sums[step * out] * (scale[out] * scales[word]) + bias[out];
+    activate(activation, to, outputs);
+  }
+}
+
+/* Add the rows of a layer that belong to the binary digits of code points: to `sums`, from the given character place of the layer on. */
+INLINE void add_digits_body(const layer *of, uint32_t code, int place, int32_t *restrict sums) {
+  int digit, n;
+  for (digit = 0; digit < BITS; digit++) {
+    size_t row = (size_t)(place * BITS + digit) * (size_t)of->stride;
+    if (!(code >> (BITS - 1 - digit) & 1)) continue;
+    if (of->bits == 8) {
+      const int8_t *restrict w = (const int8_t *)of->weights + row;
+      for (n = 0; n < of->stride; n++) sums[n] += w[n];
+    } else {
+      const uint8_t *restrict w = of->weights + row / 2;
+      const int half = of->stride / 2;
+      for (n = 0; n < half; n++) sums[n] += (int32_t)(w[n] & 15) - 8;
+      for (n = 0; n < half; n++) sums[n + half] += (int32_t)(w[n] >> 4) - 8;
+    }
+  }
+}
+
+/* Round the outputs of the last layer for the next one, or for what is kept. */
+INLINE void narrow_body(rvl *e, int count, int limit, int words, float *scales) {
+  int word, stride = (count + LANES - 1) / LANES * LANES;
+  for (word = 0; word < words; word++)
+    scales[word] = to_integers(e->wide + word * e->width, count, stride, limit, e->narrow + word * e->width);
+}
+
+/* Each word and its neighbours, weighted (a depthwise convolution of three), into `wide`. Null: beyond the ends. */
+INLINE void mix_body(float *restrict to, const float *weights, int count, const int16_t *const rows[3], const float scales[3]) {
+  int n, side;
+  for (n = 0; n < count; n++) to[n] = 0.0f;
+  for (side = 0; side < 3; side++) {
+    const int16_t *row = rows[side];
+    const float *w = weights + side * count, scale = scales[side];
+    if (row)
+      for (n = 0; n < count; n++) to[n] += (float)row[n] * scale * w[n];
+  }
+}
+
+INLINE void add_row_body(const int8_t *restrict row, int count, int32_t *restrict sums) {
+  int n;
+  for (n = 0; n < count; n++) sums[n] += row[n];
+}
+
+/* The same, compiled for the least of all processors, and for wider ones. */
+#define DENSE(suffix, attribute)                                                                                            \
+  attribute static void dense_##suffix(rvl *e, const layer *of, const float *scales, int words, int activation) {           \
+    dense_body(e, of, scales, words, activation, dot4_##suffix);                                                                           \
+  }
+#define KERNELS(suffix, attribute)                                                                                          \
+  attribute static void add_digits_##suffix(const layer *of, uint32_t code, int place, int32_t *sums) {                     \
+    add_digits_body(of, code, place, sums);                                                                                 \
+  }                                                                                                                         \
+  attribute static void narrow_##suffix(rvl *e, int count, int limit, int words, float *scales) {                           \
+    narrow_body(e, count, limit, words, scales);                                                                            \
+  }                                                                                                                         \
+  attribute static void mix_##suffix(float *to, const float *w, int count, const int16_t *const rows[3], const float s[3]) {  \
+    mix_body(to, w, count, rows, s);                                                                                        \
+  }                                                                                                                         \
+  attribute static void add_row_##suffix(const int8_t *row, int count, int32_t *sums) { add_row_body(row, count, sums); }
+
+DENSE(plain, )
+KERNELS(plain, )
+#ifdef RVL_WIDE
+DENSE(avx2, FOR_AVX2)
+DENSE(vnni, FOR_VNNI)
+KERNELS(avx2, FOR_AVX2)
+#define CALL(name, e, ...) ((e)->processor ? name##_avx2(__VA_ARGS__) : name##_plain(__VA_ARGS__))
+static void dense(rvl *e, const layer *of, const float *scales, int words, int activation) {
+  (e->processor == VNNI ? dense_vnni : e->processor == AVX2 ? dense_avx2 : dense_plain)(e, of, scales, words, activation);
+}
+#else
+#define CALL(name, e, ...) name##_plain(__VA_ARGS__)
+#define dense dense_plain
+#endif
+
+/* --- Words to vectors ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The float outputs of a layer that adds rows. */
+static void from_sums(const layer *of, const int32_t *sums, float *to) {
+  int n;
+  for (n = 0; n < of->outputs; n++) to[n] = (float)sums[n] * of->scales[n] + of->bias[n];
+}
+
+static void clear_sums(int32_t *sums, int count) {
+  int n;
+  for (n = 0; n < count; n++) sums[n] = 0;
+}
+
+/* Character features: the largest response of each filter to any place of the slot. */
+static void character_features(rvl *e, const uint32_t *codes, int length, float *to) {
+  const layer *of = &e->characters;
+  const int window = (int)e->set[CHARACTER_WINDOW], side = window / 2, slot = (int)e->set[WORD_LENGTH];
+  int32_t *sums = e->sums, *most = e->sums + e->width;
+  int place, near, n;
+  /* All places behind the word are alike: the first of them stands for them. */
+  for (place = 0; place < slot && place <= length + side; place++) {
+    clear_sums(sums, of->stride);
+    for (near = 0; near < window; near++) {
+      int at = place + near - side;
+      if (at >= 0 && at < length) CALL(add_digits, e, of, codes[at], near, sums);
+    }
+    for (n = 0; n < of->stride; n++) most[n] = place && most[n] > sums[n] ? most[n] : sums[n];
+  }
+  from_sums(of, most, to);
+  activate(TANH, to, of->outputs);
+}
+
+/* The embedding of up to TILE words, in rows of `wide`. */
+static void embed_words(rvl *e, const piece *const *words, int count) {
+  float scales[TILE];
+  int word, n, place;
+  for (word = 0; word < count; word++) {
+    const uint32_t *codes = e->chars + words[word]->start;
+    float *to = e->wide + word * e->width;
+    if (!e->set[HAS_EMBEDDING]) { /* the bits themselves */
+      for (place = 0; place < (int)e->set[WORD_LENGTH] * BITS; place++) {
+        uint32_t at = (uint32_t)place / BITS;
+        to[place] = at < words[word]->length && codes[at] >> (BITS - 1 - place % BITS) & 1 ? 1.0f : 0.0f;
+      }
+      continue;
+    }
+    clear_sums(e->sums, e->embedding[0].stride);
+    for (n = 0; n < (int)words[word]->length; n++) CALL(add_digits, e, &e->embedding[0], codes[n], n, e->sums);
+    from_sums(&e->embedding[0], e->sums, to);
+    activate(GELU, to, e->embedding[0].outputs);
+  }
+  if (!e->set[HAS_EMBEDDING]) return;
+  for (n = 1; n < 3; n++) {
+    CALL(narrow, e, e, e->embedding[n].inputs, e->embedding[n].limit, count, scales);
+    dense(e, &e->embedding[n], scales, count, n == 1 ? GELU : TANH);
+  }
+}
+
+/* What the head reads of up to TILE words, as far as each can be read by itself: rows of `narrow` with their scales. */
+static void read_words(rvl *e, const piece *const *words, int count, float *scales) {
+  int word, size = e->vector_size;
+  embed_words(e, words, count);
+  if (e->set[CHARACTER_WINDOW])
+    for (word = 0; word < count; word++)
+      character_features(e, e->chars + words[word]->start, (int)words[word]->length, e->wide + word * e->width + size - e->characters.outputs);
+  if (e->set[HEAD] != LINEAR) {
+    CALL(narrow, e, e, size, e->word.limit, count, scales);
+    dense(e, &e->word, scales, count, GELU);
+    size = e->word.outputs;
+  }
+  if (e->set[HEAD] == CNN && e->set[REGION] == 1) {
+    CALL(narrow, e, e, size, e->region.limit, count, scales);
+    dense(e, &e->region, scales, count, GELU);
+    size = e->region.outputs;
+  }
+  CALL(narrow, e, e, size, LARGEST, count, scales);
+}
+
+/* Write a word as UTF-16; returns whether it fits into a key. */
+static int make_key(const rvl *e, const piece *word, uint16_t *key) {
+  uint32_t place, units = 0;
+  for (place = 0; place < KEY; place++) key[place] = 0;
+  for (place = 0; place < word->length; place++) {
+    uint32_t code = e->chars[word->start + place];
+    if (units + 1 + (code > 0xFFFF) > KEY) return 0;
+    if (code > 0xFFFF) key[units++] = (uint16_t)(0xD7C0 + (code >> 10));
+    key[units++] = (uint16_t)(code > 0xFFFF ? 0xDC00 + (code & 0x3FF) : code);
+  }
+  return e->sets > 0;
+}
+
+static uint32_t set_of(const rvl *e, const uint16_t *key) {
+  uint32_t hash = 1, place;
+  for (place = 0; place < KEY; place++) hash = (hash ^ key[place]) * 0x01000193u ^ hash >> 15;
+  return (uint32_t)((uint64_t)hash * e->sets >> 32);
+}
+
+static int is_key(const uint16_t *one, const uint16_t *other) {
+  uint32_t place, differs = 0;
+  for (place = 0; place < KEY; place++) differs |= (uint32_t)(one[place] ^ other[place]);
+  return !differs;
+}
+
+static void copy_row(int16_t *to, const int16_t *from, int count) {
+  int n;
+  for (n = 0; n < count; n++) to[n] = from[n];
+}
+
+/* Where a word is kept, or the place of the one that was not used for longest, which it may take. */
+static size_t kept_at(const rvl *e, const uint16_t *key, int *found) {
+  size_t first = (size_t)set_of(e, key) * WAYS, way, oldest = first;
+  for (way = first; way < first + WAYS; way++) {
+    *found = is_key(e->keys + way * KEY, key);
+    if (*found) return way;
+    if (e->clock - e->ages[way] > e->clock - e->ages[oldest]) oldest = way;
+  }
+  return oldest;
+}
+
+/* Compute the rows of words that are not kept, and keep them. */
+static void read_new(rvl *e, const uint32_t *places, int count) {
+  const piece *words[TILE];
+  uint16_t key[KEY];
+  float scales[TILE];
+  int word, found;
+  for (word = 0; word < count; word++) words[word] = e->pieces + places[word];
+  read_words(e, words, count, scales);
+  for (word = 0; word < count; word++) {
+    const int16_t *row = e->narrow + word * e->width;
+    copy_row(e->rows + (size_t)places[word] * (size_t)e->row_size, row, e->row_size);
+    e->row_scales[places[word]] = scales[word];
+    if (make_key(e, words[word], key)) {
+      size_t way = kept_at(e, key, &found);
+      copy_row((int16_t *)e->keys + way * KEY, (const int16_t *)key, KEY);
+      copy_row(e->kept + way * (size_t)e->row_size, row, e->row_size);
+      e->kept_scales[way] = scales[word];
+      e->ages[way] = e->clock;
+    }
+  }
+}
+
+/* Fill `rows` for all words of a text. */
+static void read_rows(rvl *e, uint32_t words) {
+  uint32_t waiting[TILE], place;
+  uint16_t key[KEY];
+  int count = 0, found;
+  e->clock++;
+  for (place = 0; place < words; place++) {
+    if (make_key(e, e->pieces + place, key)) {
+      size_t way = kept_at(e, key, &found);
+      if (found) {
+        e->ages[way] = e->clock;
+        copy_row(e->rows + (size_t)place * (size_t)e->row_size, e->kept + way * (size_t)e->row_size, e->row_size);
+        e->row_scales[place] = e->kept_scales[way];
+        continue;
+      }
+    }
+    waiting[count++] = place;
+    if (count == TILE) {
+      read_new(e, waiting, count);
+      count = 0;
+    }
+  }
+  if (count) read_new(e, waiting, count);
+}
+
+/* --- Heads ------------------------------------------------------------------------------------------------------------------------------------ */
+
+static int16_t *row_of(const rvl *e, uint32_t place) { return e->rows + (size_t)place * (size_t)e->row_size; }
+
+/* Replace rows by `wide` after a layer: rows `start` to `start + count`. */
+static void store_rows(rvl *e, uint32_t start, int count, int size) {
+  float scales[TILE];
+  int word;
+  CALL(narrow, e, e, size, LARGEST, count, scales);
+  for (word = 0; word < count; word++) {
+    copy_row(row_of(e, start + (uint32_t)word), e->narrow + word * e->width, size);
+    e->row_scales[start + (uint32_t)word] = scales[word];
+  }
+}
+
+/* The layer over a region of several words. Rows of words become rows of regions; `before` keeps those that later regions still need. */
+static void read_regions(rvl *e, uint32_t words) {
+  const int region = (int)e->set[REGION], side = region / 2, size = e->word.outputs;
+  float scales[MOST_REGION / 2], scale;
+  int place, near, n;
+  for (place = 0; place < (int)words; place++) {
+    for (near = 0; near < region; near++) {
+      const int at = place + near - side, turn = (at + side) % side;
+      const int16_t *row = at < place ? e->before + turn * e->row_size : row_of(e, at < (int)words ? (uint32_t)at : 0);
+      float *to = e->wide + near * size;
+      if (at < 0 || at >= (int)words) {
+        for (n = 0; n < size; n++) to[n] = 0.0f;
+        continue;
+      }
+      scale = at < place ? scales[turn] : e->row_scales[at];
+      for (n = 0; n < size; n++) to[n] = (float)row[n] * scale;
+    }
+    copy_row(e->before + place % side * e->row_size, row_of(e, (uint32_t)place), size);
+    scales[place % side] = e->row_scales[place];
+    CALL(narrow, e, e, e->region.inputs, e->region.limit, 1, &scale);
+    dense(e, &e->region, &scale, 1, GELU);
+    store_rows(e, (uint32_t)place, 1, e->region.outputs);
+  }
+}
+
+/* One block: each word, plus a dense layer over its neighbours. */
+static void read_block(rvl *e, uint32_t block, uint32_t words) {
+  const layer *of = &e->pointwise[block];
+  const int size = of->outputs;
+  float scales[TILE], scale_before = 0.0f;
+  uint32_t start;
+  int word, count, n;
+  for (start = 0; start < words; start += TILE) {
+    count = words - start < TILE ? (int)(words - start) : TILE;
+    for (word = 0; word < count; word++) {
+      uint32_t place = start + (uint32_t)word;
+      const int16_t *rows[3];
+      float near[3];
+      rows[0] = !place ? 0 : word ? row_of(e, place - 1) : e->before;
+      near[0] = !place ? 0.0f : word ? e->row_scales[place - 1] : scale_before;
+      rows[1] = row_of(e, place);
+      near[1] = e->row_scales[place];
+      rows[2] = place + 1 < words ? row_of(e, place + 1) : 0;
+      near[2] = place + 1 < words ? e->row_scales[place + 1] : 0.0f;
+      CALL(mix, e, e->wide + word * e->width, e->depthwise[block], size, rows, near);
+    }
+    /* The next tile still needs the last row of this one. */
+    copy_row(e->before, row_of(e, start + (uint32_t)count - 1), size);
+    scale_before = e->row_scales[start + (uint32_t)count - 1];
+    CALL(narrow, e, e, size, of->limit, count, scales);
+    dense(e, of, scales, count, GELU);
+    for (word = 0; word < count; word++) {
+      const int16_t *row = row_of(e, start + (uint32_t)word);
+      const float scale = e->row_scales[start + (uint32_t)word];
+      float *to = e->wide + word * e->width;
+      for (n = 0; n < size; n++) to[n] += (float)row[n] * scale;
+    }
+    store_rows(e, start, count, size);
+  }
+}
+
+/* The larger numbers of each pair of neighbours; an odd last one stays. Returns how many rows are left. */
+static uint32_t halve(rvl *e, uint32_t words, int size) {
+  uint32_t place;
+  int n;
+  for (place = 0; place < words; place += 2) {
+    const int16_t *one = row_of(e, place), *other = row_of(e, place + 1 < words ? place + 1 : place);
+    const float scale = e->row_scales[place], scale_other = e->row_scales[place + 1 < words ? place + 1 : place];
+    for (n = 0; n < size; n++) {
+      float a = (float)one[n] * scale, b = (float)other[n] * scale_other;
+      e->wide[n] = a > b ? a : b;
+    }
+    store_rows(e, place / 2, 1, size);
+  }
+  return (words + 1) / 2;
+}
+
+/* The mean of all rows, and behind it, but for the linear head, their largest numbers; into `wide`. */
+static void pool(rvl *e, uint32_t words, int size, int has_most) {
+  float *mean = e->wide, *most = e->wide + size;
+  uint32_t place;
+  int n;
+  for (n = 0; n < size * (1 + has_most); n++) mean[n] = 0.0f;
+  for (place = 0; place < words; place++) {
+    const int16_t *row = row_of(e, place);
+    const float scale = e->row_scales[place];
+    for (n = 0; n < size; n++) {
+      float value = (float)row[n] * scale;
+      mean[n] += value;
+      if (has_most) most[n] = !place || value > most[n] ? value : most[n];
+    }
+  }
+  for (n = 0; n < size && words; n++) mean[n] /= (float)words;
+}
+
+/* The logits of a text's words, in `answers`. */
+static void word_logits(rvl *e, uint32_t words) {
+  uint32_t block;
+  float scale;
+  int n, size = e->set[HEAD] == LINEAR ? e->vector_size : e->word.outputs;
+  read_rows(e, words);
+  if (e->set[HEAD] == CNN) {
+    size = e->region.outputs;
+    if (e->set[REGION] > 1) read_regions(e, words);
+    for (block = 0; block < e->set[BLOCKS]; block++) {
+      if (block) words = halve(e, words, size);
+      read_block(e, block, words);
+    }
+  }
+  pool(e, words, size, e->set[HEAD] != LINEAR);
+  CALL(narrow, e, e, e->logits.inputs, e->logits.limit, 1, &scale);
+  dense(e, &e->logits, &scale, 1, NOTHING);
+  for (n = 0; n < e->logits.outputs; n++) e->answers[n] = e->wide[n];
+}
+
+/* --- N-grams ---------------------------------------------------------------------------------------------------------------------------------- */
+
+/* A character as n-grams read it: 0 for separators, else lower case or a plain letter. */
+static uint32_t folded(const rvl *e, uint32_t place) {
+  const int plain = e->set[PLAIN_LETTERS] != 0;
+  uint32_t code = e->chars[place], page;
+  int32_t level;
+  if (e->flags[place] & RVL_SEPARATOR) return 0;
+  if (code >= RVL_FOLD_END) return code;
+  page = rvl_fold_pages[(plain ? (RVL_FOLD_END + RVL_FOLD_PAGE) / RVL_FOLD_PAGE : 0) + code / RVL_FOLD_PAGE];
+  level = (plain ? rvl_fold_levels_1 : rvl_fold_levels_0)[rvl_fold_places[page * RVL_FOLD_PAGE + code % RVL_FOLD_PAGE]];
+  return level >= RVL_PLAIN ? (uint32_t)(level - RVL_PLAIN) : (uint32_t)((int32_t)code + level);
+}
+
+static void add_ngram(rvl *e, uint32_t hash) {
+  const size_t row = (size_t)e->columns + 1;
+  uint32_t book;
+  if (!e->codes) CALL(add_row, e, e->table + hash % e->set[BUCKETS] * row, e->columns + 1, e->sums);
+  for (book = 0; book < e->set[CODEBOOKS]; book++)
+    CALL(add_row, e, e->table + (256 * book + e->codes[(size_t)hash * e->set[CODEBOOKS] + book]) * row, e->columns + 1, e->sums);
+}
+
+/* Add the logits of the n-grams to `answers`. The characters are folded in place. */
+static void ngram_logits(rvl *e, uint32_t count) {
+  const uint32_t shortest = e->set[SHORTEST], longest = e->set[LONGEST];
+  float scale, length;
+  uint32_t place, start;
+  int n;
+  for (place = 0; place < count; place++) e->chars[place] = folded(e, place);
+  clear_sums(e->sums, e->columns + 1);
+  /* A mark stands before the text and behind it: place 0 is the first of them. */
+  for (start = 0; start < count + 2; start++) {
+    uint32_t hash = 1, size, is_first = start && start <= count && e->chars[start - 1];
+    for (size = 1; size <= longest && start + size <= count + 2; size++) {
+      uint32_t at = start + size - 1, code = at && at <= count ? e->chars[at - 1] : 0;
+      hash = (hash * FACTOR + code) % PRIME;
+      if (size >= shortest && (is_first || (size > 1 && code) || size > 2)) add_ngram(e, hash);
+      if (size > 1 && !code) break; /* a mark would be inside the next one */
+    }
+  }
+  length = (float)(1.0 / sqrt_of((double)(e->sums[e->columns] > 1 ? e->sums[e->columns] : 1)));
+  for (n = 0; n < e->columns; n++) e->wide[n] = (float)e->sums[n] * length * e->ngram_scales[n];
+  if (e->set[RANK]) {
+    CALL(narrow, e, e, e->columns, e->projection.limit, 1, &scale);
+    dense(e, &e->projection, &scale, 1, NOTHING);
+  }
+  for (n = 0; n < (int)e->set[LABELS]; n++) e->answers[n] += e->ngram_bias ? e->wide[n] + e->ngram_bias[n] : e->wide[n];
+}
+
+/* --- Texts -------------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Turn logits into probabilities: a softmax, or a sigmoid each. */
+static void to_probabilities(const rvl *e, float *values) {
+  const uint32_t count = e->set[LABELS];
+  double sum = 0.0;
+  float most = values[0];
+  uint32_t n;
+  if (e->set[MULTI_LABEL]) {
+    for (n = 0; n < count; n++) {
+      double small = exp_of(values[n] < 0 ? (double)values[n] : -(double)values[n]);
+      values[n] = (float)((values[n] < 0 ? small : 1.0) / (1.0 + small));
+    }
+    return;
+  }
+  for (n = 1; n < count; n++) most = values[n] > most ? values[n] : most;
+  for (n = 0; n < count; n++) sum += exp_of((double)values[n] - most);
+  for (n = 0; n < count; n++) values[n] = (float)(exp_of((double)values[n] - most) / sum);
+}
+
+/* Fill `answers` for the code points in `chars`. */
+static void answer_window(rvl *e, uint32_t count) {
+  uint32_t n;
+  count = normalize(e, count);
+  for (n = 0; n < e->set[LABELS]; n++) e->answers[n] = 0.0f;
+  /* Before the n-grams, which fold the characters. */
+  if (e->set[HEAD] != NGRAMS) word_logits(e, cut_words(e, count));
+  if (e->set[BUCKETS]) ngram_logits(e, count);
+  to_probabilities(e, e->answers);
+}
+
+/* The best label but the unknown one. */
+static uint32_t best_of(const rvl *e, const float *probabilities) {
+  const uint32_t unknown = e->set[UNKNOWN_LABEL];
+  uint32_t n, best = unknown == 1 ? 1 : 0;
+  for (n = best + 1; n < e->set[LABELS]; n++)
+    if (n + 1 != unknown && probabilities[n] > probabilities[best]) best = n;
+  return best;
+}
+
+static int is_separator(uint32_t code) { return (flags_of(sanitized(code)) & RVL_SEPARATOR) != 0; }
+
+/* Where the window ends that begins in `chars`, for a text that goes on: the contract's "Long texts", 1. */
+static uint32_t window_end(const rvl *e, uint32_t left) {
+  const uint32_t most = e->set[MAX_CHARS], windows = (left + most - 1) / most, length = (left + windows - 1) / windows;
+  uint32_t end = length, first = 0, tries = most - (most + 1) / 2 + 1;
+  for (; tries; tries--, end = end < length ? end - 1 : end < most ? end + 1 : length - 1) {
+    uint32_t before = e->chars[end - 1];
+    if (!is_separator(e->chars[end])) continue;
+    if (before == '.' || before == '!' || before == '?') return end;
+    if (!first) first = end;
+  }
+  return first ? first : length;
+}
+
+/* What is done with each window. */
+typedef void (*window_task)(rvl *e, uint32_t count);
+
+static void add_answers(rvl *e, uint32_t count) {
+  uint32_t n;
+  double weight;
+  answer_window(e, count);
+  if (e->set[MULTI_LABEL]) {
+    for (n = 0; n < e->set[LABELS]; n++)
+      if (e->answers[n] > e->total[n]) e->total[n] = e->answers[n];
+    return;
+  }
+  weight = e->answers[best_of(e, e->answers)];
+  if (weight < 1.1754943508222875e-38) weight = 1.1754943508222875e-38;
+  weight = weight * weight * weight * weight;
+  for (n = 0; n < e->set[LABELS]; n++) e->total[n] += weight * e->answers[n];
+  e->total_weight += weight;
+}
+
+/* Copy up to max_chars + 1 code points into `chars`; returns how many there were. */
+static uint32_t fill(rvl *e, reader *from) {
+  uint32_t count = 0;
+  while (count <= e->set[MAX_CHARS] && next(from, e->chars + count)) count++;
+  return count;
+}
+
+/* Cut a text into windows; returns how many there are. */
+static uint32_t each_window(rvl *e, reader text, window_task task) {
+  const uint32_t most = e->set[MAX_CHARS];
+  reader ahead = text;
+  uint32_t count = fill(e, &ahead), code, place, left = 0, start = 0, windows = 1;
+  if (count <= most || e->set[CONTRACT] == 1) {
+    task(e, count < most ? count : most);
+    return 1;
+  }
+  /* Leave out separators at both ends. */
+  for (ahead = text, place = 1; next(&ahead, &code); place++) {
+    if (is_separator(code)) continue;
+    if (!left) start = place - 1;
+    left = place;
+  }
+  left -= start;
+  while (start--) next(&text, &code);
+  for (; left > most; windows++) {
+    uint32_t end;
+    ahead = text;
+    fill(e, &ahead);
+    end = window_end(e, left);
+    for (place = 0; place < end; place++) next(&text, &code);
+    left -= end;
+    task(e, end);
+    for (ahead = text; left && next(&ahead, &code) && is_separator(code); left--) next(&text, &code);
+  }
+  fill(e, &text);
+  task(e, left);
+  return windows;
+}
+
+static void answer(rvl *e, reader text, float *probabilities) {
+  uint32_t n, windows;
+  for (n = 0; n < e->set[LABELS]; n++) e->total[n] = 0.0;
+  e->total_weight = 0.0;
+  windows = each_window(e, text, add_answers);
+  for (n = 0; n < e->set[LABELS]; n++)
+    probabilities[n] = windows == 1 ? e->answers[n] : (float)(e->set[MULTI_LABEL] ? e->total[n] : e->total[n] / e->total_weight);
+}
+
+static size_t limit_of(const rvl *e, int is_utf8) { return rvl_read_limit(e) * (size_t)(is_utf8 && e->set[CONTRACT] == 1 ? MOST_DECOMPOSED : 1); }
+
+void rvl_probabilities(rvl *e, const uint32_t *codes, size_t count, float *probabilities) {
+  answer(e, read_codes(codes, count, limit_of(e, 0)), probabilities);
+}
+
+void rvl_probabilities_utf8(rvl *e, const char *text, size_t bytes, float *probabilities) {
+  answer(e, read_utf8(text, bytes, limit_of(e, 1)), probabilities);
+}
+
+void rvl_many(rvl *e, const uint32_t *codes, const uint32_t *ends, size_t texts, float *probabilities) {
+  size_t text;
+  for (text = 0; text < texts; text++) {
+    uint32_t start = text ? ends[text - 1] : 0;
+    rvl_probabilities(e, codes + start, ends[text] - start, probabilities + text * e->set[LABELS]);
+  }
+}
+
+/* --- Answers -------------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Whether a text has a letter or digit of the training texts. */
+static int reads(const rvl *e, reader text) {
+  uint32_t code;
+  if (!e->known_ranges) return 1;
+  while (next_given(&text, &code)) {
+    size_t low = 0, high = e->known_ranges;
+    while (low < high) {
+      size_t half = (low + high) / 2;
+      if (code < read32(e->known + 8 * half))
+        high = half;
+      else if (code > read32(e->known + 8 * half + 4))
+        low = half + 1;
+      else
+        return 1;
+    }
+  }
+  return 0;
+}
+
+/* Whether a text belongs to none of the labels. */
+static int is_unknown(const rvl *e, float best, const float *probabilities) {
+  double none = e->set[UNKNOWN_LABEL] ? probabilities[e->set[UNKNOWN_LABEL] - 1] : 0.0, power = 1.0;
+  if (none > best) return 1;
+  if (!e->set[HAS_THRESHOLD]) return 0;
+  if (e->unknown_power > 0.0) power = none < 1e-300 ? 0.0 : exp_of(e->unknown_power * log_of(none));
+  return best < e->threshold * power;
+}
+
+/* The labels, most probable first; of equal ones, the first first. */
+static size_t decide(rvl *e, reader text, rvl_answer *answers, size_t most) {
+  const int is_read = reads(e, text), several = e->set[MULTI_LABEL] != 0;
+  float *probabilities = e->wide; /* free when all windows are answered */
+  size_t written = 0;
+  uint32_t n;
+  answer(e, text, probabilities);
+  if (!several && most) {
+    float best = probabilities[best_of(e, probabilities)];
+    if (!is_read || is_unknown(e, best, probabilities)) {
+      answers[0].label = -1;
+      answers[written++].probability = best;
+    }
+  }
+  while (written < most) {
+    int32_t found = -1;
+    for (n = 0; n < e->set[LABELS]; n++) {
+      if (several && !(is_read && (double)probabilities[n] >= e->thresholds[n])) continue;
+      if (n + 1 == e->set[UNKNOWN_LABEL] || probabilities[n] < 0.0f) continue;
+      if (found < 0 || probabilities[n] > probabilities[found]) found = (int32_t)n;
+    }
+    if (found < 0) break;
+    answers[written].label = found;
+    answers[written++].probability = probabilities[found];
+    probabilities[found] = -1.0f;
+  }
+  return written;
+}
+
+size_t rvl_classify(rvl *e, const uint32_t *codes, size_t count, rvl_answer *answers, size_t most) {
+  return decide(e, read_codes(codes, count, limit_of(e, 0)), answers, most);
+}
+
+size_t rvl_classify_utf8(rvl *e, const char *text, size_t bytes, rvl_answer *answers, size_t most) {
+  return decide(e, read_utf8(text, bytes, limit_of(e, 1)), answers, most);
+}
+
+/* --- Embeddings ------------------------------------------------------------------------------------------------------------------------------------ */
+
+/* The sum of a window's word embeddings, in `wide`, scaled to length 1. */
+static void add_embedding(rvl *e, uint32_t count) {
+  const int size = (int)rvl_dimension(e);
+  float *sum = (float *)e->sums + e->width; /* the first half is in use */
+  double square = 0.0;
+  uint32_t words = cut_words(e, normalize(e, count)), word;
+  int n;
+  for (n = 0; n < size; n++) sum[n] = 0.0f;
+  for (word = 0; word < words; word++) {
+    const piece *one = e->pieces + word;
+    embed_words(e, &one, 1);
+    for (n = 0; n < size; n++) sum[n] += e->wide[n];
+  }
+  for (n = 0; n < size; n++) square += (double)sum[n] * sum[n];
+  for (n = 0; n < size; n++) e->total[n] += square > 1e-30 ? sum[n] / sqrt_of(square) : 0.0;
+}
+
+void rvl_embed(rvl *e, const uint32_t *codes, size_t count, float *embedding) {
+  const uint32_t size = rvl_dimension(e);
+  double square = 0.0;
+  uint32_t n;
+  if (!size) return;
+  for (n = 0; n < size; n++) e->total[n] = 0.0;
+  each_window(e, read_codes(codes, count, limit_of(e, 0)), add_embedding);
+  for (n = 0; n < size; n++) square += e->total[n] * e->total[n];
+  for (n = 0; n < size; n++) embedding[n] = square > 1e-30 ? (float)(e->total[n] / sqrt_of(square)) : 0.0f;
+}
+
+uint32_t rvl_words(rvl *e, const uint32_t *codes, size_t count, uint32_t *slots, float *embeddings) {
+  const uint32_t length = e->set[WORD_LENGTH], size = rvl_dimension(e);
+  reader text = read_codes(codes, count, e->set[MAX_CHARS]);
+  uint32_t words, word, n;
+  if (!size) return 0;
+  words = cut_words(e, normalize(e, fill(e, &text)));
+  for (word = 0; word < words; word++) {
+    const piece *one = e->pieces + word;
+    for (n = 0; n < length; n++) slots[word * length + n] = n < one->length ? e->chars[one->start + n] : 0;
+    if (!embeddings) continue;
+    embed_words(e, &one, 1);
+    for (n = 0; n < size; n++) embeddings[word * size + n] = e->wide[n];
+  }
+  for (n = words * length; n < e->set[MAX_WORDS] * length; n++) slots[n] = 0;
+  return words;
+}
+
+/* --- Explanations ---------------------------------------------------------------------------------------------------------------------------------- */
+
+enum { NO_SCRIPT, JOINING, SPACED }; /* then the flags of unspaced scripts, which are larger */
+
+static uint32_t part_script(uint32_t code) {
+  uint32_t flags = flags_of(code), place, edges = sizeof rvl_join_edges / sizeof *rvl_join_edges, joins = 0;
+  if (flags & RVL_SEPARATOR) return NO_SCRIPT;
+  if (code < 128) return SPACED;
+  for (place = 0; place < edges && rvl_join_edges[place] <= code; place++) joins ^= 1;
+  if (joins || (code > 0xFFFF && flags & RVL_IGNORED)) return JOINING;
+  flags &= RVL_HAN | RVL_KANA | RVL_SEA;
+  return !flags ? SPACED : flags & RVL_HAN ? RVL_HAN : flags & RVL_KANA ? RVL_KANA : RVL_SEA;
+}
+
+/* A run of one script, from `start` on: how many characters it has, with their marks. With `unit`, where character number `unit` begins. */
+typedef struct {
+  uint32_t start, end, units, script;
+} run;
+
+static int next_run(const uint32_t *codes, uint32_t count, run *of, uint32_t unit, uint32_t *begins) {
+  uint32_t at = of->start, script = JOINING, units = 0;
+  for (; at < count; at++) {
+    uint32_t found = part_script(sanitized(codes[at]));
+    int joins = found == JOINING || script == JOINING;
+    if (units && (found == NO_SCRIPT || (found != script && !joins))) break;
+    if (found == NO_SCRIPT) {
+      of->start = at + 1;
+      continue;
+    }
+    if (!(units && joins)) {
+      if (units == unit) *begins = at;
+      units++;
+    }
+    if (found != JOINING) script = found;
+  }
+  of->end = at;
+  if (units <= unit) *begins = at;
+  of->units = units;
+  of->script = script == JOINING ? SPACED : script;
+  return units > 0;
+}
+
+/* Characters of a part, at most. */
+static uint32_t part_length(const run *of, int cuts_words) {
+  if (of->script == SPACED) return cuts_words ? 3 : of->units;
+  return of->script == RVL_HAN ? 1 : of->script == RVL_KANA ? 2 : 3;
+}
+
+/* The logarithm of a label's probability, without the code points from start to end. */
+static double log_without(rvl *e, const uint32_t *codes, uint32_t count, uint32_t start, uint32_t end, uint32_t label) {
+  reader text = read_codes(codes, count, limit_of(e, 0));
+  double found;
+  text.closes = end > start && count <= e->set[MAX_CHARS];
+  while (text.closes && start && is_separator(codes[start - 1])) start--;
+  while (text.closes && end < count && is_separator(codes[end])) end++;
+  text.cut = start;
+  text.cut_end = end;
+  answer(e, text, e->wide);
+  found = e->wide[label];
+  return log_of(found > 1.1754943508222875e-38 ? found : 1.1754943508222875e-38);
+}
+
+size_t rvl_explain(rvl *e, const uint32_t *codes, size_t length, int32_t label, rvl_span *spans, size_t most) {
+  const uint32_t count = length < limit_of(e, 0) ? (uint32_t)length : (uint32_t)limit_of(e, 0);
+  size_t found = 0, whole = 0;
+  uint32_t n, unused;
+  double all;
+  run of;
+  rvl_probabilities(e, codes, count, e->wide);
+  if (label < 0 || label >= (int32_t)e->set[LABELS])
+    for (label = 0, n = 1; n < e->set[LABELS]; n++)
+      if (e->wide[n] > e->wide[label]) label = (int32_t)n;
+  all = log_without(e, codes, count, 0, 0, (uint32_t)label);
+  for (of.start = 0; next_run(codes, count, &of, 0, &unused); of.start = of.end)
+    whole += (of.units + part_length(&of, 0) - 1) / part_length(&of, 0);
+  for (of.start = 0; next_run(codes, count, &of, 0, &unused); of.start = of.end) {
+    const uint32_t length_of = part_length(&of, whole <= 2), parts = (of.units + length_of - 1) / length_of;
+    for (n = 0; n < parts; n++, found++) {
+      run again = of;
+      if (found >= most) continue;
+      next_run(codes, count, &again, n * of.units / parts, &spans[found].start);
+      again.start = of.start;
+      next_run(codes, count, &again, (n + 1) * of.units / parts, &spans[found].end);
+      spans[found].weight = all - log_without(e, codes, count, spans[found].start, spans[found].end, (uint32_t)label);
+    }
+  }
+  return found;
+}

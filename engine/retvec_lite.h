@@ -1,0 +1,100 @@
+/* Classify texts with a .retvec file: C99, no library, no allocation but one block that the caller gives.
+ *
+ *     size_t bytes;
+ *     rvl *engine;
+ *     int problem = rvl_block_size(file, size, RVL_WORDS, &bytes);
+ *     if (!problem) problem = rvl_open(file, size, RVL_WORDS, malloc(bytes), bytes, &engine);
+ *     if (problem) puts(rvl_message(problem));
+ *     rvl_answer answer;
+ *     rvl_classify_utf8(engine, text, strlen(text), &answer, 1);
+ *     if (answer.label >= 0) puts(rvl_label(engine, answer.label));
+ *
+ * The file stays where it is while the engine is in use; map it, or keep it in memory. An engine serves one thread at a time; engines of
+ * one file share it. The format and the rules are in docs/engine.md and docs/contract.md.
+ */
+#ifndef RETVEC_LITE_H
+#define RETVEC_LITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef RVL_API
+#define RVL_API extern
+#endif
+
+#define RVL_WORDS 384u /* words whose vectors are kept, by default: 300 kB with the default head */
+
+/* What goes wrong. Everything is found out by rvl_open: what it has opened cannot fail. */
+enum {
+  RVL_OK = 0,
+  RVL_NOT_RETVEC,    /* another kind of file */
+  RVL_VERSION,       /* of the format, or of the contract */
+  RVL_TRUNCATED,     /* smaller or larger than it says */
+  RVL_CHANGED,       /* wrong checksum */
+  RVL_DAMAGED,       /* a section is missing, or does not fit the others */
+  RVL_BLOCK_SIZE,    /* the caller's block is too small */
+  RVL_ALIGNMENT      /* file or block does not start at a multiple of 16 bytes */
+};
+
+typedef struct rvl rvl;
+
+typedef struct {
+  int32_t label;     /* its number, or -1: none of the labels */
+  float probability; /* for none: that of the most probable one */
+} rvl_answer;
+
+typedef struct {
+  uint32_t start, end; /* code points of the text: from start, before end */
+  double weight;       /* by how much the natural logarithm of the label's probability falls without them */
+} rvl_span;
+
+/* A sentence for one of the codes above. */
+RVL_API const char *rvl_message(int problem);
+
+/* How large a block the engine of a file needs. `words`: vectors to keep, 0 for none. */
+RVL_API int rvl_block_size(const void *file, size_t size, uint32_t words, size_t *bytes);
+
+/* Check a file and start an engine inside a block. */
+RVL_API int rvl_open(const void *file, size_t size, uint32_t words, void *block, size_t bytes, rvl **engine);
+
+/* Labels, in the order of the probabilities; UTF-8, ending in a zero. */
+RVL_API uint32_t rvl_labels(const rvl *engine);
+RVL_API const char *rvl_label(const rvl *engine, uint32_t label);
+
+/* Code points of a text that are read at most. */
+RVL_API uint32_t rvl_read_limit(const rvl *engine);
+
+/* The probability of each label. Code points must be composed (NFC). Of UTF-8, pairs of letter and mark are composed here; a caller who
+ * expects marks in another than the canonical order, or compatibility ideographs, composes it before. Invalid UTF-8 becomes U+FFFD. */
+RVL_API void rvl_probabilities(rvl *engine, const uint32_t *codes, size_t count, float *probabilities);
+RVL_API void rvl_probabilities_utf8(rvl *engine, const char *text, size_t bytes, float *probabilities);
+
+/* The probabilities of many texts: text number i ends before code point ends[i], where the next one starts. */
+RVL_API void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t texts, float *probabilities);
+
+/* The labels of a text, best first, at most `most`: the answer (-1 for none of the labels, then what it might have been), and the others.
+ * With several labels a text, those that it has. Returns how many were written. */
+RVL_API size_t rvl_classify(rvl *engine, const uint32_t *codes, size_t count, rvl_answer *answers, size_t most);
+RVL_API size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rvl_answer *answers, size_t most);
+
+/* Which words speak for a label (-1: the most probable one). Returns how many there are; the first `most` are written. */
+RVL_API size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t count, int32_t label, rvl_span *spans, size_t most);
+
+/* Numbers of a text embedding; 0 where a file has none. The embedding: the mean of those of the words, of length 1. */
+RVL_API uint32_t rvl_dimension(const rvl *engine);
+RVL_API void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding);
+
+/* The words of one window as the network reads them: `slots` has rvl_slots rows of rvl_slot_length code points, zeros behind the end. Each
+ * word's embedding goes into a row of `embeddings`, unless that is null. Returns how many slots are in use. */
+RVL_API uint32_t rvl_slots(const rvl *engine);
+RVL_API uint32_t rvl_slot_length(const rvl *engine);
+RVL_API uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *slots, float *embeddings);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,155 @@
+"""The C engine in Python: run a .retvec file with NumPy as the only dependency."""
+
+import ctypes
+import functools
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.artifact import EMBED, Artifact
+
+NATIVE: Final = "retvec-lite"
+"""What results call the engine; it belongs to this package."""
+
+FOLDER: Final = Path(__file__).parents[1] / "native"
+LIBRARY: Final = {"win32": "retvec_lite.dll", "darwin": "libretvec_lite.dylib"}.get(sys.platform, "libretvec_lite.so")
+"""The compiled engine, a part of the package."""
+
+_WORDS: Final = 512
+"""Words whose vectors an engine keeps."""
+
+_ALIGN: Final = 16
+"""Where file and block must start, in bytes."""
+
+_Pointer = ctypes.c_void_p
+_FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
+    "rvl_message": (ctypes.c_char_p, [ctypes.c_int]),
+    "rvl_block_size": (ctypes.c_int, [_Pointer, ctypes.c_size_t, ctypes.c_uint32, _Pointer]),
+    "rvl_open": (ctypes.c_int, [_Pointer, ctypes.c_size_t, ctypes.c_uint32, _Pointer, ctypes.c_size_t, _Pointer]),
+    "rvl_many": (None, [_Pointer, _Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
+    "rvl_embed": (None, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
+    "rvl_words": (ctypes.c_uint32, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer, _Pointer]),
+}
+
+
+def is_built(path: Path = FOLDER / LIBRARY) -> bool:
+    """Return whether the compiled engine is there."""
+    return path.is_file()
+
+
+@functools.cache
+def load_library(path: Path = FOLDER / LIBRARY) -> ctypes.CDLL:
+    """Return the compiled engine.
+
+    Raises:
+        RetvecLiteError: where it is missing, or for another machine.
+    """
+    if not is_built(path):
+        raise RetvecLiteError(
+            "The engine for .retvec files is not built. Install a wheel for this machine, or run `make install` with a C compiler."
+        )
+    try:
+        library = ctypes.CDLL(str(path))
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError) as error:
+        raise RetvecLiteError(f"The engine {path} cannot be loaded: {error}. Install retvec-lite again.") from error
+    return library
+
+
+class NativeEngine:
+    """One engine of a file, for one thread at a time. As `interpreters.Engine`, but for several texts in one call."""
+
+    def __init__(self, artifact: Artifact, library: Path = FOLDER / LIBRARY) -> None:
+        """Check the file and start the engine; raises RetvecLiteError when it refuses the file."""
+        self._library = load_library(library)
+        self._file = _aligned(artifact.model)
+        self._classes = len(artifact.labels)
+        self._config = artifact.config
+        self._dimension = next((item.dimension or 0 for item in artifact.signatures if item.kind == EMBED), 0)
+        size = ctypes.c_size_t()
+        file = (self._file.ctypes.data, self._file.size, _WORDS)
+        self._check(artifact, self._library.rvl_block_size(*file, ctypes.byref(size)))
+        self._block = _room(size.value)
+        engine = ctypes.c_void_p()
+        opened = self._library.rvl_open(*file, self._block.ctypes.data, self._block.size, ctypes.byref(engine))
+        self._check(artifact, opened)
+        self._engine = engine
+
+    @property
+    def memory(self) -> int:
+        """The bytes that the engine takes beside the file."""
+        return int(self._block.size)
+
+    def table(self, texts: Sequence[str]) -> Floats:
+        """Return the probabilities of composed texts, float32 `[texts, classes]`."""
+        codes = _codes("".join(texts))
+        ends = np.cumsum([len(text) for text in texts], dtype=np.uint32)
+        found = np.empty((len(texts), self._classes), np.float32)
+        self._library.rvl_many(self._engine, codes.ctypes.data, ends.ctypes.data, len(texts), found.ctypes.data)
+        return found
+
+    def probabilities(self, text: str) -> Floats:
+        """Return the probabilities, float32 `[classes]`."""
+        found: Floats = self.table([text])[0]
+        return found
+
+    def embedding(self, text: str) -> Floats:
+        """Return the embedding of the text, float32 `[dimension]`."""
+        return self.embedding_of(_codes(text))
+
+    def embedding_of(self, codes: npt.NDArray[np.uint32]) -> Floats:
+        """Return the same for code points."""
+        found = np.zeros(self._dimension, np.float32)
+        self._library.rvl_embed(self._engine, codes.ctypes.data, codes.size, found.ctypes.data)
+        return found
+
+    def words(self, text: str) -> tuple[Ints, Floats]:
+        """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, dimension]`."""
+        return self.words_of(_codes(text))
+
+    def words_of(self, codes: npt.NDArray[np.uint32]) -> tuple[Ints, Floats]:
+        """Return the same for code points."""
+        slots = np.zeros((self._config.max_words, self._config.word_length), np.int32)
+        found = np.zeros((self._config.max_words, self._dimension), np.float32)
+        self._library.rvl_words(self._engine, codes.ctypes.data, codes.size, slots.ctypes.data, found.ctypes.data)
+        return slots, found
+
+    def table_of(self, rows: Ints) -> Floats:
+        """Return the probabilities for rows of code points, int32 `[texts, max_chars]`: any integers, as a .tflite takes them."""
+        codes = np.ascontiguousarray(rows).view(np.uint32)
+        ends = (np.arange(len(rows), dtype=np.uint32) + 1) * np.uint32(rows.shape[1])
+        found = np.empty((len(rows), self._classes), np.float32)
+        self._library.rvl_many(self._engine, codes.ctypes.data, ends.ctypes.data, len(rows), found.ctypes.data)
+        return found
+
+    def _check(self, artifact: Artifact, problem: int) -> None:
+        if problem:
+            message = self._library.rvl_message(problem).decode()
+            raise RetvecLiteError(f"{artifact.path}: {message}")
+
+
+def _codes(text: str) -> npt.NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
+
+
+def _aligned(data: bytes) -> npt.NDArray[np.uint8]:
+    """Return bytes at a multiple of 16: where they are, which is the rule, or else a copy."""
+    found = np.frombuffer(data, np.uint8)
+    return found if found.ctypes.data % _ALIGN == 0 else _room(len(data), found)
+
+
+def _room(size: int, content: npt.NDArray[np.uint8] | int = 0) -> npt.NDArray[np.uint8]:
+    """Return new bytes at a multiple of `_ALIGN`."""
+    room = np.empty(size + _ALIGN, np.uint8)
+    start = -room.ctypes.data % _ALIGN
+    aligned: npt.NDArray[np.uint8] = room[start : start + size]
+    aligned[:] = content
+    return aligned

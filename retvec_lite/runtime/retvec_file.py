@@ -1,0 +1,229 @@
+"""The format .retvec: sections behind a header, as the C engine reads them. docs/engine.md describes it."""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import BITS, EncoderConfig
+from retvec_lite.errors import RetvecLiteError
+
+SUFFIX: Final = ".retvec"
+
+MAGIC: Final = b"RETVEC\r\n"
+VERSION: Final = 1
+"""Of the format. The number changes when older engines would answer something else."""
+
+ORDER: Final = 0x01020304
+"""As bytes of the file: 4, 3, 2, 1, which is little endian."""
+
+ALIGN: Final = 64
+"""Where sections start, in bytes, and parts of a layer."""
+
+LANES: Final = 32
+"""Rows of weights are padded with zeros to a multiple of so many."""
+
+_HEADER: Final = struct.Struct("<8sIIIIQ32x")
+_ENTRY: Final = struct.Struct("<IIII")
+_CHECKSUM_AT: Final = 24
+
+SECTIONS: Final[Mapping[str, int]] = {
+    "settings": 1,
+    "labels": 2,
+    "numbers": 3,
+    "characters_known": 4,
+    "thresholds": 5,
+    "embedding/dense_0": 16,
+    "embedding/dense_1": 17,
+    "embedding/dense_2": 18,
+    "characters": 19,
+    "head/word": 20,
+    "head/region": 21,
+    "head/logits": 22,
+    "ngrams/table": 32,
+    "ngrams/codes": 33,
+    "ngrams/scales": 34,
+    "ngrams/bias": 35,
+    "ngrams/projection": 36,
+    **{
+        f"head/block_{block}/{part}": 64 + 2 * block + place
+        for block in range(16)
+        for place, part in enumerate(("depthwise", "pointwise"))
+    },
+    "metadata": 0x8000,
+}
+"""Name of a section -> its number in the file."""
+
+SETTINGS: Final = (
+    "contract_version", "max_chars", "max_words", "word_length", "truncates", "drop_invisible", "letters_only",
+    "han_length", "han_step", "kana_length", "kana_step", "sea_length", "sea_step",
+    "labels", "head", "blocks", "region", "has_embedding", "character_window",
+    "buckets", "longest", "shortest", "codebooks", "rank", "plain_letters",
+    "multi_label", "unknown_label", "has_threshold",
+)  # fmt: skip
+"""The 32-bit numbers of the section `settings`, in their order."""
+
+HEADS: Final = ("linear", "pool", "cnn", "ngrams")
+"""The heads that the engine computes; their places are their numbers."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A dense layer as a file stores it.
+
+    Attributes:
+        integers: int8 `[rows, columns]`: rows are outputs, or inputs in layers that add up rows for binary digits.
+        scales: float32 `[outputs]`, one for each output.
+        bias: float32 `[outputs]`.
+        bits: of a weight, 8 or 4.
+        adds_rows: whether rows are inputs.
+    """
+
+    integers: npt.NDArray[np.int8]
+    scales: npt.NDArray[np.float32]
+    bias: npt.NDArray[np.float32]
+    bits: int
+    adds_rows: bool = False
+
+    def to_bytes(self) -> bytes:
+        """Return the section: inputs, outputs and bits; scales; bias; the padded integers."""
+        rows, columns = self.integers.shape
+        inputs, outputs = (rows, columns) if self.adds_rows else (columns, rows)
+        padded = np.pad(self.integers, ((0, 0), (0, -columns % LANES)))
+        if self.bits == 4:
+            low, high = np.split((padded + 8).astype(np.uint8), 2, axis=1)
+            padded = (low | high << 4).astype(np.uint8)
+        parts = (struct.pack("<III", inputs, outputs, self.bits), self.scales.astype("<f4"), self.bias.astype("<f4"))
+        return b"".join(aligned(bytes(part)) for part in parts) + padded.tobytes()
+
+    @classmethod
+    def from_bytes(cls, section: bytes, adds_rows: bool = False) -> "Layer":
+        """Rebuild a layer from `to_bytes`; raises ValueError where the sizes do not fit."""
+        inputs, outputs, bits = struct.unpack_from("<III", section)
+        numbers = outputs * 4 + -outputs * 4 % ALIGN
+        scales, bias = (
+            np.frombuffer(section, "<f4", outputs, ALIGN + place * numbers).astype(np.float32) for place in range(2)
+        )
+        rows, columns = (inputs, outputs) if adds_rows else (outputs, inputs)
+        packed = np.frombuffer(section, np.uint8, -1, ALIGN + 2 * numbers).reshape(rows, -1)
+        if bits == 4:
+            packed = np.concatenate([packed & 15, packed >> 4], axis=1) - np.uint8(8)
+        return cls(packed.view(np.int8)[:, :columns], scales, bias, bits, adds_rows)
+
+    def kernel(self) -> npt.NDArray[np.float32]:
+        """Return what the engine computes with: float32 `[inputs, outputs]`."""
+        integers = self.integers if self.adds_rows else self.integers.T
+        return integers.astype(np.float32) * self.scales
+
+
+def aligned(part: bytes) -> bytes:
+    """Return bytes with zeros up to the next multiple of `ALIGN`."""
+    return part + bytes(-len(part) % ALIGN)
+
+
+def checksum(data: bytes) -> int:
+    """Return the sum over all 32-bit words of a file, each times an odd number that grows, modulo 2**64; its own place counts as 0.
+
+    Example:
+        >>> from retvec_lite.runtime.retvec_file import checksum
+        >>> checksum(bytes([1, 0, 0, 0, 2, 0, 0, 0]))
+        7
+    """
+    words = np.frombuffer(data, "<u4").astype(np.uint64)
+    words[_CHECKSUM_AT // 4 : _CHECKSUM_AT // 4 + 2] = 0
+    factors = np.arange(len(words), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    return int((words * factors).sum(dtype=np.uint64))
+
+
+def to_file(sections: Mapping[str, bytes]) -> bytes:
+    """Return a file with sections, keys of `SECTIONS`, in their order."""
+    table, body = b"", b""
+    start = len(aligned(bytes(_HEADER.size + _ENTRY.size * len(sections))))
+    for name, content in sections.items():
+        table += _ENTRY.pack(SECTIONS[name], start + len(body), len(content), 0)
+        body += aligned(content)
+    size = start + len(body)
+    whole = bytearray(aligned(_HEADER.pack(MAGIC, VERSION, ORDER, size, len(sections), 0) + table) + body)
+    struct.pack_into("<Q", whole, _CHECKSUM_AT, checksum(bytes(whole)))
+    return bytes(whole)
+
+
+def read_retvec(file: Path) -> tuple[bytes, bytes, bytes]:
+    """Read a .retvec file: return its bytes, its metadata as JSON, and its labels, one a line.
+
+    What the engine computes with, the engine checks.
+
+    Raises:
+        RetvecLiteError: for a file that is missing, truncated, damaged or from another tool.
+    """
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise RetvecLiteError(f"Cannot read {file}: {error.strerror or error}.") from error
+    check_frame(data, str(file))
+    found = sections_of(data)
+    if not {"metadata", "settings", "labels"} <= set(found):
+        raise RetvecLiteError(f"{file} is damaged: it lacks a section. Export the model again.")
+    (count,) = struct.unpack_from("<I", found["settings"].ljust(64, b"\0"), 4 * SETTINGS.index("labels"))
+    return data, found["metadata"], found["labels"][4 * count :].removesuffix(b"\0").replace(b"\0", b"\n")
+
+
+def check_frame(data: bytes, name: str) -> None:
+    """Check header, length, checksum and places of sections.
+
+    Raises:
+        RetvecLiteError: naming the file, for anything that is wrong.
+    """
+    if data[: len(MAGIC)] != MAGIC:
+        raise RetvecLiteError(f"{name} is not a .retvec file.")
+    if len(data) < _HEADER.size:
+        raise RetvecLiteError(f"{name} is truncated: it has {len(data)} bytes. Copy or download it again.")
+    _, version, order, size, count, found = _HEADER.unpack_from(data)
+    if (version, order) != (VERSION, ORDER):
+        raise RetvecLiteError(
+            f"{name} is of version {version}, but this retvec-lite reads version {VERSION}. Update it."
+        )
+    if size != len(data) or size % ALIGN:
+        raise RetvecLiteError(f"{name} has {len(data):,} bytes instead of {size:,}: copy or download it again.")
+    if checksum(data) != found:
+        raise RetvecLiteError(f"{name} was changed after its export (wrong checksum). Export the model again.")
+    end = _HEADER.size + _ENTRY.size * count
+    if end > size or any(start + length > size for _, start, length, _ in _entries(data)):
+        raise RetvecLiteError(f"{name} is damaged: a section lies outside the file. Export the model again.")
+
+
+def _entries(data: bytes) -> list[tuple[int, int, int, int]]:
+    count = _HEADER.unpack_from(data)[4]
+    return [_ENTRY.unpack_from(data, _HEADER.size + _ENTRY.size * place) for place in range(count)]
+
+
+def sections_of(data: bytes) -> dict[str, bytes]:
+    """Return the sections of a file that `check_frame` passed, by their names."""
+    names = {number: name for name, number in SECTIONS.items()}
+    return {names[kind]: data[start : start + length] for kind, start, length, _ in _entries(data) if kind in names}
+
+
+def settings_of(config: EncoderConfig) -> dict[str, int]:
+    """Return the settings of a contract, by their names in `SETTINGS`."""
+    found = {
+        "contract_version": config.contract_version,
+        "max_chars": config.max_chars,
+        "max_words": config.max_words,
+        "word_length": config.word_length,
+        "truncates": int(config.overflow == "truncate"),
+        "drop_invisible": int(config.drop_invisible),
+        "letters_only": int(config.letters_only),
+    }
+    for script in ("han", "kana", "sea"):
+        piece = getattr(config, f"{script}_piece")
+        found[f"{script}_length"], found[f"{script}_step"] = (0, 0) if piece is None else piece
+    return found
+
+
+def character_window(rows: int) -> int:
+    """Return the characters that a filter with so many rows of weights sees."""
+    return rows // BITS

@@ -1,0 +1,197 @@
+"""Write engine/tables.h: the character tables of the C engine, from those of the contract. Run `python -m tools.engine_tables`."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATING, UNSPACED
+from retvec_lite.ngrams import LETTER, LOWER_CASE_END, fold_table
+from retvec_lite.normal_form import (
+    ALPHABETS,
+    COMPATIBILITY,
+    IGNORED,
+    OTHER_SCRIPTS,
+    compatibility_forms,
+    is_ignored,
+    is_latin,
+    is_letter,
+    is_other_letter,
+    lookalikes,
+    ranges_hold,
+)
+
+HEADER: Final = Path(__file__).parents[1] / "engine" / "tables.h"
+
+FLAGS: Final = ("SEPARATOR", "IGNORED", "INVISIBLE", "FORM", "LATIN", "OTHER", "LETTER", "LIKE", "HAN", "KANA", "SEA")
+"""What the engine asks about a code point, from the lowest bit on: 11 bits, below the 21 of the code point itself."""
+
+_PLAIN: Final = 0x4000
+"""Added to the letters of the folding levels, so that they are above all differences and fit into 16 bits."""
+
+_PAGE: Final = 32
+"""Code points of a page of the folding tables."""
+
+_MARKS: Final = 0x300
+"""The first combining mark."""
+
+_WIDTH: Final = 118
+
+
+def header() -> str:
+    """Return the text of engine/tables.h.
+
+    Example:
+        >>> from tools.engine_tables import header
+        >>> "RVL_LATIN" in header()
+        True
+    """
+    parts = [
+        "/* Character tables of the engine. Written by `python -m tools.engine_tables`: do not edit. */",
+        *(f"#define RVL_{name} 0x{1 << bit:x}u" for bit, name in enumerate(FLAGS)),
+        f"#define RVL_FOLD_END 0x{LOWER_CASE_END:x}u",
+        f"#define RVL_FOLD_PAGE {_PAGE}u",
+        f"#define RVL_PLAIN 0x{_PLAIN:x}",
+        "/* The flags of ASCII. */",
+        _array("uint16_t", "rvl_ascii", (_flags(code) for code in range(128))),
+        "/* (first code point << 11 | flags), sorted. */",
+        _array("uint32_t", "rvl_ranges", _ranges()),
+        *_forms(),
+        "/* Letters that look like Latin ones, sorted, and those (rule 2c). */",
+        _array("uint16_t", "rvl_like_codes", sorted(lookalikes())),
+        _array("uint8_t", "rvl_like_letters", (lookalikes()[code] for code in sorted(lookalikes()))),
+        *_folding(),
+        *_compositions(),
+        "/* Where characters begin, and end, that belong to the one before them: marks and invisible ones, for explanations. */",
+        _array("uint16_t", "rvl_join_edges", _joins()),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def main() -> None:
+    """Write the header."""
+    HEADER.write_text(header(), encoding="ascii", newline="\n")
+    print(f"{HEADER.name}: {HEADER.stat().st_size:,} bytes")
+
+
+def _array(kind: str, name: str, values: Iterable[int]) -> str:
+    lines, line = [f"static const {kind} {name}[] = {{"], ""
+    for value in values:
+        word = f"{value},"
+        if len(line) + len(word) > _WIDTH:
+            lines.append(line)
+            line = ""
+        line += word
+    return "\n".join([*lines, line, "};"])
+
+
+def _flags(code: int) -> int:
+    """Return the flags of a code point."""
+    facts = (
+        code in SEPARATING,
+        is_ignored(code),
+        code in INVISIBLE,
+        code in compatibility_forms(),
+        is_latin(code),
+        is_other_letter(code),
+        is_letter(code),
+        code in lookalikes(),
+        *(ranges_hold(ranges, code) for ranges in UNSPACED.values()),
+    )
+    return sum(1 << bit for bit, fact in enumerate(facts) if fact)
+
+
+def _ranges() -> list[int]:
+    """Return where the flags change."""
+    spans = (IGNORED, ALPHABETS, OTHER_SCRIPTS, *UNSPACED.values())
+    edges = {0, *(edge for ranges in spans for first, last in ranges for edge in (first, last + 1))}
+    # LATIN matters inside ALPHABETS only; single code points have an edge before and behind them.
+    edges |= {
+        place for code in (*SEPARATING, *INVISIBLE, *compatibility_forms(), *lookalikes()) for place in (code, code + 1)
+    }
+    edges |= {code for code in range(1, 0x10000) if is_latin(code) != is_latin(code - 1)}
+    found: list[int] = []
+    for code in sorted(edge for edge in edges if edge <= MAX_CODE_POINT):
+        flags = _flags(code)
+        if not found or found[-1] & 0x7FF != flags:
+            found.append(code << 11 | flags)
+    return found
+
+
+def _forms() -> list[str]:
+    """Return the replacements of rule 2b."""
+    targets = "".join(text for _, text in COMPATIBILITY)
+    places = [0]
+    for _, text in COMPATIBILITY:
+        places.append(places[-1] + len(text))
+    return [
+        "/* Runs of forms: the first of each, where its targets start, and the targets; 32 leaves a code point as it is (rule 2b). */",
+        _array("uint32_t", "rvl_form_firsts", (first for first, _ in COMPATIBILITY)),
+        _array("uint16_t", "rvl_form_places", places),
+        _array("uint16_t", "rvl_form_targets", map(ord, targets)),
+    ]
+
+
+def _folding() -> list[str]:
+    """Return both folding tables in pages: with accents, and without."""
+    found, pages = [], dict[bytes, int]()
+    numbers = []
+    for plain in (False, True):
+        places, levels = fold_table(plain)
+        padded = bytes(places) + bytes([int(places[-1])]) * (-len(places) % _PAGE)
+        rows = [padded[start : start + _PAGE] for start in range(0, len(padded), _PAGE)]
+        numbers += [pages.setdefault(row, len(pages)) for row in rows]
+        kept = [int(level - LETTER) + _PLAIN if level > LETTER / 2 else int(level) for level in levels]
+        found.append(_array("int16_t", f"rvl_fold_levels_{int(plain)}", kept))
+    return [
+        "/* What is added to a code point to fold it; a plain letter has RVL_PLAIN on top and takes its place. */",
+        *found,
+        "/* The pages of code points with accents, then of those without; and the levels in each page. */",
+        _array("uint8_t", "rvl_fold_pages", numbers),
+        _array("uint8_t", "rvl_fold_places", b"".join(pages)),
+    ]
+
+
+def _compositions() -> list[str]:
+    """Return the pairs that compose to one code point below U+10000, by their mark, and the classes of those marks."""
+    pairs = []
+    for code in range(0xC0, 0xD800):
+        parts = unicodedata.ucd_3_2_0.decomposition(chr(code)).split()
+        if len(parts) == 2 and parts[0][0] != "<" and unicodedata.normalize("NFC", chr(code)) == chr(code):
+            pairs.append((int(parts[0], 16), int(parts[1], 16), code))
+    marks = [code for code in range(_MARKS, 0xFFFF) if unicodedata.ucd_3_2_0.combining(chr(code))]
+    classes = _runs([(code, unicodedata.combining(chr(code))) for code in marks])
+    pairs.sort()
+    return [
+        "/* Pairs of a letter and a mark, sorted, and what they compose to (NFC). */",
+        *(
+            _array("uint16_t", f"rvl_pair_{name}", (pair[place] for pair in pairs))
+            for place, name in enumerate(("firsts", "marks", "wholes"))
+        ),
+        "/* Marks with a canonical combining class: the first and last of each run, and its class. */",
+        *(
+            _array("uint16_t" if place < 2 else "uint8_t", f"rvl_mark_{name}", (run[place] for run in classes))
+            for place, name in enumerate(("firsts", "lasts", "classes"))
+        ),
+    ]
+
+
+def _joins() -> list[int]:
+    """Return where the categories that `explanation` joins begin and end; those of Unicode 3.2, which every Python knows."""
+    joined = [unicodedata.ucd_3_2_0.category(chr(code)) in ("Mn", "Mc", "Me", "Cf") for code in range(0x10000)]
+    return [code for code in range(1, 0x10000) if joined[code] != joined[code - 1]]
+
+
+def _runs(marks: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """Return (first, last, class) for neighbours of one class."""
+    found: list[tuple[int, int, int]] = []
+    for code, kind in marks:
+        if found and found[-1][1] == code - 1 and found[-1][2] == kind:
+            found[-1] = (found[-1][0], code, kind)
+        else:
+            found.append((code, code, kind))
+    return found
+
+
+if __name__ == "__main__":
+    main()
