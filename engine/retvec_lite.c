@@ -873,37 +873,52 @@ static void replace_lookalikes(rvl *e, uint32_t count) {
   }
 }
 
-/* Whether a separator stands between single letters (rule 2d). */
-static int is_between(const rvl *e, uint32_t place, uint32_t count) {
-  const uint16_t *flags = e->flags;
-  return place >= 1 && place + 1 < count && !(flags[place] & RVL_LETTER) && (flags[place - 1] & flags[place + 1] & RVL_LETTER) &&
-         (place < 2 || !(flags[place - 2] & RVL_LETTER)) && (place + 2 >= count || !(flags[place + 2] & RVL_LETTER));
+static int in_ranges(const uint32_t *ranges, size_t count, uint32_t code) {
+  size_t at;
+  for (at = 0; at < count; at += 2)
+    if (code >= ranges[at] && code <= ranges[at + 1]) return 1;
+  return 0;
 }
 
-/* The order of separators: white space, spaced scripts, then the unspaced ones, each by code point. */
+static int is_symbol(uint32_t code) { return code >= rvl_symbols[0] && in_ranges(rvl_symbols, sizeof rvl_symbols / sizeof *rvl_symbols, code); }
+
+/* Whether a code point is a letter or a digit. */
+static int is_single(uint32_t code, uint32_t flags) { return (flags & RVL_LETTER) || (code >= '0' && code <= '9'); }
+
+static int single_at(const rvl *e, uint32_t place, uint32_t count) { return place < count && is_single(e->chars[place], e->flags[place]); }
+
+/* Whether a separator stands between single letters (rule 2d). */
+static int is_between(const rvl *e, uint32_t place, uint32_t count) {
+  return place >= 1 && place + 1 < count && (e->flags[place - 1] & e->flags[place + 1] & RVL_LETTER) && !single_at(e, place, count) &&
+         (place < 2 || !single_at(e, place - 2, count)) && !single_at(e, place + 2, count);
+}
+
+/* The order of separators: white space, spaced scripts, then the unspaced ones, each by code point; signs and symbols, as one, come last. */
 static uint32_t separator_rank(const rvl *e, uint32_t place) {
-  uint32_t flags = e->flags[place] & e->unspaced, rank = e->chars[place] == 0x20 ? 0 : 1;
+  uint32_t code = e->chars[place], flags = e->flags[place] & e->unspaced, rank = code == 0x20 ? 0 : 1;
+  if (code != 0x20 && (is_symbol(code) || in_ranges(rvl_signs, sizeof rvl_signs / sizeof *rvl_signs, code))) return (5u << BITS) + 1;
   if (flags) rank = flags & RVL_HAN ? 2 : flags & RVL_KANA ? 3 : 4;
-  return (rank << BITS | e->chars[place]) + 1;
+  return (rank << BITS | code) + 1;
 }
 
 /* Rules 2d and 2e: join spread words, and drop letters behind two like them. */
 static uint32_t join_spread(rvl *e, uint32_t count) {
   uint32_t place, kept = 0, spread = 0, first = 0, second = 0, flags_before = 0, flags_two_before = 0;
-  for (place = 1; place + 4 < count; place++) {
-    uint32_t code = e->chars[place];
-    if ((e->flags[place] & RVL_LETTER) || code != e->chars[place + 2] || code != e->chars[place + 4]) continue;
-    if (is_between(e, place, count) && is_between(e, place + 2, count) && is_between(e, place + 4, count)) {
-      uint32_t rank = separator_rank(e, place);
-      if (rank > spread) spread = rank;
-    }
+  for (place = 1; place + 5 < count; place++) {
+    uint32_t rank;
+    if (!is_between(e, place, count) || !is_between(e, place + 2, count) || !is_between(e, place + 4, count)) continue;
+    rank = separator_rank(e, place);
+    if (rank > spread && rank == separator_rank(e, place + 2) && rank == separator_rank(e, place + 4)) spread = rank;
   }
   for (place = 0; place < count; place++) {
     uint32_t code = e->chars[place], flags = e->flags[place];
     int repeats = place > 1 && (flags & RVL_LETTER) && code == first && code == second, dropped = 0;
-    if (spread && separator_rank(e, place) == spread && !(flags & RVL_LETTER) && place >= 1 && place + 1 < count)
-      dropped = (flags_before & e->flags[place + 1] & RVL_LETTER) && !(flags_two_before & RVL_LETTER) &&
-                (place + 2 >= count || !(e->flags[place + 2] & RVL_LETTER));
+    if (!is_single(code, flags) && place >= 1 && place + 1 < count) {
+      /* What is left of the place may be overwritten already. */
+      dropped = spread && is_single(first, flags_before) && single_at(e, place + 1, count) && !is_single(second, flags_two_before) &&
+                !single_at(e, place + 2, count) && separator_rank(e, place) == spread;
+      dropped |= (flags_before & e->flags[place + 1] & RVL_LETTER) && is_symbol(code);
+    }
     second = first;
     first = code;
     flags_two_before = flags_before;

@@ -1,5 +1,6 @@
 """Write engine/tables.h: the character tables of the C engine, from those of the contract. Run `python -m tools.engine_tables`."""
 
+import itertools
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ from retvec_lite.normal_form import (
     COMPATIBILITY,
     IGNORED,
     OTHER_SCRIPTS,
+    SIGNS,
+    SYMBOLS,
     compatibility_forms,
     is_ignored,
     is_latin,
@@ -60,6 +63,9 @@ def header() -> str:
         "/* Letters that look like Latin ones, sorted, and those (rule 2c). */",
         _array("uint16_t", "rvl_like_codes", sorted(lookalikes())),
         _array("uint8_t", "rvl_like_letters", (lookalikes()[code] for code in sorted(lookalikes()))),
+        "/* The first and last of each range of signs, and of symbols (rule 2d). */",
+        _array("uint32_t", "rvl_signs", itertools.chain(*SIGNS)),
+        _array("uint32_t", "rvl_symbols", itertools.chain(*SYMBOLS)),
         *_folding(),
         *_compositions(),
         "/* Where characters begin, and end, that belong to the one before them: marks and invisible ones, for explanations. */",
