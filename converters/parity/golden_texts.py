@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase, digits
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from retvec_lite.converters.parity.oracle import Sample
 from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
 from retvec_lite.runtime.artifact import short_signatures
 from retvec_lite.windows import cut_windows, read_limit
+
+Item = TypeVar("Item")
 
 BIT_TEXTS: Final = "bits:"
 """Prefix of the names of texts whose words set bits that no real text sets together."""
@@ -227,20 +229,29 @@ def edge_sample(config: EncoderConfig) -> Sample:
         names.append(f"around {', '.join(f'U+{code & 0xFFFFFFFF:04X}' for code in part)}")
         rows.append(row)
     if config.contract_version > 1:
-        for name, text in _mixed_words(config.max_chars):
+        for name, text in (*_mixed_words(config.max_chars), *_kept_lookalikes(config)):
             names.append(name)
             rows.append(contract.codepoints(text, config.max_chars))
     return Sample.of(names, rows, config)
 
 
+def _kept_lookalikes(config: EncoderConfig) -> Iterator[tuple[str, str]]:
+    """Yield texts with every lookalike in a word of another script, where it stays as it is."""
+    # Few in a text: a wrong letter among many words changes too little.
+    for name, part in _parts(
+        "lookalikes that stay", sorted(lookalikes()), max(1, min(6, config.max_words, config.max_chars // 3))
+    ):
+        yield name, " ".join(f"ж{chr(code)}" for code in part)
+
+
 def _mixed_words(size: int) -> Iterator[tuple[str, str]]:
     """Yield texts whose only letters are a Latin one and a lookalike behind it, as words of sixteen numbers under rule 2c.
 
-    A graph counts words by the signs that end them, and keeps the numbers as constants. With a second such word in the text, a
+    A graph counts words by what ends them, and keeps the numbers as constants. With a second such word in the text, a
     wrong number would change nothing.
     """
     for number in sorted({sixteenth * size // 16 for sixteenth in range(16)}):
-        yield f"a lookalike in word {number}", "!" * number + "pа"
+        yield f"a lookalike in word {number}", " " * number + "pа"
 
 
 def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
@@ -296,7 +307,7 @@ def _limit_values(config: EncoderConfig) -> Iterator[tuple[str, tuple[int, ...]]
             yield f"{signature.name}: {limit}, hostile", values
 
 
-def _parts(name: str, items: Sequence[str], together: int) -> Iterator[tuple[str, Sequence[str]]]:
+def _parts(name: str, items: Sequence[Item], together: int) -> Iterator[tuple[str, Sequence[Item]]]:
     """Yield the items in groups of `together`, numbered where there is more than one group."""
     for number, start in enumerate(range(0, len(items), together), start=1):
         yield name if together >= len(items) else f"{name}, part {number}", items[start : start + together]

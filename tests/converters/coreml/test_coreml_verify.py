@@ -233,9 +233,10 @@ def test_one_flipped_byte_in_an_array_is_noticed(
         chosen = found if every else dict.fromkeys([found[0], found[len(found) // 2], found[-1]])
         for start, size in chosen:
             width = {"fp32": 4, "int32": 4, "fp16": 2}.get(kind, 1)
-            # The first that is not 0 from the middle on: a kind of characters may have no use for a zero.
-            elements = range(start + size // width // 2 * width, start + size, width)
-            element = next(place for place in elements if any(untouched[place : place + width]))
+            middle = start + size // width // 2 * width
+            used = (place for place in range(start, start + size, width) if any(untouched[place : place + width]))
+            # The one nearest to the middle that is not 0: a kind of characters may have no use for a zero.
+            element = min(used, key=lambda place: abs(place - middle))
             # The highest byte of a float, the lowest of an integer.
             place = element + (width - 1 if kind.startswith("fp") else 0)
             changed = bytearray(untouched)
