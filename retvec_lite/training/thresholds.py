@@ -106,7 +106,8 @@ def choose_decision(
     if not len(scores):
         return decision
     order = np.argsort(scores, kind="stable")
-    lost = np.cumsum((1.0 / np.bincount(labels))[labels[order]]) / len(np.unique(labels))
+    _, names, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    lost = np.cumsum(1.0 / counts[names[order]]) / len(counts)
     threshold = float(scores[order[int(np.searchsorted(lost, 1.0 - keep + 1e-9, side="right"))]])
     # Rounded down, which keeps the answer at the threshold; below 1 even where all probabilities are 1.
     threshold = max(math.floor(threshold * 1e6) / 1e6, 1e-6)
