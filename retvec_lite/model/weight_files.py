@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.decision import Decision
@@ -364,16 +365,19 @@ def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], d
 
 
 def safetensors_bytes(tensors: Mapping[str, Floats], metadata: Mapping[str, str]) -> bytes:
-    """Return the content of a safetensors file: the same bytes for equal tensors and metadata.
+    """Return the content of a safetensors file of float32 tensors: the same bytes for equal tensors and metadata."""
+    return typed_safetensors_bytes({name: np.asarray(value, np.float32) for name, value in tensors.items()}, metadata)
+
+
+def typed_safetensors_bytes(tensors: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """Return the content of a safetensors file whose tensors keep their types: the same bytes for equal tensors and metadata.
 
     The library writes the metadata in the random order of a hash map, so the header is written again with sorted keys.
     Format: 8 bytes of header length, JSON header, data (https://huggingface.co/docs/safetensors/index#format).
     """
     from safetensors.numpy import save
 
-    data = save(
-        {name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}, metadata=dict(metadata)
-    )
+    data = save({name: np.ascontiguousarray(value) for name, value in tensors.items()}, metadata=dict(metadata))
     length = int.from_bytes(data[:8], "little")
     header = json.dumps(
         json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":"), ensure_ascii=False
