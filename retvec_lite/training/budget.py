@@ -9,6 +9,7 @@ import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import MeaningConfig, meaning_shapes
 from retvec_lite.model.file_sizes import USUAL_KB, Shapes, estimate_bytes
 from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, character_shapes, ngram_shapes
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
@@ -37,8 +38,9 @@ def choose_parts(
     embedding: Mapping[str, Floats],
     settings: FitSettings,
     count: Callable[[], int],
+    meaning: MeaningConfig | None = None,
 ) -> tuple[HeadSpec, int]:
-    """Return the head, and how many buckets of n-grams there is room for beside it.
+    """Return the head, and how many buckets of n-grams there is room for beside it and a table of what words mean.
 
     Few texts get the head `pool`, many get `cnn`. Many languages with many labels are better off with `pool` as well: the bytes that it
     saves are worth more as codebooks (docs/benchmarks.md). What does not fit into `options.max_kb` gives way to a smaller head. `count`
@@ -50,7 +52,7 @@ def choose_parts(
     head, labels, multi_label = options.head, data.labels, data.scheme.multi_label
 
     def shapes_of(head: HeadSpec) -> Shapes:
-        return network_shapes(head, embedding, len(labels), data.config, settings)
+        return network_shapes(head, embedding, len(labels), data.config, settings, meaning)
 
     if head == "auto":
         head = CnnHead.name
@@ -98,15 +100,18 @@ def _least_room(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], 
 
 
 def network_shapes(
-    head: HeadSpec, embedding: Mapping[str, Floats], classes: int, encoder: EncoderConfig, settings: FitSettings
+    head: HeadSpec,
+    embedding: Mapping[str, Floats],
+    classes: int,
+    encoder: EncoderConfig,
+    settings: FitSettings,
+    meaning: MeaningConfig | None = None,
 ) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of all weights of a file but those of n-grams, which get what these leave.
-
-    What else a file is to hold, such as a table of word vectors, belongs here.
-    """
+    """Return the shapes of all weights of a file but those of n-grams, which get what these leave."""
     inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else encoder.word_length * BITS
     shapes = dict(head.shapes(inputs + settings.character_filters, classes, encoder.max_words))
     shapes |= character_shapes(settings.character_filters)
+    shapes |= meaning_shapes(meaning, classes) if meaning else {}
     return shapes | {name: value.shape for name, value in embedding.items()}
 
 
@@ -124,10 +129,7 @@ def choose_buckets(network: Shapes, encoder: EncoderConfig, labels: Sequence[str
         room = 1000 * options.ngram_kb
     else:
         # A byte for each weight of a matrix; vectors and positions are float32.
-        weights = sum(
-            int(np.prod(shape)) * (1 if len(shape) > 1 and name != "head/positions" else 4)
-            for name, shape in network.items()
-        )
+        weights = sum(int(np.prod(shape)) * _bytes_of_a_weight(name, shape) for name, shape in network.items())
         room = _LARGEST_FILE - _AROUND - weights + 1000 * max(options.max_kb - USUAL_KB, 0)
         least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
         taken = estimate_bytes(least, encoder, labels)["int8"] - _FEWEST_BUCKETS * (len(labels) + 1)
@@ -135,3 +137,7 @@ def choose_buckets(network: Shapes, encoder: EncoderConfig, labels: Sequence[str
             room = int(_USED * 1000 * options.max_kb) - taken
     buckets = min(room // (len(labels) + 1), MOST_BUCKETS)
     return buckets if buckets >= _FEWEST_BUCKETS else 0
+
+
+def _bytes_of_a_weight(name: str, shape: Sequence[int]) -> int:
+    return 1 if name.startswith("meaning/") or (len(shape) > 1 and name != "head/positions") else 4

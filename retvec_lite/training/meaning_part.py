@@ -4,6 +4,7 @@ The words of the training texts come first, then the most frequent ones of the l
 texts: the second one is a word without one of its letters, and undoes a typo (docs/meaning.md).
 """
 
+import bisect
 import dataclasses
 import functools
 import itertools
@@ -14,18 +15,19 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 
-from retvec_lite.contract import EncoderConfig, Floats, Ints
+from retvec_lite.contract import EncoderConfig, Floats, Ints, codepoints
 from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, MeaningConfig, is_meaning_letter
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.model.meaning_graph import find_meaning
-from retvec_lite.model.network_graph import predictor
+from retvec_lite.model.meaning_graph import find_letters, find_meaning
+from retvec_lite.model.reference_network import shares
 from retvec_lite.model.weight_files import load_trained_model
-from retvec_lite.ngrams import folded_letters
+from retvec_lite.ngrams import CODES, folded_letters, ngram_logits
 from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.meaning_table import build_table, table_bytes
-from retvec_lite.windows import answer_in_windows, combine
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.windows import cut_windows
 
 _KEYS: Final = 2
 """Keys a word."""
@@ -33,8 +35,10 @@ _KEYS: Final = 2
 _LEAST_SHARE: Final = 0.2
 """Share of the texts in a language from which its words count."""
 
-_TEXTS_TOLD: Final = 300
-"""Texts whose language is told: so many tell a share of a fifth to 2 %."""
+_TEXTS_TOLD: Final = 200
+"""Texts whose language is told: so many tell a share of a fifth to 3 %."""
+
+_CODEBOOK_BYTES: Final = CODES * DIMENSION
 
 _DETECTOR: Final = "language"
 
@@ -48,12 +52,10 @@ class MeaningPart:
     Attributes:
         config: its sizes.
         weights: `meaning/...` as in the exported file, without the projection.
-        facts: what the report says of it.
     """
 
     config: MeaningConfig
     weights: Mapping[str, Floats]
-    facts: Mapping[str, Any]
 
     def vectors(self, texts: Sequence[str], encoder: EncoderConfig) -> Floats:
         """Return what the words of each text mean together, float32 `[texts, 64]`, by the graph that is exported."""
@@ -69,7 +71,7 @@ class MeaningPart:
     def _graphs(self) -> Callable[[EncoderConfig], Callable[[Ints], Any]]:
         def make(encoder: EncoderConfig) -> Callable[[Ints], Any]:
             found: Callable[[Ints], Any] = tf.function(
-                lambda rows: find_meaning(sanitize(rows, encoder), self.config, self.weights),
+                lambda rows: find_meaning(find_letters(sanitize(rows, encoder)), self.weights),
                 input_signature=[tf.TensorSpec([None, encoder.max_chars], tf.int32)],
                 autograph=False,
             )
@@ -78,41 +80,57 @@ class MeaningPart:
         return functools.cache(make)
 
 
-def choose_file(
-    files: Sequence[MeaningFile], texts: Sequence[str], seed: int
-) -> tuple[MeaningFile | None, dict[str, Any]]:
-    """Return the file of the language that most texts are in, None where that is less than a fifth of them; and facts for the report."""
-    shares = language_shares(texts, seed)
-    found = max(files, key=lambda file: shares.get(file.language, 0.0), default=None)
-    if found is None or shares.get(found.language, 0.0) < _LEAST_SHARE:
-        known = " or ".join(file.language for file in files) or "any language"
-        return None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"}
-    return found, {"share_of_texts": round(shares[found.language], 3)}
+def choose_meaning(
+    files: Sequence[MeaningFile], data: TrainingData, options: TrainOptions
+) -> tuple[MeaningPart | None, dict[str, Any]]:
+    """Build the table of the language that most of the texts are in, from the files given; a file that was named is taken as it is.
+
+    Returns:
+        None where less than a fifth of the texts are in a language of the files; and what the report says of the table, or why there is
+        none.
+    """
+    if not files:
+        return None, {"left_out": "it was not asked for, or there is nothing to read it"}
+    found, facts = files[0], {}
+    if options.meaning == "auto":
+        languages = language_shares(data.clean, options.seed)
+        found = max(files, key=lambda file: languages.get(file.language, 0.0))
+        share = languages.get(found.language, 0.0)
+        if share < _LEAST_SHARE:
+            known = " or ".join(file.language for file in files)
+            return None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"}
+        facts = {"share_of_texts": round(share, 3)}
+    part, more = make_part(found, data, options.meaning_kb)
+    return part, facts | more
 
 
 def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
     """Return the share of the texts in each language by its tag, as the packaged detector tells from some; texts in none do not count."""
     detector = load_trained_model(_DETECTOR)
+    assert detector.ngrams is not None
     rows = np.random.default_rng(seed).permutation(len(texts))[:_TEXTS_TOLD]
-    chosen = [texts[row][: detector.encoder.max_chars] for row in rows]
-    table = answer_in_windows(
-        predictor(detector), chosen, detector.encoder, lambda rows: combine(rows, detector.labels, detector.decision)
-    )
+    chosen = [cut_windows(texts[row], detector.encoder)[0] for row in rows.tolist()]
+    # Compiling a graph would take longer than the reference does.
+    logits = [
+        ngram_logits(codepoints(text, detector.encoder.max_chars), detector.encoder, detector.ngrams, detector.weights)
+        for text in chosen
+    ]
+    table = shares(np.stack(logits), detector.multi_label)
     unknown = detector.decision.unknown(chosen, table, detector.labels)
     columns = np.array(detector.decision.columns(detector.labels))
     best = columns[table[:, columns].argmax(axis=1)[~unknown]]
     return {detector.labels[place]: count / len(best) for place, count in Counter(best.tolist()).items()}
 
 
-def make_part(file: MeaningFile, data: TrainingData, kilobytes: int) -> MeaningPart:
-    """Choose the words of a file that fit into so many kilobytes (1,000 bytes), and build their table."""
+def make_part(file: MeaningFile, data: TrainingData, kilobytes: int) -> tuple[MeaningPart, dict[str, Any]]:
+    """Choose the words of a file that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it."""
     counts = count_words(data)
-    places = {word: place for place, word in enumerate(file.words)}
+    places = {word: place for place, word in enumerate(file.words) if all(is_meaning_letter(ord(char)) for char in word)}
     lengths = np.linalg.norm(file.vectors, axis=1)
     needed = [places[word] for word in counts if word in places]
     needed.sort(key=lambda place: (-counts[file.words[place]] * lengths[place], place))
     # The first words get the keys of their typos: those that say much, and often.
-    order = list(dict.fromkeys([*needed, *range(len(file.words))]))[: _most_words(kilobytes, len(file.words))]
+    order = list(dict.fromkeys([*needed, *places.values()]))[: _most_words(kilobytes, len(places))]
     words = [file.words[place] for place in order]
     config, weights = build_table(words, file.codes[order], file.codebooks, _KEYS * len(words))
     kept = sum(counts[word] for word in words)
@@ -122,7 +140,7 @@ def make_part(file: MeaningFile, data: TrainingData, kilobytes: int) -> MeaningP
         "rows": config.rows,
         "known_words": round(kept / max(counts.total(), 1), 4),
     }
-    return MeaningPart(config, weights, facts)
+    return MeaningPart(config, weights), facts
 
 
 def count_words(data: TrainingData) -> Counter[str]:
@@ -143,5 +161,5 @@ def count_words(data: TrainingData) -> Counter[str]:
 def _most_words(kilobytes: int, words: int) -> int:
     """Return how many words there is room for beside the codebooks."""
     fits = range(1, min(words, NO_WORD) + 1)
-    room = 1000 * kilobytes - CODEBOOK_BYTES
+    room = 1000 * kilobytes - _CODEBOOK_BYTES
     return bisect.bisect_right(fits, room, key=lambda count: table_bytes(count, _KEYS * count))
