@@ -230,7 +230,7 @@ def test_the_report_says_why_there_is_none(monkeypatch: Any) -> None:
 
 
 def test_a_file_without_room_for_it_has_none() -> None:
-    model = trained_on(tiny_dataset(4), ngram_kb=None, max_kb=80, meaning_kb=60).model
+    model = trained_on(tiny_dataset(4), ngram_kb=None, max_kb=100, meaning_kb=70).model
     assert model.meaning is None and model.training["meaning"]["left_out"] == "the file has no room for it"
 
 
