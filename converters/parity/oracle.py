@@ -17,7 +17,6 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.ngrams import ngram_logits
 
 
 @dataclass(frozen=True)
@@ -131,9 +130,10 @@ class Oracle:
                 reference_network.head_logits(vectors, mask, self._classifier.head, weights)
                 for vectors, weights in zip(words, self._variants, strict=True)
             ]
-            if self._classifier.ngrams is not None:
-                encoder, ngrams = self._classifier.encoder, self._classifier.ngrams
-                logits = [found + ngram_logits(row, encoder, ngrams, self._weights) for found in logits]
+            model = self._classifier
+            linear = reference_network.linear_logits(row, model.encoder, model.ngrams, model.meaning, self._weights)
+            if linear is not None:
+                logits = [found + linear for found in logits]
             self._answers[key] = reference_network.shares(np.stack(logits), self._classifier.multi_label)
         return self._answers[key]
 

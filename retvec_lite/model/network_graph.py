@@ -12,8 +12,10 @@ import numpy as np
 import tensorflow as tf
 
 from retvec_lite.contract import BITS, Floats
+from retvec_lite.meaning import word_limit
 from retvec_lite.model.encoder_graph import cut_words, encode_words, sanitize, word_bits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
+from retvec_lite.model.meaning_graph import count_words, find_letters, find_meaning
 from retvec_lite.model.ngram_graph import find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import codepoint_rows
@@ -96,9 +98,7 @@ def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, 
     """
     text = sanitize(codepoints, classifier.encoder)
     if isinstance(classifier.head, NgramHead):
-        assert classifier.ngrams is not None  # `weight_files` sees to that
-        logits = ngram_logits(find_ngrams(text, classifier.ngrams), weights)
-        return Stages(None, None, None, _shares(logits, classifier))
+        return Stages(None, None, None, _shares(_linear_logits(text, classifier, weights), classifier))
     return _classify_words(cut_words(text, classifier.encoder), text, classifier, weights, lstm)
 
 
@@ -117,6 +117,10 @@ def classify_short(
     text = sanitize(codepoints, config)
     words = cut_words(text, config)
     slots = tf.reduce_sum(tf.cast(tf.greater(words[:, :, 0], 0), tf.int32), axis=1)
+    if classifier.meaning is not None:
+        # The full signature reads more words with a meaning.
+        beyond = count_words(find_letters(text)) - float(word_limit(codepoints.shape[1]))
+        slots = tf.maximum(slots, tf.cast(tf.minimum(tf.maximum(beyond, 0.0), 1.0), tf.int32) * (max_words + 1))
     return _classify_words(words[:, :max_words], text, classifier, weights, lstm), slots
 
 
@@ -126,9 +130,20 @@ def _classify_words(
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
     logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)
+    linear = _linear_logits(text, classifier, weights)
+    return Stages(words, bits, embedding, _shares(logits if linear is None else logits + linear, classifier))
+
+
+def _linear_logits(text: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> tf.Tensor | None:
+    """Return what n-grams and the meaning of words say about the labels, float32 `[batch, classes]`; None without both."""
+    letters = None if classifier.meaning is None else find_letters(text)
+    said = []
     if classifier.ngrams is not None:
-        logits += ngram_logits(find_ngrams(text, classifier.ngrams), weights)
-    return Stages(words, bits, embedding, _shares(logits, classifier))
+        plain = None if letters is None else letters.chars
+        said.append(ngram_logits(find_ngrams(text, classifier.ngrams, plain), weights))
+    if letters is not None:
+        said.append(tf.matmul(find_meaning(letters, weights), weights["meaning/projection"]))
+    return sum(said[1:], said[0]) if said else None
 
 
 def _shares(logits: tf.Tensor, classifier: TrainedModel) -> tf.Tensor:
