@@ -20,7 +20,7 @@ from retvec_lite.model.weight_files import Embedding, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
-from retvec_lite.training.options import MEANING_KB, REJECT_AT, TrainOptions, ValidationData
+from retvec_lite.training.options import REJECT_AT, TrainOptions, ValidationData
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -48,7 +48,7 @@ def train(  # noqa: D417  # the decorator documents the options
     character_filters: int | None = None,
     ngram_kb: int | None = None,
     meaning: str | os.PathLike[str] | MeaningFile = "auto",
-    meaning_kb: int = MEANING_KB,
+    meaning_kb: int | None = None,
     max_kb: int = USUAL_KB,
     max_words: int | Literal["auto"] = "auto",
     epochs: int | None = None,

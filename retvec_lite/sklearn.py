@@ -15,7 +15,7 @@ from retvec_lite.data.tables import present
 from retvec_lite.data.texts import as_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import USUAL_KB
-from retvec_lite.training.options import MEANING_KB, REJECT_AT
+from retvec_lite.training.options import REJECT_AT
 
 if TYPE_CHECKING:
     from retvec_lite.classifier import Classifier
@@ -52,7 +52,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         character_filters: int | None = None,
         ngram_kb: int | None = None,
         meaning: str = "auto",
-        meaning_kb: int = MEANING_KB,
+        meaning_kb: int | None = None,
         max_kb: int = USUAL_KB,
         max_words: int | Literal["auto"] = "auto",
         epochs: int | None = None,

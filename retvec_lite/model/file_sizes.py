@@ -30,14 +30,6 @@ _METADATA: Final = 2_700
 _OF_A_LABEL: Final = 7
 """Bytes beside the text of a label, which stands in a file twice."""
 
-_ALWAYS_BYTES: Final = frozenset(
-    (
-        *("ngrams/table", "ngrams/squares", "ngrams/codes"),
-        *("meaning/displacements", "meaning/rows", "meaning/codes", "meaning/codebooks"),
-    )
-)
-"""Weights of 8 bits in every recipe."""
-
 Shapes = Mapping[str, tuple[int, ...]]
 """Weight by name -> its shape."""
 
@@ -83,7 +75,7 @@ def _weights(shapes: Shapes, bits: int) -> int:
     total = 0
     for name, shape in shapes.items():
         numbers = int(np.prod(shape))
-        if name in _ALWAYS_BYTES:
+        if name.startswith("ngrams/") and name != "ngrams/bias":
             total += numbers
         elif len(shape) > 1 and name != "head/positions":
             total += numbers * bits // 8 + (shape[-1] * _OF_AN_OUTPUT if bits <= 8 else 0)

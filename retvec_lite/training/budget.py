@@ -25,6 +25,12 @@ _USED: Final = 0.98
 """Share of a limit that is made use of where it is tight, since sizes are estimates."""
 
 _FEWEST_BUCKETS: Final = 128
+
+_MEANING_SHARE: Final = 4
+"""What words mean gets a quarter of what a file has room for beside the network, and what n-grams leave."""
+_LEAST_MEANING: Final = 60_000
+_MOST_MEANING: Final = 250_000
+"""Bytes that it gets at least and at most. Intents need few words, topics many (docs/meaning.md)."""
 _WORTH_A_NETWORK: Final = 2
 """Codebooks beside the head `cnn` that make it better than `pool` with more of them."""
 
@@ -55,11 +61,9 @@ def choose_parts(
         return network_shapes(head, embedding, len(labels), data.config, settings, meaning)
 
     if head == "auto":
-        head = CnnHead.name
-        if not multi_label and len(data.clean) <= FEW:
-            head = PoolHead.name
+        head = _usual_head(data)
         # Where the size of the table is given, a smaller head leaves it no more room.
-        elif not multi_label and options.ngram_kb is None:
+        if head == CnnHead.name and not multi_label and options.ngram_kb is None:
             buckets = choose_buckets(shapes_of(CnnHead()), data.config, labels, options)
             if codebooks_in(buckets, len(labels)) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
                 head = PoolHead.name
@@ -120,23 +124,41 @@ def with_ngrams(network: Shapes, buckets: int, classes: int) -> Shapes:
     return {**network, **ngram_shapes(NgramConfig(buckets=buckets), classes)} if buckets else network
 
 
+def choose_meaning_kb(
+    data: TrainingData, options: TrainOptions, embedding: Mapping[str, Floats], settings: FitSettings
+) -> int:
+    """Return how many kilobytes (1,000 bytes) what words mean gets."""
+    if options.meaning_kb is not None:
+        return options.meaning_kb
+    head = _usual_head(data) if options.head == "auto" else options.head
+    network = network_shapes(HEADS[head](), embedding, len(data.labels), data.config, settings)
+    room = _ngram_room(network, data.config, data.labels, options)
+    left = room - MOST_BUCKETS * (len(data.labels) + 1)
+    return min(max(room // _MEANING_SHARE, left, _LEAST_MEANING), _MOST_MEANING) // 1000
+
+
+def _usual_head(data: TrainingData) -> str:
+    return PoolHead.name if not data.scheme.multi_label and len(data.clean) <= FEW else CnnHead.name
+
+
 def choose_buckets(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> int:
     """Return how many buckets of n-grams there is room for beside a network; 0 for none.
 
     Their table takes `ngram_kb` kilobytes (1,000 bytes); None fills an int8 file up to `max_kb`.
     """
-    if options.ngram_kb is not None:
-        room = 1000 * options.ngram_kb
-    else:
-        # A byte for each weight of a matrix; vectors and positions are float32.
-        weights = sum(int(np.prod(shape)) * _bytes_of_a_weight(name, shape) for name, shape in network.items())
-        room = _LARGEST_FILE - _AROUND - weights + 1000 * max(options.max_kb - USUAL_KB, 0)
-        least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
-        taken = estimate_bytes(least, encoder, labels)["int8"] - _FEWEST_BUCKETS * (len(labels) + 1)
-        if room + taken > 1000 * options.max_kb:
-            room = int(_USED * 1000 * options.max_kb) - taken
-    buckets = min(room // (len(labels) + 1), MOST_BUCKETS)
+    buckets = min(_ngram_room(network, encoder, labels, options) // (len(labels) + 1), MOST_BUCKETS)
     return buckets if buckets >= _FEWEST_BUCKETS else 0
+
+
+def _ngram_room(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> int:
+    if options.ngram_kb is not None:
+        return 1000 * options.ngram_kb
+    # A byte for each weight of a matrix; vectors and positions are float32.
+    weights = sum(int(np.prod(shape)) * _bytes_of_a_weight(name, shape) for name, shape in network.items())
+    room = _LARGEST_FILE - _AROUND - weights + 1000 * max(options.max_kb - USUAL_KB, 0)
+    least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
+    taken = estimate_bytes(least, encoder, labels)["int8"] - _FEWEST_BUCKETS * (len(labels) + 1)
+    return min(room, int(_USED * 1000 * options.max_kb) - taken) if room + taken > 1000 * options.max_kb else room
 
 
 def _bytes_of_a_weight(name: str, shape: Sequence[int]) -> int:

@@ -81,9 +81,9 @@ class MeaningPart:
 
 
 def choose_meaning(
-    files: Sequence[MeaningFile], data: TrainingData, options: TrainOptions
+    files: Sequence[MeaningFile], data: TrainingData, options: TrainOptions, kilobytes: int
 ) -> tuple[MeaningPart | None, dict[str, Any]]:
-    """Build the table of the language that most of the texts are in, from the files given; a file that was named is taken as it is.
+    """Build the table of the language that most of the texts are in, of so many kilobytes; a file that was named is taken as it is.
 
     Returns:
         None where less than a fifth of the texts are in a language of the files; and what the report says of the table, or why there is
@@ -100,7 +100,7 @@ def choose_meaning(
             known = " or ".join(file.language for file in files)
             return None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"}
         facts = {"share_of_texts": round(share, 3)}
-    part, more = make_part(found, data, options.meaning_kb)
+    part, more = make_part(found, data, kilobytes)
     return part, facts | more
 
 

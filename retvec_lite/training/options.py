@@ -33,8 +33,6 @@ _FEWEST_STEPS: Final = 1_200
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 
 
-MEANING_KB: Final = 120
-
 _AUTO, _NONE = "auto", "none"
 """What `meaning` may be besides a file."""
 
@@ -133,9 +131,9 @@ class TrainOptions(Options):
         "in its language); n-grams read it too, and it is left out where it does not help",
         metavar="auto|none|FILE",
     )
-    meaning_kb: int = option(
-        MEANING_KB,
-        f"kilobytes for what words mean, {_LEAST_MEANING_KB} at least (default: {MEANING_KB}; 0: none)",
+    meaning_kb: int | None = option(
+        None,
+        f"kilobytes for what words mean, {_LEAST_MEANING_KB} at least (default: 60 to 250, what n-grams can spare; 0: none)",
         integer(0, 1000),
         metavar="KB",
     )
@@ -201,11 +199,11 @@ class TrainOptions(Options):
             raise RetvecLiteError(
                 "character_filters needs fine_tune_embedding: a frozen embedding has no character features."
             )
-        if 0 < self.meaning_kb < _LEAST_MEANING_KB:
+        if self.meaning_kb is not None and 0 < self.meaning_kb < _LEAST_MEANING_KB:
             raise RetvecLiteError(
                 f"meaning_kb must be 0 or at least {_LEAST_MEANING_KB}, not {self.meaning_kb}: less has no room for words."
             )
-        if self.ngram_kb == 0 and self.meaning_kb and self.meaning not in (_AUTO, _NONE):
+        if self.ngram_kb == 0 and self.meaning_kb != 0 and self.meaning not in (_AUTO, _NONE):
             raise RetvecLiteError("meaning needs n-grams: the linear part reads both. Leave ngram_kb 0 out.")
         if isinstance(self.validation, (int, float)) and not 0.0 < self.validation < 1.0:
             raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {self.validation:g}.")
@@ -237,7 +235,7 @@ class TrainOptions(Options):
         return Inputs(training, validation, embedding, weights, unlabelled, [*warnings, *left_out], self._meanings())
 
     def _meanings(self) -> Sequence[MeaningFile]:
-        if not self.meaning_kb or self.ngram_kb == 0 or self.meaning == _NONE:
+        if self.meaning_kb == 0 or self.ngram_kb == 0 or self.meaning == _NONE:
             return ()
         if isinstance(self.meaning, MeaningFile):
             return (self.meaning,)

@@ -25,7 +25,7 @@ from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.budget import choose_parts, network_shapes, with_ngrams
+from retvec_lite.training.budget import choose_meaning_kb, choose_parts, network_shapes, with_ngrams
 from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.ensemble import Ensemble, Plan
 from retvec_lite.training.examples import Split, TrainingData, make_examples
@@ -125,7 +125,9 @@ def prepare(
 def _plan(inputs: Inputs, options: TrainOptions, data: TrainingData, settings: FitSettings) -> Plan:
     """Choose the parts. What words mean gives way where it leaves no room for n-grams, beside which it is read."""
     embedding = inputs.embedding.weights if inputs.embedding else {}
-    meaning, facts = choose_meaning(inputs.meanings, data, options)
+    meaning, facts = choose_meaning(
+        inputs.meanings, data, options, choose_meaning_kb(data, options, embedding, settings)
+    )
 
     def plan(meaning: MeaningPart | None) -> Plan:
         head, buckets = choose_parts(

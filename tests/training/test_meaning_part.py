@@ -60,19 +60,19 @@ def test_a_table_of_another_language_is_left_out(
 ) -> None:
     file = synonyms(language)
     told = dataclasses.replace(data, clean=texts)
-    found, facts = choose_meaning((file,), told, TrainOptions(meaning_kb=KB))
+    found, facts = choose_meaning((file,), told, TrainOptions(), KB)
     assert (found is not None) == taken
     if taken:
         assert facts["language"] == "en" and facts["share_of_texts"] == 1.0
     else:
         assert facts == {"left_out": f"less than 20% of the texts are in {language}"}
-    found, facts = choose_meaning((file,), told, TrainOptions(meaning=file, meaning_kb=KB))
+    found, facts = choose_meaning((file,), told, TrainOptions(meaning=file), KB)
     assert found is not None and "share_of_texts" not in facts, "a file that was named is taken as it is"
 
 
 def test_the_language_of_most_texts_is_chosen(data: TrainingData) -> None:
     told = dataclasses.replace(data, clean=(*ENGLISH[:1], *GERMAN))
-    _, facts = choose_meaning((synonyms("en"), synonyms("de")), told, TrainOptions(meaning_kb=KB))
+    _, facts = choose_meaning((synonyms("en"), synonyms("de")), told, TrainOptions(), KB)
     assert (facts["language"], facts["share_of_texts"]) == ("de", 0.75)
 
 
@@ -230,7 +230,9 @@ def test_the_report_says_why_there_is_none(monkeypatch: Any) -> None:
 
 
 def test_a_file_without_room_for_it_has_none() -> None:
-    model = trained_on(tiny_dataset(4), ngram_kb=None, max_kb=100, meaning_kb=70).model
+    given = {"data": tiny_dataset(4), "ngram_kb": 90}
+    size = trained_on(**given, meaning="none").model.training["estimated_bytes"]["int8"]
+    model = trained_on(**given, max_kb=size // 1000 + 20).model
     assert model.meaning is None and model.training["meaning"]["left_out"] == "the file has no room for it"
 
 
@@ -262,5 +264,5 @@ def test_a_file_that_is_none_is_refused_before_the_work(tmp_path: Any) -> None:
 
 def test_detector_is_not_asked_about_a_named_file(data: TrainingData, monkeypatch: Any) -> None:
     monkeypatch.setattr(meaning_part, "language_shares", lambda *_: pytest.fail("asked"))
-    assert choose_meaning((synonyms(),), data, TrainOptions(meaning=synonyms(), meaning_kb=KB))[0] is not None
-    assert choose_meaning((), data, TrainOptions(meaning="none"))[0] is None
+    assert choose_meaning((synonyms(),), data, TrainOptions(meaning=synonyms()), KB)[0] is not None
+    assert choose_meaning((), data, TrainOptions(meaning="none"), KB)[0] is None
