@@ -55,6 +55,12 @@ NO_WORD: Final = 2**14 - 1
 
 MOST_ROWS: Final = 2**16
 
+PROJECTION: Final = "meaning/projection"
+"""The only weight of meaning that is not stored as integers of its own."""
+
+SPELLING_WEIGHT: Final = 0.5
+"""What the word embedding's part of a text embedding is multiplied by, beside that of meaning."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MeaningConfig:
@@ -105,7 +111,7 @@ def meaning_shapes(config: MeaningConfig, classes: int) -> dict[str, tuple[int, 
         "meaning/rows": (config.rows, 3),
         "meaning/codes": (config.words, SUBSPACES),
         "meaning/codebooks": (SUBSPACES, CODES, DIMENSION // SUBSPACES),
-        "meaning/projection": (DIMENSION, classes),
+        PROJECTION: (DIMENSION, classes),
     }
 
 
@@ -161,6 +167,11 @@ def letter_table() -> LetterTable:
     return LetterTable(found.reshape(-1).astype(np.uint8), levels[pairs // 2], (pairs % 2).astype(np.float32))
 
 
+def count_words(values: Sequence[int] | Ints, encoder: EncoderConfig) -> int:
+    """Return how many words a text has, those included that are too long or beyond the limit."""
+    return sum(1 for _ in _runs(values, encoder))
+
+
 def meaning_words(values: Sequence[int] | Ints, encoder: EncoderConfig) -> list[Word]:
     """Return the words of a text that are looked up, in their order: runs of letters, those longer than `LONGEST` left out.
 
@@ -174,14 +185,18 @@ def meaning_words(values: Sequence[int] | Ints, encoder: EncoderConfig) -> list[
         >>> ["".join(map(chr, word)) for word in meaning_words(list(map(ord, "Café, the 1st!")), EncoderConfig())]
         ['cafe', 'the', 'ist']
     """
+    read = itertools.islice(_runs(values, encoder), word_limit(encoder.max_chars))
+    return [word for word in read if len(word) <= LONGEST]
+
+
+def _runs(values: Sequence[int] | Ints, encoder: EncoderConfig) -> Iterator[Word]:
+    """Yield the runs of letters of a text, in their order."""
     folded = folded_letters(True)
     chars = [
         0 if code in SEPARATING else folded.get(code, code)
         for code in visible_characters([int(value) for value in values], encoder)
     ]
-    runs = (tuple(run) for is_word, run in itertools.groupby(chars, is_meaning_letter) if is_word)
-    read = itertools.islice(runs, word_limit(encoder.max_chars))
-    return [word for word in read if len(word) <= LONGEST]
+    return (tuple(run) for is_word, run in itertools.groupby(chars, is_meaning_letter) if is_word)
 
 
 def look_up(words: Sequence[Word], config: MeaningConfig, weights: Mapping[str, Floats]) -> list[int]:
@@ -227,7 +242,7 @@ def meaning_logits(
 ) -> Floats:
     """Compute what the meaning of one text says about the labels: `text_vector @ meaning/projection`, float32 `[classes]`."""
     vector = text_vector(values, encoder, config, weights).astype(np.float64)
-    logits: Floats = (vector @ weights["meaning/projection"].astype(np.float64)).astype(np.float32)
+    logits: Floats = (vector @ weights[PROJECTION].astype(np.float64)).astype(np.float32)
     return logits
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import SPELLING_WEIGHT, text_vector
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
 
@@ -137,6 +138,21 @@ class Oracle:
             self._answers[key] = reference_network.shares(np.stack(logits), self._classifier.multi_label)
         return self._answers[key]
 
+    def meaning(self, row: Ints) -> Floats:
+        """Return the meaning of a text, float32 `[64]`, of a classifier with a table of it."""
+        assert self._classifier.meaning is not None
+        return text_vector(row, self._classifier.encoder, self._classifier.meaning, self._weights)
+
+    def text_embedding(self, row: Ints, embeddings: Floats) -> Floats:
+        """Return the embedding of a text by those of its words, float32 `[max_words, dimension]`, of unused slots zeros.
+
+        That is their mean, scaled to length 1; with a table of meaning, half of it and the meaning, scaled to length 1.
+        """
+        found = _scaled(embeddings.sum(axis=0, dtype=np.float64))
+        if self._classifier.meaning is not None:
+            found = _scaled(np.concatenate([found * SPELLING_WEIGHT, self.meaning(row)]))
+        return found.astype(np.float32)
+
     def off(self, row: Ints, slots: Ints, found: Floats) -> Floats:
         """Return how far an answer to a text is from the nearest right one: float32 `[classes]`."""
         differences = np.abs(self.probabilities(row, slots) - found)
@@ -150,12 +166,10 @@ class Oracle:
         )
 
 
-def text_embedding(embeddings: Floats) -> Floats:
-    """Return the mean of a text's embeddings `[max_words, dimension]`, scaled to length 1; zeros for a text without words."""
-    total = embeddings.sum(axis=0, dtype=np.float64)
-    length = float(np.linalg.norm(total))
-    found: Floats = (total / length if length > 0 else total).astype(np.float32)
-    return found
+def _scaled(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a vector scaled to length 1; zeros stay zeros."""
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0 else vector
 
 
 class _EightBitKernel(np.ndarray[Any, np.dtype[Any]]):
@@ -327,6 +341,6 @@ def _merges(given: tuple[int, ...], wanted: list[int]) -> bool:
 
 
 def require_table(table: npt.NDArray[Any], found: Iterable[Floats]) -> None:
-    """Raise RetvecLiteError when the file does not hold a part of the table of lower case: golden texts have few of its letters."""
+    """Raise RetvecLiteError when the file does not hold a part of a table of letters: golden texts have few of them."""
     if not any(np.array_equal(values.reshape(-1), table) for values in found):
-        raise RetvecLiteError("The model does not hold the table of lower case that n-grams need.")
+        raise RetvecLiteError("The model does not hold the table of letters that n-grams or words with a meaning need.")

@@ -106,12 +106,11 @@ def linear_logits(
         meaning: the sizes of the table of meaning; None for a classifier without one.
         weights: `ngrams/...` and `meaning/...`.
     """
-    said = []
-    if ngrams is not None:
-        said.append(ngram_logits(values, encoder, ngrams, weights))
-    if meaning is not None:
-        said.append(meaning_logits(values, encoder, meaning, weights))
-    return sum(said[1:], said[0]) if said else None
+    said = None if ngrams is None else ngram_logits(values, encoder, ngrams, weights)
+    if meaning is None:
+        return said
+    meant = meaning_logits(values, encoder, meaning, weights)
+    return meant if said is None else said + meant
 
 
 def shares(logits: Floats, multi_label: bool) -> Floats:
