@@ -19,6 +19,8 @@ from retvec_lite.training.options import FEW, FitSettings, TrainOptions
 
 _LARGEST_FILE: Final = 950_000
 """Bytes that an int8 file usually takes: less than 1 MB, so that the int4 file of the head cnn with 150 labels is below 600 kB."""
+_MORE_WITH_MEANING: Final = 20_000
+"""Bytes more of a file that also holds what words mean."""
 _AROUND: Final = 150_000
 """Bytes of such a file that are neither weights of the network nor n-grams: graphs, tables of the encoder, metadata, labels."""
 _USED: Final = 0.98
@@ -155,7 +157,8 @@ def _ngram_room(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], 
         return 1000 * options.ngram_kb
     # A byte for each weight of a matrix; vectors and positions are float32.
     weights = sum(int(np.prod(shape)) * _bytes_of_a_weight(name, shape) for name, shape in network.items())
-    room = _LARGEST_FILE - _AROUND - weights + 1000 * max(options.max_kb - USUAL_KB, 0)
+    largest = _LARGEST_FILE + _MORE_WITH_MEANING * ("meaning/rows" in network)
+    room = largest - _AROUND - weights + 1000 * max(options.max_kb - USUAL_KB, 0)
     least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
     taken = estimate_bytes(least, encoder, labels)["int8"] - _FEWEST_BUCKETS * (len(labels) + 1)
     return min(room, int(_USED * 1000 * options.max_kb) - taken) if room + taken > 1000 * options.max_kb else room

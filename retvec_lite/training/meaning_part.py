@@ -125,7 +125,9 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
 def make_part(file: MeaningFile, data: TrainingData, kilobytes: int) -> tuple[MeaningPart, dict[str, Any]]:
     """Choose the words of a file that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it."""
     counts = count_words(data)
-    places = {word: place for place, word in enumerate(file.words) if all(is_meaning_letter(ord(char)) for char in word)}
+    places = {
+        word: place for place, word in enumerate(file.words) if all(is_meaning_letter(ord(char)) for char in word)
+    }
     lengths = np.linalg.norm(file.vectors, axis=1)
     needed = [places[word] for word in counts if word in places]
     needed.sort(key=lambda place: (-counts[file.words[place]] * lengths[place], place))

@@ -115,7 +115,12 @@ def prepare(
     )
     plan = _plan(inputs, options, data, settings)
     network = network_shapes(
-        plan.head, plan.embedding, len(data.labels), data.config, settings, plan.meaning and plan.meaning.config
+        plan.head,
+        plan.embedding,
+        len(data.labels),
+        data.config,
+        settings,
+        plan.meaning.config if plan.meaning else None,
     )
     sizes = estimate_bytes(with_ngrams(network, plan.buckets, len(data.labels)), data.config, data.labels)
     progress(describe_sizes(sizes), 0, 0)
@@ -136,7 +141,7 @@ def _plan(inputs: Inputs, options: TrainOptions, data: TrainingData, settings: F
             embedding,
             settings,
             lambda: len(np.unique(clean_hashes(data, KINDS[0]).indices)),
-            meaning and meaning.config,
+            meaning.config if meaning else None,
         )
         return Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings, meaning, facts)
 
@@ -183,7 +188,15 @@ def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: Train
     known = inputs.embedding
     about = {"name": known.name, "card": known.card} if known else {"name": "raw", "card": {}}
     model = TrainedModel(
-        data.config, plan.head, data.labels, ensemble.weights, about, facts, ensemble.ngrams, judged.decision, ensemble.meaning
+        data.config,
+        plan.head,
+        data.labels,
+        ensemble.weights,
+        about,
+        facts,
+        ensemble.ngrams,
+        judged.decision,
+        ensemble.meaning,
     )
     return Trained(model, judged.scores)
 

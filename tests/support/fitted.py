@@ -30,7 +30,9 @@ def train(
     **given: Any,
 ) -> Trained:
     """Train as `rl.train` does, but by default on RETVec-raw and without meaning, with settings and a checkpoint of one's own."""
-    options = TrainOptions(**{"validation": "auto" if validation is None else validation, "embedding": "raw", "meaning": "none", **given})
+    options = TrainOptions(
+        **{"validation": "auto" if validation is None else validation, "embedding": "raw", "meaning": "none", **given}
+    )
     return trainer.train(
         options.read_inputs(training), options, settings=settings, checkpoint=checkpoint, progress=progress
     )

@@ -27,7 +27,11 @@ from retvec_lite.training.trainer import Trained
 
 KB = 25
 ENGLISH = ("Where is my parcel?", "Please wake me up at half past six.", "What will the weather be like tomorrow?")
-GERMAN = ("Wo ist mein Paket geblieben?", "Bitte weck mich morgen um halb sieben.", "Wie wird das Wetter am Wochenende?")
+GERMAN = (
+    "Wo ist mein Paket geblieben?",
+    "Bitte weck mich morgen um halb sieben.",
+    "Wie wird das Wetter am Wochenende?",
+)
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +150,12 @@ def answers(trained: Trained) -> list[str]:
 def test_it_knows_words_that_no_training_text_has(taught: Trained) -> None:
     assert answers(taught) == list(UNSEEN)
     facts = taught.model.training["meaning"]
-    assert facts["used"] and facts["language"] == "en" and facts["words"] == taught.model.meaning.words
+    assert (
+        taught.model.meaning is not None
+        and facts["used"]
+        and facts["language"] == "en"
+        and facts["words"] == taught.model.meaning.words
+    )
     assert "It knows what " in str(Classifier(taught.model, taught.validation))
     without = trained_on(tiny_dataset(12), meaning="none")
     assert without.model.meaning is None and answers(without) != list(UNSEEN)
@@ -206,7 +215,9 @@ class Judged(LinearFitter):
         return {rate: np.eye(classes, dtype=np.float32)[answer] for rate in self._data.held_out.ids}
 
 
-@pytest.mark.parametrize(("shares", "kept"), [((0.9, 0.5), True), ((0.9, 0.9), True), ((0.9, 0.92), True), ((0.5, 0.9), False)])
+@pytest.mark.parametrize(
+    ("shares", "kept"), [((0.9, 0.5), True), ((0.9, 0.9), True), ((0.9, 0.92), True), ((0.5, 0.9), False)]
+)
 def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
     data: TrainingData, part: MeaningPart, shares: tuple[float, float], kept: bool
 ) -> None:
@@ -230,9 +241,9 @@ def test_the_report_says_why_there_is_none(monkeypatch: Any) -> None:
 
 
 def test_a_file_without_room_for_it_has_none() -> None:
-    given = {"data": tiny_dataset(4), "ngram_kb": 90}
-    size = trained_on(**given, meaning="none").model.training["estimated_bytes"]["int8"]
-    model = trained_on(**given, max_kb=size // 1000 + 20).model
+    data = tiny_dataset(4)
+    size = trained_on(data, ngram_kb=90, meaning="none").model.training["estimated_bytes"]["int8"]
+    model = trained_on(data, ngram_kb=90, max_kb=size // 1000 + 20).model
     assert model.meaning is None and model.training["meaning"]["left_out"] == "the file has no room for it"
 
 
