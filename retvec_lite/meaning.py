@@ -28,8 +28,15 @@ DIMENSION: Final = 64
 SUBSPACES: Final = 8
 """Codes of a word; each stands for `DIMENSION // SUBSPACES` numbers, a row of its codebook."""
 
+CODEBOOKS: Final = (SUBSPACES, CODES, DIMENSION // SUBSPACES)
+CODEBOOK_ROWS: Final = (SUBSPACES * CODES, DIMENSION // SUBSPACES)
+"""The shape of the codebooks, and that of all their rows as one matrix, as files store them."""
+
 LONGEST: Final = 16
 """Letters of the longest word that is looked up."""
+
+LOOK_UPS: Final = LONGEST + 1
+"""How often graphs look a word up: as it is, and without each of its letters; without those that it lacks, as it is."""
 
 CHARS_PER_WORD: Final = 5
 """A text is read up to its `max_chars // CHARS_PER_WORD`-th word. English has 5.5 characters a word, its space included."""
@@ -110,7 +117,7 @@ def meaning_shapes(config: MeaningConfig, classes: int) -> dict[str, tuple[int, 
         "meaning/displacements": (config.displacements,),
         "meaning/rows": (config.rows, 3),
         "meaning/codes": (config.words, SUBSPACES),
-        "meaning/codebooks": (SUBSPACES, CODES, DIMENSION // SUBSPACES),
+        "meaning/codebooks": CODEBOOKS,
         PROJECTION: (DIMENSION, classes),
     }
 
@@ -155,6 +162,12 @@ class LetterTable(NamedTuple):
     places: npt.NDArray[np.uint8]
     levels: Floats
     letters: Floats
+
+    @property
+    def marked(self) -> Floats:
+        """The level of each code point, and a half more where it becomes a letter: float32 `[LOWER_CASE_END + 1]`."""
+        found: Floats = (self.levels + self.letters / 2)[self.places]
+        return found
 
 
 @functools.cache
@@ -255,6 +268,20 @@ def without_a_letter(word: Sequence[int]) -> Iterator[Word]:
 def factors() -> Ints:
     """Return the factor of each letter in each sum, int32 `[LONGEST, 4]`."""
     return np.array([[pow(root, place, FACTOR_PRIME) for root in ROOTS] for place in range(1, LONGEST + 1)], np.int32)
+
+
+def hash_matrix() -> Floats:
+    """Return what a word's letters are multiplied by, float32 `[17, 4 * 17]`: for each sum the whole word, then it without each letter.
+
+    The sums are in the order displacement, step, fingerprint, first row. The last letter, which no word has, counts nothing.
+    """
+    of_letters = factors().astype(np.float32)
+    matrix = np.zeros((LONGEST + 1, of_letters.shape[1], LOOK_UPS), np.float32)
+    matrix[:LONGEST, :, 0] = of_letters
+    for left_out in range(LONGEST):
+        matrix[:left_out, :, left_out + 1] = of_letters[:left_out]
+        matrix[left_out + 1 : LONGEST, :, left_out + 1] = of_letters[left_out : LONGEST - 1]
+    return matrix[:, [0, 2, 3, 1]].reshape(LONGEST + 1, -1)
 
 
 def sums_of(words: Sequence[Sequence[int]]) -> Ints:

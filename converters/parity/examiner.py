@@ -25,6 +25,9 @@ from retvec_lite.model.weight_files import TrainedModel
 STAGES: Final = ("words", "bits", "embedding")
 """Inner tensors of the network that are compared; `stage_names` tells which of them a classifier has."""
 
+ENCODING: Final = STAGES[:2]
+"""Inner tensors of the encoder, which are exact."""
+
 MEANING: Final = "meaning"
 """The inner tensor that holds the meaning of the text, in classifiers with a table of meaning."""
 
@@ -237,7 +240,7 @@ def stage_names(classifier: TrainedModel) -> list[str]:
     meaning = [MEANING] if classifier.meaning is not None else []
     if isinstance(classifier.head, NgramHead):
         return meaning
-    return [*(STAGES if "embedding/dense_0/kernel" in classifier.weights else STAGES[:2]), *meaning]
+    return [*(STAGES if "embedding/dense_0/kernel" in classifier.weights else ENCODING), *meaning]
 
 
 def checked(answers: Answers, name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> npt.NDArray[Any]:

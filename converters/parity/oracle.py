@@ -4,6 +4,7 @@ This separates the cost of rounding the weights from computing wrongly. The weig
 survive the converters, and a file must not vouch for itself.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -139,9 +140,10 @@ class Oracle:
         return self._answers[key]
 
     def meaning(self, row: Ints) -> Floats:
-        """Return the meaning of a text, float32 `[64]`, of a classifier with a table of it."""
+        """Return the meaning of a text, float32 `[64]`, of a classifier with a table of it; short rows are for short signatures."""
         assert self._classifier.meaning is not None
-        return text_vector(row, self._classifier.encoder, self._classifier.meaning, self._weights)
+        encoder = dataclasses.replace(self._classifier.encoder, max_chars=len(row))
+        return text_vector(row, encoder, self._classifier.meaning, self._weights)
 
     def text_embedding(self, row: Ints, embeddings: Floats) -> Floats:
         """Return the embedding of a text by those of its words, float32 `[max_words, dimension]`, of unused slots zeros.

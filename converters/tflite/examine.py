@@ -40,7 +40,7 @@ from retvec_lite.converters.tflite.graph import (
     values_of,
 )
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.meaning import PROJECTION, count_words, letter_table, word_limit
+from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, PROJECTION, count_words, letter_table, word_limit
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import fold_table
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, read_artifact
@@ -329,7 +329,8 @@ def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator
     for stored in _gathered_integers(model, graph, "int8"):
         if stored.ndim != 2:
             continue
-        yield Constant("codebooks", stored, EXACT)
+        if stored.shape == CODEBOOK_ROWS:
+            yield Constant("codebooks of meaning", stored.reshape(CODEBOOKS), EXACT)
         yield Constant("squares", stored[:, -1], EXACT)
         yield Constant("table of low rank", stored[:, :-1], EXACT)
         for scales in plain:

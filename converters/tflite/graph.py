@@ -240,7 +240,10 @@ def sizes(data: bytes, model: Any) -> dict[str, int]:
         network = behind(graph, find_tensor(graph, NETWORK_INPUT)) if has_network(graph) else None
         names = {tensor.name for tensor in graph.tensors}
         embedding = before(graph, find_tensor(graph, "embedding")) if "embedding" in names else frozenset()
-        meaning = before(graph, find_tensor(graph, "meaning")) if "meaning" in names else frozenset()
+        meaning, projected = frozenset[int](), frozenset[int]()
+        if "meaning" in names:
+            meaning = before(graph, find_tensor(graph, "meaning"))
+            projected = behind(graph, find_tensor(graph, "meaning")) - (network or frozenset())
         for tensor, position in _stored(model, graph):
             if tensor.buffer in seen:
                 continue
@@ -251,6 +254,8 @@ def sizes(data: bytes, model: Any) -> dict[str, int]:
             # The only matrices of plain bytes are the tables of n-grams and of meaning, see `model/{ngram,meaning}_graph.py`.
             if dtype_of(tensor) in ("int8", "uint8") and not scales_of(tensor).size and len(tensor.shape) == 2:
                 part = "meaning" if position in meaning else "ngrams"
+            if position in projected:
+                part = "meaning"
             zero_points = _quantization(tensor, "zeroPoint", np.int64)
             parts[part] += len(data_of(model, tensor)) + scales_of(tensor).nbytes + zero_points.nbytes
     parts["metadata"] = sum(len(data_of(model, entry)) for entry in model.metadata)

@@ -12,15 +12,17 @@ import tensorflow as tf
 
 from retvec_lite.contract import Floats
 from retvec_lite.meaning import (
+    CODEBOOK_ROWS,
     DIMENSION,
     FINGERPRINTS,
     LETTER_NUMBERS,
     LETTER_SPREAD,
     LONGEST,
+    LOOK_UPS,
     NO_WORD,
     STEPS,
     SUBSPACES,
-    factors,
+    hash_matrix,
     letter_table,
     word_limit,
 )
@@ -28,8 +30,6 @@ from retvec_lite.model.encoder_graph import characters
 from retvec_lite.model.graph_ops import gather_in_rows, later, scatter_in_rows, to_float, to_int
 from retvec_lite.model.ngram_graph import fold, modulo
 from retvec_lite.ngrams import CODES
-
-_LOOK_UPS: Final = LONGEST + 1
 
 _EXACT: Final = 2.0**15
 """How much more a hit of the whole word counts: above every other hit."""
@@ -75,7 +75,7 @@ def find_meaning(found: Letters, weights: Mapping[str, Floats]) -> tf.Tensor:
     words = _words(found)
     number, known = _look_up(tf.reshape(words, [-1, words.shape[2]]), weights)
     codes = tf.gather(np.asarray(weights["meaning/codes"]).astype(np.uint8), to_int(number))
-    books = np.asarray(weights["meaning/codebooks"]).astype(np.int8).reshape(SUBSPACES * CODES, -1)
+    books = np.asarray(weights["meaning/codebooks"]).astype(np.int8).reshape(CODEBOOK_ROWS)
     vectors = tf.gather(books, tf.cast(codes, tf.int32) + np.arange(SUBSPACES, dtype=np.int32) * CODES)
     vectors = tf.reshape(to_float(vectors), [-1, words.shape[1], DIMENSION])
     total = tf.matmul(tf.reshape(known, [-1, 1, words.shape[1]]), vectors)[:, 0]
@@ -114,14 +114,14 @@ def _look_up(words: tf.Tensor, weights: Mapping[str, Floats]) -> tuple[tf.Tensor
     """Look up words, float32 `[words, 17]`; return their numbers and 1 where they are known, else 0: float32 `[words, 1]` both."""
     displacements = np.asarray(weights["meaning/displacements"]).astype(np.uint8)
     rows = np.asarray(weights["meaning/rows"]).astype(np.uint8)
-    place, step, mark, first = tf.split(tf.matmul(words, _hash_matrix()), 4, axis=1)
+    place, step, mark, first = tf.split(tf.matmul(words, hash_matrix()), 4, axis=1)
     displacement = to_float(tf.gather(displacements, to_int(modulo(place, len(displacements)))))
     row = modulo(first + displacement * (modulo(step, STEPS) + 1.0), len(rows))
     stored = tf.matmul(tf.reshape(to_float(tf.gather(rows, to_int(row))), [-1, 3]), np.float32([[1], [2**8], [2**16]]))
     # No letters have the fingerprint 0, which no key has.
     fingerprint = modulo(mark, FINGERPRINTS) + tf.minimum(mark, 1.0)
     # The number of the word, where the fingerprints are equal; otherwise below 0 or above all numbers.
-    number = tf.reshape(stored, [-1, _LOOK_UPS]) - fingerprint * float(NO_WORD + 1)
+    number = tf.reshape(stored, [-1, LOOK_UPS]) - fingerprint * float(NO_WORD + 1)
     # A hit counts `NO_WORD - number`: above 0, more for smaller numbers, and most for the whole word.
     weight = np.array([_EXACT] + [1.0] * LONGEST, np.float32)
     score = tf.nn.relu(tf.minimum((float(NO_WORD) - number) * weight, (number + 0.5) * _MISS))
@@ -131,17 +131,3 @@ def _look_up(words: tf.Tensor, weights: Mapping[str, Floats]) -> tuple[tf.Tensor
     best = best * (1.0 - is_exact) + exact * is_exact
     known = tf.minimum(best, 1.0)
     return (float(NO_WORD) - best) * known, known
-
-
-def _hash_matrix() -> Floats:
-    """Return what a word's letters are multiplied by, float32 `[17, 4 * 17]`: for each sum the whole word, then it without each letter.
-
-    The sums are in the order displacement, step, fingerprint, first row. The last letter, which no word has, counts nothing.
-    """
-    of_letters = factors().astype(np.float32)
-    matrix = np.zeros((LONGEST + 1, of_letters.shape[1], _LOOK_UPS), np.float32)
-    matrix[:LONGEST, :, 0] = of_letters
-    for left_out in range(LONGEST):
-        matrix[:left_out, :, left_out + 1] = of_letters[:left_out]
-        matrix[left_out + 1 : LONGEST, :, left_out + 1] = of_letters[left_out : LONGEST - 1]
-    return matrix[:, [0, 2, 3, 1]].reshape(LONGEST + 1, -1)

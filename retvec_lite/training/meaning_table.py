@@ -14,6 +14,7 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import (
+    CODEBOOKS,
     FINGERPRINTS,
     LONGEST,
     NO_WORD,
@@ -25,7 +26,7 @@ from retvec_lite.meaning import (
     sums_of,
     without_a_letter,
 )
-from retvec_lite.ngrams import CODES, INTEGERS, PRIME
+from retvec_lite.ngrams import INTEGERS, PRIME
 
 _KEYS_PER_DISPLACEMENT: Final = 2
 _LOAD: Final = 0.96
@@ -102,10 +103,9 @@ def _check(words: Sequence[str], codes: npt.NDArray[np.uint8], codebooks: Floats
             raise RetvecLiteError(
                 f"A word with meaning has 1 to {LONGEST} plain letters and nothing else, unlike {word!r}."
             )
-    shape = (SUBSPACES, CODES, codebooks.shape[-1])
-    if codes.shape != (len(words), SUBSPACES) or codes.dtype != np.uint8 or codebooks.shape != shape:
+    if codes.shape != (len(words), SUBSPACES) or codes.dtype != np.uint8 or codebooks.shape != CODEBOOKS:
         raise RetvecLiteError(
-            f"{len(words)} words need codes uint8 [{len(words)}, {SUBSPACES}] and codebooks [{SUBSPACES}, {CODES}, 8], "
+            f"{len(words)} words need codes uint8 [{len(words)}, {SUBSPACES}] and codebooks {list(CODEBOOKS)}, "
             f"not {codes.dtype} {list(codes.shape)} and {list(codebooks.shape)}."
         )
     most = int(PRIME * _LOAD)
