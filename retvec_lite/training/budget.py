@@ -19,8 +19,8 @@ from retvec_lite.training.options import FEW, FitSettings, TrainOptions
 
 _LARGEST_FILE: Final = 950_000
 """Bytes that an int8 file usually takes: less than 1 MB, so that the int4 file of the head cnn with 150 labels is below 600 kB."""
-_MORE_WITH_MEANING: Final = 20_000
-"""Bytes more of a file that also holds what words mean."""
+_LARGEST_WITH_MEANING: Final = 955_000
+"""The same of a file that also holds what words mean: the output of embeddings, 36 kB, still fits."""
 _AROUND: Final = 150_000
 """Bytes of such a file that are neither weights of the network nor n-grams: graphs, tables of the encoder, metadata, labels."""
 _USED: Final = 0.98
@@ -155,14 +155,14 @@ def choose_buckets(network: Shapes, encoder: EncoderConfig, labels: Sequence[str
 def _ngram_room(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> int:
     if options.ngram_kb is not None:
         return 1000 * options.ngram_kb
-    # A byte for each weight of a matrix; vectors and positions are float32.
-    weights = sum(int(np.prod(shape)) * _bytes_of_a_weight(name, shape) for name, shape in network.items())
-    largest = _LARGEST_FILE + _MORE_WITH_MEANING * ("meaning/rows" in network)
-    room = largest - _AROUND - weights + 1000 * max(options.max_kb - USUAL_KB, 0)
+    more = 1000 * max(options.max_kb - USUAL_KB, 0)
     least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
     taken = estimate_bytes(least, encoder, labels)["int8"] - _FEWEST_BUCKETS * (len(labels) + 1)
+    if "meaning/rows" in network:
+        room = _LARGEST_WITH_MEANING + more - taken
+    else:
+        # A byte for each weight of a matrix; vectors and positions are float32.
+        matrices = {name for name, shape in network.items() if len(shape) > 1 and name != "head/positions"}
+        weights = sum(int(np.prod(shape)) * (1 if name in matrices else 4) for name, shape in network.items())
+        room = _LARGEST_FILE - _AROUND - weights + more
     return min(room, int(_USED * 1000 * options.max_kb) - taken) if room + taken > 1000 * options.max_kb else room
-
-
-def _bytes_of_a_weight(name: str, shape: Sequence[int]) -> int:
-    return 1 if name.startswith("meaning/") or (len(shape) > 1 and name != "head/positions") else 4
