@@ -1,7 +1,7 @@
 """The meaning of a text as a Core ML graph: the same as `model/meaning_graph.py` in another way, in float32 whatever the recipe."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from coremltools.converters.mil import Builder as mb
@@ -30,8 +30,8 @@ from retvec_lite.ngrams import CODES, LETTER, LOWER_CASE_END
 
 Var = Any  # a value of a MIL program
 
-_BYTES = np.arange(256, dtype=np.float32)
-_EXACT = np.float32(2.0**15)
+_BYTES: Final = np.arange(256, dtype=np.float32)
+_EXACT: Final = 2.0**15
 """How much more a hit of the whole word counts: above every other hit."""
 
 
@@ -160,7 +160,7 @@ def _look_up(words: Var, weights: Mapping[str, Floats], storage: Storage) -> tup
     best = mb.reduce_max(
         x=mb.select(cond=hits, a=score, b=_float(0)), axes=[1], keep_dims=False, name="meaning_best_hit"
     )
-    is_exact = mb.greater_equal(x=best, y=_EXACT)
+    is_exact = mb.greater_equal(x=best, y=_float(_EXACT))
     best = mb.select(cond=is_exact, a=mb.mul(x=best, y=_float(1 / _EXACT)), b=best)
     is_known = mb.greater(x=best, y=_float(0))
     number = mb.select(cond=is_known, a=mb.sub(x=_float(NO_WORD), y=best), b=_float(0), name="meaning_word_number")

@@ -117,7 +117,9 @@ def _look_up(words: tf.Tensor, weights: Mapping[str, Floats]) -> tuple[tf.Tensor
     place, step, mark, first = tf.split(tf.matmul(words, hash_matrix()), 4, axis=1)
     displacement = to_float(tf.gather(displacements, to_int(modulo(place, len(displacements)))))
     row = modulo(first + displacement * (modulo(step, STEPS) + 1.0), len(rows))
-    stored = tf.matmul(tf.reshape(to_float(tf.gather(rows, to_int(row))), [-1, 3]), np.float32([[1], [2**8], [2**16]]))
+    stored = tf.matmul(
+        tf.reshape(to_float(tf.gather(rows, to_int(row))), [-1, 3]), np.array([[1], [2**8], [2**16]], np.float32)
+    )
     # No letters have the fingerprint 0, which no key has.
     fingerprint = modulo(mark, FINGERPRINTS) + tf.minimum(mark, 1.0)
     # The number of the word, where the fingerprints are equal; otherwise below 0 or above all numbers.

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import Floats, Ints
+from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import (
     CODEBOOKS,
@@ -29,6 +29,8 @@ from retvec_lite.meaning import (
 from retvec_lite.ngrams import INTEGERS, PRIME
 
 _KEYS_PER_DISPLACEMENT: Final = 2
+_Longs = npt.NDArray[np.int64]
+
 _LOAD: Final = 0.96
 """Share of the rows that hold a key: with so many keys a displacement, the fewest bytes that place all keys nearly always."""
 
@@ -83,7 +85,7 @@ def build_table(
     chosen, places = placed
     values = np.full(config.rows, NO_WORD, np.int64)
     values[places] = numbers + (sums[:, 3] % FINGERPRINTS + 1) * (NO_WORD + 1)
-    scale = max(float(np.abs(codebooks).max()), np.finfo(np.float32).tiny) / INTEGERS
+    scale = max(float(np.abs(codebooks).max()), float(np.finfo(np.float32).tiny)) / INTEGERS
     weights = {
         "meaning/displacements": chosen,
         "meaning/rows": np.stack([values & 255, values >> 8 & 255, values >> 16], axis=1),
@@ -126,7 +128,7 @@ def _keys(words: Sequence[str], most: int) -> Mapping[Word, int]:
     return found
 
 
-def _place(sums: Ints, config: MeaningConfig) -> tuple[Ints, Ints] | None:
+def _place(sums: _Longs, config: MeaningConfig) -> tuple[_Longs, _Longs] | None:
     """Return the displacements, and the row of each key; None where a key finds no free row."""
     group = sums[:, 0] % config.displacements
     order = np.argsort(group, kind="stable")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from meaning_cases import table
 from modeling_cases import SMALL_HEADS, random_classifier
-from standin import ngram_weights
+from standin import ngram_weights, snapped
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.export import export_model
@@ -35,6 +35,17 @@ def classifiers() -> dict[str, tuple[TrainedModel, dict[str, object]]]:
         {},
         ngrams,
         meaning=sizes,
+    )
+    # On the grid of every recipe, as training leaves weights.
+    pool, several, alone = (
+        dataclasses.replace(
+            model,
+            weights={
+                name: snapped(value) if name.endswith(("kernel", "/projection")) else value
+                for name, value in model.weights.items()
+            },
+        )
+        for model in (pool, several, alone)
     )
     found: dict[str, tuple[TrainedModel, dict[str, object]]] = {
         "pool": (pool, {"recipes": ["float32", "int8"], "formats": ["all"], "embed": True}),
