@@ -18,6 +18,8 @@ from retvec_lite.ngrams import CODES, INTEGERS
 from retvec_lite.pretraining.meaning.corpus import Numbers
 from retvec_lite.pretraining.meaning.neighbors import TEMPERATURE
 
+TEXTS: Final = 256
+"""Texts of a step, which should keep their neighbours among each other."""
 RATE: Final = 0.005
 _PASSES: Final = 20
 _FITTED: Final = 20_000

@@ -10,7 +10,14 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.model.checkpoints import damaged, read_arrays, require_same, write_arrays
 from retvec_lite.model.meaning_file import Codes
-from retvec_lite.pretraining.meaning.codes import CodeTrainer, balanced_axes, codes_of, nearest_codebooks, on_grid
+from retvec_lite.pretraining.meaning.codes import (
+    TEXTS,
+    CodeTrainer,
+    balanced_axes,
+    codes_of,
+    nearest_codebooks,
+    on_grid,
+)
 from retvec_lite.pretraining.meaning.corpus import Corpus, read_corpus
 from retvec_lite.pretraining.meaning.neighbors import Neighbors, draw_halves, starting_vectors, weights_of
 from retvec_lite.pretraining.meaning.options import PretrainMeaningOptions
@@ -91,7 +98,7 @@ class Stages:
             return int(arrays["done"])
 
         def step(number: int) -> None:
-            trainer.step(*draw_halves(stream, options.seed, number))
+            trainer.step(*draw_halves(stream, options.seed, number, TEXTS // 2))
 
         self._steps("codes", "codes", options.code_steps, step, state, restore)
         codebooks = on_grid(trainer.codebooks)

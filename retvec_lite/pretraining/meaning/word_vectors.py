@@ -26,15 +26,30 @@ class _Sentences:
 
     def __init__(self, corpus: Corpus, done: int, passes: int, progress: Progress) -> None:
         self._corpus, self._done, self._passes, self._progress = corpus, done, passes, progress
+        self._problem: BaseException | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
-        words, size, read = self._corpus.words, len(self._corpus.tokens), 0
+        words, read = self._corpus.words, 0
         for number, line in enumerate(self._corpus.lines()):
             read += len(line) + 1
-            if number % _REPORTS == 0:
-                self._progress("word vectors", self._done * size + read, self._passes * size)
+            if number % _REPORTS == 0 and not self._report(read):
+                return
             yield [words[token] for token in line]
-        self._progress("word vectors", (self._done + 1) * size, self._passes * size)
+        self._report(len(self._corpus.tokens))
+
+    def raise_problem(self) -> None:
+        """Raise what the progress raised: in gensim's thread, which reads the lines, it would never be seen."""
+        if self._problem is not None:
+            raise self._problem
+
+    def _report(self, read: int) -> bool:
+        size = len(self._corpus.tokens)
+        try:
+            self._progress("word vectors", self._done * size + read, self._passes * size)
+        except BaseException as error:  # noqa: BLE001 - raised again by `raise_problem`
+            self._problem = error
+            return False
+        return True
 
 
 class WordVectors:
@@ -65,13 +80,15 @@ class WordVectors:
         """Take one pass of `passes`, after `done` others."""
         self._model.random = np.random.RandomState((self._seed, done))
         step = (FIRST_RATE - LAST_RATE) / passes
+        sentences = _Sentences(self._corpus, done, passes, progress)
         self._model.train(
-            _Sentences(self._corpus, done, passes, progress),
+            sentences,
             total_examples=int((self._corpus.tokens < 0).sum()),
             epochs=1,
             start_alpha=FIRST_RATE - done * step,
             end_alpha=FIRST_RATE - (done + 1) * step,
         )
+        sentences.raise_problem()
 
     def state(self) -> dict[str, Floats]:
         """Return all that is trained: float32 `[words, 64]` twice."""

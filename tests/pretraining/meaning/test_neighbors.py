@@ -1,5 +1,7 @@
 """The direct objective: right gradients, and halves of texts that find each other."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,7 @@ def test_halves_are_neighbouring_words_of_the_texts() -> None:
     stream = np.arange(5000, dtype=np.int32)
     tokens, bounds = draw_halves(stream, 1, 7, pairs=50)
     assert len(bounds) == 101 and bounds[-1] == len(tokens)
-    halves = [tokens[first:last] for first, last in zip(bounds, bounds[1:], strict=False)]
+    halves = [tokens[first:last] for first, last in itertools.pairwise(bounds)]
     assert {len(half) for half in halves} <= set(range(SHORTEST // 2, LONGEST // 2 + 1))
     for left, right in zip(halves[:50], halves[50:], strict=True):
         whole = np.concatenate([left, right])
