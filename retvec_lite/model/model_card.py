@@ -140,17 +140,15 @@ def _limits(model: TrainedModel) -> Iterator[str]:
 
 
 def describe_meaning(facts: Mapping[str, Any]) -> str:
-    """Return what a classifier knows of what words mean, from the report of its training; nothing for one of an earlier release.
+    """Return what a classifier knows of what words mean, from the report of its training; nothing where that was not asked for.
 
     Example:
         >>> from retvec_lite.model.model_card import describe_meaning
         >>> describe_meaning({"used": True, "language": "en", "words": 6950, "known_words": 0.98})
         'It knows what 6,950 words of en mean, which are 98.0% of the words of the training texts, and repeats their biases.'
     """
-    if not facts:
-        return ""
-    if not facts["used"]:
-        return f"It does not know what words mean: {facts['left_out']}."
+    if not facts.get("used"):
+        return f"It does not know what words mean: {facts['left_out']}." if "left_out" in facts else ""
     return (
         f"It knows what {facts['words']:,} words of {facts['language']} mean, which are {facts['known_words']:.1%} of the words of the "
         "training texts, and repeats their biases."

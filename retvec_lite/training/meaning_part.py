@@ -90,7 +90,7 @@ def choose_meaning(
         none.
     """
     if not files:
-        return None, {"left_out": "it was not asked for, or there is nothing to read it"}
+        return None, {}
     found, facts = files[0], {}
     if options.meaning == "auto":
         languages = language_shares(data.clean, options.seed)
