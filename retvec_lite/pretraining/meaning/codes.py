@@ -1,8 +1,7 @@
 """Eight bytes a word: product codes (Jegou, Douze and Schmid 2011, https://doi.org/10.1109/TPAMI.2010.57), trained so that texts keep their neighbours.
 
-Nearest codes keep words where they are. What a classifier reads is a sum of many words, so codes and codebooks are then trained on such
-sums: the texts of a batch should be as similar to each other as they are with exact vectors. Rounding passes gradients on as it
-finds them (the straight-through estimator, Bengio et al. 2013, arXiv:1308.3432).
+Nearest codes keep words where they are. What a classifier reads is a sum of many words, so the codebooks are then trained on such sums:
+the texts of a batch should be as similar to each other as they are with exact vectors.
 """
 
 from typing import Final
@@ -10,40 +9,70 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.cluster.vq import kmeans2
 
 from retvec_lite.contract import Floats
-from retvec_lite.model.meaning_file import SUBSPACE_WIDTH, SUBSPACES, WIDTH, Codes
+from retvec_lite.model.meaning_file import SUBSPACE_WIDTH, SUBSPACES, Codes
 from retvec_lite.ngrams import CODES, INTEGERS
-from retvec_lite.pretraining.meaning.corpus import Numbers
+from retvec_lite.pretraining.meaning.corpus import Counts, Numbers
 from retvec_lite.pretraining.meaning.neighbors import TEMPERATURE
 
 TEXTS: Final = 256
 """Texts of a step, which should keep their neighbours among each other."""
 RATE: Final = 0.005
+"""Learning rate of the first step; it falls to 0."""
+
+_FREQUENCY: Final = 0.4
+"""Exponent of how often a word occurs, for how much its error counts: texts are made of frequent words."""
 _PASSES: Final = 20
-_FITTED: Final = 20_000
+_BATCH: Final = 4096
 _TINY: Final = 1e-12
 
 
-def balanced_axes(seed: int) -> Floats:
-    """Return axes that give each subspace as much to say: a random rotation, float32 `[64, 64]`."""
-    rng = np.random.default_rng((seed, WIDTH))
-    axes, signs = np.linalg.qr(rng.normal(size=(WIDTH, WIDTH)))
-    found: Floats = (axes * np.sign(np.diag(signs))).astype(np.float32)
-    return found
+def balanced_axes(vectors: Floats, counts: Counts) -> Floats:
+    """Return axes that give each subspace about as much to say: float32 `[64, 64]`.
+
+    Principal axes, the larger ones first, each for the subspace whose product of variances is the smallest so far (Ge et al. 2013,
+    Optimized product quantization, https://doi.org/10.1109/CVPR.2013.379, section 3.2).
+
+    Args:
+        vectors: float32 `[words, 64]`.
+        counts: how often each word occurs.
+    """
+    variances, axes = np.linalg.eigh((vectors * _importance(counts)[:, None]).T @ vectors)
+    logs = np.log(np.maximum(variances, _TINY))
+    logs -= logs.min()
+    groups: list[list[int]] = [[] for _ in range(SUBSPACES)]
+    for axis in np.argsort(-variances, kind="stable").tolist():
+        room = [group for group in groups if len(group) < SUBSPACE_WIDTH]
+        min(room, key=lambda group: float(logs[group].sum())).append(axis)
+    return axes[:, [axis for group in groups for axis in group]].astype(np.float32)
 
 
-def nearest_codebooks(vectors: Floats, seed: int) -> Floats:
-    """Return the codebooks of k-means in each subspace: float32 `[8, 256, 8]`."""
-    rng = np.random.default_rng((seed, CODES))
-    chosen = rng.permutation(len(vectors))[:_FITTED]
+def nearest_codebooks(vectors: Floats, counts: Counts, seed: int) -> Floats:
+    """Return the codebooks of k-means in each subspace: float32 `[8, 256, 8]`; see `balanced_axes` for the arguments."""
+    from sklearn.cluster import MiniBatchKMeans
+
+    importance = _importance(counts)
+    start = np.random.default_rng((seed, CODES)).choice(len(vectors), CODES, replace=False, p=importance)
     books = []
     for place in range(SUBSPACES):
-        part = _part(vectors, place)[chosen]
-        start = part[rng.permutation(len(part))[:CODES]]
-        books.append(kmeans2(part, start, iter=_PASSES, minit="matrix")[0])
+        part = _part(vectors, place)
+        solver = MiniBatchKMeans(
+            CODES,
+            init=part[start],
+            n_init=1,
+            batch_size=_BATCH,
+            max_iter=_PASSES,
+            reassignment_ratio=0,
+            random_state=seed,
+        )
+        books.append(solver.fit(part, sample_weight=importance).cluster_centers_)
     return np.stack(books).astype(np.float32)
+
+
+def _importance(counts: Counts) -> npt.NDArray[np.float64]:
+    powers = counts.astype(np.float64) ** _FREQUENCY
+    return powers / powers.sum()
 
 
 def codes_of(vectors: Floats, codebooks: Floats) -> Codes:
@@ -66,33 +95,29 @@ def _part(vectors: Floats, place: int) -> Floats:
 
 
 class CodeTrainer:
-    """Codes and codebooks in training.
+    """Codebooks in training; a word's codes are always those nearest to its exact vector.
 
     Attributes:
-        vectors: what is coded, float32 `[words, 64]`; they move to where their codes are better for texts.
         codebooks: float32 `[8, 256, 8]`.
-        squares: of the gradients so far of both, for Adagrad.
+        squares: of the gradients so far, for Adagrad; of the same shape.
     """
 
     def __init__(self, exact: Floats, codebooks: Floats) -> None:
         self._exact = exact
-        self.vectors, self.codebooks = exact.copy(), codebooks.copy()
-        self.squares = (np.zeros_like(exact), np.zeros_like(codebooks))
+        self.codebooks, self.squares = codebooks.copy(), np.zeros_like(codebooks)
 
-    def step(self, tokens: Numbers, bounds: npt.NDArray[np.int64]) -> float:
+    def step(self, tokens: Numbers, bounds: npt.NDArray[np.int64], rate: float = RATE) -> float:
         """Take one step on texts like those of `neighbors.draw_halves`; return the loss."""
         used, places = np.unique(tokens, return_inverse=True)
         ones = np.ones(len(tokens), np.float32)
         texts = sparse.csr_matrix((ones, places.ravel(), bounds), shape=(len(bounds) - 1, len(used)))
-        codes = codes_of(self.vectors[used], self.codebooks)
-        loss, slopes = kept_neighbors(texts @ self._exact[used], texts @ decoded(codes, self.codebooks))
+        exact = self._exact[used]
+        codes = codes_of(exact, self.codebooks)
+        loss, slopes = kept_neighbors(texts @ exact, texts @ decoded(codes, self.codebooks))
         by_word = (texts.T @ slopes).astype(np.float32)
-        squares = self.squares[0][used] + np.square(by_word)
-        self.squares[0][used] = squares
-        self.vectors[used] -= np.float32(RATE) * by_word / np.sqrt(squares + np.float32(_TINY))
         by_row = np.stack([_sums(_part(by_word, place), codes[:, place]) for place in range(SUBSPACES)])
-        self.squares[1][:] += np.square(by_row)
-        self.codebooks -= np.float32(RATE) * by_row / np.sqrt(self.squares[1] + np.float32(_TINY))
+        self.squares += np.square(by_row)
+        self.codebooks -= np.float32(rate) * by_row / np.sqrt(self.squares + np.float32(_TINY))
         return loss
 
 

@@ -26,6 +26,7 @@ _STEP: Final = 4096
 _DIGITS: Final = 16
 
 Numbers = npt.NDArray[np.int32]
+Counts = npt.NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Corpus:
     """
 
     words: tuple[str, ...]
-    counts: npt.NDArray[np.int64]
+    counts: Counts
     tokens: Numbers
     total: int
 
@@ -129,7 +130,7 @@ def read_corpus(files: Sequence[Path], least_count: int, progress: Progress) -> 
     return corpus
 
 
-def _ranked(names: list[str], counts: npt.NDArray[np.int64], tokens: Numbers, total: int, least_count: int) -> Corpus:
+def _ranked(names: list[str], counts: Counts, tokens: Numbers, total: int, least_count: int) -> Corpus:
     """Number the frequent words by how often they occur, equally frequent ones by spelling, and leave out the others."""
     kept = sorted(np.flatnonzero(counts >= least_count).tolist(), key=lambda number: (-counts[number], names[number]))
     unknown = len(kept)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.model.checkpoints import damaged, read_arrays, require_same, write_arrays
 from retvec_lite.model.meaning_file import Codes
+from retvec_lite.pretraining.meaning.codes import RATE as CODE_RATE
 from retvec_lite.pretraining.meaning.codes import (
     TEXTS,
     CodeTrainer,
@@ -80,29 +81,26 @@ class Stages:
         exact = vectors[: len(words)]
         if valence is not None:
             exact = with_valence(exact, words, valence)
-        exact = exact * weights_of(corpus.shares)[: len(words), None] @ balanced_axes(options.seed)
-        trainer = CodeTrainer(exact, nearest_codebooks(exact, options.seed))
+        exact = exact * weights_of(corpus.shares)[: len(words), None]
+        counts = corpus.counts[: len(words)]
+        exact = exact @ balanced_axes(exact, counts)
+        trainer = CodeTrainer(exact, nearest_codebooks(exact, counts, options.seed))
         stream = corpus.known[corpus.known < len(words)]
 
         def state() -> _Arrays:
-            return {
-                "vectors": trainer.vectors,
-                "codebooks": trainer.codebooks,
-                "vector_squares": trainer.squares[0],
-                "codebook_squares": trainer.squares[1],
-            }
+            return {"codebooks": trainer.codebooks, "squares": trainer.squares}
 
         def restore(arrays: _Arrays) -> int:
-            trainer.vectors[:], trainer.codebooks[:] = arrays["vectors"], arrays["codebooks"]
-            trainer.squares[0][:], trainer.squares[1][:] = arrays["vector_squares"], arrays["codebook_squares"]
+            trainer.codebooks[:], trainer.squares[:] = arrays["codebooks"], arrays["squares"]
             return int(arrays["done"])
 
         def step(number: int) -> None:
-            trainer.step(*draw_halves(stream, options.seed, number, TEXTS // 2))
+            texts = draw_halves(stream, options.seed, number, TEXTS // 2)
+            trainer.step(*texts, CODE_RATE * (1 - number / options.code_steps))
 
         self._steps("codes", "codes", options.code_steps, step, state, restore)
         codebooks = on_grid(trainer.codebooks)
-        return codes_of(trainer.vectors, codebooks), codebooks
+        return codes_of(exact, codebooks), codebooks
 
     def _word_vectors(self, corpus: Corpus) -> Floats:
         trainer = WordVectors(corpus, self._options.seed)
