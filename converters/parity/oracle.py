@@ -145,16 +145,6 @@ class Oracle:
         encoder = dataclasses.replace(self._classifier.encoder, max_chars=len(row))
         return text_vector(row, encoder, self._classifier.meaning, self._weights)
 
-    def text_embedding(self, row: Ints, embeddings: Floats) -> Floats:
-        """Return the embedding of a text by those of its words, float32 `[max_words, dimension]`, of unused slots zeros.
-
-        That is their mean, scaled to length 1; with a table of meaning, half of it and the meaning, scaled to length 1.
-        """
-        found = _scaled(embeddings.sum(axis=0, dtype=np.float64))
-        if self._classifier.meaning is not None:
-            found = _scaled(np.concatenate([found * SPELLING_WEIGHT, self.meaning(row)]))
-        return found.astype(np.float32)
-
     def off(self, row: Ints, slots: Ints, found: Floats) -> Floats:
         """Return how far an answer to a text is from the nearest right one: float32 `[classes]`."""
         differences = np.abs(self.probabilities(row, slots) - found)
@@ -166,6 +156,17 @@ class Oracle:
         return np.stack(
             [self.probabilities(row, slots)[0] for row, slots in zip(sample.rows, sample.slots, strict=True)]
         )
+
+
+def text_embedding(embeddings: Floats, meaning: Floats | None = None) -> Floats:
+    """Return the mean of a text's embeddings `[max_words, dimension]`, scaled to length 1; zeros for a text without words.
+
+    With the text's meaning, float32 `[64]`: half of that and the meaning, scaled to length 1.
+    """
+    found = _scaled(embeddings.sum(axis=0, dtype=np.float64))
+    if meaning is not None:
+        found = _scaled(np.concatenate([found * SPELLING_WEIGHT, meaning]))
+    return found.astype(np.float32)
 
 
 def _scaled(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:

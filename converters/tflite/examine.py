@@ -25,6 +25,7 @@ from retvec_lite.converters.parity.oracle import (
     Sample,
     match_constants,
     require_table,
+    text_embedding,
 )
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import find_signature, promote_outputs, read_model
@@ -222,12 +223,13 @@ class SignatureExam:
         shape = (len(part), self.signature.max_words, self.signature.of_words)
         rows = checked(answers, "embeddings", shape, np.float32)
         texts = checked(answers, "text", (len(part), self.signature.dimension or 0), np.float32)
+        with_meaning = self.signature.word_dimension is not None
         for name, row, slots, found, text in zip(part.names, part.rows, part.slots, rows, texts, strict=True):
             used = slots[:, :1] != 0
             right = oracle.nearest(slots, np.where(used, found, oracle.embeddings(slots)[0])) * used
             off = np.abs(found - right)
             self._note("embeddings", name, float(off.max()), f"at {place(off)}")
-            off = np.abs(text - oracle.text_embedding(row, right))
+            off = np.abs(text - text_embedding(right, oracle.meaning(row) if with_meaning else None))
             self._note("text", name, float(off.max()), f"at {place(off)}")
 
     def _note(self, check: str, text: str, amount: float, where: str) -> None:

@@ -123,19 +123,19 @@ def test_integers_stay_integers_and_the_words_are_found_in_float32(exported: Pat
 
 
 def test_embeddings_carry_meaning(exported: Path) -> None:
-    with rl.load(exported / "pool" / "classifier-int8.tflite") as classifier:
-        dimension = classifier.embed_words("parcel")[1].shape[1]
-        alike, typed, other, none = classifier.embed(["terrible parcel", "trerible parcell", "great film", ""])
-        assert alike.shape == (dimension + DIMENSION,)
-        np.testing.assert_allclose([np.linalg.norm(v) for v in (alike, typed, other)], 1.0, atol=1e-5)
-        np.testing.assert_allclose(alike[dimension:], typed[dimension:], atol=0.02)
-        assert alike[dimension:] @ other[dimension:] < 0.7 and not none.any()
+    classifier = rl.load(exported / "pool" / "classifier-int8.tflite")
+    dimension = classifier.embed_words("parcel")[1].shape[1]
+    alike, typed, other, none = classifier.embed(["terrible parcel", "trerible parcell", "great film", ""])
+    assert alike.shape == (dimension + DIMENSION,)
+    np.testing.assert_allclose([np.linalg.norm(v) for v in (alike, typed, other)], 1.0, atol=1e-5)
+    np.testing.assert_allclose(alike[dimension:], typed[dimension:], atol=1e-5)
+    assert alike[dimension:] @ other[dimension:] < 0.7 and not none.any()
 
 
 def test_explanations_and_short_signatures_work(exported: Path) -> None:
-    with rl.load(exported / "pool" / "classifier-int8.tflite") as classifier:
-        found = classifier.explain("terrible parcel, please refund")
-        assert {span.text for span in found.spans} >= {"terrible", "refund"} or found.spans
+    found = rl.load(exported / "pool" / "classifier-int8.tflite").explain("terrible parcel, please refund")
+    assert [span.text for span in found.spans] == ["terrible", "parcel,", "please", "refund"]
+    assert any(span.weight for span in found.spans)
     # Thirty runs of letters in sixteen slots and 120 code points: the full signature answers.
     artifact = read_artifact(exported / "pool" / "classifier-float32.tflite")
     row = codepoints("a.b,c;d'e " * 6, 120)[None]
