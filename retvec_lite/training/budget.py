@@ -30,7 +30,7 @@ _FEWEST_BUCKETS: Final = 128
 
 _MEANING_SHARE: Final = 4
 """What words mean gets a quarter of what a file has room for beside the network, and what n-grams leave."""
-_LEAST_MEANING: Final = 60_000
+_LEAST_MEANING: Final = 40_000
 _MOST_MEANING: Final = 250_000
 """Bytes that it gets at least and at most. Intents need few words, topics many (docs/meaning.md)."""
 _WORTH_A_NETWORK: Final = 2

@@ -133,7 +133,7 @@ class TrainOptions(Options):
     )
     meaning_kb: int | None = option(
         None,
-        f"kilobytes for what words mean, {_LEAST_MEANING_KB} at least (default: 60 to 250, what n-grams can spare; 0: none)",
+        f"kilobytes for what words mean, {_LEAST_MEANING_KB} at least (default: 40 to 250, what n-grams can spare; 0: none)",
         integer(0, 1000),
         metavar="KB",
     )
