@@ -19,6 +19,7 @@ from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training import linear_part, meaning_part
+from retvec_lite.training.checkpoint import origin
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart, choose_meaning, count_words, language_shares, make_part
@@ -277,3 +278,16 @@ def test_detector_is_not_asked_about_a_named_file(data: TrainingData, monkeypatc
     monkeypatch.setattr(meaning_part, "language_shares", lambda *_: pytest.fail("asked"))
     assert choose_meaning((synonyms(),), data, TrainOptions(meaning=synonyms()), KB)[0] is not None
     assert choose_meaning((), data, TrainOptions(meaning="none"), KB)[0] is None
+
+
+def test_a_checkpoint_of_another_table_is_of_another_training() -> None:
+    given: list[dict[str, Any]] = [
+        {"meaning": "none"},
+        {"meaning": synonyms()},
+        {"meaning": synonyms("de")},
+        {"meaning": synonyms(), "meaning_kb": 30},
+    ]
+    found = []
+    for options in (TrainOptions(embedding="raw", **each) for each in given):
+        found.append(origin(options.read_inputs(tiny_dataset(3)), options, None))
+    assert len({(each["meaning"], each["meaning_kb"]) for each in found}) == len(given)
