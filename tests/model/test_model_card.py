@@ -118,6 +118,5 @@ def test_it_says_what_it_knows_of_what_words_mean() -> None:
     assert "It knows what 6,950 words of en mean, which are 98.0% of the words" in card and "look like" not in card
     why = {"used": False, "left_out": "less than 20% of the texts are in en"}
     assert "not know what words mean: less than 20% of" in model_card(model(training={**FACTS, "meaning": why}))
-    assert "what words look like, not what they mean" in model_card(
-        model(training={**FACTS, "meaning": {"used": False}})
-    )
+    unasked = model(training={**FACTS, "meaning": {"used": False}}, embedding={"name": "default", "card": {}})
+    assert "what words look like, not what they mean" in model_card(unasked)
