@@ -133,7 +133,7 @@ def check_weights(config: MeaningConfig, weights: Mapping[str, Floats]) -> None:
         values = weights[f"meaning/{name}"]
         if not ((values >= low) & (values <= high) & (values == np.rint(values))).all():
             raise RetvecLiteError(f"meaning/{name} needs whole numbers from {low} to {high}.")
-    numbers = _row_values(weights["meaning/rows"]) % (NO_WORD + 1)
+    numbers = weights["meaning/rows"] @ np.array([1, 1 << 8, 1 << 16], np.float64) % (NO_WORD + 1)
     if not ((numbers < config.words) | (numbers == NO_WORD)).all():
         raise RetvecLiteError(f"meaning/rows names words from {config.words:,} on, which are not there.")
 
@@ -220,9 +220,8 @@ def look_up(words: Sequence[Word], config: MeaningConfig, weights: Mapping[str, 
     """
     found = []
     for word in words:
-        exact = _find(word, config, weights)
-        known = (_find(shorter, config, weights) for shorter in without_a_letter(word))
-        found.append(exact if exact >= 0 else min((number for number in known if number >= 0), default=-1))
+        exact, *others = (_find(sums, config, weights) for sums in sums_of([word, *without_a_letter(word)]))
+        found.append(exact if exact >= 0 else min((number for number in others if number >= 0), default=-1))
     return found
 
 
@@ -265,6 +264,7 @@ def without_a_letter(word: Sequence[int]) -> Iterator[Word]:
         yield from (tuple(word[:place]) + tuple(word[place + 1 :]) for place in range(len(word)))
 
 
+@functools.cache
 def factors() -> Ints:
     """Return the factor of each letter in each sum, int32 `[LONGEST, 4]`."""
     return np.array([[pow(root, place, FACTOR_PRIME) for root in ROOTS] for place in range(1, LONGEST + 1)], np.int32)
@@ -303,16 +303,10 @@ def fingerprint(sums: Sequence[int] | Ints) -> int:
     return int(sums[3]) % FINGERPRINTS + 1
 
 
-def _find(word: Word, config: MeaningConfig, weights: Mapping[str, Floats]) -> int:
-    """Return the number of a word that is a key, or looks like one; otherwise -1."""
-    sums = sums_of([word])[0]
+def _find(sums: Ints, config: MeaningConfig, weights: Mapping[str, Floats]) -> int:
+    """Return the number of a word, by its sums, that is a key, or looks like one; otherwise -1."""
     displacement = int(weights["meaning/displacements"][int(sums[0]) % config.displacements])
     row = row_of(sums, displacement, config.rows)
-    found, number = divmod(int(_row_values(weights["meaning/rows"][row])), NO_WORD + 1)
+    low, middle, high = (int(byte) for byte in weights["meaning/rows"][row])
+    found, number = divmod(low + (middle << 8) + (high << 16), NO_WORD + 1)
     return number if found == fingerprint(sums) and number != NO_WORD else -1
-
-
-def _row_values(rows: Floats) -> Ints:
-    """Return the 24-bit number of each row, lowest byte first: the number of a word plus 2**14 times its fingerprint."""
-    found: Ints = (rows.astype(np.int64) @ np.array([1, 1 << 8, 1 << 16])).astype(np.int32)
-    return found

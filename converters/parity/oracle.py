@@ -78,6 +78,7 @@ class Oracle:
         self._eight_bit = eight_bit
         self._known: dict[bytes, tuple[Floats, Floats]] = {}
         self._answers: dict[bytes, Floats] = {}
+        self._meanings: dict[bytes, Floats] = {}
 
     def embeddings(self, slots: Ints) -> Floats:
         """Return every right embedding of one text's words, empty slots included: float32 `[variants, max_words, dimension]`.
@@ -142,8 +143,11 @@ class Oracle:
     def meaning(self, row: Ints) -> Floats:
         """Return the meaning of a text, float32 `[64]`, of a classifier with a table of it; short rows are for short signatures."""
         assert self._classifier.meaning is not None
-        encoder = dataclasses.replace(self._classifier.encoder, max_chars=len(row))
-        return text_vector(row, encoder, self._classifier.meaning, self._weights)
+        key = row.tobytes()
+        if key not in self._meanings:
+            encoder = dataclasses.replace(self._classifier.encoder, max_chars=len(row))
+            self._meanings[key] = text_vector(row, encoder, self._classifier.meaning, self._weights)
+        return self._meanings[key]
 
     def off(self, row: Ints, slots: Ints, found: Floats) -> Floats:
         """Return how far an answer to a text is from the nearest right one: float32 `[classes]`."""

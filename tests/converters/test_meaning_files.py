@@ -18,6 +18,7 @@ from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.tflite import find_signature, find_tensor, read_model
 from retvec_lite.converters.tflite.graph import before, behind, dtype_of, operator_name, shape_of
 from retvec_lite.meaning import DIMENSION
+from retvec_lite.model.file_sizes import estimate_bytes
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.interpreters import installed_runtimes
@@ -32,7 +33,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("meaning")
-    run_script("meaning_export.py", str(folder), "pool", "alone", "several")
+    for name in ("pool", "package", "alone", "several"):
+        run_script("meaning_export.py", str(folder), name)
     return folder
 
 
@@ -79,7 +81,7 @@ def test_every_runtime_gives_the_reference_s_answers_to_generated_texts(exported
             np.testing.assert_allclose(found, right, atol=1e-5 if "float32" in path.name else 2e-2)
 
 
-@pytest.mark.parametrize("name", ["pool", "alone"])
+@pytest.mark.parametrize("name", ["package", "alone"])
 def test_the_evaluator_gives_the_reference_s_answers_to_generated_texts(exported: Path, name: str) -> None:
     pytest.importorskip("coremltools")
     from retvec_lite.converters.coreml.format import evaluate
@@ -95,7 +97,7 @@ def test_the_evaluator_gives_the_reference_s_answers_to_generated_texts(exported
             np.testing.assert_allclose(found["meaning"], oracle.meaning(row), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["pool", "alone", "several"])
+@pytest.mark.parametrize("name", ["pool", "package", "alone", "several"])
 def test_verify_proves_them(exported: Path, name: str) -> None:
     found = rl.verify(exported / name)
     assert found.ok, str(found)
@@ -120,6 +122,17 @@ def test_integers_stay_integers_and_the_words_are_found_in_float32(exported: Pat
             assert {("uint8", shape) for shape in shapes.values()} | {("int8", (2048, 8))} <= gathered
             names = {operator_name(graphs, graph.operators[position]) for position in meaning}
             assert "DEQUANTIZE" not in names
+
+
+def test_sizes_are_estimated_and_told(exported: Path) -> None:
+    model = load_trained_model(exported / "several" / "reference.safetensors")
+    path = exported / "several" / "classifier-int8.tflite"
+    estimated = estimate_bytes(
+        {name: value.shape for name, value in model.weights.items()}, model.encoder, model.labels
+    )
+    assert abs(estimated["int8"] - path.stat().st_size) < 20_000
+    stored = sum(model.weights[f"meaning/{name}"].size for name in ("rows", "codes", "codebooks", "projection"))
+    assert stored <= rl.info(path).to_dict()["sizes"]["meaning"] < stored + 100
 
 
 def test_embeddings_carry_meaning(exported: Path) -> None:

@@ -48,7 +48,8 @@ def classifiers() -> dict[str, tuple[TrainedModel, dict[str, object]]]:
         for model in (pool, several, alone)
     )
     found: dict[str, tuple[TrainedModel, dict[str, object]]] = {
-        "pool": (pool, {"recipes": ["float32", "int8"], "formats": ["all"], "embed": True}),
+        "pool": (pool, {"recipes": ["float32", "int8"], "embed": True}),
+        "package": (pool, {"recipes": ["int8"], "formats": ["coreml"]}),
         "small": (pool, {"recipes": ["int8-dynamic", "int4", "float16"]}),
         "several": (several, {"recipes": ["int8"]}),
         "alone": (alone, {"recipes": ["int8"], "formats": ["all"]}),
