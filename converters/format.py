@@ -65,7 +65,7 @@ class Draft:
     write: Callable[[Path, Mapping[str, str]], None]
 
 
-PARTS: Final = ("encoder", "embedding", "head", "ngrams", "graph", "metadata")
+PARTS: Final = ("encoder", "embedding", "head", "ngrams", "meaning", "graph", "metadata")
 """Parts of an artifact's size. Character features belong to the head, which alone reads them."""
 
 
@@ -264,6 +264,7 @@ def require_origin(
     encoder: EncoderConfig,
     head: object,
     ngrams: object,
+    meaning: object,
     decision: Decision,
     tensors: object,
 ) -> None:
@@ -273,6 +274,7 @@ def require_origin(
         ("encoder settings", encoder.to_dict(), classifier.encoder.to_dict()),
         ("head settings", head, classifier.head.name),
         ("n-gram settings", ngrams, classifier.ngrams and classifier.ngrams.to_dict()),
+        ("settings of meaning", meaning, classifier.meaning and classifier.meaning.to_dict()),
         ("decision", decision.to_dict(), classifier.decision.to_dict()),
         ("names of inner tensors", tensors, _tensors(classifier)),
     ):
@@ -338,6 +340,7 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         "oldest_runtime": dict(oldest_runtime),
         "created_by": CREATED_BY,
         "tensors": _tensors(classifier),
+        **({} if classifier.meaning is None else {"meaning": classifier.meaning.to_dict()}),
         **classifier.decision.entry(),
     }
 

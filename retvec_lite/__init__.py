@@ -36,6 +36,7 @@ _PLACES: Final = {
     "mistype": "data.typos:mistype",
     "mistype_many": "data.typos:mistype_many",
     "pretrain": "pretraining.pretrain:pretrain_embedding",
+    "pretrain_meaning": "pretraining.meaning.pretrain:pretrain_meaning",
     "read_dataset": "data.dataset:read_dataset",
     "read_texts": "data.texts:read_texts",
     "sklearn": "sklearn",

@@ -14,6 +14,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.playground import demo
 from retvec_lite.pretraining.evaluation import evaluate_embedding
 from retvec_lite.pretraining.import_v1 import import_embedding
+from retvec_lite.pretraining.meaning.pretrain import pretrain_meaning
 from retvec_lite.pretraining.pretrain import pretrain_embedding as pretrain
 from retvec_lite.runtime.explanation import Explanation, Span
 from retvec_lite.runtime.predictor import Prediction
@@ -44,6 +45,7 @@ __all__ = [
     "mistype",
     "mistype_many",
     "pretrain",
+    "pretrain_meaning",
     "read_dataset",
     "read_texts",
     "sklearn",

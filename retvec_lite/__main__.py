@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "pretrain": "train a word embedding",
     "evaluate-embedding": "measure a word embedding on mistyped words of 42 languages or more",
     "import-embedding": "import released RETVec v1 weights",
+    "pretrain-meaning": "learn what words mean from open text",
 }
 """Command -> what it does."""
 
@@ -31,6 +32,7 @@ _MODULES: Final = {
     "pretrain": "embedding",
     "evaluate-embedding": "embedding",
     "import-embedding": "embedding",
+    "pretrain-meaning": "meaning",
 }
 """Command -> its module in `retvec_lite.cli`, where that is not called like the command."""
 
@@ -42,6 +44,7 @@ _EXTRAS: Final = {
     "coremltools": "coreml",
     "babel": "pretrain",
     "confusable_homoglyphs": "pretrain",
+    "gensim": "pretrain",
     "regex": "pretrain",
     "wordfreq": "pretrain",
 }

@@ -15,6 +15,7 @@ from retvec_lite.data.class_weights import ClassWeights
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import KEPT, WORK, atomic_directory, refuse_existing, require_room
 from retvec_lite.model.file_sizes import USUAL_KB
+from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.weight_files import Embedding, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt
 from retvec_lite.runtime.text_classifier import TextClassifier
@@ -46,6 +47,8 @@ def train(  # noqa: D417  # the decorator documents the options
     fine_tune_embedding: bool = False,
     character_filters: int | None = None,
     ngram_kb: int | None = None,
+    meaning: str | os.PathLike[str] | MeaningFile = "auto",
+    meaning_kb: int | None = None,
     max_kb: int = USUAL_KB,
     max_words: int | Literal["auto"] = "auto",
     epochs: int | None = None,

@@ -17,7 +17,7 @@ from retvec_lite.data.texts import as_texts, chunks
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.file_sizes import describe_sizes
-from retvec_lite.model.model_card import CARD_NAME, model_card
+from retvec_lite.model.model_card import CARD_NAME, describe_meaning, model_card
 from retvec_lite.model.weight_files import LABELS_FILE, REPORT_FILE, TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE
 from retvec_lite.runtime.predictor import Predictor
@@ -249,6 +249,8 @@ class Classifier(Predictor):
         ]
         if "estimated_bytes" in facts:
             parts.append(describe_sizes(facts["estimated_bytes"]))
+        if about := describe_meaning(facts.get("meaning", {})):
+            parts.append(about)
         names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
         if self.decision.multi_label:
             names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}

@@ -51,6 +51,8 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         fine_tune_embedding: bool = False,
         character_filters: int | None = None,
         ngram_kb: int | None = None,
+        meaning: str = "auto",
+        meaning_kb: int | None = None,
         max_kb: int = USUAL_KB,
         max_words: int | Literal["auto"] = "auto",
         epochs: int | None = None,

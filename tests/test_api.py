@@ -217,6 +217,7 @@ TWINS = {
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),
     "pretrain": (rl.pretrain, set()),
+    "pretrain-meaning": (rl.pretrain_meaning, set()),
     "evaluate-embedding": (rl.evaluate_embedding, {"json"}),
     "import-embedding": (rl.import_embedding, set()),
 }

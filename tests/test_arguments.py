@@ -76,6 +76,7 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "mistype": (rl.mistype, {"text": "a few words", "rate": 0.5, "seed": 0}),
         "mistype_many": (rl.mistype_many, {"texts": ["a few words"], "rate": 0.5, "seed": 0}),
         "pretrain": (rl.pretrain, {"words": "none.csv", "out": "embedding.safetensors", "steps": 1}),
+        "pretrain_meaning": (rl.pretrain_meaning, {"texts": "none.txt", "out": "meaning.safetensors"}),
         "read_dataset": (rl.read_dataset, {"path": "none.csv"}),
         "read_texts": (lambda *args, **kwargs: list(rl.read_texts(*args, **kwargs)), {"path": "none.csv"}),
         "train": (rl.train, {"data": ["a text"] * 4, "labels": ["one"] * 4}),

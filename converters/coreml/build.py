@@ -24,6 +24,7 @@ from coremltools.converters.mil.mil import Function, Program, mil_list, types
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Storage
 from retvec_lite.converters.coreml.encoder import (
+    Characters,
     check_length,
     cut_words,
     find_ngrams,
@@ -32,6 +33,7 @@ from retvec_lite.converters.coreml.encoder import (
     word_bits,
     word_mask,
 )
+from retvec_lite.converters.coreml.meaning import find_letters, find_meaning, meaning_logits
 from retvec_lite.converters.coreml.network import CoreMLNetwork, probability_values
 from retvec_lite.converters.format import About
 from retvec_lite.model.heads import NgramHead
@@ -74,19 +76,27 @@ def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
     check_length(classifier.encoder)
     characters = sanitize(codepoints, classifier.encoder, storage.ios >= FOUR_BITS_SINCE)
 
-    def said() -> Var:
-        if classifier.ngrams is None:
-            return None
-        return ngram_logits(find_ngrams(characters, classifier.ngrams, storage), classifier.weights, storage)
-
     if isinstance(classifier.head, NgramHead):
-        return probability_values(said(), classifier.multi_label)
+        return probability_values(_linear_logits(characters, classifier, storage), classifier.multi_label)
     network = CoreMLNetwork(classifier.weights, storage)
     words = cut_words(characters, classifier.encoder)
     bits = word_bits(words)
     vectors = network.word_vectors(bits, network.embed(bits))
-    ngrams = said()
-    return network.classify(vectors, word_mask(words), classifier.head, ngrams, classifier.multi_label)
+    linear = _linear_logits(characters, classifier, storage)
+    return network.classify(vectors, word_mask(words), classifier.head, linear, classifier.multi_label)
+
+
+def _linear_logits(characters: Characters, classifier: TrainedModel, storage: Storage) -> Var:
+    """Return what n-grams and the meaning of words say about the labels, float32 `[1, classes]`; None without both."""
+    letters = None if classifier.meaning is None else find_letters(characters, storage)
+    said = None
+    if classifier.ngrams is not None:
+        ngrams = find_ngrams(characters, classifier.ngrams, storage, letters and letters.chars)
+        said = ngram_logits(ngrams, classifier.weights, storage)
+    if letters is None:
+        return said
+    meant = meaning_logits(find_meaning(letters, classifier.weights, storage), classifier.weights)
+    return meant if said is None else mb.add(x=said, y=meant, name="linear_logits")
 
 
 def _program(classifier: TrainedModel, storage: Storage) -> Program:

@@ -264,16 +264,16 @@ class Ngrams(NamedTuple):
     present: Var
 
 
-def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -> Ngrams:
+def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage, plain: Var = None) -> Ngrams:
     """Hash the n-grams of one text, in float32 whatever the recipe: the same as `model/ngram_graph.py`.
 
+    `plain` are the characters folded to plain letters, where they are known, float32 `[1, max_chars]`.
     There is a place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
     """
     starts = characters.codes.shape[1] + 1
     front, behind = np.zeros((1, 1), np.float32), np.zeros((1, config.longest), np.float32)
-    marked = mb.concat(
-        values=[front, _folded(characters, storage, config.plain_letters), behind], axis=1, name="marked_chars"
-    )
+    chars = plain if plain is not None and config.plain_letters else _folded(characters, storage, config.plain_letters)
+    marked = mb.concat(values=[front, chars, behind], axis=1, name="marked_chars")
     is_char = mb.minimum(x=marked, y=_float(1), name="is_char")
 
     def shifted(values: Var, places: int) -> Var:
@@ -284,7 +284,7 @@ def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -
     inner: Var = None
     hashes, present = [], []
     for length in range(1, config.longest + 1):
-        code = _modulo(mb.add(x=shifted(marked, length - 1), y=product), PRIME, f"hash_{length}")
+        code = modulo(mb.add(x=shifted(marked, length - 1), y=product), PRIME, f"hash_{length}")
         product = mb.mul(x=code, y=_float(FACTOR))
         if length > 2:
             between = shifted(is_char, length - 2)
@@ -299,7 +299,7 @@ def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage) -
         else:
             present.append(inner)
     found = _joined(hashes)
-    buckets = found if config.codebooks else _modulo(found, config.buckets, "bucket")
+    buckets = found if config.codebooks else modulo(found, config.buckets, "bucket")
     return Ngrams(mb.cast(x=buckets, dtype="int32"), _joined(present))
 
 
@@ -369,7 +369,7 @@ def _folded(characters: Characters, storage: Storage, plain_letters: bool) -> Va
     return mb.select(cond=replaces, a=mb.sub(x=level, y=_float(LETTER)), b=lower, name="folded_chars")
 
 
-def _modulo(values: Var, divisor: int, name: str) -> Var:
+def modulo(values: Var, divisor: int, name: str) -> Var:
     """Return the remainder of integers below 2**22, exactly: half a unit keeps the rounded quotient on the right side."""
     share = mb.mul(x=mb.add(x=values, y=_float(0.5)), y=_float(1 / divisor))
     return mb.sub(x=values, y=mb.mul(x=mb.floor(x=share), y=_float(divisor)), name=name)

@@ -35,7 +35,7 @@ from retvec_lite.converters.format import (
     require_origin,
 )
 from retvec_lite.converters.parity import ArtifactResult, Difference, RuntimeResult
-from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
+from retvec_lite.converters.parity.examiner import ENCODING, Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import (
     EXACT,
     Constant,
@@ -48,6 +48,7 @@ from retvec_lite.converters.parity.oracle import (
 from retvec_lite.converters.recipes import DEFAULT_IOS, RECIPES, CoreMLFacts, Recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, letter_table
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import fold_table
 
@@ -86,7 +87,9 @@ class MLPackage(OpenArtifact):
             raise RetvecLiteError(f"{self._path.name}: there is no recipe {recipe.name!r} for Core ML.")
         _check_origin(self._program, classifier)
         found = program_constants(self._program)
-        if classifier.ngrams:
+        if classifier.meaning:
+            require_table(letter_table().marked, [constant.values for constant in found])
+        if classifier.ngrams and not (classifier.meaning and classifier.ngrams.plain_letters):
             places, levels = fold_table(classifier.ngrams.plain_letters)
             require_table(levels[places], [constant.values for constant in found])
         return match_constants(found, classifier.weights)
@@ -102,7 +105,9 @@ class MLPackage(OpenArtifact):
         sizes, own = dict.fromkeys(PARTS, 0), "encoder"
         for operation in self._program.operations:
             name = operation.outputs[0][0]
-            part = next((part for part in ("embedding", "head", "ngrams") if name.startswith(f"{part}_")), own)
+            part = next(
+                (part for part in ("embedding", "head", "ngrams", "meaning") if name.startswith(f"{part}_")), own
+            )
             sizes[part] += sum(literal.stored for _, literal in operation.literals)
             # Constants without a name of their own belong to the operators around them.
             own = "head" if name == "bits" else own
@@ -238,7 +243,7 @@ def _examine_evaluated(examiner: Examiner, program: Program, recipe: Recipe, ora
         # The staged texts are the golden ones and the first real ones.
         rest = examiner.real.rows[len(staged) - len(examiner.golden) :]
         table += [evaluate(program, row, labels)[PROBABILITIES] for row in rest]
-        encoding = names[:2]  # words and bits, where there are any
+        encoding = [name for name in names if name in ENCODING]
         encoded = [program.run({INPUT: row[None]}, encoding) for row in examiner.edges.rows]
         together = {name: np.stack([answer[name][0] for answer in encoded]) for name in encoding}
         stages.compare_encoding(together, examiner.edges)
@@ -290,6 +295,7 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
         encoder=EncoderConfig.from_json(metadata.get("encoder", "")),
         head=metadata.get("head"),
         ngrams=_parsed(metadata, "ngrams"),
+        meaning=_parsed(metadata, "meaning"),
         decision=Decision.from_dict(_parsed(metadata, "decision")),
         tensors=_parsed(metadata, "tensors"),
     )
@@ -342,6 +348,8 @@ def _gathered(operations: Sequence[Operation], found: Mapping[str, Constant]) ->
         table = next((found[name] for name in operation.sources if name in found), None)
         if table is not None and table.values.ndim == 2:
             yield Constant("codes", table.values, EXACT)
+            if table.values.shape == CODEBOOK_ROWS:
+                yield Constant("codebooks of meaning", table.values.reshape(CODEBOOKS), EXACT)
         if table is not None and table.values.ndim == 2 and table.values.shape[1] > 1:
             yield Constant("squares", table.values[:, -1], EXACT)
             yield Constant("table", table.values[:, :-1], EXACT)

@@ -67,12 +67,12 @@ class CoreMLNetwork:
         return mb.concat(values=[embedding, mb.expand_dims(x=found, axes=[0])], axis=-1, name="word_vectors")
 
     def classify(
-        self, vectors: Var, mask: Var, head: HeadSpec, ngrams: Var | None = None, multi_label: bool = False
+        self, vectors: Var, mask: Var, head: HeadSpec, linear: Var | None = None, multi_label: bool = False
     ) -> Var:
         """Compute label probabilities, float32 `[1, classes]`, named `probability_values`.
 
         The vectors are `[1, words, dimension]` in the recipe's precision; the mask is float32 `[1, words, 1]`, 1 where a slot is in
-        use; n-grams add to the logits, float32 `[1, classes]`.
+        use; n-grams and meaning add to the logits, float32 `[1, classes]`.
         """
         used = self._cast(mask)
         present = mb.mul(x=vectors, y=used, name="present")
@@ -91,8 +91,8 @@ class CoreMLNetwork:
             case _:
                 raise RetvecLiteError(f"There is no head {head.name!r} for Core ML. Choose from {', '.join(HEADS)}.")
         logits = mb.cast(x=self._dense(pooled, "head/logits"), dtype="fp32", name="logits")
-        if ngrams is not None:
-            logits = mb.add(x=logits, y=ngrams, name="logits_with_ngrams")
+        if linear is not None:
+            logits = mb.add(x=logits, y=linear, name="logits_with_linear_part")
         return probability_values(logits, multi_label)
 
     def _cast(self, values: Var) -> Var:

@@ -23,12 +23,21 @@ from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 
 STAGES: Final = ("words", "bits", "embedding")
-"""Inner tensors that are compared; `stage_names` tells which of them a classifier has."""
+"""Inner tensors of the network that are compared; `stage_names` tells which of them a classifier has."""
+
+ENCODING: Final = STAGES[:2]
+"""Inner tensors of the encoder, which are exact."""
+
+MEANING: Final = "meaning"
+"""The inner tensor that holds the meaning of the text, in classifiers with a table of meaning."""
 
 EVERY_BIT_BOUND: Final = 5e-5
 """Largest difference of an embedding value where a word sets bits that no real text sets together. With half of 336 bits at random,
 plain float32 sums, one addend after another, are up to 2.4e-5 off the exact ones (released v1 weights: 1.4e-5) on any runtime.
 Elsewhere the recipe's own bound holds. tests/converters/parity/test_examiner.py repeats the measurement."""
+
+MEANING_BOUND: Final = 1e-5
+"""Largest difference of a number of the meaning: it is computed from integers, in every recipe."""
 
 _BIT_NAMES: Final = f"golden text '{BIT_TEXTS}"
 
@@ -55,6 +64,11 @@ class StageComparison:
     def compare(self, answers: Answers, sample: Sample, oracle: Oracle) -> None:
         """Compare all inner values of some texts with the reference under the artifact's own weights."""
         self.compare_encoding(answers, sample)
+        if MEANING in self._found:
+            for index, (name, row) in enumerate(zip(sample.names, sample.rows, strict=True)):
+                right = oracle.meaning(row)
+                off = np.abs(self._one(answers, MEANING, index, right) - right)
+                self._found[MEANING].append(Difference(name, float(off.max()), f"at {place(off)}"))
         if "embedding" not in self._found:
             return
         for index, (name, words) in enumerate(zip(sample.names, sample.slots, strict=True)):
@@ -78,7 +92,8 @@ class StageComparison:
         checks = []
         for stage, differences in self._found.items():
             if stage != "embedding":
-                checks.append(bounded(stage, "computation", differences, 0.0))
+                bound = MEANING_BOUND if stage == MEANING else 0.0
+                checks.append(bounded(stage, "computation", differences, bound))
                 continue
             usual, wide = recipe.parity_tolerance, max(recipe.parity_tolerance, EVERY_BIT_BOUND)
             for name, is_bits, bound in ((stage, False, usual), (f"{stage} of every bit", True, wide)):
@@ -221,10 +236,11 @@ class Examiner:
 
 
 def stage_names(classifier: TrainedModel) -> list[str]:
-    """Return the inner tensors that exported graphs name: no embedding for RETVec-raw, none at all for the head `ngrams`."""
+    """Return the inner tensors that exported graphs name: no embedding for RETVec-raw, none of the network for the head `ngrams`."""
+    meaning = [MEANING] if classifier.meaning is not None else []
     if isinstance(classifier.head, NgramHead):
-        return []
-    return list(STAGES if "embedding/dense_0/kernel" in classifier.weights else STAGES[:2])
+        return meaning
+    return [*(STAGES if "embedding/dense_0/kernel" in classifier.weights else ENCODING), *meaning]
 
 
 def checked(answers: Answers, name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> npt.NDArray[Any]:

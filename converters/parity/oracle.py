@@ -4,6 +4,7 @@ This separates the cost of rounding the weights from computing wrongly. The weig
 survive the converters, and a file must not vouch for itself.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ import numpy.typing as npt
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import SPELLING_WEIGHT, text_vector
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.ngrams import ngram_logits
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Oracle:
         self._eight_bit = eight_bit
         self._known: dict[bytes, tuple[Floats, Floats]] = {}
         self._answers: dict[bytes, Floats] = {}
+        self._meanings: dict[bytes, Floats] = {}
 
     def embeddings(self, slots: Ints) -> Floats:
         """Return every right embedding of one text's words, empty slots included: float32 `[variants, max_words, dimension]`.
@@ -131,11 +133,21 @@ class Oracle:
                 reference_network.head_logits(vectors, mask, self._classifier.head, weights)
                 for vectors, weights in zip(words, self._variants, strict=True)
             ]
-            if self._classifier.ngrams is not None:
-                encoder, ngrams = self._classifier.encoder, self._classifier.ngrams
-                logits = [found + ngram_logits(row, encoder, ngrams, self._weights) for found in logits]
+            model = self._classifier
+            linear = reference_network.linear_logits(row, model.encoder, model.ngrams, model.meaning, self._weights)
+            if linear is not None:
+                logits = [found + linear for found in logits]
             self._answers[key] = reference_network.shares(np.stack(logits), self._classifier.multi_label)
         return self._answers[key]
+
+    def meaning(self, row: Ints) -> Floats:
+        """Return the meaning of a text, float32 `[64]`, of a classifier with a table of it; short rows are for short signatures."""
+        assert self._classifier.meaning is not None
+        key = row.tobytes()
+        if key not in self._meanings:
+            encoder = dataclasses.replace(self._classifier.encoder, max_chars=len(row))
+            self._meanings[key] = text_vector(row, encoder, self._classifier.meaning, self._weights)
+        return self._meanings[key]
 
     def off(self, row: Ints, slots: Ints, found: Floats) -> Floats:
         """Return how far an answer to a text is from the nearest right one: float32 `[classes]`."""
@@ -150,12 +162,21 @@ class Oracle:
         )
 
 
-def text_embedding(embeddings: Floats) -> Floats:
-    """Return the mean of a text's embeddings `[max_words, dimension]`, scaled to length 1; zeros for a text without words."""
-    total = embeddings.sum(axis=0, dtype=np.float64)
-    length = float(np.linalg.norm(total))
-    found: Floats = (total / length if length > 0 else total).astype(np.float32)
-    return found
+def text_embedding(embeddings: Floats, meaning: Floats | None = None) -> Floats:
+    """Return the mean of a text's embeddings `[max_words, dimension]`, scaled to length 1; zeros for a text without words.
+
+    With the text's meaning, float32 `[64]`: half of that and the meaning, scaled to length 1.
+    """
+    found = _scaled(embeddings.sum(axis=0, dtype=np.float64))
+    if meaning is not None:
+        found = _scaled(np.concatenate([found * SPELLING_WEIGHT, meaning]))
+    return found.astype(np.float32)
+
+
+def _scaled(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a vector scaled to length 1; zeros stay zeros."""
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0 else vector
 
 
 class _EightBitKernel(np.ndarray[Any, np.dtype[Any]]):
@@ -327,6 +348,6 @@ def _merges(given: tuple[int, ...], wanted: list[int]) -> bool:
 
 
 def require_table(table: npt.NDArray[Any], found: Iterable[Floats]) -> None:
-    """Raise RetvecLiteError when the file does not hold a part of the table of lower case: golden texts have few of its letters."""
+    """Raise RetvecLiteError when the file does not hold a part of a table of letters: golden texts have few of them."""
     if not any(np.array_equal(values.reshape(-1), table) for values in found):
-        raise RetvecLiteError("The model does not hold the table of lower case that n-grams need.")
+        raise RetvecLiteError("The model does not hold the table of letters that n-grams or words with a meaning need.")

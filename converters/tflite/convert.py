@@ -94,7 +94,7 @@ def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
     if embeds and isinstance(classifier.head, NgramHead):
         raise RetvecLiteError("The head ngrams reads no words, so there are none to embed: leave out the option embed.")
     made = [Entry(traced(full, config.max_chars), CLASSIFY)]
-    for signature in short_signatures(config) if stages else ():
+    for signature in () if isinstance(classifier.head, NgramHead) else short_signatures(config):
         graph = functools.partial(short, max_words=signature.max_words)
         made.append(Entry(traced(graph, signature.max_chars), signature.name, SHORT_OUTPUTS))
     if embeds:

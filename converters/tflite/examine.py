@@ -41,6 +41,7 @@ from retvec_lite.converters.tflite.graph import (
     values_of,
 )
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, PROJECTION, count_words, letter_table, word_limit
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import fold_table
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, read_artifact
@@ -205,6 +206,8 @@ class SignatureExam:
             row, whole = self._whole.rows[start + index], self._whole.slots[start + index]
             # Of a text that does not fit, the count must only tell that.
             asked = min(int(np.count_nonzero(whole[:, 0])), self.signature.max_words + 1)
+            if classifier.meaning and count_words(row, classifier.encoder) > word_limit(self.signature.max_chars):
+                asked = self.signature.max_words + 1
             found = int(counts[index])
             self._note("slots", name, float(abs(found - asked)), f"{found} instead of {asked}")
             if asked > self.signature.max_words:
@@ -217,15 +220,16 @@ class SignatureExam:
 
     def _compare_embeddings(self, answers: Answers, part: Sample, oracle: Oracle) -> None:
         """Compare the outputs of `embed`; its stage `embedding`, empty slots included, is compared like that of `classify`."""
-        words, dimension = self.signature.max_words, self.signature.dimension or 0
-        rows = checked(answers, "embeddings", (len(part), words, dimension), np.float32)
-        texts = checked(answers, "text", (len(part), dimension), np.float32)
-        for name, slots, found, text in zip(part.names, part.slots, rows, texts, strict=True):
+        shape = (len(part), self.signature.max_words, self.signature.of_words)
+        rows = checked(answers, "embeddings", shape, np.float32)
+        texts = checked(answers, "text", (len(part), self.signature.dimension or 0), np.float32)
+        with_meaning = self.signature.word_dimension is not None
+        for name, row, slots, found, text in zip(part.names, part.rows, part.slots, rows, texts, strict=True):
             used = slots[:, :1] != 0
             right = oracle.nearest(slots, np.where(used, found, oracle.embeddings(slots)[0])) * used
             off = np.abs(found - right)
             self._note("embeddings", name, float(off.max()), f"at {place(off)}")
-            off = np.abs(text - text_embedding(right))
+            off = np.abs(text - text_embedding(right, oracle.meaning(row) if with_meaning else None))
             self._note("text", name, float(off.max()), f"at {place(off)}")
 
     def _note(self, check: str, text: str, amount: float, where: str) -> None:
@@ -241,6 +245,7 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
         encoder=artifact.config,
         head=artifact.metadata.get("head"),
         ngrams=artifact.metadata.get("ngrams"),
+        meaning=artifact.metadata.get("meaning"),
         decision=artifact.decision,
         tensors=artifact.metadata.get("tensors"),
     )
@@ -263,7 +268,7 @@ def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> di
         wanted = {
             name: weights[: signature.max_words] if name == "head/positions" else weights
             for name, weights in classifier.weights.items()
-            if signature.kind != EMBED or name.startswith("embedding/")
+            if signature.kind != EMBED or (name.startswith(("embedding/", "meaning/")) and name != PROJECTION)
         }
         for name, match in match_weights(model, wanted, signature.name, plain).items():
             if not np.array_equal(match.values, own[name].values[: len(match.values)]):
@@ -278,10 +283,16 @@ def match_weights(
     graph = model.subgraphs[find_signature(model, signature).subgraphIndex]
     plain = constants(model, graph)
     found = [*_lstm_matrices(model, graph), *_ngram_tables(model, graph, plain), *plain]
-    if "ngrams/table" in reference:
+    # With meaning, n-grams that read plain letters read those of its table.
+    if "ngrams/table" in reference and not (plain_letters and "meaning/rows" in reference):
         places, levels = fold_table(plain_letters)
         require_table(places, _gathered_integers(model, graph, "uint8"))
         require_table(levels, [constant.values for constant in plain])
+    if "meaning/rows" in reference:
+        table = letter_table()
+        require_table(table.places, _gathered_integers(model, graph, "uint8"))
+        for values in (table.levels, table.letters):
+            require_table(values, [constant.values for constant in plain])
     return match_constants(found, reference)
 
 
@@ -315,10 +326,13 @@ def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator
     of the constants of `labels` numbers: values tell which. A table of low rank has none. Training leaves both on this grid, so they count as exact.
     """
     for codes in _gathered_integers(model, graph, "uint8"):
+        # Codes of n-grams, or the displacements, rows and codes of words with a meaning.
         yield Constant("codes", codes, EXACT)
     for stored in _gathered_integers(model, graph, "int8"):
         if stored.ndim != 2:
             continue
+        if stored.shape == CODEBOOK_ROWS:
+            yield Constant("codebooks of meaning", stored.reshape(CODEBOOKS), EXACT)
         yield Constant("squares", stored[:, -1], EXACT)
         yield Constant("table of low rank", stored[:, :-1], EXACT)
         for scales in plain:

@@ -55,6 +55,7 @@ _PARTS: Final = {
     "embedding": "word embedding",
     "head": "classifier head",
     "ngrams": "n-grams",
+    "meaning": "meaning of words",
     "graph": "graph structure",
     "metadata": "metadata, labels, config",
 }

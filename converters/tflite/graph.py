@@ -212,10 +212,14 @@ def signatures_of(model: Any) -> list[Signature]:
         graph = model.subgraphs[entry.subgraphIndex]
         max_chars = shape_of(graph.tensors[graph.inputs[0]])[-1]
         max_words = shape_of(graph.tensors[find_tensor(graph, "words")])[1] if has_network(graph) else 1
-        kind, dimension = CLASSIFY, None
+        kind, dimension, of_words = CLASSIFY, None, None
         if entry.signatureKey == EMBED:
-            kind, dimension = EMBED, shape_of(graph.tensors[find_tensor(graph, "embeddings")])[-1]
-        found.append(Signature(entry.signatureKey, kind, max_chars, max_words, dimension))
+            kind = EMBED
+            dimension, of_words = (
+                shape_of(graph.tensors[find_tensor(graph, name)])[-1] for name in ("text", "embeddings")
+            )
+        other = None if of_words == dimension else of_words
+        found.append(Signature(entry.signatureKey, kind, max_chars, max_words, dimension, other))
     return sorted(found, key=lambda signature: (signature.kind != CLASSIFY, signature.max_words))
 
 
@@ -236,6 +240,10 @@ def sizes(data: bytes, model: Any) -> dict[str, int]:
         network = behind(graph, find_tensor(graph, NETWORK_INPUT)) if has_network(graph) else None
         names = {tensor.name for tensor in graph.tensors}
         embedding = before(graph, find_tensor(graph, "embedding")) if "embedding" in names else frozenset()
+        meaning, projected = frozenset[int](), frozenset[int]()
+        if "meaning" in names:
+            meaning = before(graph, find_tensor(graph, "meaning"))
+            projected = behind(graph, find_tensor(graph, "meaning")) - (network or frozenset())
         for tensor, position in _stored(model, graph):
             if tensor.buffer in seen:
                 continue
@@ -243,9 +251,11 @@ def sizes(data: bytes, model: Any) -> dict[str, int]:
             part = "encoder" if network is not None else "ngrams"
             if network is not None and position in network:
                 part = "embedding" if position in embedding else "head"
-            # The only matrices of plain bytes are the table of n-grams and the codes, see `model/ngram_graph.py`.
+            # The only matrices of plain bytes are the tables of n-grams and of meaning, see `model/{ngram,meaning}_graph.py`.
             if dtype_of(tensor) in ("int8", "uint8") and not scales_of(tensor).size and len(tensor.shape) == 2:
-                part = "ngrams"
+                part = "meaning" if position in meaning else "ngrams"
+            if position in projected:
+                part = "meaning"
             zero_points = _quantization(tensor, "zeroPoint", np.int64)
             parts[part] += len(data_of(model, tensor)) + scales_of(tensor).nbytes + zero_points.nbytes
     parts["metadata"] = sum(len(data_of(model, entry)) for entry in model.metadata)

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters import INPUT
 from retvec_lite.converters.recipes import Recipe, find_recipe
 from retvec_lite.converters.tflite import add_buffer, find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import NETWORK_INPUT, behind, check_operators, has_network, operator_name
@@ -60,8 +59,9 @@ class _Stored:
 def quantize(model: bytes, recipe: str) -> bytes:
     """Return a float32 model under another recipe.
 
-    The model is what `to_tflite` returned. Of a graph without a network, all matrices are rounded, and its arithmetic stays that of
-    float32. The same input gives the same bytes.
+    The model is what `to_tflite` returned. Matrices beside the network, such as the projections of n-grams and of meaning, get at least
+    8 bits and stay with float32 arithmetic; those of whole numbers belong to the contract and stay as they are. The same input gives
+    the same bytes.
 
     Raises:
         RetvecLiteError: for an unknown recipe, a network without a tensor `bits`, or an operator that is not allowed.
@@ -72,9 +72,8 @@ def quantize(model: bytes, recipe: str) -> bytes:
     edited = read_model(model)
     matrices: _Matrices = {}
     for graph in edited.subgraphs:
-        start = find_tensor(graph, NETWORK_INPUT if has_network(graph) else INPUT)
-        recipe_of_graph = chosen if has_network(graph) else dataclasses.replace(chosen, dynamic=False)
-        _GraphQuantizer(edited, graph, recipe_of_graph, matrices).rewrite(behind(graph, start))
+        network = behind(graph, find_tensor(graph, NETWORK_INPUT)) if has_network(graph) else frozenset()
+        _GraphQuantizer(edited, graph, chosen, matrices).rewrite(network)
     quantized = pack(edited)
     check_operators(edited, chosen.newer_operators)
     return quantized
@@ -130,41 +129,44 @@ class _GraphQuantizer:
     def __init__(self, model: Any, graph: Any, recipe: Recipe, matrices: _Matrices) -> None:
         self._model = model
         self._graph = graph
-        self._recipe = recipe
+        self._of_network = recipe
+        self._beside = dataclasses.replace(
+            recipe, dynamic=False, weights="int8" if recipe.weights == "int4" else recipe.weights
+        )
         self._matrices = matrices
         self._stored: dict[_Key, int] = {}
         self._floats: dict[_Key, int] = {}
 
     def rewrite(self, network: frozenset[int]) -> None:
-        """Replace the matrices of the operators at the positions `network`."""
+        """Replace the matrices of all operators; those of the network are at the positions `network`."""
         ordered = []
         for position, operator in enumerate(self._graph.operators):
-            if position in network:
-                ordered += self._rewrite(operator)
+            ordered += self._rewrite(operator, position in network)
             ordered.append(operator)
         self._graph.operators = ordered
 
-    def _rewrite(self, operator: Any) -> list[Any]:
+    def _rewrite(self, operator: Any, of_network: bool) -> list[Any]:
         """Quantize the constants of one operator; return the DEQUANTIZE operators to put in front of it."""
         name = operator_name(self._model, operator)
         # Other constants, such as learned positions, stay float32: the XNNPACK of tflite-runtime 2.14 adds wrongly what it unpacked
         # from fewer bits (probabilities off by 8e-3 in 24 slots of 128, correct without XNNPACK).
         if name not in _WEIGHTS:
             return []
+        recipe = self._of_network if of_network else self._beside
         places, axis = _WEIGHTS[name]
         inputs = np.array(operator.inputs)
         added: list[Any] = []
         version = None
         for place in places:
             values = self._constant(inputs[place])
-            if values is None:
+            if values is None or not (of_network or (values != np.rint(values)).any()):
                 continue
-            kind = self._recipe.weights
+            kind = recipe.weights
             if kind == "int4" and name == "FULLY_CONNECTED" and values.shape[-1] % 2:
                 # XNNPACK does not take an odd number of 4-bit inputs and leaves them to a kernel that is several times slower. This
                 # concerns the 63 inputs of the character features: 8 kB instead of 4.
                 kind = "int8"
-            version = _DYNAMIC_VERSION.get((name, kind)) if self._recipe.dynamic else None
+            version = _DYNAMIC_VERSION.get((name, kind)) if recipe.dynamic else None
             index, buffer = inputs[place], self._graph.tensors[inputs[place]].buffer
             if version is not None:
                 stored = self._rounded(buffer, values, kind, None if name == _LSTM else axis)

@@ -45,6 +45,18 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]
     return belongs_to, arrays
 
 
+def require_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse, with RetvecLiteError, to go on in a folder whose checkpoint belongs to something else; both by names for messages."""
+    changed = [name for name in dict.fromkeys((*now, *before)) if before.get(name) != now.get(name)]
+    if changed:
+        was = ", ".join(f"{name}={before.get(name)}" for name in changed)
+        given = ", ".join(f"{name}={now.get(name)}" for name in changed)
+        raise RetvecLiteError(
+            f"The run in {folder} has {was}. Resume it with the same settings, not {given}, or name another folder "
+            "with --resume."
+        )
+
+
 def damaged(path: Path, problem: object) -> RetvecLiteError:
     """Return the error to raise for a checkpoint that cannot be read."""
     return RetvecLiteError(f"{path} is damaged ({reason(problem)}). Remove it to begin again.")

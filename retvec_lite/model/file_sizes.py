@@ -6,10 +6,11 @@ from typing import Final
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig
+from retvec_lite.meaning import PROJECTION
 from retvec_lite.runtime.artifact import short_signatures
 
 RECIPE_BITS: Final[Mapping[str, int]] = {"float32": 32, "float16": 16, "int8": 8, "int8-dynamic": 8, "int4": 4}
-"""Recipe -> bits of a weight of the network. N-grams take 8 in every recipe, biases 32."""
+"""Recipe -> bits of a weight of the network. N-grams and meaning take 8 in every recipe, biases 32."""
 
 USUAL_KB: Final = 1000
 """Most kilobytes (1,000 bytes) of a file with integer weights, unless a training says otherwise (`max_kb`)."""
@@ -25,6 +26,10 @@ _OF_LOWER_CASE: Final = 8_000
 _SIGNATURE: Final = 22_000
 _NGRAM_SIGNATURE: Final = 27_000
 """Bytes of the graph of a signature, without n-grams and with them."""
+
+_MEANING: Final = 6_000
+_MEANING_SIGNATURE: Final = 9_500
+"""What words with a meaning need besides their weights: in the encoder's tables, and in the graph of each signature."""
 
 _METADATA: Final = 2_700
 _OF_A_LABEL: Final = 7
@@ -59,13 +64,14 @@ def describe_sizes(sizes: Mapping[str, int]) -> str:
 
 def around(shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str]) -> int:
     """Return about how many bytes of a file are not weights: graphs, tables of the encoder, labels, metadata."""
-    has_ngrams = "ngrams/table" in shapes
+    has_ngrams, has_meaning = "ngrams/table" in shapes, "meaning/rows" in shapes
     signatures = 1 + len(short_signatures(encoder))
     return (
         _TABLES
         + _OF_A_CHARACTER * encoder.max_chars
-        + has_ngrams * _OF_LOWER_CASE
+        + (has_ngrams or has_meaning) * _OF_LOWER_CASE
         + signatures * (_NGRAM_SIGNATURE if has_ngrams else _SIGNATURE)
+        + has_meaning * (_MEANING + signatures * _MEANING_SIGNATURE)
         + _METADATA
         + sum(2 * len(label.encode()) + _OF_A_LABEL for label in labels)
     )
@@ -75,7 +81,9 @@ def _weights(shapes: Shapes, bits: int) -> int:
     total = 0
     for name, shape in shapes.items():
         numbers = int(np.prod(shape))
-        if name.startswith("ngrams/") and name != "ngrams/bias":
+        if name == PROJECTION:
+            total += numbers * max(bits, 8) // 8 + (shape[-1] * _OF_AN_OUTPUT if bits <= 8 else 0)
+        elif name.startswith(("ngrams/", "meaning/")) and name != "ngrams/bias":
             total += numbers
         elif len(shape) > 1 and name != "head/positions":
             total += numbers * bits // 8 + (shape[-1] * _OF_AN_OUTPUT if bits <= 8 else 0)

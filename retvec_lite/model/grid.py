@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from keras import ops
 
 from retvec_lite.contract import Floats
 
@@ -25,6 +24,8 @@ _SMALLEST_SCALE: Final = 2.0**-20
 
 def channel_scale(kernel: Tensor, levels: int) -> Tensor:
     """Return the scale of the symmetric grid that ends at the largest weight of each channel."""
+    from keras import ops
+
     return ops.maximum(ops.max(ops.abs(kernel), axis=0, keepdims=True) / levels, _SMALLEST_SCALE)
 
 
@@ -35,6 +36,8 @@ def fake_quantize(kernel: Tensor, levels: int = FOUR_BITS, scale: Tensor = None)
     weight of each channel. With a trained `scale`, it is LSQ (Esser et al. 2020, arXiv:1902.08153): weights beyond the
     limit get no gradient, and the scale gets the gradient of the rounding error.
     """
+    from keras import ops
+
     if scale is None:
         scale = channel_scale(kernel, levels)
         nearest = ops.clip(ops.round(kernel / scale), -levels, levels) * scale

@@ -127,13 +127,32 @@ def _limits(model: TrainedModel) -> Iterator[str]:
     encoder = model.encoder
     yield f"It reads {describe_reading(encoder)}, {encoder.max_words:,} words at most at a time."
     yield "The figures hold for texts like those of the training data. Measure on your own."
-    if model.embedding.get("name", "raw") != "raw":
+    about = describe_meaning(model.training.get("meaning", {}))
+    if about:
+        yield about
+    elif model.embedding.get("name", "raw") != "raw":
         yield "The word embedding knows what words look like, not what they mean."
     if model.multi_label:
         yield "A text may have several labels or none; each has a threshold of its own."
     elif model.decision.threshold is not None:
         yield f"A text belongs to none of the labels where the probability of the best one is {model.decision.rule}."
     yield "It repeats what it learned from its training texts, their biases included."
+
+
+def describe_meaning(facts: Mapping[str, Any]) -> str:
+    """Return what a classifier knows of what words mean, from the report of its training; nothing where that was not asked for.
+
+    Example:
+        >>> from retvec_lite.model.model_card import describe_meaning
+        >>> describe_meaning({"used": True, "language": "en", "words": 6950, "known_words": 0.98})
+        'It knows what 6,950 words of en mean, which are 98.0% of the words of the training texts, and repeats their biases.'
+    """
+    if not facts.get("used"):
+        return f"It does not know what words mean: {facts['left_out']}." if "left_out" in facts else ""
+    return (
+        f"It knows what {facts['words']:,} words of {facts['language']} mean, which are {facts['known_words']:.1%} of the words of the "
+        "training texts, and repeats their biases."
+    )
 
 
 def _use(model: TrainedModel, files: Sequence[str]) -> str:

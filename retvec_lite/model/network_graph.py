@@ -12,8 +12,10 @@ import numpy as np
 import tensorflow as tf
 
 from retvec_lite.contract import BITS, Floats
-from retvec_lite.model.encoder_graph import cut_words, encode_words, sanitize, word_bits
+from retvec_lite.meaning import PROJECTION, SPELLING_WEIGHT, word_limit
+from retvec_lite.model.encoder_graph import cut_words, sanitize, word_bits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
+from retvec_lite.model.meaning_graph import count_words, find_letters, find_meaning
 from retvec_lite.model.ngram_graph import find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import codepoint_rows
@@ -42,21 +44,24 @@ class Stages(NamedTuple):
         bits: float32 `[batch, max_words, word_length * 21]`.
         embedding: float32 `[batch, max_words, dimension]`.
         probabilities: float32 `[batch, classes]`.
+        meaning: float32 `[batch, 64]`, see `meaning_graph.find_meaning`; None without a table of meaning.
     """
 
     words: tf.Tensor
     bits: tf.Tensor
     embedding: tf.Tensor
     probabilities: tf.Tensor
+    meaning: tf.Tensor | None = None
 
 
 class Embedded(NamedTuple):
     """The stages of embedding a batch, as in the signature `embed`.
 
     Attributes:
-        words, bits, embedding: see `Stages`.
+        words, bits, embedding, meaning: see `Stages`.
         embeddings: float32 `[batch, max_words, dimension]`, with zeros for empty slots.
-        text: float32 `[batch, dimension]`, the mean over the used slots, scaled to length 1; zeros for an empty text.
+        text: float32 `[batch, dimension]`, the mean over the used slots, scaled to length 1; zeros for an empty text. With a
+            table of meaning `[batch, dimension + 64]`, half of that and the meaning, scaled to length 1.
     """
 
     words: tf.Tensor
@@ -64,6 +69,7 @@ class Embedded(NamedTuple):
     embedding: tf.Tensor
     embeddings: tf.Tensor
     text: tf.Tensor
+    meaning: tf.Tensor | None = None
 
 
 def predictor(model: TrainedModel) -> Callable[[Sequence[str]], Floats]:
@@ -96,9 +102,8 @@ def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, 
     """
     text = sanitize(codepoints, classifier.encoder)
     if isinstance(classifier.head, NgramHead):
-        assert classifier.ngrams is not None  # `weight_files` sees to that
-        logits = ngram_logits(find_ngrams(text, classifier.ngrams), weights)
-        return Stages(None, None, None, _shares(logits, classifier))
+        logits, meaning = _linear_logits(text, classifier, weights)
+        return Stages(None, None, None, _shares(logits, classifier), meaning)
     return _classify_words(cut_words(text, classifier.encoder), text, classifier, weights, lstm)
 
 
@@ -117,6 +122,10 @@ def classify_short(
     text = sanitize(codepoints, config)
     words = cut_words(text, config)
     slots = tf.reduce_sum(tf.cast(tf.greater(words[:, :, 0], 0), tf.int32), axis=1)
+    if classifier.meaning is not None:
+        # The full signature reads more words with a meaning.
+        beyond = count_words(find_letters(text)) - float(word_limit(codepoints.shape[1]))
+        slots = tf.maximum(slots, tf.cast(tf.minimum(tf.maximum(beyond, 0.0), 1.0), tf.int32) * (max_words + 1))
     return _classify_words(words[:, :max_words], text, classifier, weights, lstm), slots
 
 
@@ -126,9 +135,25 @@ def _classify_words(
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
     logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)
+    linear, meaning = _linear_logits(text, classifier, weights)
+    logits = logits if linear is None else logits + linear
+    return Stages(words, bits, embedding, _shares(logits, classifier), meaning)
+
+
+def _linear_logits(
+    text: tf.Tensor, classifier: TrainedModel, weights: Tensors
+) -> tuple[tf.Tensor | None, tf.Tensor | None]:
+    """Return what n-grams and the meaning of words say about the labels, float32 `[batch, classes]`, and that meaning."""
+    said = None
+    letters = None if classifier.meaning is None else find_letters(text)
     if classifier.ngrams is not None:
-        logits += ngram_logits(find_ngrams(text, classifier.ngrams), weights)
-    return Stages(words, bits, embedding, _shares(logits, classifier))
+        plain = None if letters is None else letters.chars
+        said = ngram_logits(find_ngrams(text, classifier.ngrams, plain), weights)
+    if letters is None:
+        return said, None
+    meaning = find_meaning(letters, weights)
+    meant = tf.matmul(meaning, weights[PROJECTION])
+    return meant if said is None else said + meant, meaning
 
 
 def _shares(logits: tf.Tensor, classifier: TrainedModel) -> tf.Tensor:
@@ -138,17 +163,26 @@ def _shares(logits: tf.Tensor, classifier: TrainedModel) -> tf.Tensor:
 def embed(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> Embedded:
     """Embed a batch of texts, int32 `[batch, max_chars]`, and their words, for search and deduplication.
 
-    Of the classifier, only the parameters of the contract and the weights of the embedding are used.
+    Of the classifier, only the parameters of the contract, the weights of the embedding and the table of meaning are used.
     """
-    words = encode_words(codepoints, classifier.encoder)
+    characters = sanitize(codepoints, classifier.encoder)
+    words = cut_words(characters, classifier.encoder)
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
     embeddings = embedding * _mask(words)[:, :, None]
     # Sum and mean have the same direction, and the length is set to 1 anyway.
-    total = tf.reduce_sum(embeddings, axis=1)
-    square = tf.reduce_sum(tf.square(total), axis=1, keepdims=True)
-    text = total * tf.math.rsqrt(tf.maximum(square, _SMALLEST_SQUARE))
-    return Embedded(words, bits, embedding, embeddings, text)
+    text = _scaled(tf.reduce_sum(embeddings, axis=1))
+    if classifier.meaning is None:
+        return Embedded(words, bits, embedding, embeddings, text)
+    meaning = find_meaning(find_letters(characters), weights)
+    text = _scaled(tf.concat([text * SPELLING_WEIGHT, meaning], axis=1))
+    return Embedded(words, bits, embedding, embeddings, text, meaning)
+
+
+def _scaled(vectors: tf.Tensor) -> tf.Tensor:
+    """Return vectors float32 `[batch, size]` scaled to length 1; zeros stay zeros."""
+    square = tf.reduce_sum(tf.square(vectors), axis=1, keepdims=True)
+    return vectors * tf.math.rsqrt(tf.maximum(square, _SMALLEST_SQUARE))
 
 
 def _mask(words: tf.Tensor) -> tf.Tensor:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from retvec_lite.contract import Floats
@@ -28,13 +29,22 @@ class Ngrams(NamedTuple):
     present: tf.Tensor
 
 
-def find_ngrams(text: tf.Tensor, config: NgramConfig) -> Ngrams:
-    """Hash the n-grams of texts, float32 `[batch, max_chars]`, from `encoder_graph.sanitize`.
+def find_ngrams(text: tf.Tensor, config: NgramConfig, plain: tf.Tensor | None = None) -> Ngrams:
+    """Hash the n-grams of texts.
+
+    Args:
+        text: float32 `[batch, max_chars]`, from `encoder_graph.sanitize`.
+        config: which n-grams.
+        plain: the characters of the texts folded to plain letters, where they are known.
 
     Returns:
         A place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
     """
-    marked = tf.pad(_folded(characters(text), config.plain_letters), [[0, 0], [1, config.longest]])
+    chars = plain
+    if chars is None or not config.plain_letters:
+        places, levels = fold_table(config.plain_letters)
+        chars, _ = fold(characters(text), places, levels, config.plain_letters)
+    marked = tf.pad(chars, [[0, 0], [1, config.longest]])
     starts = text.shape[1] + 1
     is_char = tf.minimum(marked, 1.0)
     code: tf.Tensor | float = 1.0
@@ -42,7 +52,7 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig) -> Ngrams:
     hashes, present = [], []
     for length in range(1, config.longest + 1):
         last = marked[:, length - 1 : length - 1 + starts]
-        code = _modulo(code * float(FACTOR) + last, PRIME)
+        code = modulo(code * float(FACTOR) + last, PRIME)
         if length > 2:
             inner = inner * is_char[:, length - 2 : length - 2 + starts]
         if length < config.shortest:
@@ -55,7 +65,7 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig) -> Ngrams:
         else:
             present.append(inner)
     found = tf.concat(hashes, axis=1)
-    return Ngrams(found if config.codebooks else _modulo(found, config.buckets), tf.concat(present, axis=1))
+    return Ngrams(found if config.codebooks else modulo(found, config.buckets), tf.concat(present, axis=1))
 
 
 def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats]) -> tf.Tensor:
@@ -95,18 +105,23 @@ def _coded(hashes: tf.Tensor, present: tf.Tensor, codes: Floats) -> tuple[tf.Ten
     return tf.reshape(buckets, [-1, places * books]), tf.reshape(repeated, [-1, places * books])
 
 
-def _modulo(values: tf.Tensor, divisor: int) -> tf.Tensor:
+def modulo(values: tf.Tensor, divisor: int) -> tf.Tensor:
     """Return the remainder of integers below 2**22, exactly: half a unit keeps the rounded quotient on the right side."""
     return values - tf.floor((values + 0.5) * np.float32(1 / divisor)) * float(divisor)
 
 
-def _folded(chars: tf.Tensor, plain_letters: bool) -> tf.Tensor:
-    """Return the lower case of characters, or plain letters, float32."""
-    places, levels = fold_table(plain_letters)
-    place = tf.gather(places, tf.cast(tf.minimum(chars, float(LOWER_CASE_END)), tf.int32))
-    level = tf.gather(levels, tf.cast(place, tf.int32))
+def fold(
+    chars: tf.Tensor, places: npt.NDArray[np.uint8], levels: Floats, plain_letters: bool
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Fold characters, float32 `[batch, max_chars]`, to lower case or plain letters, by a table as that of `ngrams.fold_table`.
+
+    Returns:
+        What the characters become, float32, and the places of their levels, int32; both `[batch, max_chars]`.
+    """
+    place = tf.cast(tf.gather(places, tf.cast(tf.minimum(chars, float(LOWER_CASE_END)), tf.int32)), tf.int32)
+    level = tf.gather(levels, place)
     if not plain_letters:
-        return chars + level
+        return chars + level, place
     # 1 where a letter takes the place of the character.
     replaces = tf.minimum(tf.maximum(level - LETTER / 2, 0.0), 1.0)
-    return chars * (1.0 - replaces) + level - replaces * LETTER
+    return chars * (1.0 - replaces) + level - replaces * LETTER, place

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import BITS, Floats, Ints, bits
+from retvec_lite.contract import BITS, EncoderConfig, Floats, Ints, bits
+from retvec_lite.meaning import MeaningConfig, meaning_logits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
+from retvec_lite.ngrams import NgramConfig, ngram_logits
 
 Weights = Mapping[str, Floats]
 Mask = npt.NDArray[np.bool_]
@@ -70,7 +72,7 @@ def gelu(inputs: Floats) -> Floats:
 
 
 def probabilities(
-    slots: Ints, head: HeadSpec, weights: Weights, ngrams: Floats | None = None, multi_label: bool = False
+    slots: Ints, head: HeadSpec, weights: Weights, linear: Floats | None = None, multi_label: bool = False
 ) -> Floats:
     """Compute the label probabilities of one text.
 
@@ -78,7 +80,7 @@ def probabilities(
         slots: int32 `[max_words, word_length]`, from `contract.words`.
         head: the head and its sizes.
         weights: the weights of the classifier: `embedding/...`, `characters/...` if any, and `head/...`.
-        ngrams: `retvec_lite.ngrams.ngram_logits` of the text; None for a classifier without n-grams.
+        linear: `linear_logits` of the text; None for a classifier that only reads words.
         multi_label: see `shares`.
 
     Returns:
@@ -87,9 +89,28 @@ def probabilities(
     digits = bits(slots)
     vectors = word_vectors(digits, embed(digits, weights), weights)
     logits = head_logits(vectors, slots[:, 0] != 0, head, weights)
-    if ngrams is not None:
-        logits = logits + ngrams
+    if linear is not None:
+        logits = logits + linear
     return shares(logits, multi_label)
+
+
+def linear_logits(
+    values: Ints, encoder: EncoderConfig, ngrams: NgramConfig | None, meaning: MeaningConfig | None, weights: Weights
+) -> Floats | None:
+    """Compute what n-grams and the meaning of words say about the labels of one text, float32 `[classes]`; None without both.
+
+    Args:
+        values: code points, any int32 values, shape `[max_chars]`.
+        encoder: the parameters of the contract.
+        ngrams: which n-grams; None for a classifier without them.
+        meaning: the sizes of the table of meaning; None for a classifier without one.
+        weights: `ngrams/...` and `meaning/...`.
+    """
+    said = None if ngrams is None else ngram_logits(values, encoder, ngrams, weights)
+    if meaning is None:
+        return said
+    meant = meaning_logits(values, encoder, meaning, weights)
+    return meant if said is None else said + meant
 
 
 def shares(logits: Floats, multi_label: bool) -> Floats:

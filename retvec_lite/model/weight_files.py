@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import MeaningConfig, check_weights, meaning_shapes
 from retvec_lite.model.heads import HeadSpec, NgramHead, character_shapes_in, filters_in, head_from_dict, ngram_shapes
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, locate
@@ -143,11 +145,12 @@ class TrainedModel:
         head: the head and its sizes.
         labels: the classes, in the order of the probabilities.
         weights: float32 arrays `embedding/...` (none for RETVec-raw), `characters/...` (when character features were
-            trained), `head/...`, and `ngrams/...` (when there are n-grams).
+            trained), `head/...`, `ngrams/...` (when there are n-grams), and `meaning/...` (when words have a meaning).
         embedding: name and card of the embedding.
         training: how it was trained: data, settings, measured accuracy.
         ngrams: which n-grams it reads beside the words; None for a classifier without them.
         decision: which labels a text has, and when it has none.
+        meaning: the sizes of the table of meaning; None for a classifier without one.
     """
 
     encoder: EncoderConfig
@@ -158,6 +161,7 @@ class TrainedModel:
     training: Mapping[str, Any]
     ngrams: NgramConfig | None = None
     decision: Decision = dataclasses.field(default_factory=Decision)
+    meaning: MeaningConfig | None = None
 
     @property
     def multi_label(self) -> bool:
@@ -176,6 +180,7 @@ class TrainedModel:
             "training": dict(self.training),
             "ngrams": None if self.ngrams is None else self.ngrams.to_dict(),
             **self.decision.entry(),
+            **({} if self.meaning is None else {"meaning": self.meaning.to_dict()}),
         }
         content = json.dumps(description, sort_keys=True, ensure_ascii=False)
         return safetensors_bytes(self.weights, {"classifier": content, "sha256": _checksum(content, self.weights)})
@@ -213,6 +218,8 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         encoder, head = EncoderConfig.from_dict(description["encoder"]), head_from_dict(description["head"])
         found = description.get("ngrams")  # none in files of earlier releases
         ngrams = None if found is None else NgramConfig.from_dict(found)
+        table = description.get("meaning")
+        meaning = None if table is None else MeaningConfig.from_dict(table)
         decision = Decision.from_dict(description.get("decision"))
         decision.check_labels(description["labels"])
     except RetvecLiteError as error:
@@ -226,6 +233,7 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         description["training"],
         ngrams,
         decision,
+        meaning,
     )
     _check_model(file, model)
     if path.is_dir():
@@ -315,12 +323,19 @@ def _check_model(file: Path, model: TrainedModel) -> None:
     expected |= model.head.shapes(inputs, len(labels), encoder.max_words)
     if model.ngrams is not None:
         expected |= ngram_shapes(model.ngrams, len(labels))
+    if model.meaning is not None:
+        expected |= meaning_shapes(model.meaning, len(labels))
     found = {name: value for name, value in model.weights.items() if not name.startswith("embedding/")}
     _check_names(file, found, expected)
     for name, value in found.items():
         if value.shape != expected[name]:
             raise RetvecLiteError(f"{file}: {name} needs the shape {expected[name]}, but has {value.shape}.")
         _check_finite(file, name, value)
+    if model.meaning is not None:
+        try:
+            check_weights(model.meaning, model.weights)
+        except RetvecLiteError as error:
+            raise RetvecLiteError(f"{file}: {error}") from error
 
 
 def _check_format(path: str | os.PathLike[str], found: Mapping[str, Any], name: str, version: str | int) -> None:
@@ -364,16 +379,19 @@ def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], d
 
 
 def safetensors_bytes(tensors: Mapping[str, Floats], metadata: Mapping[str, str]) -> bytes:
-    """Return the content of a safetensors file: the same bytes for equal tensors and metadata.
+    """Return the content of a safetensors file of float32 tensors: the same bytes for equal tensors and metadata."""
+    return typed_safetensors_bytes({name: np.asarray(value, np.float32) for name, value in tensors.items()}, metadata)
+
+
+def typed_safetensors_bytes(tensors: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """Return the content of a safetensors file whose tensors keep their types: the same bytes for equal tensors and metadata.
 
     The library writes the metadata in the random order of a hash map, so the header is written again with sorted keys.
     Format: 8 bytes of header length, JSON header, data (https://huggingface.co/docs/safetensors/index#format).
     """
     from safetensors.numpy import save
 
-    data = save(
-        {name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}, metadata=dict(metadata)
-    )
+    data = save({name: np.ascontiguousarray(value) for name, value in tensors.items()}, metadata=dict(metadata))
     length = int.from_bytes(data[:8], "little")
     header = json.dumps(
         json.loads(data[8 : 8 + length]), sort_keys=True, separators=(",", ":"), ensure_ascii=False

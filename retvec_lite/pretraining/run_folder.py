@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.checkpoints import damaged, read_arrays, weights_digest, write_arrays
+from retvec_lite.model.checkpoints import damaged, read_arrays, require_same, weights_digest, write_arrays
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.model import WordModel
 from retvec_lite.pretraining.options import PretrainSettings
@@ -51,16 +50,8 @@ def read_checkpoint(folder: Path, model: WordModel, belongs_to: Mapping[str, Any
         step, arrays = int(stored["step"]), [stored[_name(index)] for index in range(len(variables))]
     except (ValueError, KeyError, TypeError) as error:
         raise damaged(path, error) from error
-    names = dict.fromkeys((*belongs_to, *before))
-    expected = {**_RETIRED, **belongs_to}
-    changed = [name for name in names if before.get(name) != expected.get(name)]
-    if changed:
-        was = ", ".join(f"{name}={before.get(name)}" for name in changed)
-        given = ", ".join(f"{name}={belongs_to.get(name)}" for name in changed)
-        raise RetvecLiteError(
-            f"The run in {folder} has {was}. Resume it with the same settings, not {given}, or name another folder "
-            "with --resume."
-        )
+    # What a checkpoint of an earlier release has and this release does not know may have one value alone.
+    require_same(folder, before, {**{name: value for name, value in _RETIRED.items() if name in before}, **belongs_to})
     if not 0 < step <= steps or [array.shape for array in arrays] != [tuple(value.shape) for value in variables]:
         raise damaged(path, "its weights do not fit its settings")
     for variable, array in zip(variables, arrays, strict=True):

@@ -15,6 +15,7 @@ from typing import Any, Final
 from retvec_lite.contract import CONTRACT_VERSIONS, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import MeaningConfig
 from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX, read_retvec
 
 METADATA_NAME: Final = "retvec_lite.json"
@@ -54,7 +55,8 @@ class Signature:
         max_chars: code points of its input, int32 `[1, max_chars]`.
         max_words: its word slots. A short signature also returns `slots`, the number of slots that the text needs; when
             that is more than `max_words`, its answer must not be used.
-        dimension: numbers per embedding; None for `classify`.
+        dimension: numbers of a text's embedding; None for `classify`.
+        word_dimension: numbers of a word's embedding, where there are others in a text's.
     """
 
     name: str
@@ -62,6 +64,12 @@ class Signature:
     max_chars: int
     max_words: int
     dimension: int | None = None
+    word_dimension: int | None = None
+
+    @property
+    def of_words(self) -> int:
+        """Numbers of a word's embedding; 0 for `classify`."""
+        return self.word_dimension or self.dimension or 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON-ready fields, as in `retvec_lite.json`."""
@@ -111,12 +119,13 @@ def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple
 
 
 def _signature(fields: Mapping[str, Any]) -> Signature:
-    sizes = [fields["max_chars"], fields["max_words"]] + ([fields["dimension"]] if "dimension" in fields else [])
-    if not all(type(size) is int and size > 0 for size in sizes) or not isinstance(fields["name"], str):
+    sizes = {name: fields[name] for name in ("max_chars", "max_words")}
+    sizes |= {name: fields[name] for name in ("dimension", "word_dimension") if name in fields}
+    if not all(type(size) is int and size > 0 for size in sizes.values()) or not isinstance(fields["name"], str):
         raise ValueError("a size or a name of another type")
     if fields["kind"] not in (CLASSIFY, EMBED):
         raise ValueError("an unknown kind")
-    return Signature(fields["name"], fields["kind"], *sizes)
+    return Signature(fields["name"], fields["kind"], **sizes)
 
 
 @dataclass(frozen=True)
@@ -215,6 +224,8 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         config = EncoderConfig.from_dict(fields)
         read_signatures(metadata, config)
         Decision.from_dict(metadata.get("decision")).check_labels(labels)
+        if metadata.get("meaning") is not None:
+            MeaningConfig.from_dict(metadata["meaning"])
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{file}: {error}") from error
     if metadata.get("labels") != list(labels) or len(labels) < 2:

@@ -186,11 +186,10 @@ def _check_interface(artifact: Artifact, signature: Signature, runner: Any) -> N
         if signature.name != CLASSIFY:
             expected["slots"] = ((1,), "int32")
     else:
-        dimension = signature.dimension or 0
         expected |= {
             "words": ((1, words, length), "int32"),
-            "embeddings": ((1, words, dimension), "float32"),
-            "text": ((1, dimension), "float32"),
+            "embeddings": ((1, words, signature.of_words), "float32"),
+            "text": ((1, signature.dimension or 0), "float32"),
         }
     found = {
         name: (tuple(tensor["shape"].tolist()), np.dtype(tensor["dtype"]).name)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
 from retvec_lite.errors import RetvecLiteError, reason
-from retvec_lite.runtime.artifact import EMBED, Artifact
+from retvec_lite.runtime.artifact import EMBED, Artifact, Signature
 from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime
 
 _PACKAGES: Final = ("retvec_lite", "numpy", "pyarrow", *RUNTIMES.values())
@@ -209,17 +209,17 @@ class IsolatedEngine:
 
     def embedding(self, text: str) -> Floats:
         """Return the embedding of the text, float32 `[dimension]`. The file must have the signature `embed`."""
-        return np.frombuffer(self._answer("embedding", text, 4 * self._dimension()), "<f4")
+        return np.frombuffer(self._answer("embedding", text, 4 * (self._embedding().dimension or 0)), "<f4")
 
     def words(self, text: str) -> tuple[Ints, Floats]:
         """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, dimension]`."""
         slots, length = self._artifact.config.max_words, self._artifact.config.word_length
-        content = self._answer("words", text, 4 * slots * (length + self._dimension()))
+        content = self._answer("words", text, 4 * slots * (length + self._embedding().of_words))
         words = np.frombuffer(content, "<i4", slots * length).reshape(slots, length)
         return words, np.frombuffer(content, "<f4", offset=words.nbytes).reshape(slots, -1)
 
-    def _dimension(self) -> int:
-        return next(found.dimension or 0 for found in self._artifact.signatures if found.kind == EMBED)
+    def _embedding(self) -> Signature:
+        return next(found for found in self._artifact.signatures if found.kind == EMBED)
 
     def _answer(self, method: str, text: str, size: int) -> bytes:
         """Return `size` bytes of numbers for a text."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import MeaningConfig, meaning_shapes
 from retvec_lite.model.file_sizes import USUAL_KB, Shapes, estimate_bytes
 from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, character_shapes, ngram_shapes
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
@@ -18,12 +19,20 @@ from retvec_lite.training.options import FEW, FitSettings, TrainOptions
 
 _LARGEST_FILE: Final = 950_000
 """Bytes that an int8 file usually takes: less than 1 MB, so that the int4 file of the head cnn with 150 labels is below 600 kB."""
+_LARGEST_WITH_MEANING: Final = 955_000
+"""The same of a file that also holds what words mean: the output of embeddings, 36 kB, still fits."""
 _AROUND: Final = 150_000
 """Bytes of such a file that are neither weights of the network nor n-grams: graphs, tables of the encoder, metadata, labels."""
 _USED: Final = 0.98
 """Share of a limit that is made use of where it is tight, since sizes are estimates."""
 
 _FEWEST_BUCKETS: Final = 128
+
+_MEANING_SHARE: Final = 4
+"""What words mean gets a quarter of what a file has room for beside the network, and what n-grams leave."""
+_LEAST_MEANING: Final = 40_000
+_MOST_MEANING: Final = 250_000
+"""Bytes that it gets at least and at most. Intents need few words, topics many (docs/meaning.md)."""
 _WORTH_A_NETWORK: Final = 2
 """Codebooks beside the head `cnn` that make it better than `pool` with more of them."""
 
@@ -37,8 +46,9 @@ def choose_parts(
     embedding: Mapping[str, Floats],
     settings: FitSettings,
     count: Callable[[], int],
+    meaning: MeaningConfig | None = None,
 ) -> tuple[HeadSpec, int]:
-    """Return the head, and how many buckets of n-grams there is room for beside it.
+    """Return the head, and how many buckets of n-grams there is room for beside it and a table of what words mean.
 
     Few texts get the head `pool`, many get `cnn`. Many languages with many labels are better off with `pool` as well: the bytes that it
     saves are worth more as codebooks (docs/benchmarks.md). What does not fit into `options.max_kb` gives way to a smaller head. `count`
@@ -50,14 +60,12 @@ def choose_parts(
     head, labels, multi_label = options.head, data.labels, data.scheme.multi_label
 
     def shapes_of(head: HeadSpec) -> Shapes:
-        return network_shapes(head, embedding, len(labels), data.config, settings)
+        return network_shapes(head, embedding, len(labels), data.config, settings, meaning)
 
     if head == "auto":
-        head = CnnHead.name
-        if not multi_label and len(data.clean) <= FEW:
-            head = PoolHead.name
+        head = _usual_head(data)
         # Where the size of the table is given, a smaller head leaves it no more room.
-        elif not multi_label and options.ngram_kb is None:
+        if head == CnnHead.name and not multi_label and options.ngram_kb is None:
             buckets = choose_buckets(shapes_of(CnnHead()), data.config, labels, options)
             if codebooks_in(buckets, len(labels)) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
                 head = PoolHead.name
@@ -98,15 +106,18 @@ def _least_room(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], 
 
 
 def network_shapes(
-    head: HeadSpec, embedding: Mapping[str, Floats], classes: int, encoder: EncoderConfig, settings: FitSettings
+    head: HeadSpec,
+    embedding: Mapping[str, Floats],
+    classes: int,
+    encoder: EncoderConfig,
+    settings: FitSettings,
+    meaning: MeaningConfig | None = None,
 ) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of all weights of a file but those of n-grams, which get what these leave.
-
-    What else a file is to hold, such as a table of word vectors, belongs here.
-    """
+    """Return the shapes of all weights of a file but those of n-grams, which get what these leave."""
     inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else encoder.word_length * BITS
     shapes = dict(head.shapes(inputs + settings.character_filters, classes, encoder.max_words))
     shapes |= character_shapes(settings.character_filters)
+    shapes |= meaning_shapes(meaning, classes) if meaning else {}
     return shapes | {name: value.shape for name, value in embedding.items()}
 
 
@@ -115,23 +126,43 @@ def with_ngrams(network: Shapes, buckets: int, classes: int) -> Shapes:
     return {**network, **ngram_shapes(NgramConfig(buckets=buckets), classes)} if buckets else network
 
 
+def choose_meaning_kb(
+    data: TrainingData, options: TrainOptions, embedding: Mapping[str, Floats], settings: FitSettings
+) -> int:
+    """Return how many kilobytes (1,000 bytes) what words mean gets."""
+    if options.meaning_kb is not None:
+        return options.meaning_kb
+    head = _usual_head(data) if options.head == "auto" else options.head
+    network = network_shapes(HEADS[head](), embedding, len(data.labels), data.config, settings)
+    room = _ngram_room(network, data.config, data.labels, options)
+    left = room - MOST_BUCKETS * (len(data.labels) + 1)
+    return min(max(room // _MEANING_SHARE, left, _LEAST_MEANING), _MOST_MEANING) // 1000
+
+
+def _usual_head(data: TrainingData) -> str:
+    return PoolHead.name if not data.scheme.multi_label and len(data.clean) <= FEW else CnnHead.name
+
+
 def choose_buckets(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> int:
     """Return how many buckets of n-grams there is room for beside a network; 0 for none.
 
     Their table takes `ngram_kb` kilobytes (1,000 bytes); None fills an int8 file up to `max_kb`.
     """
+    buckets = min(_ngram_room(network, encoder, labels, options) // (len(labels) + 1), MOST_BUCKETS)
+    return buckets if buckets >= _FEWEST_BUCKETS else 0
+
+
+def _ngram_room(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> int:
     if options.ngram_kb is not None:
-        room = 1000 * options.ngram_kb
+        return 1000 * options.ngram_kb
+    more = 1000 * max(options.max_kb - USUAL_KB, 0)
+    least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
+    taken = estimate_bytes(least, encoder, labels)["int8"] - _FEWEST_BUCKETS * (len(labels) + 1)
+    if "meaning/rows" in network:
+        room = _LARGEST_WITH_MEANING + more - taken
     else:
         # A byte for each weight of a matrix; vectors and positions are float32.
-        weights = sum(
-            int(np.prod(shape)) * (1 if len(shape) > 1 and name != "head/positions" else 4)
-            for name, shape in network.items()
-        )
-        room = _LARGEST_FILE - _AROUND - weights + 1000 * max(options.max_kb - USUAL_KB, 0)
-        least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
-        taken = estimate_bytes(least, encoder, labels)["int8"] - _FEWEST_BUCKETS * (len(labels) + 1)
-        if room + taken > 1000 * options.max_kb:
-            room = int(_USED * 1000 * options.max_kb) - taken
-    buckets = min(room // (len(labels) + 1), MOST_BUCKETS)
-    return buckets if buckets >= _FEWEST_BUCKETS else 0
+        matrices = {name for name, shape in network.items() if len(shape) > 1 and name != "head/positions"}
+        weights = sum(int(np.prod(shape)) * (1 if name in matrices else 4) for name, shape in network.items())
+        room = _LARGEST_FILE - _AROUND - weights + more
+    return min(room, int(_USED * 1000 * options.max_kb) - taken) if room + taken > 1000 * options.max_kb else room

@@ -34,6 +34,7 @@ _DECISIVE: Final = (
     "fine_tune_embedding",
     "max_words",
     "ngram_kb",
+    "meaning_kb",
     "max_kb",
     "epochs",
     "typo_rate",
@@ -162,6 +163,7 @@ def origin(inputs: Inputs, options: TrainOptions, settings: FitSettings | None) 
         "validation": held_out,
         "embedding": embedding
         and _digest(embedding.weights, [value.tobytes() for value in embedding.weights.values()]),
+        "meaning": _digest([file.to_bytes() for file in inputs.meanings]),
         "unlabelled": _digest(inputs.unlabelled),
         "class_weights": inputs.class_weights,
         **{name: getattr(options, name) for name in _DECISIVE},

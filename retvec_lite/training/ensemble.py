@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from retvec_lite.contract import BITS, Floats, Ints
 from retvec_lite.data.class_weights import class_weights
+from retvec_lite.meaning import MeaningConfig
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, initial
@@ -21,6 +22,7 @@ from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
 from retvec_lite.training.options import FitSettings
 
@@ -53,6 +55,8 @@ class Plan:
         embedding: `embedding/...` weights, empty for RETVec-raw.
         fine_tune: train the embedding as well.
         settings: see `FitSettings`.
+        meaning: what the linear part may read of what words mean; None for nothing.
+        meaning_facts: what the report says of it, or why there is none.
     """
 
     data: TrainingData
@@ -61,6 +65,8 @@ class Plan:
     embedding: Mapping[str, Floats]
     fine_tune: bool
     settings: FitSettings
+    meaning: MeaningPart | None = None
+    meaning_facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 class NetworkFitter:
@@ -176,6 +182,7 @@ class Ensemble:
         factors: what the logits of each part are multiplied by.
         weights: of the whole classifier by name, each part's logits multiplied by its factor, matrices on their grid.
         ngrams: which n-grams the linear part reads; None without one.
+        meaning: the table of what words mean that the linear part reads; None without one.
         facts: what the report of the training says of the parts, after `learn`.
     """
 
@@ -183,6 +190,7 @@ class Ensemble:
     factors: Mapping[str, float]
     weights: Mapping[str, Floats]
     ngrams: NgramConfig | None = None
+    meaning: MeaningConfig | None = None
     facts: Mapping[str, Any]
 
     def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
@@ -195,7 +203,7 @@ class Ensemble:
         else:
             self._network = NetworkFitter(plan, progress, checkpoint)
         if plan.buckets:
-            self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, progress)
+            self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, progress, plan.meaning)
         self._best: Course | None = None
 
     def learn(self) -> None:
@@ -218,17 +226,24 @@ class Ensemble:
             "factors": {name: round(factor, 4) for name, factor in self.factors.items()},
             "epochs": len(self._best.history) if self._best else 0,
             "best_epoch": self._best.best if self._best else 0,
+            "meaning": self._meaning_facts(),
         }
 
     def learn_as(self, other: "Ensemble") -> None:
         """Fit everything to more texts, as `other` decided: with its choice of n-grams and its factors."""
         self.factors, self._shift = other.factors, other._shift
         if self._linear and other.ngrams:
-            self._linear.learn_as(other.ngrams)
+            self._linear.learn_as(other.ngrams, other.meaning is not None)
         if self._network:
             # Cross-validated, the held-out texts are training texts, and do not decide when to stop.
             self._best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
         self._add_up()
+
+    def _meaning_facts(self) -> dict[str, Any]:
+        """Return what the report says of what words mean."""
+        tried = self._plan.meaning is not None
+        left_out = {"left_out": "held-out texts are better off without"} if tried and not self.meaning else {}
+        return {"used": self.meaning is not None, **self._plan.meaning_facts, **left_out}
 
     def _add_up(self) -> None:
         found = dict(self._plan.embedding)
@@ -241,6 +256,9 @@ class Ensemble:
         if self._linear:
             found |= self._linear.model.scaled(self.factors[LINEAR]).weights
             self.ngrams = self._linear.config
+            if self._plan.meaning and self._linear.reads_meaning:
+                found |= self._plan.meaning.weights
+                self.meaning = self._plan.meaning.config
         shifted = "ngrams/bias" if self._linear else "head/logits/bias"
         found[shifted] = found[shifted] + np.float32(self._shift)
         self.weights = found

@@ -1,4 +1,4 @@
-"""What the linear part reads of texts: how often each n-gram occurs, and mean word vectors."""
+"""What the linear part reads of texts: how often each n-gram occurs, what the words mean together, and mean word vectors."""
 
 import dataclasses
 import functools
@@ -28,20 +28,32 @@ _CODES_AT_ONCE: Final = 2**18
 class Features:
     """What the linear part reads of texts.
 
-    How often each bucket occurs in each, float32 CSR `[texts, buckets]`, and its mean word vector, float32 `[texts, dimension]`; None
-    where only n-grams are read.
+    Attributes:
+        counts: how often each bucket occurs in each, float32 CSR `[texts, buckets]`.
+        means: the mean word vector of each, float32 `[texts, dimension]`; None where they are not read.
+        meaning: what the words of each mean together, float32 `[texts, 64]`, of length 1 or 0; None where that is not read.
     """
 
     counts: Matrix
     means: Floats | None = None
+    meaning: Floats | None = None
 
     def __getitem__(self, rows: Any) -> "Features":
-        return Features(self.counts[rows], None if self.means is None else self.means[rows])
+        return Features(
+            self.counts[rows],
+            None if self.means is None else self.means[rows],
+            None if self.meaning is None else self.meaning[rows],
+        )
 
     def joined(self, others: Sequence["Features"]) -> "Features":
         """Return the texts of these features, then those of others."""
         means = None if self.means is None else np.concatenate([self.means, *(other.means for other in others)])
-        return Features(sparse.vstack([self.counts, *(other.counts for other in others)], format="csr"), means)
+        meaning = None if self.meaning is None else np.concatenate([self.meaning, *(other.meaning for other in others)])
+        return Features(sparse.vstack([self.counts, *(other.counts for other in others)], format="csr"), means, meaning)
+
+    def without_meaning(self) -> "Features":
+        """Return the features but for what words mean."""
+        return dataclasses.replace(self, meaning=None)
 
 
 def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConfig) -> Matrix:

@@ -7,7 +7,7 @@ https://www.jmlr.org/papers/v9/fan08a.html), one label against the rest. `Linear
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +20,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.linear_features import Features, Kind, Matrix, clean_hashes, count_hashes, fold, mean_vectors
+from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.options import FitSettings
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
@@ -38,6 +39,9 @@ _SHARES_OF_MANY: Final = (0.125, 0.25)
 _EMBEDDING_SHARE: Final = 0.2
 """Length of a typical mean word vector beside n-grams, whose length is 1: n-grams lead."""
 
+_MEANING_LENGTH: Final = 0.6
+"""Length of a text's meaning beside n-grams, chosen on validation texts."""
+
 _PENALTY: Final = 1.0
 """LinearSVC's C: its default."""
 
@@ -49,8 +53,8 @@ _UNSEEN: Final = -2.0
 class LinearModel:
     """A solved linear part, on the grid of the exported file.
 
-    Its weights are `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks, and
-    `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
+    Its weights are `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks,
+    `meaning/projection` when it reads what words mean, and `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
     """
 
     weights: dict[str, Floats]
@@ -65,6 +69,8 @@ class LinearModel:
         found: Floats = (features.counts @ table) / lengths[:, None] + self.weights["ngrams/bias"]
         if features.means is not None:
             found = found + features.means @ self.weights["head/logits/kernel"] + self.weights["head/logits/bias"]
+        if features.meaning is not None:
+            found = found + features.meaning @ self.weights["meaning/projection"]
         return found.astype(np.float32)
 
     def scaled(self, factor: float) -> "LinearModel":
@@ -96,6 +102,8 @@ def fit_linear(
         centre = features.means.mean(axis=0)
         spread = float(np.sqrt(np.square(features.means - centre).sum(axis=1).mean())) / _EMBEDDING_SHARE
         scaled = sparse.hstack([scaled, (features.means - centre) / max(spread, 1e-6)])
+    if features.meaning is not None:
+        scaled = sparse.hstack([scaled, _MEANING_LENGTH * features.meaning])
     kernel, bias = _one_against_rest(scaled.tocsr().astype(np.float32), targets, classes, seed, weights, text_weights)
     buckets = features.counts.shape[1]
     solved = {
@@ -104,9 +112,13 @@ def fit_linear(
         "ngrams/bias": bias,
     }
     if features.means is not None:
-        inner = snap(np.ascontiguousarray(kernel[buckets:] / np.float32(max(spread, 1e-6))), EIGHT_BITS)
+        inner = kernel[buckets : buckets + features.means.shape[1]]
+        inner = snap(np.ascontiguousarray(inner / np.float32(max(spread, 1e-6))), EIGHT_BITS)
         solved["head/logits/kernel"] = inner
         solved["head/logits/bias"] = (-centre @ inner).astype(np.float32)
+    if features.meaning is not None:
+        inner = kernel[-features.meaning.shape[1] :] * np.float32(_MEANING_LENGTH)
+        solved["meaning/projection"] = snap(np.ascontiguousarray(inner), EIGHT_BITS)
     return LinearModel(solved)
 
 
@@ -167,11 +179,25 @@ class _Read:
     mistyped: Sequence[Features]
     held_out: Mapping[float, Features]
 
+    def without_meaning(self) -> "_Read":
+        held_out = {rate: features.without_meaning() for rate, features in self.held_out.items()}
+        mistyped = [features.without_meaning() for features in self.mistyped]
+        return _Read(self.config, self.clean.without_meaning(), mistyped, held_out)
+
+
+class _Try(NamedTuple):
+    """What was read, the logits of the held-out texts, and the model that was fitted last."""
+
+    read: _Read
+    logits: Mapping[float, Floats]
+    model: LinearModel
+
 
 class LinearFitter:
     """Chooses which n-grams to read, and fits the linear part: to each split, to shares of the texts, and to all of them.
 
-    With `vectors` (word vectors by id), it reads the mean of a text's words as well. Where both `data` and `settings` say `refit`, it
+    With `vectors` (word vectors by id), it reads the mean of a text's words as well; with `meaning`, what they mean together, unless
+    held-out texts are clearly better off without. Where both `data` and `settings` say `refit`, it
     learns from the held-out texts in the end. Progress is told of "fitting n-grams".
 
     Attributes:
@@ -185,20 +211,33 @@ class LinearFitter:
     _read: _Read
 
     def __init__(
-        self, data: TrainingData, buckets: int, vectors: Any, settings: FitSettings, progress: Progress = silent
+        self,
+        data: TrainingData,
+        buckets: int,
+        vectors: Any,
+        settings: FitSettings,
+        progress: Progress = silent,
+        meaning: MeaningPart | None = None,
     ) -> None:
         self._data = data
         self._buckets = buckets
         self._vectors = vectors
+        self._meaning = meaning
         self._settings = settings
         self._progress = progress
         self._refit = data.refit and settings.refit
         self._fits = self._total = 0
+        self._meanings: dict[int, Floats] = {}
 
     @property
     def config(self) -> NgramConfig:
         """Which n-grams are read."""
         return self._read.config
+
+    @property
+    def reads_meaning(self) -> bool:
+        """Whether it reads what words mean."""
+        return self._read.clean.meaning is not None
 
     def learn(self) -> Mapping[float, Floats]:
         """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
@@ -207,24 +246,25 @@ class LinearFitter:
             The logits of the held-out texts at each share of mistyped words, each by a model that has not seen it.
         """
         kinds, last = self._likely_kinds(), bool(self._data.folds) or self._refit
-        self._total = (len(kinds) + len(_SHARES)) * len(self._data.splits) + last
-        score, error = self._data.scheme.score, self._data.scheme.error
-        best: tuple[_Read, Mapping[float, Floats], LinearModel] | None = None
-        for kind in kinds:
-            self.choose(kind)
-            found = self._predict()
-            if best is None or self._mean(score, found) > self._mean(score, best[1]) + self._mean(error, best[1]):
-                best = self._read, found, self.model
-        assert best is not None
+        tries = len(kinds) + (self._meaning is not None)
+        self._total = (tries + len(_SHARES)) * len(self._data.splits) + last
+        best = self._tried(kinds[0])
+        for kind in kinds[1:]:
+            best = self._better(best, self._tried(kind))
+        if self._meaning is not None:
+            self._read = best.read.without_meaning()
+            best = self._better(best, _Try(self._read, self._predict(), self.model))
         self._read, logits, self.model = best
         self.curve = self._learning_curve(logits[0.0])
         if last:
             self._fit_all()
         return logits
 
-    def learn_as(self, ngrams: NgramConfig) -> None:
-        """Fit `model` to all texts, with n-grams of a kind that was chosen before."""
+    def learn_as(self, ngrams: NgramConfig, reads_meaning: bool = False) -> None:
+        """Fit `model` to all texts, with n-grams of a kind that was chosen before, and what words mean if that was chosen."""
         self.choose((ngrams.shortest, ngrams.longest))
+        if not reads_meaning:
+            self._read = self._read.without_meaning()
         self._fit_all()
 
     def choose(self, kind: Kind) -> None:
@@ -234,20 +274,39 @@ class LinearFitter:
         books = choose_codebooks(len(np.unique(clean.indices)), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
 
-        def features(hashes: Matrix, ids: Ints) -> Features:
+        def features(texts: Sequence[str], hashes: Matrix, ids: Ints) -> Features:
             means = None if self._vectors is None else mean_vectors(ids, self._vectors)
-            return Features(hashes if books else fold(hashes, buckets), means)
+            return Features(hashes if books else fold(hashes, buckets), means, self._meaning_of(texts))
 
         def read(texts: Sequence[str], ids: Ints) -> Features:
-            return features(count_hashes(texts, data.config, kind), ids)
+            return features(texts, count_hashes(texts, data.config, kind), ids)
 
         used = list(zip(data.mistyped, data.examples.copies, strict=True))[: self._settings.linear_copies]
         self._read = _Read(
             NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True),
-            features(clean, data.clean_ids),
+            features(data.clean, clean, data.clean_ids),
             [read(texts, ids) for texts, ids in used if texts != data.clean],
             {rate: read(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()},
         )
+
+    def _tried(self, kind: Kind) -> "_Try":
+        self.choose(kind)
+        return _Try(self._read, self._predict(), self.model)
+
+    def _better(self, best: "_Try", other: "_Try") -> "_Try":
+        """Return the other try if it is clearly better: by more than the standard error of the score."""
+        score, error = self._data.scheme.score, self._data.scheme.error
+        least = self._mean(score, best.logits) + self._mean(error, best.logits)
+        return other if self._mean(score, other.logits) > least else best
+
+    def _meaning_of(self, texts: Sequence[str]) -> Floats | None:
+        """Return what the words of each text mean together; the same texts are read once."""
+        if self._meaning is None:
+            return None
+        key = id(texts)
+        if key not in self._meanings:
+            self._meanings[key] = self._meaning.vectors(texts, self._data.config)
+        return self._meanings[key]
 
     def _fit_all(self) -> None:
         """Fit `model` to all texts there are to learn from."""

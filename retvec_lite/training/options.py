@@ -17,6 +17,7 @@ from retvec_lite.data.warnings import data_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import HEADS, LinearHead
+from retvec_lite.model.meaning_file import MeaningFile, packaged_languages, packaged_meaning
 from retvec_lite.model.weight_files import Embedding, choose_embedding
 from retvec_lite.option_fields import DELIMITER, Options, choice, integer, number, option
 
@@ -31,6 +32,12 @@ _MANY: Final = 20_000
 _FEWEST_STEPS: Final = 1_200
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 
+
+_AUTO, _NONE = "auto", "none"
+"""What `meaning` may be besides a file."""
+
+_LEAST_MEANING_KB: Final = 20
+"""Codebooks take 16 kB, however few words there are."""
 
 _NUMBER: Final = re.compile(r"[\d.,]+\s*%?")
 """What is meant as a share and is none."""
@@ -55,6 +62,7 @@ class Inputs:
         class_weights: see `choose_class_weights`; None for the recommended ones.
         unlabelled: distinct texts without labels.
         warnings: what to check in the texts.
+        meanings: files of what words mean, to choose the language of the texts from; empty to do without.
     """
 
     training: Dataset
@@ -63,6 +71,7 @@ class Inputs:
     class_weights: ClassWeights | None
     unlabelled: Sequence[str]
     warnings: Sequence[str]
+    meanings: Sequence[MeaningFile] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -114,6 +123,18 @@ class TrainOptions(Options):
         None,
         "kilobytes for n-grams (default: as many as an int8 file of max_kb has room for; 0: none)",
         integer(0, 100_000),
+        metavar="KB",
+    )
+    meaning: str | os.PathLike[str] | MeaningFile = option(
+        _AUTO,
+        "what words mean: a file of `retvec-lite pretrain-meaning`, or none (default: the built-in one if a fifth of the texts are "
+        "in its language); n-grams read it too, and it is left out where it does not help",
+        metavar="auto|none|FILE",
+    )
+    meaning_kb: int | None = option(
+        None,
+        f"kilobytes for what words mean, {_LEAST_MEANING_KB} at least (default: 40 to 250, what n-grams can spare; 0: none)",
+        integer(0, 1000),
         metavar="KB",
     )
     max_kb: int = option(
@@ -178,6 +199,12 @@ class TrainOptions(Options):
             raise RetvecLiteError(
                 "character_filters needs fine_tune_embedding: a frozen embedding has no character features."
             )
+        if self.meaning_kb is not None and 0 < self.meaning_kb < _LEAST_MEANING_KB:
+            raise RetvecLiteError(
+                f"meaning_kb must be 0 or at least {_LEAST_MEANING_KB}, not {self.meaning_kb}: less has no room for words."
+            )
+        if self.ngram_kb == 0 and self.meaning_kb != 0 and self.meaning not in (_AUTO, _NONE):
+            raise RetvecLiteError("meaning needs n-grams: the linear part reads both. Leave ngram_kb 0 out.")
         if isinstance(self.validation, (int, float)) and not 0.0 < self.validation < 1.0:
             raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {self.validation:g}.")
 
@@ -205,7 +232,17 @@ class TrainOptions(Options):
             raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
         embedding = choose_embedding(self.embedding)
         warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
-        return Inputs(training, validation, embedding, weights, unlabelled, [*warnings, *left_out])
+        return Inputs(training, validation, embedding, weights, unlabelled, [*warnings, *left_out], self._meanings())
+
+    def _meanings(self) -> Sequence[MeaningFile]:
+        if self.meaning_kb == 0 or self.ngram_kb == 0 or self.meaning == _NONE:
+            return ()
+        if isinstance(self.meaning, MeaningFile):
+            return (self.meaning,)
+        if self.meaning != _AUTO:
+            return (MeaningFile.load(self.meaning),)
+        packaged = (packaged_meaning(language) for language in packaged_languages())
+        return tuple(file for file in packaged if file)
 
     def _dataset(self, data: Any, labels: Sequence[Any] | None, multi_label: bool, **more: Any) -> Dataset:
         reading = ("text_column", "label_column", "delimiter", "skip_bad_rows")

@@ -5,6 +5,7 @@ learned from these predictions, and the model that is kept learns from all texts
 decide; the linear part, which is quickly fitted again, then learns from that tenth as well.
 """
 
+import contextlib
 import dataclasses
 import warnings
 from collections import Counter
@@ -18,17 +19,19 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.decision import letters_and_digits
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.distribution import Workers
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.budget import choose_parts, network_shapes, with_ngrams
+from retvec_lite.training.budget import choose_meaning_kb, choose_parts, network_shapes, with_ngrams
 from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.ensemble import Ensemble, Plan
-from retvec_lite.training.examples import Split, make_examples
+from retvec_lite.training.examples import Split, TrainingData, make_examples
 from retvec_lite.training.linear_features import clean_hashes
 from retvec_lite.training.linear_part import KINDS
+from retvec_lite.training.meaning_part import MeaningPart, choose_meaning
 from retvec_lite.training.options import FEW, FitSettings, Inputs, TrainOptions, settings_for
 from retvec_lite.training.thresholds import decide
 from retvec_lite.version import __version__
@@ -110,15 +113,45 @@ def prepare(
         max_words=None if options.max_words == "auto" else options.max_words,
         progress=progress,
     )
-    embedding = inputs.embedding.weights if inputs.embedding else {}
-    head, buckets = choose_parts(
-        data, options, embedding, settings, lambda: len(np.unique(clean_hashes(data, KINDS[0]).indices))
+    plan = _plan(inputs, options, data, settings)
+    network = network_shapes(
+        plan.head,
+        plan.embedding,
+        len(data.labels),
+        data.config,
+        settings,
+        plan.meaning.config if plan.meaning else None,
     )
-    network = network_shapes(head, embedding, len(data.labels), data.config, settings)
-    sizes = estimate_bytes(with_ngrams(network, buckets, len(data.labels)), data.config, data.labels)
+    sizes = estimate_bytes(with_ngrams(network, plan.buckets, len(data.labels)), data.config, data.labels)
     progress(describe_sizes(sizes), 0, 0)
-    plan = Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings)
     return Prepared(training, validation, plan)
+
+
+def _plan(inputs: Inputs, options: TrainOptions, data: TrainingData, settings: FitSettings) -> Plan:
+    """Choose the parts. What words mean gives way where it leaves no room for n-grams, beside which it is read."""
+    embedding = inputs.embedding.weights if inputs.embedding else {}
+    meaning, facts = choose_meaning(
+        inputs.meanings, data, options, choose_meaning_kb(data, options, embedding, settings)
+    )
+
+    def plan(meaning: MeaningPart | None) -> Plan:
+        head, buckets = choose_parts(
+            data,
+            options,
+            embedding,
+            settings,
+            lambda: len(np.unique(clean_hashes(data, KINDS[0]).indices)),
+            meaning.config if meaning else None,
+        )
+        return Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings, meaning, facts)
+
+    if meaning:
+        with contextlib.suppress(RetvecLiteError):
+            found = plan(meaning)
+            if found.buckets:
+                return found
+        facts = {**facts, "left_out": "the file has no room for it"}
+    return plan(None)
 
 
 def fit(plan: Plan, checkpoint: Checkpoint | None = None, progress: Progress = silent) -> Ensemble:
@@ -155,7 +188,15 @@ def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: Train
     known = inputs.embedding
     about = {"name": known.name, "card": known.card} if known else {"name": "raw", "card": {}}
     model = TrainedModel(
-        data.config, plan.head, data.labels, ensemble.weights, about, facts, ensemble.ngrams, judged.decision
+        data.config,
+        plan.head,
+        data.labels,
+        ensemble.weights,
+        about,
+        facts,
+        ensemble.ngrams,
+        judged.decision,
+        ensemble.meaning,
     )
     return Trained(model, judged.scores)
 

@@ -21,7 +21,7 @@ from retvec_lite.converters.verify import verify
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 
-PARTS = ("encoder", "embedding", "head", "ngrams", "graph", "metadata")
+PARTS = ("encoder", "embedding", "head", "ngrams", "meaning", "graph", "metadata")
 
 
 class Opened(OpenArtifact):

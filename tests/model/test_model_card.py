@@ -110,3 +110,13 @@ def test_early_classifiers_have_cards_too() -> None:
 def test_it_is_saved_with_the_classifier(tmp_path: Path) -> None:
     Classifier(model()).save(tmp_path / "saved")
     assert (tmp_path / "saved" / CARD_NAME).read_text(encoding="utf-8") == model_card(model())
+
+
+def test_it_says_what_it_knows_of_what_words_mean() -> None:
+    known = {"used": True, "language": "en", "words": 6950, "known_words": 0.98}
+    card = model_card(model(training={**FACTS, "meaning": known}))
+    assert "It knows what 6,950 words of en mean, which are 98.0% of the words" in card and "look like" not in card
+    why = {"used": False, "left_out": "less than 20% of the texts are in en"}
+    assert "not know what words mean: less than 20% of" in model_card(model(training={**FACTS, "meaning": why}))
+    unasked = model(training={**FACTS, "meaning": {"used": False}}, embedding={"name": "default", "card": {}})
+    assert "what words look like, not what they mean" in model_card(unasked)

@@ -17,13 +17,14 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.network_graph import classify, classify_short, embed, embed_bits, scan_lstm
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.ngrams import NgramConfig, ngram_logits
+from retvec_lite.ngrams import NgramConfig
 
 TEXTS = [
     "",
     " \t\u2003 ",
     "a",
     "Hello wörld 🙂",
+    "My parcle, terrible price!",
     "漢字とかな ไทยภาษา",
     "x" * 500,
     "one two three four five six seven eight nine ten",
@@ -34,6 +35,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "raw": {"raw": True},
     "characters": {"characters": 7},
     "ngrams": {"ngrams": NgramConfig(buckets=50)},
+    "meaning": {"meaning": True},
+    "both": {"meaning": True, "ngrams": NgramConfig(buckets=50, plain_letters=True)},
 }
 each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 
@@ -46,10 +49,10 @@ def assert_stages(rows: np.ndarray, classifier: TrainedModel, stages: tuple[tf.T
         np.testing.assert_allclose(
             embedding, reference_network.embed(contract.bits(slots), classifier.weights), atol=1e-5
         )
-        ngrams = None
-        if classifier.ngrams is not None:
-            ngrams = ngram_logits(row, classifier.encoder, classifier.ngrams, classifier.weights)
-        right = reference_network.probabilities(slots, classifier.head, classifier.weights, ngrams)
+        linear = reference_network.linear_logits(
+            row, classifier.encoder, classifier.ngrams, classifier.meaning, classifier.weights
+        )
+        right = reference_network.probabilities(slots, classifier.head, classifier.weights, linear)
         np.testing.assert_allclose(probabilities, right, atol=1e-5)
 
 

@@ -45,8 +45,8 @@ def test_a_folder_without_a_trained_model_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [{}, {"raw": True}, {"characters": 7}, {"ngrams": NgramConfig(buckets=50)}],
-    ids=["dense", "raw", "characters", "ngrams"],
+    [{}, {"raw": True}, {"characters": 7}, {"ngrams": NgramConfig(buckets=50)}, {"meaning": True}],
+    ids=["dense", "raw", "characters", "ngrams", "meaning"],
 )
 @pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> None:
@@ -55,7 +55,7 @@ def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> Non
     for path in (tmp_path, str(tmp_path / FILE_NAME)):
         again = load_trained_model(path)
         assert again.to_bytes() == classifier.to_bytes()
-        for field in ("encoder", "head", "labels", "embedding", "training", "ngrams"):
+        for field in ("encoder", "head", "labels", "embedding", "training", "ngrams", "meaning"):
             assert getattr(again, field) == getattr(classifier, field)
         assert set(again.weights) == set(classifier.weights)
         for name, value in again.weights.items():
@@ -249,6 +249,13 @@ def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
             "buckets of the n-grams must be an integer from 16 to 65521",
         ),
         (replaced("ngrams/bias", np.zeros(3)), "unknown weights ngrams/bias."),
+        (
+            described(meaning={"words": 2, "rows": 9, "displacements": 4}),
+            "lacks the weights meaning/codebooks, meaning/",
+        ),
+        (described(meaning={"words": 2, "rows": 9}), "The meaning needs the fields displacements, rows, words"),
+        (described(meaning={"words": 0, "rows": 9, "displacements": 4}), "words of the meaning must be an integer"),
+        (replaced("meaning/projection", np.zeros((64, 3))), "unknown weights meaning/projection."),
     ],
 )
 def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any], None], part: str) -> None:
@@ -262,6 +269,23 @@ def test_what_does_not_fit_together(tmp_path: Path, change: Callable[[Any, Any],
         load_trained_model(path)
     message = str(caught.value)
     assert part in message and message.startswith(str(path)) and "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [
+        ("rows", np.zeros((9, 3)), "meaning/rows needs the shape ("),
+        ("projection", np.zeros((64, 4)), "meaning/projection needs the shape (64, 3)"),
+        ("codes", 0.5, "meaning/codes needs whole numbers from 0 to 255"),
+    ],
+)
+def test_a_table_of_meaning_that_does_not_fit(tmp_path: Path, name: str, value: Any, part: str) -> None:
+    classifier = random_classifier(SMALL_HEADS[-1], meaning=True)
+    shape = classifier.weights[f"meaning/{name}"].shape
+    damaged = np.full(shape, value, np.float32) if np.isscalar(value) else value.astype(np.float32)
+    weights = {**classifier.weights, f"meaning/{name}": damaged}
+    (tmp_path / FILE_NAME).write_bytes(dataclasses.replace(classifier, weights=weights).to_bytes())
+    assert part in refusal(tmp_path)
 
 
 def test_a_file_of_a_release_without_ngrams(tmp_path: Path) -> None:

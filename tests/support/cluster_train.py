@@ -26,12 +26,12 @@ def main(folder: Path, head: str, stop: int = -1) -> None:
     losses: list[float] = []
     train = TrainableNetwork.train
 
-    def noted(self, batch, targets, count):
+    def noted(self, batch, targets, count, weights):
         marker = folder / "killed"
         if count == stop and workers.index == workers.count - 1 and not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        losses.append(train(self, batch, targets, count))
+        losses.append(train(self, batch, targets, count, weights))
         return losses[-1]
 
     TrainableNetwork.train = noted

@@ -29,8 +29,10 @@ def train(
     progress: Progress = silent,
     **given: Any,
 ) -> Trained:
-    """Train as `rl.train` does, but by default on RETVec-raw, with settings and a checkpoint of one's own."""
-    options = TrainOptions(**{"validation": "auto" if validation is None else validation, "embedding": "raw", **given})
+    """Train as `rl.train` does, but by default on RETVec-raw and without meaning, with settings and a checkpoint of one's own."""
+    options = TrainOptions(
+        **{"validation": "auto" if validation is None else validation, "embedding": "raw", "meaning": "none", **given}
+    )
     return trainer.train(
         options.read_inputs(training), options, settings=settings, checkpoint=checkpoint, progress=progress
     )

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import numpy.typing as npt
+from meaning_cases import table
 from standin import ngram_weights
 
 from retvec_lite.contract import BITS, EncoderConfig
@@ -49,10 +50,11 @@ def random_classifier(
     raw: bool = False,
     characters: int = 0,
     ngrams: NgramConfig | None = None,
+    meaning: bool = False,
     config: EncoderConfig | None = None,
     seed: int = 0,
 ) -> TrainedModel:
-    """A whole classifier over small slots, with so many character features, and with n-grams."""
+    """A whole classifier over small slots, with so many character features, n-grams, and a table of meaning."""
     config = config or EncoderConfig(max_chars=48, max_words=9)
     embedding = None if raw else random_embedding(config.word_length, seed=seed)
     inputs = embedding.dimension if embedding else config.word_length * BITS
@@ -63,12 +65,14 @@ def random_classifier(
     }
     if ngrams is not None:
         weights |= ngram_weights(ngrams, len(LABELS))
+    sizes, table_weights = table(len(LABELS)) if meaning else (None, {})
     return TrainedModel(
         encoder=config,
         head=head,
         labels=LABELS,
-        weights={**(embedding.weights if embedding else {}), **weights},
+        weights={**(embedding.weights if embedding else {}), **weights, **table_weights},
         embedding={"name": embedding.name, "card": embedding.card} if embedding else {"name": "raw", "card": {}},
         training={"data": "none", "accuracy": 0.25},
         ngrams=ngrams,
+        meaning=sizes,
     )

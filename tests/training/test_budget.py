@@ -8,6 +8,8 @@ from fitted import train
 from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import MeaningConfig
+from retvec_lite.model.file_sizes import estimate_bytes
 from retvec_lite.model.weight_files import load_default_embedding
 from retvec_lite.training import budget
 from retvec_lite.training.examples import TrainingData, make_examples
@@ -88,3 +90,41 @@ def test_sizes_are_told_before_the_first_step_and_in_the_report() -> None:
     assert told[place][0].startswith("A .tflite will take about ") and " as int4." in told[place][0]
     assert {what for what, _, _ in told[:place]} == {"encoding texts"} and told[place + 1 :]
     assert facts["max_kb"] == 1000 and 0 < facts["estimated_bytes"]["int4"] < facts["estimated_bytes"]["int8"]
+
+
+def test_meaning_gets_what_ngrams_can_spare(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedding = load_default_embedding().weights
+
+    def kilobytes(labels: int, **options: Any) -> int:
+        names = tuple(f"label {number}" for number in range(labels))
+        told = dataclasses.replace(data, labels=names)
+        return budget.choose_meaning_kb(told, TrainOptions(**options), embedding, FitSettings())
+
+    few, usual, many = (kilobytes(labels) for labels in (2, 30, 150))
+    assert 250 >= few > usual > many > 40, "few labels leave n-grams more room than they use"
+    assert kilobytes(2, max_kb=1500) == 250 and kilobytes(1000) == 40
+    assert kilobytes(4, meaning_kb=77) == 77
+    assert kilobytes(30, head="cnn") < usual
+    monkeypatch.setattr(budget, "FEW", 3)
+    assert kilobytes(30) == kilobytes(30, head="cnn"), "many texts get a larger network"
+
+
+@pytest.mark.parametrize("labels", [4, 150])
+def test_files_with_meaning_stay_below_their_limits(
+    data: TrainingData, labels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The int4 file of `cnn` is below 650 kB, the int8 file of every head below 1 MB with the output of embeddings."""
+    embedding = load_default_embedding().weights
+    names = tuple(f"a label of usual length {number}" for number in range(labels))
+    encoder = dataclasses.replace(TINY_CONFIG, max_chars=136, max_words=24)
+    told = dataclasses.replace(data, labels=names, config=encoder)
+    for head in ("linear", "pool", "cnn"):
+        options = TrainOptions(head=head)
+        kilobytes = budget.choose_meaning_kb(told, options, embedding, FitSettings())
+        words = (1000 * kilobytes - 16_384) // 15
+        config = MeaningConfig(words=words, rows=2 * words, displacements=words)
+        spec, buckets = budget.choose_parts(told, options, embedding, FitSettings(), lambda: 300, config)
+        network = budget.network_shapes(spec, embedding, labels, encoder, FitSettings(), config)
+        sizes = estimate_bytes(budget.with_ngrams(network, buckets, labels), encoder, names)
+        assert buckets > 128 and sizes["int8"] < 960_000
+        assert head != "cnn" or sizes["int4"] < 650_000

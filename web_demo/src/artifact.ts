@@ -18,6 +18,8 @@ export interface Signature {
   readonly max_chars: number;
   readonly max_words: number;
   readonly dimension?: number;
+  /** The length of a word's vector, where it is another. */
+  readonly word_dimension?: number;
 }
 
 /** An exported file, read and checked, but not yet loaded by the runtime. */

@@ -213,12 +213,12 @@ export class TextClassifier {
 /** Check that names, types and shapes of all inputs and outputs are those of the metadata. */
 function checkInterface(artifact: Artifact, model: CompiledModel): void {
   const { labels, encoder } = artifact;
-  for (const { name, kind, max_chars, max_words, dimension } of artifact.signatures) {
+  for (const { name, kind, max_chars, max_words, dimension, word_dimension = dimension } of artifact.signatures) {
     const outputs: Record<string, string> =
       kind === "embed"
         ? {
             words: `int32[1,${max_words},${encoder.word_length}]`,
-            embeddings: `float32[1,${max_words},${dimension}]`,
+            embeddings: `float32[1,${max_words},${word_dimension}]`,
             text: `float32[1,${dimension}]`,
           }
         : { probabilities: `float32[1,${labels.length}]`, ...(name !== "classify" && { slots: "int32[1]" }) };

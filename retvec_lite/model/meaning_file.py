@@ -1,0 +1,194 @@
+"""The file of a pre-training of meaning: the words of a language, and for each of them what it means, in 64 numbers coded in 8 bytes."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import Floats
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_write
+from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
+from retvec_lite.ngrams import CODES, table_integers
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
+
+MEANING_FORMAT: Final = "retvec-lite-meaning"
+MEANING_VERSION: Final = "1"
+
+SUBSPACES: Final = 8
+"""Bytes of a word: each of them names a row of a codebook."""
+SUBSPACE_WIDTH: Final = 8
+"""Numbers of a row of a codebook."""
+WIDTH: Final = SUBSPACES * SUBSPACE_WIDTH
+"""Numbers that say what a word means."""
+LONGEST_WORD: Final = 16
+"""Characters of the longest word that has a meaning."""
+
+_TENSORS: Final = ("codebooks", "codes", "scale", "words")
+
+Codes = npt.NDArray[np.uint8]
+
+
+@dataclasses.dataclass(frozen=True)
+class MeaningFile:
+    """What the words of a language mean.
+
+    Attributes:
+        words: in plain letters, the most frequent first; 1 to 16 characters each.
+        codes: uint8 `[W, 8]`, for each word its row in each codebook.
+        codebooks: float32 `[8, 256, 8]`, all of them whole multiples, up to 127, of one scale.
+        language: its tag, such as `en`.
+        card: sources, licences, counts, limits and biases, by what they are about.
+
+    Raises:
+        RetvecLiteError: on construction, for parts that do not fit together.
+
+    Example:
+        >>> import numpy as np
+        >>> from retvec_lite.model.meaning_file import MeaningFile
+        >>> codebooks = np.zeros((8, 256, 8), np.float32)
+        >>> codebooks[0, 1, 0] = 127
+        >>> file = MeaningFile(("the", "cat"), np.eye(2, 8, 1, dtype=np.uint8)[::-1], codebooks, "en", {})
+        >>> file.vectors.shape
+        (2, 64)
+    """
+
+    words: tuple[str, ...]
+    codes: Codes
+    codebooks: Floats
+    language: str
+    card: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        if not self.words or len(set(self.words)) != len(self.words):
+            raise RetvecLiteError("A file of meanings needs words, each of them once.")
+        for word in self.words:
+            if not 1 <= len(word) <= LONGEST_WORD or any(char.isspace() for char in word):
+                raise RetvecLiteError(f"A word of meaning has 1 to {LONGEST_WORD} letters, unlike {word[:40]!r}.")
+        if self.codes.shape != (len(self.words), SUBSPACES) or self.codes.dtype != np.uint8:
+            raise RetvecLiteError(
+                f"{len(self.words)} words need codes of {SUBSPACES} bytes each, not {self.codes.shape}."
+            )
+        shape = (SUBSPACES, CODES, SUBSPACE_WIDTH)
+        if self.codebooks.shape != shape or not np.isfinite(self.codebooks).all():
+            raise RetvecLiteError(f"Codebooks of meaning are finite numbers of the shape {shape}.")
+        integers, scale = _integers(self.codebooks)
+        if not np.array_equal(_multiples(integers, scale), self.codebooks):
+            raise RetvecLiteError("Codebooks of meaning are whole multiples, up to 127, of one scale.")
+        if not self.language or not all(isinstance(value, str) for value in self.card.values()):
+            raise RetvecLiteError("A file of meanings names its language, and its card consists of strings.")
+
+    @property
+    def vectors(self) -> Floats:
+        """What each word means: float32 `[W, 64]`."""
+        rows = [book[self.codes[:, place]] for place, book in enumerate(self.codebooks)]
+        found: Floats = np.concatenate(rows, axis=1)
+        return found
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the file: the same bytes for equal meanings."""
+        integers, scale = _integers(self.codebooks)
+        tensors: dict[str, npt.NDArray[np.generic]] = {
+            "codebooks": integers,
+            "codes": self.codes,
+            "scale": scale,
+            "words": np.frombuffer("\n".join(self.words).encode(), np.uint8),
+        }
+        metadata = {
+            "format": MEANING_FORMAT,
+            "version": MEANING_VERSION,
+            "language": self.language,
+            "card": json.dumps(dict(self.card), sort_keys=True, ensure_ascii=False),
+        }
+        return typed_safetensors_bytes(tensors, metadata)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file whole or not at all; raises RetvecLiteError where it cannot be written."""
+        atomic_write(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "MeaningFile":
+        """Read a file.
+
+        Raises:
+            RetvecLiteError: when it is missing, damaged or of another format.
+        """
+        tensors, metadata = read_safetensors(path)
+        found = metadata.get("format"), metadata.get("version")
+        if found != (MEANING_FORMAT, MEANING_VERSION):
+            raise RetvecLiteError(
+                f"{path} is not a {MEANING_FORMAT} file of version {MEANING_VERSION}: its format is {found[0]!r}, its "
+                f"version {found[1]!r}. Make one with `retvec-lite pretrain-meaning`."
+            )
+        try:
+            codebooks, codes, scale, text = (tensors[name] for name in _TENSORS)
+            words = _bytes(text).tobytes().decode().split("\n")
+            card = json.loads(metadata["card"])
+            return cls(
+                tuple(words),
+                _bytes(codes),
+                _multiples(codebooks, scale.reshape(())),
+                metadata["language"],
+                dict(card),
+            )
+        except RetvecLiteError as error:
+            raise RetvecLiteError(f"{path}: {error}") from error
+        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise RetvecLiteError(f"{path} is damaged: its parts do not fit together. Copy it again.") from error
+
+
+def packaged_meaning(language: str) -> MeaningFile | None:
+    """Return the meanings of a language's words that ship with the package; None for a language without them.
+
+    Example:
+        >>> from retvec_lite.model.meaning_file import packaged_meaning
+        >>> print(packaged_meaning("tlh"))
+        None
+    """
+    if language not in packaged_languages():
+        return None
+    with resources.as_file(_weights() / f"meaning_{language}.safetensors") as path:
+        return MeaningFile.load(path)
+
+
+def packaged_languages() -> tuple[str, ...]:
+    """Return the languages whose words' meanings ship with the package, by their tags."""
+    names = (Path(entry.name) for entry in _weights().iterdir())
+    return tuple(
+        sorted(
+            name.stem.removeprefix("meaning_")
+            for name in names
+            if name.suffix == ".safetensors" and name.stem.startswith("meaning_")
+        )
+    )
+
+
+def _weights() -> "Traversable":
+    return resources.files("retvec_lite") / "weights"
+
+
+def _integers(codebooks: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Return the integers, int8 `[8, 256, 8]`, and their scale, float32 `[1]`."""
+    integers, scale = table_integers(codebooks.reshape(-1, 1))
+    return integers.reshape(codebooks.shape), scale
+
+
+def _multiples(integers: npt.NDArray[np.generic], scale: npt.NDArray[np.float32]) -> Floats:
+    found: Floats = integers.astype(np.float32) * scale.astype(np.float32)
+    return found
+
+
+def _bytes(values: Floats) -> Codes:
+    """Return what was read as float32 as bytes; raises ValueError for other numbers."""
+    found = values.astype(np.uint8)
+    if not np.array_equal(found, values):
+        raise ValueError("not bytes")
+    return found

@@ -1,0 +1,135 @@
+"""The meaning of texts as a TensorFlow graph, in ops that become TFLite builtins; `retvec_lite.meaning` is its reference.
+
+A word is looked up 17 times: as it is, and without each of its 16 letters. All of its hashes are sums of its letters' numbers times
+constants, so they are one matrix product. Everything is an integer in float32, below 2**24, with factors of at most 11 bits.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from retvec_lite.contract import Floats
+from retvec_lite.meaning import (
+    CODEBOOK_ROWS,
+    DIMENSION,
+    FINGERPRINTS,
+    LETTER_NUMBERS,
+    LETTER_SPREAD,
+    LONGEST,
+    LOOK_UPS,
+    NO_WORD,
+    STEPS,
+    SUBSPACES,
+    hash_matrix,
+    letter_table,
+    word_limit,
+)
+from retvec_lite.model.encoder_graph import characters
+from retvec_lite.model.graph_ops import gather_in_rows, later, scatter_in_rows, to_float, to_int
+from retvec_lite.model.ngram_graph import fold, modulo
+from retvec_lite.ngrams import CODES
+
+_EXACT: Final = 2.0**15
+"""How much more a hit of the whole word counts: above every other hit."""
+
+_MISS: Final = 2.0**30
+"""Pushes what is no hit below zero; above all scores of hits."""
+
+
+class Letters(NamedTuple):
+    """The characters of texts, folded to plain letters.
+
+    Attributes:
+        chars: float32 `[batch, max_chars]`, 0 for separators and padding.
+        letters: float32 `[batch, max_chars]`, 1 for letters of words with a meaning, else 0.
+    """
+
+    chars: tf.Tensor
+    letters: tf.Tensor
+
+
+def find_letters(text: tf.Tensor) -> Letters:
+    """Fold texts, float32 `[batch, max_chars]` from `encoder_graph.sanitize`."""
+    table = letter_table()
+    chars, place = fold(characters(text), table.places, table.levels, True)
+    return Letters(chars, tf.gather(table.letters, place))
+
+
+def count_words(found: Letters) -> tf.Tensor:
+    """Return how many words each text has, those included that are too long or beyond the limit: float32 `[batch]`."""
+    return tf.reduce_sum(_starts(found), axis=1)
+
+
+def find_meaning(found: Letters, weights: Mapping[str, Floats]) -> tf.Tensor:
+    """Compute the meaning of texts, see `retvec_lite.meaning.text_vector`.
+
+    Args:
+        found: the letters of a batch of texts.
+        weights: `meaning/{displacements,rows,codes,codebooks}`.
+
+    Returns:
+        float32 `[batch, 64]`, of length 1 or 0.
+    """
+    words = _words(found)
+    number, known = _look_up(tf.reshape(words, [-1, words.shape[2]]), weights)
+    codes = tf.gather(np.asarray(weights["meaning/codes"]).astype(np.uint8), to_int(number))
+    books = np.asarray(weights["meaning/codebooks"]).astype(np.int8).reshape(CODEBOOK_ROWS)
+    vectors = tf.gather(books, tf.cast(codes, tf.int32) + np.arange(SUBSPACES, dtype=np.int32) * CODES)
+    vectors = tf.reshape(to_float(vectors), [-1, words.shape[1], DIMENSION])
+    total = tf.matmul(tf.reshape(known, [-1, 1, words.shape[1]]), vectors)[:, 0]
+    square = tf.reduce_sum(tf.square(total), axis=1, keepdims=True)
+    return total * tf.math.rsqrt(tf.maximum(square, 1.0))
+
+
+def _starts(found: Letters) -> tf.Tensor:
+    """Return 1 where a word starts, else 0: float32 `[batch, max_chars]`."""
+    return tf.nn.relu(found.letters - later(found.letters, 1))
+
+
+def _words(found: Letters) -> tf.Tensor:
+    """Return the numbers of each word's letters, 0 behind it and for words that are too long: float32 `[batch, words, 17]`."""
+    length = found.chars.shape[1]
+    words, width = word_limit(length), LONGEST + 1
+    spread = found.chars * float(LETTER_SPREAD)
+    number = spread - tf.floor(spread * (1.0 / LETTER_NUMBERS)) * float(LETTER_NUMBERS)
+    number = (number + 1.0) * found.letters
+
+    # As in `encoder_graph.cut_words`: the distance of each start from the end of the text, in the order of the words.
+    start = _starts(found)
+    index = np.arange(length, dtype=np.float32)
+    word = to_float(tf.cumsum(to_int(start), axis=1, exclusive=True))
+    ends = scatter_in_rows(to_int(index + start * (word - index)), start * (index - length))[:, :words]
+    columns = np.arange(width, dtype=np.float32) + length
+    window = gather_in_rows(tf.pad(number, [[0, 0], [0, width]]), to_int(ends[:, :, None] + columns), length + width)
+    window = tf.reshape(window, [-1, width])
+    # How many places up to each are no letter; none up to the last one where the word is too long.
+    behind = tf.matmul(1.0 - tf.minimum(window, 1.0), np.triu(np.ones((width, width), np.float32)))
+    kept = tf.nn.relu(1.0 - behind) * tf.minimum(behind[:, LONGEST:], 1.0)
+    return tf.reshape(window * kept, [-1, words, width])
+
+
+def _look_up(words: tf.Tensor, weights: Mapping[str, Floats]) -> tuple[tf.Tensor, tf.Tensor]:
+    """Look up words, float32 `[words, 17]`; return their numbers and 1 where they are known, else 0: float32 `[words, 1]` both."""
+    displacements = np.asarray(weights["meaning/displacements"]).astype(np.uint8)
+    rows = np.asarray(weights["meaning/rows"]).astype(np.uint8)
+    place, step, mark, first = tf.split(tf.matmul(words, hash_matrix()), 4, axis=1)
+    displacement = to_float(tf.gather(displacements, to_int(modulo(place, len(displacements)))))
+    row = modulo(first + displacement * (modulo(step, STEPS) + 1.0), len(rows))
+    stored = tf.matmul(
+        tf.reshape(to_float(tf.gather(rows, to_int(row))), [-1, 3]), np.array([[1], [2**8], [2**16]], np.float32)
+    )
+    # No letters have the fingerprint 0, which no key has.
+    fingerprint = modulo(mark, FINGERPRINTS) + tf.minimum(mark, 1.0)
+    # The number of the word, where the fingerprints are equal; otherwise below 0 or above all numbers.
+    number = tf.reshape(stored, [-1, LOOK_UPS]) - fingerprint * float(NO_WORD + 1)
+    # A hit counts `NO_WORD - number`: above 0, more for smaller numbers, and most for the whole word.
+    weight = np.array([_EXACT] + [1.0] * LONGEST, np.float32)
+    score = tf.nn.relu(tf.minimum((float(NO_WORD) - number) * weight, (number + 0.5) * _MISS))
+    best = tf.reduce_max(score, axis=1, keepdims=True)
+    exact = best * (1.0 / _EXACT)
+    is_exact = tf.minimum(tf.floor(exact), 1.0)
+    best = best * (1.0 - is_exact) + exact * is_exact
+    known = tf.minimum(best, 1.0)
+    return (float(NO_WORD) - best) * known, known

@@ -1,0 +1,1 @@
+"""Pre-training of meaning: what the words of a language mean, learned from open text."""

@@ -1,0 +1,167 @@
+"""What words mean, in a training: in which language, which words there is room for, and what each text's words say together.
+
+The words of the training texts come first, then the most frequent ones of the language. Two keys a word were best on validation
+texts: the second one is a word without one of its letters, and undoes a typo (docs/meaning.md).
+"""
+
+import bisect
+import dataclasses
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import tensorflow as tf
+
+from retvec_lite.contract import EncoderConfig, Floats, Ints, codepoints
+from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, MeaningConfig, is_meaning_letter
+from retvec_lite.model.encoder_graph import sanitize
+from retvec_lite.model.meaning_file import MeaningFile
+from retvec_lite.model.meaning_graph import find_letters, find_meaning
+from retvec_lite.model.reference_network import shares
+from retvec_lite.model.weight_files import load_trained_model
+from retvec_lite.ngrams import CODES, folded_letters, ngram_logits
+from retvec_lite.runtime.interpreters import codepoint_rows
+from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.meaning_table import build_table, table_bytes
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.windows import cut_windows
+
+_KEYS: Final = 2
+"""Keys a word."""
+
+_LEAST_SHARE: Final = 0.2
+"""Share of the texts in a language from which its words count."""
+
+_TEXTS_TOLD: Final = 200
+"""Texts whose language is told: so many tell a share of a fifth to 3 %."""
+
+_CODEBOOK_BYTES: Final = CODES * DIMENSION
+
+_DETECTOR: Final = "language"
+
+_CODES_AT_ONCE: Final = 2**18
+
+
+@dataclasses.dataclass(frozen=True)
+class MeaningPart:
+    """The table of a training.
+
+    Attributes:
+        config: its sizes.
+        weights: `meaning/...` as in the exported file, without the projection.
+    """
+
+    config: MeaningConfig
+    weights: Mapping[str, Floats]
+
+    def vectors(self, texts: Sequence[str], encoder: EncoderConfig) -> Floats:
+        """Return what the words of each text mean together, float32 `[texts, 64]`, by the graph that is exported."""
+        at_once = max(1, _CODES_AT_ONCE // encoder.max_chars)
+        graph = self._graphs(encoder)
+        parts = [
+            graph(codepoint_rows(texts[start : start + at_once], encoder.max_chars)).numpy()
+            for start in range(0, len(texts), at_once)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, DIMENSION), np.float32)
+
+    @functools.cached_property
+    def _graphs(self) -> Callable[[EncoderConfig], Callable[[Ints], Any]]:
+        def make(encoder: EncoderConfig) -> Callable[[Ints], Any]:
+            found: Callable[[Ints], Any] = tf.function(
+                lambda rows: find_meaning(find_letters(sanitize(rows, encoder)), self.weights),
+                input_signature=[tf.TensorSpec([None, encoder.max_chars], tf.int32)],
+                autograph=False,
+            )
+            return found
+
+        return functools.cache(make)
+
+
+def choose_meaning(
+    files: Sequence[MeaningFile], data: TrainingData, options: TrainOptions, kilobytes: int
+) -> tuple[MeaningPart | None, dict[str, Any]]:
+    """Build the table of the language that most of the texts are in, of so many kilobytes; a file that was named is taken as it is.
+
+    Returns:
+        None where less than a fifth of the texts are in a language of the files; and what the report says of the table, or why there is
+        none.
+    """
+    if not files:
+        return None, {}
+    found, facts = files[0], {}
+    if options.meaning == "auto":
+        languages = language_shares(data.clean, options.seed)
+        found = max(files, key=lambda file: languages.get(file.language, 0.0))
+        share = languages.get(found.language, 0.0)
+        if share < _LEAST_SHARE:
+            known = " or ".join(file.language for file in files)
+            return None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"}
+        facts = {"share_of_texts": round(share, 3)}
+    part, more = make_part(found, data, kilobytes)
+    return part, facts | more
+
+
+def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
+    """Return the share of the texts in each language by its tag, as the packaged detector tells from some; texts in none do not count."""
+    detector = load_trained_model(_DETECTOR)
+    assert detector.ngrams is not None
+    rows = np.random.default_rng(seed).permutation(len(texts))[:_TEXTS_TOLD]
+    chosen = [cut_windows(texts[row], detector.encoder)[0] for row in rows.tolist()]
+    # Compiling a graph would take longer than the reference does.
+    logits = [
+        ngram_logits(codepoints(text, detector.encoder.max_chars), detector.encoder, detector.ngrams, detector.weights)
+        for text in chosen
+    ]
+    table = shares(np.stack(logits), detector.multi_label)
+    unknown = detector.decision.unknown(chosen, table, detector.labels)
+    columns = np.array(detector.decision.columns(detector.labels))
+    best = columns[table[:, columns].argmax(axis=1)[~unknown]]
+    return {detector.labels[place]: count / len(best) for place, count in Counter(best.tolist()).items()}
+
+
+def make_part(file: MeaningFile, data: TrainingData, kilobytes: int) -> tuple[MeaningPart, dict[str, Any]]:
+    """Choose the words of a file that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it."""
+    counts = count_words(data)
+    places = {
+        word: place for place, word in enumerate(file.words) if all(is_meaning_letter(ord(char)) for char in word)
+    }
+    lengths = np.linalg.norm(file.vectors, axis=1)
+    needed = [places[word] for word in counts if word in places]
+    needed.sort(key=lambda place: (-counts[file.words[place]] * lengths[place], place))
+    # The first words get the keys of their typos: those that say much, and often.
+    order = list(dict.fromkeys([*needed, *places.values()]))[: _most_words(kilobytes, len(places))]
+    words = [file.words[place] for place in order]
+    config, weights = build_table(words, file.codes[order], file.codebooks, _KEYS * len(words))
+    kept = sum(counts[word] for word in words)
+    facts = {
+        "language": file.language,
+        "words": config.words,
+        "rows": config.rows,
+        "known_words": round(kept / max(counts.total(), 1), 4),
+    }
+    return MeaningPart(config, weights), facts
+
+
+def count_words(data: TrainingData) -> Counter[str]:
+    """Return how often each word with letters occurs in the training texts, in plain letters, as far as they fit into the word slots."""
+    used = np.bincount(data.clean_ids.reshape(-1), minlength=len(data.words))
+    used[0] = 0
+    folded = folded_letters(True)
+    found: Counter[str] = Counter()
+    for row in np.flatnonzero(used).tolist():
+        chars = (folded.get(code, code) for code in data.words[row].tolist())
+        for is_word, run in itertools.groupby(chars, is_meaning_letter):
+            word = "".join(map(chr, run)) if is_word else ""
+            if 0 < len(word) <= LONGEST:
+                found[word] += int(used[row])
+    return found
+
+
+def _most_words(kilobytes: int, words: int) -> int:
+    """Return how many words there is room for beside the codebooks."""
+    fits = range(1, min(words, NO_WORD) + 1)
+    room = 1000 * kilobytes - _CODEBOOK_BYTES
+    return bisect.bisect_right(fits, room, key=lambda count: table_bytes(count, _KEYS * count))

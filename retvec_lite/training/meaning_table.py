@@ -1,0 +1,171 @@
+"""Build a table of meaning: a static hash table in which every key has a row of its own.
+
+Perfect hashing by displacements (Belazzougui, Botelho, Dietzfelbinger 2009, https://cmph.sourceforge.net/papers/esa09.pdf): keys that
+share a displacement are placed together, the largest groups first, with the first displacement under which all their rows are free.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import Floats
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import (
+    CODEBOOKS,
+    FINGERPRINTS,
+    LONGEST,
+    NO_WORD,
+    STEPS,
+    SUBSPACES,
+    MeaningConfig,
+    Word,
+    is_meaning_letter,
+    sums_of,
+    without_a_letter,
+)
+from retvec_lite.ngrams import INTEGERS, PRIME
+
+_KEYS_PER_DISPLACEMENT: Final = 2
+_Longs = npt.NDArray[np.int64]
+
+_LOAD: Final = 0.96
+"""Share of the rows that hold a key: with so many keys a displacement, the fewest bytes that place all keys nearly always."""
+
+_GROWTH: Final = 1.02
+_TRIES: Final = 8
+"""How often the table grows by 2 % where a key finds no row."""
+
+_SHORTEST_VARIANT: Final = 3
+"""Fewest letters of a word without one letter: shorter ones stand for too many words."""
+
+
+def table_bytes(words: int, keys: int) -> int:
+    """Return how many bytes the table of so many words and keys takes in a file, without codebooks and projection."""
+    return words * SUBSPACES + _rows(keys) * 3 + _displacements(keys)
+
+
+def build_table(
+    words: Sequence[str], codes: npt.NDArray[np.uint8], codebooks: Floats, keys: int
+) -> tuple[MeaningConfig, dict[str, Floats]]:
+    """Build the table of words, the most frequent first. The same arguments give the same table.
+
+    Args:
+        words: 1 to 16,383 different words of plain letters, 1 to 16 letters each.
+        codes: uint8 `[words, 8]`, product codes of their vectors.
+        codebooks: float32 `[8, 256, 8]`.
+        keys: about how many keys the table has, at least as many as words. The others are words without one letter: those of the
+            first words first, and of two words with the same, the first has it.
+
+    Returns:
+        The sizes, and the weights `meaning/{displacements,rows,codes,codebooks}` as float32; the codebooks hold integers from -127
+        to 127, because a text's vector has length 1 whatever their scale.
+
+    Raises:
+        RetvecLiteError: for arguments that do not fit together, or keys that cannot be placed.
+    """
+    _check(words, codes, codebooks, keys)
+    found = _keys(words, keys)
+    sums = sums_of(list(found)).astype(np.int64)
+    numbers = np.fromiter(found.values(), np.int64, len(found))
+    displacements = _displacements(len(found))
+    size = _rows(len(found))
+    for _ in range(_TRIES):
+        config = MeaningConfig(words=len(words), rows=size, displacements=displacements)
+        placed = _place(sums, config)
+        if placed is not None:
+            break
+        size = _prime_from(math.ceil(size * _GROWTH))
+    else:
+        raise RetvecLiteError(
+            f"The table of meaning has no free row for some of its {len(found):,} keys: ask for fewer words or keys."
+        )
+    chosen, places = placed
+    values = np.full(config.rows, NO_WORD, np.int64)
+    values[places] = numbers + (sums[:, 3] % FINGERPRINTS + 1) * (NO_WORD + 1)
+    scale = max(float(np.abs(codebooks).max()), float(np.finfo(np.float32).tiny)) / INTEGERS
+    weights = {
+        "meaning/displacements": chosen,
+        "meaning/rows": np.stack([values & 255, values >> 8 & 255, values >> 16], axis=1),
+        "meaning/codes": codes,
+        "meaning/codebooks": np.rint(codebooks / scale),
+    }
+    return config, {name: value.astype(np.float32) for name, value in weights.items()}
+
+
+def _check(words: Sequence[str], codes: npt.NDArray[np.uint8], codebooks: Floats, keys: int) -> None:
+    if not 1 <= len(words) <= NO_WORD:
+        raise RetvecLiteError(f"A table of meaning needs 1 to {NO_WORD:,} words, not {len(words):,}.")
+    if len(set(words)) < len(words):
+        raise RetvecLiteError("A table of meaning needs different words: some of them occur twice.")
+    for word in words:
+        if not 1 <= len(word) <= LONGEST or not all(is_meaning_letter(ord(char)) for char in word):
+            raise RetvecLiteError(
+                f"A word with meaning has 1 to {LONGEST} plain letters and nothing else, unlike {word!r}."
+            )
+    if codes.shape != (len(words), SUBSPACES) or codes.dtype != np.uint8 or codebooks.shape != CODEBOOKS:
+        raise RetvecLiteError(
+            f"{len(words)} words need codes uint8 [{len(words)}, {SUBSPACES}] and codebooks {list(CODEBOOKS)}, "
+            f"not {codes.dtype} {list(codes.shape)} and {list(codebooks.shape)}."
+        )
+    most = int(PRIME * _LOAD)
+    if not len(words) <= keys <= most:
+        raise RetvecLiteError(f"A table of {len(words):,} words has {len(words):,} to {most:,} keys, not {keys:,}.")
+
+
+def _keys(words: Sequence[str], most: int) -> Mapping[Word, int]:
+    """Return the keys and the numbers of their words: all words, then words without one letter, until there are `most`."""
+    spelled = [tuple(map(ord, word)) for word in words]
+    found: dict[Word, int] = {word: number for number, word in enumerate(spelled)}
+    for number, word in enumerate(spelled):
+        if len(word) > _SHORTEST_VARIANT:
+            for shorter in without_a_letter(word):
+                if len(found) >= most:
+                    return found
+                found.setdefault(shorter, number)
+    return found
+
+
+def _place(sums: _Longs, config: MeaningConfig) -> tuple[_Longs, _Longs] | None:
+    """Return the displacements, and the row of each key; None where a key finds no free row."""
+    group = sums[:, 0] % config.displacements
+    order = np.argsort(group, kind="stable")
+    members = np.split(order, np.cumsum(np.bincount(group, minlength=config.displacements))[:-1])
+    chosen = np.zeros(config.displacements, np.int64)
+    places = np.zeros(len(sums), np.int64)
+    free = np.ones(config.rows, bool)
+    tried = np.arange(256)[:, None]
+    for bucket in sorted(range(len(members)), key=lambda bucket: -len(members[bucket])):
+        keys = members[bucket]
+        if not len(keys):
+            break
+        rows = (sums[keys, 1] + tried * (sums[keys, 2] % STEPS + 1)) % config.rows
+        fits = free[rows].all(axis=1)
+        if len(keys) > 1:
+            ordered = np.sort(rows, axis=1)
+            fits &= (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
+        if not fits.any():
+            return None
+        chosen[bucket] = fits.argmax()
+        places[keys] = rows[chosen[bucket]]
+        free[places[keys]] = False
+    return chosen, places
+
+
+def _rows(keys: int) -> int:
+    """Return how many rows so many keys need: a prime, so that every step between rows visits all of them."""
+    return _prime_from(math.ceil(keys / _LOAD))
+
+
+def _prime_from(number: int) -> int:
+    """Return the smallest prime from `number` on, at most the largest below 2**16."""
+    found = min(max(number, 2), PRIME)
+    while any(found % divisor == 0 for divisor in range(2, math.isqrt(found) + 1)):
+        found += 1
+    return found
+
+
+def _displacements(keys: int) -> int:
+    return math.ceil(keys / _KEYS_PER_DISPLACEMENT)

@@ -1,0 +1,136 @@
+"""The file of words' meanings: exact round trip, reproducible bytes, and checks on construction and loading."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model import meaning_file
+from retvec_lite.model.meaning_file import MeaningFile, packaged_languages, packaged_meaning
+from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
+
+pytest.importorskip("safetensors", reason="safetensors is not installed: no weights to read")
+
+SCALE = np.float32(3 / 512)
+
+
+def meanings(words: tuple[str, ...] = ("the", "zoza", "дом")) -> MeaningFile:
+    rng = np.random.default_rng(5)
+    integers = rng.integers(-127, 128, (8, 256, 8))
+    integers[0, 0, 0] = 127
+    return MeaningFile(
+        words,
+        rng.integers(0, 256, (len(words), 8), dtype=np.uint8),
+        integers.astype(np.float32) * SCALE,
+        "en",
+        {"sources": "made up – “here”", "words": "3"},
+    )
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    before, path = meanings(), tmp_path / "m.safetensors"
+    before.save(path)
+    after = MeaningFile.load(path)
+    assert (after.words, after.language, after.card) == (before.words, before.language, before.card)
+    assert after.codes.dtype == np.uint8 and after.codebooks.dtype == np.float32
+    np.testing.assert_array_equal(after.codes, before.codes)
+    np.testing.assert_array_equal(after.codebooks, before.codebooks)
+    assert after.to_bytes() == before.to_bytes() == path.read_bytes()
+
+
+def test_vectors_are_the_rows_that_the_codes_name() -> None:
+    file = meanings()
+    assert file.vectors.shape == (3, 64) and file.vectors.dtype == np.float32
+    for word in range(3):
+        for place in range(8):
+            row = file.codebooks[place, file.codes[word, place]]
+            np.testing.assert_array_equal(file.vectors[word, 8 * place : 8 * place + 8], row)
+
+
+def test_a_word_takes_its_letters_and_nine_bytes(tmp_path: Path) -> None:
+    sizes = []
+    for count in (100, 1100):
+        path = tmp_path / f"{count}.safetensors"
+        meanings(tuple(f"w{number:05}" for number in range(count))).save(path)
+        sizes.append(path.stat().st_size)
+    assert (sizes[1] - sizes[0]) / 1000 == pytest.approx(8 + 6 + 1, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"words": ()}, "needs words"),
+        ({"words": ("a", "b", "a")}, "each of them once"),
+        ({"words": ("a", "b", "c" * 17)}, "1 to 16 letters"),
+        ({"words": ("a", "b", "c d")}, "1 to 16 letters"),
+        ({"words": ("a", "b", "")}, "1 to 16 letters"),
+        ({"codes": np.zeros((2, 8), np.uint8)}, "codes of 8 bytes each, not (2, 8)"),
+        ({"codebooks": np.zeros((8, 256, 7), np.float32)}, "the shape (8, 256, 8)"),
+        ({"codebooks": np.full((8, 256, 8), np.nan, np.float32)}, "finite"),
+        ({"codebooks": np.random.default_rng(0).normal(size=(8, 256, 8)).astype(np.float32)}, "of one scale"),
+        ({"language": ""}, "names its language"),
+        ({"card": {"words": 3}}, "its card consists of strings"),
+    ],
+)
+def test_parts_that_do_not_fit(change: dict, part: str) -> None:
+    with pytest.raises(RetvecLiteError) as caught:
+        dataclasses.replace(meanings(), **change)
+    assert part in str(caught.value) and str(caught.value).endswith(".")
+
+
+def rewritten(path: Path, tensors: dict, metadata: dict) -> None:
+    meanings().save(path)
+    found, about = read_safetensors(path)
+    kept = {name: value for name, value in {**found, **tensors}.items() if value is not None}
+    facts = {name: value for name, value in {**about, **metadata}.items() if value is not None}
+    path.write_bytes(typed_safetensors_bytes(kept, facts))
+
+
+@pytest.mark.parametrize(
+    ("tensors", "metadata", "part"),
+    [
+        ({}, {"format": "other"}, "its format is 'other'"),
+        ({}, {"version": "2"}, "its version '2'"),
+        ({"codes": None}, {}, "is damaged"),
+        ({"codes": np.full((3, 8), 0.5, np.float32)}, {}, "is damaged"),
+        ({"codes": np.zeros((2, 8), np.float32)}, {}, "3 words need codes"),
+        ({"words": np.asarray([0xFF], np.uint8)}, {}, "is damaged"),
+        ({"words": np.asarray([], np.uint8)}, {}, "1 to 16 letters"),
+        ({"scale": np.ones(2, np.float32)}, {}, "is damaged"),
+        ({}, {"card": "{"}, "is damaged"),
+        ({}, {"card": json.dumps([1])}, "is damaged"),
+        ({}, {"language": None}, "is damaged"),
+    ],
+)
+def test_damaged_files(tmp_path: Path, tensors: dict, metadata: dict, part: str) -> None:
+    path = tmp_path / "m.safetensors"
+    rewritten(path, tensors, metadata)
+    with pytest.raises(RetvecLiteError) as caught:
+        MeaningFile.load(path)
+    message = str(caught.value)
+    assert part in message and str(path) in message and "\n" not in message and message.endswith(".")
+
+
+def test_a_file_that_is_cut_or_missing(tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    with pytest.raises(RetvecLiteError, match="does not exist"):
+        MeaningFile.load(path)
+    whole = meanings().to_bytes()
+    for content in (b"", whole[:100], whole[:-1]):
+        path.write_bytes(content)
+        with pytest.raises(RetvecLiteError, match="safetensors"):
+            MeaningFile.load(path)
+
+
+def test_packaged_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning_file, "_weights", lambda: tmp_path)
+    assert packaged_languages() == () and packaged_meaning("en") is None
+    meanings().save(tmp_path / "meaning_en.safetensors")
+    (tmp_path / "default_embedding.safetensors").touch()
+    assert packaged_languages() == ("en",)
+    found = packaged_meaning("en")
+    assert found is not None and found.words == meanings().words
+    assert packaged_meaning("../en") is None

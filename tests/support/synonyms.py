@@ -1,0 +1,28 @@
+"""A file of meanings for the tiny data: words of a label mean the same, those of the texts and others that no text has."""
+
+import functools
+
+import numpy as np
+from tiny_data import FILLERS, WORDS
+
+from retvec_lite.model.meaning_file import MeaningFile
+
+UNSEEN = {"alarm": "awaken", "music": "melody", "weather": "drizzle", "other, 🙂": "goodbye"}
+"""A word for each label that is in no text."""
+
+
+@functools.cache
+def synonyms(language: str = "en") -> MeaningFile:
+    """Return the file. A label's words have the same numbers, fillers none; a thousand other words have numbers of their own."""
+    rng = np.random.default_rng(7)
+    groups = [[UNSEEN[label], *(word for word in WORDS[label] if word.isascii())] for label in WORDS]
+    others = ["".join(2 * "bcdfghjklm"[int(digit)] for digit in f"{place:04}") for place in range(1000)]
+    words = [*FILLERS, *(word for group in groups for word in group), *others]
+    codes = rng.integers(8, 256, (len(words), 8)).astype(np.uint8)
+    codes[: len(FILLERS)] = 0
+    for number, group in enumerate(groups, start=1):
+        codes[[words.index(word) for word in group]] = number
+    codebooks = rng.integers(-126, 127, (8, 256, 8)).astype(np.float32)
+    codebooks[0, 255, 0] = 127  # the scale is 1
+    codebooks[:, 0] = 0
+    return MeaningFile(tuple(words), codes, codebooks, language, {"title": "for tests"})

@@ -1,0 +1,293 @@
+"""What words mean, in a training: the language, the words that are kept, texts as the file reads them, and only where it helps."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from fitted import train
+from modeling_cases import random_embedding
+from synonyms import UNSEEN, synonyms
+from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
+
+from retvec_lite import contract
+from retvec_lite.classifier import Classifier
+from retvec_lite.contract import Floats
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import look_up, text_vector
+from retvec_lite.model.meaning_file import MeaningFile
+from retvec_lite.ngrams import NgramConfig
+from retvec_lite.training import linear_part, meaning_part
+from retvec_lite.training.checkpoint import origin
+from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.meaning_part import MeaningPart, choose_meaning, count_words, language_shares, make_part
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.trainer import Trained
+
+KB = 25
+ENGLISH = ("Where is my parcel?", "Please wake me up at half past six.", "What will the weather be like tomorrow?")
+GERMAN = (
+    "Wo ist mein Paket geblieben?",
+    "Bitte weck mich morgen um halb sieben.",
+    "Wie wird das Wetter am Wochenende?",
+)
+
+
+@pytest.fixture(scope="module")
+def data() -> TrainingData:
+    training = tiny_dataset(12)
+    return make_examples(training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG)
+
+
+@pytest.fixture(scope="module")
+def part(data: TrainingData) -> MeaningPart:
+    return make_part(synonyms(), data, KB)[0]
+
+
+def numbers(part: MeaningPart, *words: str) -> list[int]:
+    return look_up([tuple(map(ord, word)) for word in words], part.config, part.weights)
+
+
+# --- language ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_detector_tells_the_languages_of_some_texts() -> None:
+    found = language_shares(ENGLISH + GERMAN + ("12:30", ""), 0)
+    assert found == {"en": 0.5, "de": 0.5}, "texts in no language do not count"
+    assert language_shares(["!", "12"], 0) == {}
+
+
+@pytest.mark.parametrize(("texts", "language", "taken"), [(ENGLISH, "en", 1), (ENGLISH, "de", 0), (GERMAN, "en", 0)])
+def test_a_table_of_another_language_is_left_out(
+    data: TrainingData, texts: tuple[str, ...], language: str, taken: bool
+) -> None:
+    file = synonyms(language)
+    told = dataclasses.replace(data, clean=texts)
+    found, facts = choose_meaning((file,), told, TrainOptions(), KB)
+    assert (found is not None) == taken
+    if taken:
+        assert facts["language"] == "en" and facts["share_of_texts"] == 1.0
+    else:
+        assert facts == {"left_out": f"less than 20% of the texts are in {language}"}
+    found, facts = choose_meaning((file,), told, TrainOptions(meaning=file), KB)
+    assert found is not None and "share_of_texts" not in facts, "a file that was named is taken as it is"
+
+
+def test_the_language_of_most_texts_is_chosen(data: TrainingData) -> None:
+    told = dataclasses.replace(data, clean=(*ENGLISH[:1], *GERMAN))
+    _, facts = choose_meaning((synonyms("en"), synonyms("de")), told, TrainOptions(), KB)
+    assert (facts["language"], facts["share_of_texts"]) == ("de", 0.75)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_words_are_counted_in_plain_letters(data: TrainingData) -> None:
+    texts = ("Wake, wake!", "café c4fe Ｗake", "rain-coat 99 " + "x" * 17)
+    training = Dataset(texts, ("a", "b", "a"))
+    told = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
+    assert count_words(told) == {"wake": 3, "cafe": 2, "rain": 1, "coat": 1, "gg": 1, **_rest("x" * 17)}
+
+
+def _rest(word: str) -> dict[str, int]:
+    """A longer word is two slots; the normal form leaves two of the same letter."""
+    return {word[:2]: 1}
+
+
+def test_words_of_the_texts_come_first_then_frequent_ones(data: TrainingData, part: MeaningPart) -> None:
+    file, (_, facts) = synonyms(), make_part(synonyms(), data, KB)
+    small, _ = make_part(file, data, 20)
+    needed = [word for words in WORDS.values() for word in words if word in file.words]
+    assert len(needed) > 8 and small.config.words < part.config.words < len(file.words)
+    for found in (small, part):
+        assert min(numbers(found, *needed, *FILLERS)) >= 0
+        assert numbers(found, file.words[-1]) == [-1], "the rarest has no room"
+    assert numbers(part, "wke", "alrm", "rqin") == numbers(part, "wake", "alarm", "rain"), "they get the keys of typos"
+    assert max(numbers(part, *needed)) < len(needed) + len(FILLERS) <= min(numbers(part, *UNSEEN.values()))
+    counts = count_words(data)
+    known = sum(count for word, count in counts.items() if word in file.words)
+    assert facts["known_words"] == pytest.approx(known / counts.total(), abs=1e-4) and 0.5 < facts["known_words"] < 1
+    assert facts["words"] == part.config.words
+
+
+@pytest.mark.parametrize("kilobytes", [20, 22, 30])
+def test_the_table_takes_the_kilobytes_that_it_may(data: TrainingData, kilobytes: int) -> None:
+    found, _ = make_part(synonyms(), data, kilobytes)
+    size = sum(value.size for value in found.weights.values())
+    assert size <= 1000 * kilobytes and (size > 1000 * kilobytes - 50 or found.config.words == len(synonyms().words))
+
+
+def test_texts_are_read_as_the_reference_reads_them(data: TrainingData, part: MeaningPart) -> None:
+    texts = [*data.clean[:20], *data.mistyped[0][:20], "", "12", "zzz", "Wake " * 20]
+    found = part.vectors(texts, data.config)
+    for text, vector in zip(texts, found, strict=True):
+        codes = contract.codepoints(text, data.config.max_chars)
+        np.testing.assert_allclose(vector, text_vector(codes, data.config, part.config, part.weights), atol=1e-6)
+    lengths = np.linalg.norm(found, axis=1)
+    assert np.allclose(lengths[:20], 1.0, atol=1e-5) and not lengths[-4:-1].any()
+    assert part.vectors([], data.config).shape == (0, 64)
+
+
+# --- trained ----------------------------------------------------------------------------------------------------------
+
+
+def trained_on(data: Dataset, **given: Any) -> Trained:
+    options = {"head": "linear", "ngram_kb": 20, "max_words": 8, "meaning": synonyms(), "meaning_kb": KB, **given}
+    return train(data, embedding=random_embedding(dimension=64), settings=QUICK, **options)
+
+
+@pytest.fixture(scope="module")
+def taught() -> Trained:
+    return trained_on(tiny_dataset(12))
+
+
+def answers(trained: Trained) -> list[str]:
+    found = Classifier(trained.model).probabilities(list(UNSEEN.values()))
+    return [trained.model.labels[best] for best in found.argmax(axis=1)]
+
+
+def test_it_knows_words_that_no_training_text_has(taught: Trained) -> None:
+    assert answers(taught) == list(UNSEEN)
+    facts = taught.model.training["meaning"]
+    assert (
+        taught.model.meaning is not None
+        and facts["used"]
+        and facts["language"] == "en"
+        and facts["words"] == taught.model.meaning.words
+    )
+    assert "It knows what " in str(Classifier(taught.model, taught.validation))
+    without = trained_on(tiny_dataset(12), meaning="none")
+    assert without.model.meaning is None and answers(without) != list(UNSEEN)
+    assert not without.model.training["meaning"]["used"]
+    assert not any(name.startswith("meaning/") for name in without.model.weights)
+
+
+def test_the_estimate_counts_the_table(taught: Trained) -> None:
+    without = trained_on(tiny_dataset(12), meaning_kb=0).model.training["estimated_bytes"]
+    for recipe, size in taught.model.training["estimated_bytes"].items():
+        assert 20_000 < size - without[recipe] < 60_000, recipe
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"unlabelled": tiny_dataset(6, seed=5).texts},
+        {"unknown_label": "other, 🙂"},
+        {"validation": 0.25},
+        {"head": "pool"},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_it_goes_with_other_options(options: dict[str, Any]) -> None:
+    model = trained_on(tiny_dataset(12), **options).model
+    assert model.meaning is not None and model.training["meaning"]["used"]
+    assert model.weights["meaning/projection"].shape == (64, len(model.labels))
+
+
+def test_several_labels_a_text() -> None:
+    single = tiny_dataset(12)
+    labels = [label if place % 5 else f"{label}|music" for place, label in enumerate(single.labels)]
+    data = Dataset(single.texts, tuple("|".join(dict.fromkeys(label.split("|"))) for label in labels), multi_label=True)
+    model = trained_on(data, multi_label=True).model
+    assert model.multi_label and model.meaning is not None
+
+
+def test_codebooks_of_ngrams_read_it_beside_them(data: TrainingData, part: MeaningPart, monkeypatch: Any) -> None:
+    monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: 1)
+    fitter = LinearFitter(data, 256, None, QUICK, meaning=part)
+    logits = fitter.learn()
+    assert fitter.reads_meaning and fitter.config.codebooks == 1
+    assert {"ngrams/codes", "meaning/projection"} <= set(fitter.model.weights)
+    assert data.scheme.score(logits[0.0], data.held_out.truth) > 0.9
+
+
+class Judged(LinearFitter):
+    """Its scores are given: the share of right answers with meaning, and without."""
+
+    shares = (1.0, 1.0)
+
+    def _predict(self) -> dict[float, Floats]:
+        truth, classes = self._data.held_out.truth, len(self._data.labels)
+        self.model = self._fit(np.arange(len(self._data.clean)))
+        share = self.shares[not self.reads_meaning]
+        answer = np.where(np.arange(len(truth)) < share * len(truth), truth, (truth + 1) % classes)
+        return {rate: np.eye(classes, dtype=np.float32)[answer] for rate in self._data.held_out.ids}
+
+
+@pytest.mark.parametrize(
+    ("shares", "kept"), [((0.9, 0.5), True), ((0.9, 0.9), True), ((0.9, 0.92), True), ((0.5, 0.9), False)]
+)
+def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
+    data: TrainingData, part: MeaningPart, shares: tuple[float, float], kept: bool
+) -> None:
+    fitter = Judged(data, 256, None, QUICK, meaning=part)
+    fitter.shares = shares
+    fitter.learn()
+    assert fitter.reads_meaning == kept == ("meaning/projection" in fitter.model.weights)
+    again = LinearFitter(data, 256, None, QUICK, meaning=part)
+    again.learn_as(NgramConfig(buckets=256, longest=4, shortest=1), fitter.reads_meaning)
+    assert again.reads_meaning == kept
+
+
+def test_the_report_says_why_there_is_none(monkeypatch: Any) -> None:
+    monkeypatch.setattr(Judged, "shares", (0.2, 1.0))
+    monkeypatch.setattr("retvec_lite.training.ensemble.LinearFitter", Judged)
+    trained = trained_on(tiny_dataset(12))
+    facts = trained.model.training["meaning"]
+    assert not facts["used"] and facts["left_out"] == "held-out texts are better off without"
+    assert trained.model.meaning is None and "meaning/rows" not in trained.model.weights
+    assert "It does not know what words mean: held-out" in str(Classifier(trained.model, trained.validation))
+
+
+def test_a_file_without_room_for_it_has_none() -> None:
+    data = tiny_dataset(4)
+    size = trained_on(data, ngram_kb=90, meaning="none").model.training["estimated_bytes"]["int8"]
+    model = trained_on(data, ngram_kb=90, max_kb=size // 1000 + 20).model
+    assert model.meaning is None and model.training["meaning"]["left_out"] == "the file has no room for it"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"meaning_kb": 7}, "meaning_kb must be 0 or at least 20, not 7: less has no room for words."),
+        ({"meaning_kb": -1}, "meaning_kb must be an integer from 0 to 1000, not -1."),
+        ({"meaning": "x.safetensors", "ngram_kb": 0}, "meaning needs n-grams: the linear part reads both."),
+    ],
+)
+def test_what_cannot_be(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RetvecLiteError) as refused:
+        TrainOptions(**options)
+    assert str(refused.value).startswith(sentence)
+
+
+def test_a_file_that_is_none_is_refused_before_the_work(tmp_path: Any) -> None:
+    (tmp_path / "words.safetensors").write_bytes(b"no")
+    for name in ("words.safetensors", "missing.safetensors"):
+        with pytest.raises(RetvecLiteError, match=name):
+            TrainOptions(meaning=tmp_path / name).read_inputs(tiny_dataset(3))
+    synonyms().save(tmp_path / "good.safetensors")
+    (found,) = TrainOptions(meaning=str(tmp_path / "good.safetensors")).read_inputs(tiny_dataset(3)).meanings
+    assert isinstance(found, MeaningFile) and found.words == synonyms().words
+    assert not TrainOptions(meaning_kb=0).read_inputs(tiny_dataset(3)).meanings
+    assert not TrainOptions(meaning="none").read_inputs(tiny_dataset(3)).meanings
+
+
+def test_detector_is_not_asked_about_a_named_file(data: TrainingData, monkeypatch: Any) -> None:
+    monkeypatch.setattr(meaning_part, "language_shares", lambda *_: pytest.fail("asked"))
+    assert choose_meaning((synonyms(),), data, TrainOptions(meaning=synonyms()), KB)[0] is not None
+    assert choose_meaning((), data, TrainOptions(meaning="none"), KB)[0] is None
+
+
+def test_a_checkpoint_of_another_table_is_of_another_training() -> None:
+    given: list[dict[str, Any]] = [
+        {"meaning": "none"},
+        {"meaning": synonyms()},
+        {"meaning": synonyms("de")},
+        {"meaning": synonyms(), "meaning_kb": 30},
+    ]
+    found = []
+    for options in (TrainOptions(embedding="raw", **each) for each in given):
+        found.append(origin(options.read_inputs(tiny_dataset(3)), options, None))
+    assert len({(each["meaning"], each["meaning_kb"]) for each in found}) == len(given)
