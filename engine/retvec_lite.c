@@ -16,9 +16,14 @@
 #define INLINE static inline
 #endif
 
-#if defined(__GNUC__) && defined(__x86_64__) && !defined(RVL_PLAIN_ONLY)
-#define RVL_WIDE 1 /* AVX2, where the processor has it */
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#ifndef RVL_PLAIN_ONLY
+#define RVL_WIDE 1 /* AVX2, or AVX-512 with sums of products, where the processor has it */
 #include <cpuid.h>
+#endif
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 #ifdef RVL_FREESTANDING
@@ -157,7 +162,7 @@ enum {
 };
 
 enum {
-  FORMAT = 1, HEADER = 64, ENTRY = 16, ALIGN = 64, MOST_SECTIONS = 64, MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_INPUTS = 65536, MOST_REGION = 63,
+  FORMAT = 1, HEADER = 64, CHECKSUM = 24, ENTRY = 16, ALIGN = 64, MOST_SECTIONS = 64, MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_INPUTS = 65536, MOST_REGION = 63,
   BITS = 21, PRIME = 65521, FACTOR = 46, MOST_CHARS = 16384, MOST_WINDOWS = 32, MOST_DECOMPOSED = 4,
   TILE = 4,      /* words that are multiplied with the same weights at once */
   LANES = 32,    /* rows of integers are a multiple of this */
@@ -182,7 +187,7 @@ typedef struct {
 
 struct rvl {
   uint32_t set[SETTINGS];
-  int is_wide;
+  int processor;
   uint32_t unspaced; /* flags of the scripts with a rule */
   const char *labels;
   const uint32_t *label_places;
@@ -206,7 +211,7 @@ struct rvl {
   float *wide;     /* [TILE][width] */
   int16_t *narrow; /* [TILE][width] */
   int16_t *before; /* [row_size] */
-  int32_t *sums;   /* [max(width, columns + 1)] */
+  int32_t *sums;   /* [TILE + 1][width] */
   float *answers;  /* [labels], of one window */
   double *total;   /* [labels or dimension], of all windows */
   double total_weight;
@@ -273,11 +278,9 @@ static const uint8_t *section(const loader *from, uint32_t kind, uint32_t *size)
 /* The sum over all 32-bit words, each times an odd number that grows: a change of one word always shows. */
 static uint64_t checksum(const uint8_t *file, uint32_t size) {
   uint64_t sum = 0;
-  uint32_t at;
-  for (at = 0; at + 4 <= size; at += 4) {
-    uint64_t word = at == 24 || at == 28 ? 0 : read32(file + at);
-    sum += word * (at / 2 + 1);
-  }
+  uint32_t place, words = size / 4;
+  for (place = 0; place < words; place++) sum += (uint64_t)read32(file + 4 * (size_t)place) * (2 * place + 1);
+  for (place = CHECKSUM / 4; place < CHECKSUM / 4 + 2; place++) sum -= (uint64_t)read32(file + 4 * (size_t)place) * (2 * place + 1);
   return sum;
 }
 
@@ -292,8 +295,8 @@ static int check_frame(loader *from, const void *file, size_t size) {
   if (read32(bytes + 8) != FORMAT || read32(bytes + 12) != 0x01020304u) return RVL_VERSION;
   if (read32(bytes + 16) != size || size % ALIGN) return RVL_TRUNCATED;
   if ((uintptr_t)file % 16) return RVL_ALIGNMENT;
-  sum = (uint64_t)read32(bytes + 28) << 32 | read32(bytes + 24);
-  if (checksum(bytes, (uint32_t)size) != sum) return RVL_CHANGED;
+  sum = (uint64_t)read32(bytes + CHECKSUM + 4) << 32 | read32(bytes + CHECKSUM);
+  if (!from->block && checksum(bytes, (uint32_t)size) != sum) return RVL_CHANGED; /* once: before there is a block */
   from->file = bytes;
   from->size = (uint32_t)size;
   from->sections = read32(bytes + 20);
@@ -514,7 +517,7 @@ static void take_space(loader *from, rvl *to, uint32_t words) {
   width = (size_t)to->width;
   to->chars = take(from, set[MAX_CHARS] + 1, sizeof(uint32_t));
   to->flags = take(from, set[MAX_CHARS] + 1, sizeof(uint16_t));
-  to->sums = take(from, 2 * width, sizeof(int32_t));
+  to->sums = take(from, (TILE + 1) * width, sizeof(int32_t));
   to->answers = take(from, set[LABELS], sizeof(float));
   to->total = take(from, width, sizeof(double));
   to->wide = take(from, TILE * width, sizeof(float));
@@ -533,12 +536,15 @@ static void take_space(loader *from, rvl *to, uint32_t words) {
 }
 
 #ifdef RVL_WIDE
-/* AVX2, and a system that keeps its registers. */
-static int has_wide(void) {
+enum { PLAIN, AVX2, VNNI };
+
+/* What the processor has, and the system keeps the registers of. */
+static int find_processor(void) {
   uint32_t a, b, c, d, low, high;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & 1u << 27)) return 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & 1u << 27)) return PLAIN;
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (low & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & 1u << 5);
+  if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & 1u << 5)) return PLAIN;
+  return (low & 0xE6) == 0xE6 && (b & 1u << 16) && (b & 1u << 30) && (b & 1u << 31) && (c & 1u << 11) ? VNNI : AVX2;
 }
 #endif
 
@@ -555,7 +561,7 @@ static int load(loader *from, rvl *to, uint32_t words) {
   if (!from->problem) take_space(from, to, words);
   to->unspaced = (to->set[HAN_LENGTH] ? RVL_HAN : 0) | (to->set[KANA_LENGTH] ? RVL_KANA : 0) | (to->set[SEA_LENGTH] ? RVL_SEA : 0);
 #ifdef RVL_WIDE
-  to->is_wide = has_wide();
+  to->processor = find_processor();
 #endif
   return from->problem;
 }
@@ -571,9 +577,9 @@ static int prepare(const void *file, size_t size, uint32_t words, void *block, s
   int problem;
   clear(&from, sizeof from);
   clear(engine, sizeof *engine);
+  from.block = block;
   problem = check_frame(&from, file, size);
   if (problem) return problem;
-  from.block = block;
   take(&from, 1, sizeof(rvl));
   problem = load(&from, engine, words);
   *bytes = from.used;
@@ -995,30 +1001,82 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
   return top.f / (float)limit;
 }
 
-/* The sum of products of 8-bit weights and integers, for one word, and for four with the same weights. */
-INLINE int32_t dot(const int8_t *restrict w, const int16_t *restrict x, int count) {
+/* The sum of products of 8-bit weights and integers. */
+static int32_t dot(const int8_t *restrict w, const int16_t *restrict x, int count) {
   int32_t sum = 0;
   int n;
   for (n = 0; n < count; n++) sum += (int32_t)w[n] * x[n];
   return sum;
 }
 
-INLINE void dot_tile(const int8_t *restrict w, const int16_t *restrict x, int stride, int count, int32_t *restrict sums) {
-  const int16_t *x1 = x + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+/* Four sums at once: four rows of weights with one word, or one row with four words. The other of the two steps is 0. */
+typedef void dot4(const int8_t *w, int w_step, const int16_t *x, int x_step, int count, int32_t *sums);
+
+/* Compilers find the instruction that adds pairs of products by themselves (gcc for x86, clang for ARM), or must be told. */
+#define DOT4(name, attribute, V, STEP, ZERO, WEIGHTS, INPUTS, MADD, ADD, LOW32, HIGH32, LOW64, HIGH64, STORE)                 \
+  attribute static inline void name(const int8_t *w, int w_step, const int16_t *x, int x_step, int count, int32_t *sums) {   \
+    V s0 = ZERO, s1 = ZERO, s2 = ZERO, s3 = ZERO;                                                                           \
+    int n;                                                                                                                  \
+    for (n = 0; n < count; n += STEP) {                                                                                     \
+      s0 = MADD(s0, WEIGHTS(w + n), INPUTS(x + n));                                                                         \
+      s1 = MADD(s1, WEIGHTS(w + w_step + n), INPUTS(x + x_step + n));                                                       \
+      s2 = MADD(s2, WEIGHTS(w + 2 * w_step + n), INPUTS(x + 2 * x_step + n));                                               \
+      s3 = MADD(s3, WEIGHTS(w + 3 * w_step + n), INPUTS(x + 3 * x_step + n));                                               \
+    }                                                                                                                       \
+    s0 = ADD(LOW32(s0, s1), HIGH32(s0, s1));                                                                                \
+    s2 = ADD(LOW32(s2, s3), HIGH32(s2, s3));                                                                                \
+    STORE(sums, ADD(LOW64(s0, s2), HIGH64(s0, s2)));                                                                        \
+  }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define X86_WEIGHTS_128(at) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(at))), 8)
+#define X86_INPUTS_128(at) _mm_loadu_si128((const __m128i *)(at))
+#define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
+#define X86_STORE_128(to, sum) _mm_storeu_si128((__m128i *)(to), sum)
+DOT4(dot4_plain, , __m128i, 8, _mm_setzero_si128(), X86_WEIGHTS_128, X86_INPUTS_128, X86_MADD_128, _mm_add_epi32, _mm_unpacklo_epi32,
+     _mm_unpackhi_epi32, _mm_unpacklo_epi64, _mm_unpackhi_epi64, X86_STORE_128)
+#elif defined(__wasm_simd128__)
+#define WASM_WEIGHTS(at) wasm_i16x8_load8x8(at)
+#define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
+#define WASM_LOW32(a, b) wasm_i32x4_shuffle(a, b, 0, 4, 1, 5)
+#define WASM_HIGH32(a, b) wasm_i32x4_shuffle(a, b, 2, 6, 3, 7)
+#define WASM_LOW64(a, b) wasm_i32x4_shuffle(a, b, 0, 1, 4, 5)
+#define WASM_HIGH64(a, b) wasm_i32x4_shuffle(a, b, 2, 3, 6, 7)
+DOT4(dot4_plain, , v128_t, 8, wasm_i32x4_splat(0), WASM_WEIGHTS, wasm_v128_load, WASM_MADD, wasm_i32x4_add, WASM_LOW32, WASM_HIGH32,
+     WASM_LOW64, WASM_HIGH64, wasm_v128_store)
+#else
+static inline void dot4_plain(const int8_t *restrict w, int w_step, const int16_t *restrict x, int x_step, int count, int32_t *sums) {
   int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   int n;
   for (n = 0; n < count; n++) {
-    int16_t weight = w[n];
-    s0 += (int32_t)weight * x[n];
-    s1 += (int32_t)weight * x1[n];
-    s2 += (int32_t)weight * x2[n];
-    s3 += (int32_t)weight * x3[n];
+    s0 += (int32_t)w[n] * x[n];
+    s1 += (int32_t)w[n + w_step] * x[n + x_step];
+    s2 += (int32_t)w[n + 2 * w_step] * x[n + 2 * x_step];
+    s3 += (int32_t)w[n + 3 * w_step] * x[n + 3 * x_step];
   }
   sums[0] = s0;
   sums[1] = s1;
   sums[2] = s2;
   sums[3] = s3;
 }
+#endif
+
+#ifdef RVL_WIDE
+#define FOR_AVX2 __attribute__((target("avx2")))
+#define X86_WEIGHTS_256(at) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(at)))
+#define X86_INPUTS_256(at) _mm256_loadu_si256((const __m256i *)(at))
+#define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
+#define X86_STORE_256(to, sum) X86_STORE_128(to, _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1)))
+DOT4(dot4_avx2, FOR_AVX2, __m256i, 16, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_INPUTS_256, X86_MADD_256, _mm256_add_epi32,
+     _mm256_unpacklo_epi32, _mm256_unpackhi_epi32, _mm256_unpacklo_epi64, _mm256_unpackhi_epi64, X86_STORE_256)
+
+#define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define X86_WEIGHTS_512(at) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(at)))
+#define X86_INPUTS_512(at) _mm512_loadu_si512(at)
+#define X86_STORE_512(to, sum) X86_STORE_256(to, _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1)))
+DOT4(dot4_vnni, FOR_VNNI, __m512i, 32, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, _mm512_add_epi32,
+     _mm512_unpacklo_epi32, _mm512_unpackhi_epi32, _mm512_unpacklo_epi64, _mm512_unpackhi_epi64, X86_STORE_512)
+#endif
 
 /* The 8-bit weights of a row of 4-bit ones: the low digits hold its first half, the high digits its second, 8 too large both. */
 INLINE void unpack(const uint8_t *restrict packed, int half, int8_t *restrict to) {
@@ -1038,25 +1096,30 @@ INLINE void activate(int kind, float *values, int count) {
 }
 
 /* A dense layer for up to TILE words: `narrow` holds their inputs, rows of e->width, with their scales; `wide` gets the outputs. */
-INLINE void dense_body(rvl *e, const layer *of, const float *scales, int words, int activation) {
-  const int stride = of->stride, width = e->width;
-  int8_t *unpacked = (int8_t *)e->sums;
-  int32_t sums[TILE];
-  int out, word;
-  for (out = 0; out < of->outputs; out++) {
+INLINE void dense_body(rvl *e, const layer *of, const float *scales, int words, int activation, dot4 *sum) {
+  const int stride = of->stride, width = e->width, step = words > 1 ? TILE : 1, outputs = of->outputs;
+  const float *restrict scale = of->scales, *restrict bias = of->bias;
+  int8_t *unpacked = (int8_t *)(e->sums + TILE * width);
+  int out = 0, word;
+  for (; words == 1 && of->bits == 8 && out + TILE <= outputs; out += TILE)
+    sum((const int8_t *)of->weights + (size_t)out * (size_t)stride, stride, e->narrow, 0, stride, e->sums + out);
+  for (; out < outputs; out++) {
     const int8_t *row = (const int8_t *)of->weights + (size_t)out * (size_t)stride;
-    float scale = of->scales[out], bias = of->bias[out];
     if (of->bits == 4) {
       unpack(of->weights + (size_t)out * (size_t)(stride / 2), stride / 2, unpacked);
       row = unpacked;
     }
-    if (words == 1)
-      sums[0] = dot(row, e->narrow, stride);
+    if (words > 1)
+      sum(row, 0, e->narrow, width, stride, e->sums + TILE * out);
     else
-      dot_tile(row, e->narrow, width, stride, sums);
-    for (word = 0; word < words; word++) e->wide[word * width + out] = (float)sums[word] * (scale * scales[word]) + bias;
+      e->sums[out] = dot(row, e->narrow, stride);
   }
-  for (word = 0; word < words; word++) activate(activation, e->wide + word * width, of->outputs);
+  for (word = 0; word < words; word++) {
+    const int32_t *restrict sums = e->sums + word;
+    float *restrict to = e->wide + word * width;
+    for (out = 0; out < outputs; out++) to[out] = (float)sums[step * out] * (scale[out] * scales[word]) + bias[out];
+    activate(activation, to, outputs);
+  }
 }
 
 /* Add the rows of a layer that belong to the binary digits of code points: to `sums`, from the given character place of the layer on. */
@@ -1102,10 +1165,11 @@ INLINE void add_row_body(const int8_t *restrict row, int count, int32_t *restric
 }
 
 /* The same, compiled for the least of all processors, and for wider ones. */
-#define KERNELS(suffix, attribute)                                                                                          \
+#define DENSE(suffix, attribute)                                                                                            \
   attribute static void dense_##suffix(rvl *e, const layer *of, const float *scales, int words, int activation) {           \
-    dense_body(e, of, scales, words, activation);                                                                           \
-  }                                                                                                                         \
+    dense_body(e, of, scales, words, activation, dot4_##suffix);                                                                           \
+  }
+#define KERNELS(suffix, attribute)                                                                                          \
   attribute static void add_digits_##suffix(const layer *of, uint32_t code, int place, int32_t *sums) {                     \
     add_digits_body(of, code, place, sums);                                                                                 \
   }                                                                                                                         \
@@ -1117,12 +1181,19 @@ INLINE void add_row_body(const int8_t *restrict row, int count, int32_t *restric
   }                                                                                                                         \
   attribute static void add_row_##suffix(const int8_t *row, int count, int32_t *sums) { add_row_body(row, count, sums); }
 
+DENSE(plain, )
 KERNELS(plain, )
 #ifdef RVL_WIDE
-KERNELS(avx2, __attribute__((target("avx2"))))
-#define CALL(name, e, ...) ((e)->is_wide ? name##_avx2(__VA_ARGS__) : name##_plain(__VA_ARGS__))
+DENSE(avx2, FOR_AVX2)
+DENSE(vnni, FOR_VNNI)
+KERNELS(avx2, FOR_AVX2)
+#define CALL(name, e, ...) ((e)->processor ? name##_avx2(__VA_ARGS__) : name##_plain(__VA_ARGS__))
+static void dense(rvl *e, const layer *of, const float *scales, int words, int activation) {
+  (e->processor == VNNI ? dense_vnni : e->processor == AVX2 ? dense_avx2 : dense_plain)(e, of, scales, words, activation);
+}
 #else
 #define CALL(name, e, ...) name##_plain(__VA_ARGS__)
+#define dense dense_plain
 #endif
 
 /* --- Words to vectors ---------------------------------------------------------------------------------------------------------------------- */
@@ -1179,7 +1250,7 @@ static void embed_words(rvl *e, const piece *const *words, int count) {
   if (!e->set[HAS_EMBEDDING]) return;
   for (n = 1; n < 3; n++) {
     CALL(narrow, e, e, e->embedding[n].inputs, e->embedding[n].limit, count, scales);
-    CALL(dense, e, e, &e->embedding[n], scales, count, n == 1 ? GELU : TANH);
+    dense(e, &e->embedding[n], scales, count, n == 1 ? GELU : TANH);
   }
 }
 
@@ -1192,12 +1263,12 @@ static void read_words(rvl *e, const piece *const *words, int count, float *scal
       character_features(e, e->chars + words[word]->start, (int)words[word]->length, e->wide + word * e->width + size - e->characters.outputs);
   if (e->set[HEAD] != LINEAR) {
     CALL(narrow, e, e, size, e->word.limit, count, scales);
-    CALL(dense, e, e, &e->word, scales, count, GELU);
+    dense(e, &e->word, scales, count, GELU);
     size = e->word.outputs;
   }
   if (e->set[HEAD] == CNN && e->set[REGION] == 1) {
     CALL(narrow, e, e, size, e->region.limit, count, scales);
-    CALL(dense, e, e, &e->region, scales, count, GELU);
+    dense(e, &e->region, scales, count, GELU);
     size = e->region.outputs;
   }
   CALL(narrow, e, e, size, LARGEST, count, scales);
@@ -1326,7 +1397,7 @@ static void read_regions(rvl *e, uint32_t words) {
     copy_row(e->before + place % side * e->row_size, row_of(e, (uint32_t)place), size);
     scales[place % side] = e->row_scales[place];
     CALL(narrow, e, e, e->region.inputs, e->region.limit, 1, &scale);
-    CALL(dense, e, e, &e->region, &scale, 1, GELU);
+    dense(e, &e->region, &scale, 1, GELU);
     store_rows(e, (uint32_t)place, 1, e->region.outputs);
   }
 }
@@ -1356,7 +1427,7 @@ static void read_block(rvl *e, uint32_t block, uint32_t words) {
     copy_row(e->before, row_of(e, start + (uint32_t)count - 1), size);
     scale_before = e->row_scales[start + (uint32_t)count - 1];
     CALL(narrow, e, e, size, of->limit, count, scales);
-    CALL(dense, e, e, of, scales, count, GELU);
+    dense(e, of, scales, count, GELU);
     for (word = 0; word < count; word++) {
       const int16_t *row = row_of(e, start + (uint32_t)word);
       const float scale = e->row_scales[start + (uint32_t)word];
@@ -1417,7 +1488,7 @@ static void word_logits(rvl *e, uint32_t words) {
   }
   pool(e, words, size, e->set[HEAD] != LINEAR);
   CALL(narrow, e, e, e->logits.inputs, e->logits.limit, 1, &scale);
-  CALL(dense, e, e, &e->logits, &scale, 1, NOTHING);
+  dense(e, &e->logits, &scale, 1, NOTHING);
   for (n = 0; n < e->logits.outputs; n++) e->answers[n] = e->wide[n];
 }
 
@@ -1465,7 +1536,7 @@ static void ngram_logits(rvl *e, uint32_t count) {
   for (n = 0; n < e->columns; n++) e->wide[n] = (float)e->sums[n] * length * e->ngram_scales[n];
   if (e->set[RANK]) {
     CALL(narrow, e, e, e->columns, e->projection.limit, 1, &scale);
-    CALL(dense, e, e, &e->projection, &scale, 1, NOTHING);
+    dense(e, &e->projection, &scale, 1, NOTHING);
   }
   for (n = 0; n < (int)e->set[LABELS]; n++) e->answers[n] += e->ngram_bias ? e->wide[n] + e->ngram_bias[n] : e->wide[n];
 }
@@ -1722,4 +1793,93 @@ uint32_t rvl_words(rvl *e, const uint32_t *codes, size_t count, uint32_t *slots,
   }
   for (n = words * length; n < e->set[MAX_WORDS] * length; n++) slots[n] = 0;
   return words;
+}
+
+/* --- Explanations ---------------------------------------------------------------------------------------------------------------------------------- */
+
+enum { NO_SCRIPT, JOINING, SPACED }; /* then the flags of unspaced scripts, which are larger */
+
+static uint32_t part_script(uint32_t code) {
+  uint32_t flags = flags_of(code), place, edges = sizeof rvl_join_edges / sizeof *rvl_join_edges, joins = 0;
+  if (flags & RVL_SEPARATOR) return NO_SCRIPT;
+  if (code < 128) return SPACED;
+  for (place = 0; place < edges && rvl_join_edges[place] <= code; place++) joins ^= 1;
+  if (joins || (code > 0xFFFF && flags & RVL_IGNORED)) return JOINING;
+  flags &= RVL_HAN | RVL_KANA | RVL_SEA;
+  return !flags ? SPACED : flags & RVL_HAN ? RVL_HAN : flags & RVL_KANA ? RVL_KANA : RVL_SEA;
+}
+
+/* A run of one script, from `start` on: how many characters it has, with their marks. With `unit`, where character number `unit` begins. */
+typedef struct {
+  uint32_t start, end, units, script;
+} run;
+
+static int next_run(const uint32_t *codes, uint32_t count, run *of, uint32_t unit, uint32_t *begins) {
+  uint32_t at = of->start, script = JOINING, units = 0;
+  for (; at < count; at++) {
+    uint32_t found = part_script(sanitized(codes[at]));
+    int joins = found == JOINING || script == JOINING;
+    if (units && (found == NO_SCRIPT || (found != script && !joins))) break;
+    if (found == NO_SCRIPT) {
+      of->start = at + 1;
+      continue;
+    }
+    if (!(units && joins)) {
+      if (units == unit) *begins = at;
+      units++;
+    }
+    if (found != JOINING) script = found;
+  }
+  of->end = at;
+  if (units <= unit) *begins = at;
+  of->units = units;
+  of->script = script == JOINING ? SPACED : script;
+  return units > 0;
+}
+
+/* Characters of a part, at most. */
+static uint32_t part_length(const run *of, int cuts_words) {
+  if (of->script == SPACED) return cuts_words ? 3 : of->units;
+  return of->script == RVL_HAN ? 1 : of->script == RVL_KANA ? 2 : 3;
+}
+
+/* The logarithm of a label's probability, without the code points from start to end. */
+static double log_without(rvl *e, const uint32_t *codes, uint32_t count, uint32_t start, uint32_t end, uint32_t label) {
+  reader text = read_codes(codes, count, limit_of(e, 0));
+  double found;
+  text.closes = end > start && count <= e->set[MAX_CHARS];
+  while (text.closes && start && is_separator(codes[start - 1])) start--;
+  while (text.closes && end < count && is_separator(codes[end])) end++;
+  text.cut = start;
+  text.cut_end = end;
+  answer(e, text, e->wide);
+  found = e->wide[label];
+  return log_of(found > 1.1754943508222875e-38 ? found : 1.1754943508222875e-38);
+}
+
+size_t rvl_explain(rvl *e, const uint32_t *codes, size_t length, int32_t label, rvl_span *spans, size_t most) {
+  const uint32_t count = length < limit_of(e, 0) ? (uint32_t)length : (uint32_t)limit_of(e, 0);
+  size_t found = 0, whole = 0;
+  uint32_t n, unused;
+  double all;
+  run of;
+  rvl_probabilities(e, codes, count, e->wide);
+  if (label < 0 || label >= (int32_t)e->set[LABELS])
+    for (label = 0, n = 1; n < e->set[LABELS]; n++)
+      if (e->wide[n] > e->wide[label]) label = (int32_t)n;
+  all = log_without(e, codes, count, 0, 0, (uint32_t)label);
+  for (of.start = 0; next_run(codes, count, &of, 0, &unused); of.start = of.end)
+    whole += (of.units + part_length(&of, 0) - 1) / part_length(&of, 0);
+  for (of.start = 0; next_run(codes, count, &of, 0, &unused); of.start = of.end) {
+    const uint32_t length_of = part_length(&of, whole <= 2), parts = (of.units + length_of - 1) / length_of;
+    for (n = 0; n < parts; n++, found++) {
+      run again = of;
+      if (found >= most) continue;
+      next_run(codes, count, &again, n * of.units / parts, &spans[found].start);
+      again.start = of.start;
+      next_run(codes, count, &again, (n + 1) * of.units / parts, &spans[found].end);
+      spans[found].weight = all - log_without(e, codes, count, spans[found].start, spans[found].end, (uint32_t)label);
+    }
+  }
+  return found;
 }

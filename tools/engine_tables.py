@@ -62,6 +62,8 @@ def header() -> str:
         _array("uint8_t", "rvl_like_letters", (lookalikes()[code] for code in sorted(lookalikes()))),
         *_folding(),
         *_compositions(),
+        "/* Where characters begin, and end, that belong to the one before them: marks and invisible ones, for explanations. */",
+        _array("uint16_t", "rvl_join_edges", _joins()),
     ]
     return "\n".join(parts) + "\n"
 
@@ -172,6 +174,12 @@ def _compositions() -> list[str]:
             for place, name in enumerate(("firsts", "lasts", "classes"))
         ),
     ]
+
+
+def _joins() -> list[int]:
+    """Return where the categories that `explanation` joins begin and end; those of Unicode 3.2, which every Python knows."""
+    joined = [unicodedata.ucd_3_2_0.category(chr(code)) in ("Mn", "Mc", "Me", "Cf") for code in range(0x10000)]
+    return [code for code in range(1, 0x10000) if joined[code] != joined[code - 1]]
 
 
 def _runs(marks: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
