@@ -11,6 +11,14 @@ export interface Prediction {
   readonly probability: number;
 }
 
+/** A part of a text in composed form (NFC), from `start` up to `end` as `slice` takes them, and how much it speaks for the label. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+  /** By how much the natural logarithm of the label's probability falls without it. */
+  readonly weight: number;
+}
+
 /** The functions of engine/retvec_lite.h. Addresses are numbers. */
 interface Exports {
   readonly memory: WebAssembly.Memory;
@@ -23,6 +31,7 @@ interface Exports {
   rvl_read_limit(engine: number): number;
   rvl_probabilities(engine: number, codes: number, count: number, probabilities: number): void;
   rvl_classify(engine: number, codes: number, count: number, answers: number, most: number): number;
+  rvl_explain(engine: number, codes: number, count: number, label: number, spans: number, most: number): number;
   rvl_dimension(engine: number): number;
   rvl_embed(engine: number, codes: number, count: number, embedding: number): void;
   rvl_slots(engine: number): number;
@@ -131,6 +140,20 @@ export class RetvecEngine {
     return this.answers(text, thresholds ? this.labels.length : 1).filter(({ label }) => label !== null);
   }
 
+  /** Return which words speak for a label, by its place in `labels`; for the most probable one by default. */
+  explain(text: string, label = -1): Span[] {
+    const characters = [...this.composed(text)];
+    const [codes, count, result] = this.place(characters.map(pointOf), 16 * characters.length);
+    const found = this.wasm.rvl_explain(this.engine, codes, count, label, result, count);
+    const units = [0];
+    for (const character of characters) units.push((units.at(-1) as number) + character.length);
+    const view = this.view();
+    return Array.from({ length: found }, (_, at) => {
+      const [start, end] = [0, 4].map((offset) => units[view.getUint32(result + 16 * at + offset, true)] as number);
+      return { start: start as number, end: end as number, weight: view.getFloat64(result + 16 * at + 8, true) };
+    });
+  }
+
   /** Return the embedding of a text, of length 1; zeros for a text without words. */
   embed(text: string | readonly number[]): Float32Array {
     const [codes, count, result] = this.place(text, 4 * this.dimension);
@@ -161,22 +184,22 @@ export class RetvecEngine {
 
   /** Write the code points of a text; return where, how many, and where `bytes` of a result may be written. */
   private place(text: string | readonly number[], bytes: number): [codes: number, count: number, result: number] {
-    const points = typeof text === "string" ? this.composed(text) : text;
+    const points = typeof text === "string" ? Array.from(this.composed(text), pointOf) : text;
     const result = aligned(this.free + 4 * points.length);
     this.reserve(result + bytes);
     new Uint32Array(this.wasm.memory.buffer, this.free, points.length).set(points);
     return [this.free, points.length, result];
   }
 
-  /** Return the code points of a text in composed form, as far as it is read. */
-  private composed(text: string): number[] {
+  /** Return a text in composed form, as far as it is read. */
+  private composed(text: string): string {
     const isOld = this.metadata.contract_version === 1;
     const limit = this.readLimit * (isOld ? MOST_DECOMPOSED : 1);
     let end = 0;
     for (let count = 0; count < limit && end < text.length; count++) {
       end += (text.codePointAt(end) as number) > 0xffff ? 2 : 1;
     }
-    return Array.from(text.slice(0, end).normalize("NFC"), (character) => character.codePointAt(0) as number);
+    return text.slice(0, end).normalize("NFC");
   }
 
   private floats(at: number, count: number): Float32Array {
@@ -200,6 +223,10 @@ export class RetvecEngine {
   private check(problem: number): void {
     if (problem !== 0) throw new Error(this.text(this.wasm.rvl_message(problem)));
   }
+}
+
+function pointOf(character: string): number {
+  return character.codePointAt(0) as number;
 }
 
 function aligned(address: number): number {
