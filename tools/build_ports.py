@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tools.build_engine import EXPORTED, FLAGS, SOURCE, zig
+from tools.build_engine import EXPORTED, FLAGS, SOURCE, compiler, zig
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -48,6 +48,14 @@ def build_android(folder: Path) -> list[Path]:
     return [
         _compile(target, [*more, *options], folder / abi / "libretvec_lite.so") for abi, (target, *more) in ABIS.items()
     ]
+
+
+def build_host(to: Path) -> Path | None:
+    """Compile what `build_android` compiles for this machine, to test it on a JVM; None where there is no compiler."""
+    command = compiler()
+    if command is not None:
+        subprocess.run([*command, *FLAGS, str(SOURCE), str(JNI), "-o", str(to)], check=True)
+    return to if command else None
 
 
 def _compile(target: str, arguments: list[str], to: Path) -> Path:

@@ -1,4 +1,4 @@
-/* The engine for Java and Kotlin, as RetvecEngine.kt declares it. Data are in direct buffers and passed by address, so that two functions of
+/* The engine for Java and Kotlin, as NativeEngine.kt declares it. Data are in direct buffers and passed by address, so that two functions of
  * JNI are enough, and neither its headers nor a C library are needed. The second argument of each function is its class, which is not used. */
 #include "../retvec_lite.h"
 
@@ -84,4 +84,9 @@ JNI(int32_t, classify)(jni_env env, jni_object self, int64_t engine, int64_t cod
 JNI(void, embed)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int64_t result) {
   (void)env, (void)self;
   rvl_embed(at(engine), at(codes), (size_t)count, at(result));
+}
+
+JNI(int32_t, explain)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int32_t label, int64_t spans, int32_t most) {
+  (void)env, (void)self;
+  return (int32_t)rvl_explain(at(engine), at(codes), (size_t)count, label, at(spans), (size_t)most);
 }
