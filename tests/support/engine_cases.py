@@ -79,12 +79,15 @@ def own_weights(model: TrainedModel, content: bytes) -> dict[str, Floats]:
 
 def compile_driver(command: Sequence[str], to: Path, *options: str) -> Path:
     flags = ("-std=c99", "-g", "-ffp-contract=off", "-I", str(SOURCE.parent), *options)
-    subprocess.run([*command, *flags, "-o", str(to), str(DRIVER), str(SOURCE)], check=True, capture_output=True, timeout=900)
+    subprocess.run(
+        [*command, *flags, "-o", str(to), str(DRIVER), str(SOURCE)], check=True, capture_output=True, timeout=900
+    )
     return to
 
 
 def drive(command: Sequence[str], files: Iterable[bytes], texts: Iterable[bytes], timeout: float = 300) -> list[str]:
     """The lines that the driver prints; an error with what a sanitizer says when it fails."""
+
     def items(contents: Iterable[bytes]) -> bytes:
         return b"".join(struct.pack("<I", len(item)) + item for item in contents) + b"\xff" * 4
 
@@ -117,7 +120,9 @@ def mutated(content: bytes, draw: random.Random) -> bytes:
     end = len(found) if way > 7 else 2000
     for _ in range(draw.choice((1, 1, 2, 4))):
         place = draw.randrange(4, min(end, len(found)) // 4) * 4
-        value = draw.choice((*values, draw.randrange(2**32), struct.unpack_from("<I", found, place)[0] ^ 1 << draw.randrange(32)))
+        value = draw.choice(
+            (*values, draw.randrange(2**32), struct.unpack_from("<I", found, place)[0] ^ 1 << draw.randrange(32))
+        )
         struct.pack_into("<I", found, place, value)
     return bytes(found) if way == 2 else mended(found)
 
@@ -125,8 +130,24 @@ def mutated(content: bytes, draw: random.Random) -> bytes:
 def texts(count: int, seed: int) -> list[bytes]:
     """Odd texts: valid UTF-8 of all scripts, broken UTF-8, and bytes."""
     draw = random.Random(seed)
-    pools = ("abc DEF.!? ", "Ｆгее м.o.n.e.y 𝐇ⓞᴀ", "我的包裹在哪里", "สวัสดี ありがとう", "e\u0301a\u0323\u0302 각 क़", "🙂👩🏽‍🚀\u200b\u0336")
-    found = [b"", b"\0\0", b"\xff\xfe", b"a" * 200, "é".encode() * 300, b"f.r.e.e m.o.n.e.y", b"\xf0\x9f\x98", b"\xed\xa0\x80\xc0\xaf"]
+    pools = (
+        "abc DEF.!? ",
+        "Ｆгее м.o.n.e.y 𝐇ⓞᴀ",
+        "我的包裹在哪里",
+        "สวัสดี ありがとう",
+        "e\u0301a\u0323\u0302 각 क़",
+        "🙂👩🏽‍🚀\u200b\u0336",
+    )
+    found = [
+        b"",
+        b"\0\0",
+        b"\xff\xfe",
+        b"a" * 200,
+        "é".encode() * 300,
+        b"f.r.e.e m.o.n.e.y",
+        b"\xf0\x9f\x98",
+        b"\xed\xa0\x80\xc0\xaf",
+    ]
     for _ in range(count):
         text = "".join(draw.choice(draw.choice(pools)) for _ in range(draw.choice((3, 20, 60, 60, 500))))
         content = bytearray(text.encode())
