@@ -71,9 +71,15 @@ def main() -> None:
     """Build one of the ports."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("port", choices=("wasm", "android"))
-    parser.add_argument("--out", type=Path, help=f"the .wasm file ({WASM.relative_to(ROOT)}), or a folder (build/jniLibs)")
+    parser.add_argument(
+        "--out", type=Path, help=f"the .wasm file ({WASM.relative_to(ROOT)}), or a folder (build/jniLibs)"
+    )
     chosen = parser.parse_args()
-    built = [build_wasm(chosen.out or WASM)] if chosen.port == "wasm" else build_android(chosen.out or ROOT / "build/jniLibs")
+    built = (
+        [build_wasm(chosen.out or WASM)]
+        if chosen.port == "wasm"
+        else build_android(chosen.out or ROOT / "build/jniLibs")
+    )
     for file in built:
         print(f"{file}: {file.stat().st_size:,} bytes")
 

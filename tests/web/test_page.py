@@ -32,7 +32,9 @@ def test_the_engine_answers_the_same_bits_without_simd(vitest: Vitest, engine_ex
     assert plain.read_bytes() != WASM.read_bytes()
     arguments = ("--project", "unit", "tests/engine.test.ts", "--reporter", "verbose")
     printed = [
-        re.findall(r"^bits of .*", vitest(*arguments, RETVEC_WASM=str(file), RETVEC_ENGINE_DIST=str(engine_exports)), re.M)
+        re.findall(
+            r"^bits of .*", vitest(*arguments, RETVEC_WASM=str(file), RETVEC_ENGINE_DIST=str(engine_exports)), re.M
+        )
         for file in (WASM, plain)
     ]
     assert len(printed[0]) == 3 and printed[0] == printed[1]
