@@ -25,7 +25,6 @@ class Script(NamedTuple):
 SCRIPTS: Final = (
     Script("speed.latency", data=False),
     Script("speed.features", data=False),
-    Script("speed.vectorizing", v1=True),
     Script("experiments.comparison", v1=True),
     Script("experiments.few_shot", ("--shots", "5", "10", "20", "50", "0")),
     Script("experiments.languages"),

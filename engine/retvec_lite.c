@@ -284,6 +284,13 @@ static uint64_t checksum(const uint8_t *file, uint32_t size) {
   return sum;
 }
 
+static int in_range(uint32_t value, uint32_t low, uint32_t high) { return value >= low && value <= high; }
+
+static int is_known(uint32_t kind) {
+  return in_range(kind, SECTION_SETTINGS, SECTION_THRESHOLDS) || in_range(kind, SECTION_EMBEDDING, SECTION_LOGITS) ||
+         in_range(kind, SECTION_TABLE, SECTION_PROJECTION) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
+}
+
 static int check_frame(loader *from, const void *file, size_t size) {
   static const char magic[8] = {'R', 'E', 'T', 'V', 'E', 'C', '\r', '\n'};
   const uint8_t *bytes = file;
@@ -305,7 +312,7 @@ static int check_frame(loader *from, const void *file, size_t size) {
   for (number = 0; number < from->sections; number++) {
     const uint8_t *entry = bytes + HEADER + ENTRY * number;
     uint32_t kind = read32(entry), start = read32(entry + 4), length = read32(entry + 8);
-    if (kind >= SECTION_END && kind < OPTIONAL) return RVL_VERSION;
+    if (kind < OPTIONAL && !is_known(kind)) return RVL_VERSION;
     if (start % ALIGN || start < end || start > size || length > size - start) return RVL_DAMAGED;
     end = start + length;
   }
@@ -349,8 +356,6 @@ static const float *float_section(loader *from, uint32_t kind, uint32_t count) {
   const uint8_t *at = exactly(from, kind, 4 * (uint64_t)count);
   return at ? floats(from, at, count) : 0;
 }
-
-static int in_range(uint32_t value, uint32_t low, uint32_t high) { return value >= low && value <= high; }
 
 static uint32_t rounded(uint32_t count, uint32_t to) { return (count + to - 1) / to * to; }
 

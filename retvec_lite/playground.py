@@ -25,6 +25,7 @@ from retvec_lite.arguments import checked
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
 from retvec_lite.runtime.artifact import PREBUILT, locate, not_exported, read_artifact
+from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX
 
 CONTENT_TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -64,7 +65,7 @@ def demo(
     The server prints its address and answers this machine only. Neither the server nor the page needs a network.
 
     Args:
-        model: an exported .tflite, a folder that contains some, or "language" for the detector in the package, which is always in
+        model: an exported .tflite or .retvec, a folder that contains some, or "language" for the detector in the package, which is always in
             the page's list.
         port: the port to serve on; 0 picks a free one.
         browser: open the page in the default browser.
@@ -99,7 +100,7 @@ def demo(
 def find_models(path: str | os.PathLike[str]) -> list[Path]:
     """Return the exported files at `path`; int8 files come first, because the page starts with the first one."""
     place = locate(path)
-    models = sorted(place.glob("*.tflite")) if place.is_dir() else [place]
+    models = sorted(place.glob("*.tflite")) + sorted(place.glob(f"*{SUFFIX}")) if place.is_dir() else [place]
     if not models:
         raise not_exported(place)
     recipes = {model: str(read_artifact(model).metadata.get("recipe")) for model in models}
@@ -203,7 +204,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @functools.cache
 def page_files() -> Mapping[str, bytes]:
-    """Return the built page and LiteRT's runtime, unpacked: name -> bytes."""
+    """Return the built page and its runtimes, unpacked: name -> bytes."""
     files = {}
     for entry in (resources.files("retvec_lite") / "web").iterdir():
         name, content = entry.name, entry.read_bytes()
@@ -217,22 +218,26 @@ def page_files() -> Mapping[str, bytes]:
 def single_page(model_name: str, model: bytes) -> bytes:
     """Build one HTML file with script, styles, runtime and model inside, which runs from disk and loads nothing.
 
-    It shows `model_name` and has the same bytes for the same arguments.
+    The runtime is LiteRT, or, for a `.retvec`, the engine. The page shows `model_name` and has the same bytes for the same arguments.
     """
     files = page_files()
-    glue, app, style = (files[name].decode() for name in ("litert.js", "app.js", "app.css"))
+    runtime = "engine.wasm" if model.startswith(MAGIC) else "litert.wasm"
+    app, style = files["app.js"].decode(), files["app.css"].decode()
+    glue = files["litert.js"].decode() if runtime == "litert.wasm" else ""
     # Allow inline code by its hash: 'unsafe-inline' would allow any.
+    scripts = " ".join(f"'{_sha256(code)}'" for code in (glue, app) if code)
     policy = (
-        f"default-src 'none'; script-src '{_sha256(glue)}' '{_sha256(app)}' 'wasm-unsafe-eval'; "
+        f"default-src 'none'; script-src {scripts} 'wasm-unsafe-eval'; "
         f"style-src '{_sha256(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     notice = files["NOTICE.txt"].decode().replace("--", "- -")
-    data = f"{_block('data-file', 'litert.wasm', files['litert.wasm'])}\n{_block('data-model', model_name, model)}"
+    data = f"{_block('data-file', runtime, files[runtime])}\n{_block('data-model', model_name, model)}"
     page = files["index.html"].decode()
     policy_tag = f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'
+    glue_tag = f"<script>{_inline(glue)}</script>" if glue else ""
     for pattern, content in (
         (r'<meta charset="utf-8" ?/?>', policy_tag),
-        (r'<script +defer +src="./litert.js"></script>', f"<!--\n{notice}-->\n    <script>{_inline(glue)}</script>"),
+        (r'<script +defer +src="./litert.js"></script>', f"<!--\n{notice}-->\n    {glue_tag}"),
         (r'<script type="module" [^>]*src="./app.js"></script>', f'<script type="module">{_inline(app)}</script>'),
         (r'<link rel="stylesheet" [^>]*href="./app.css" ?/?>', f"<style>{_inline(style)}</style>"),
         ("</body>", f"{data}\n</body>"),

@@ -70,7 +70,8 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel: Path) -> 
     assert names == expected_files()
     assert {"retvec_lite/py.typed", "retvec_lite/starter/train.csv", "retvec_lite/converters/__init__.py"} <= names
     assert {
-        f"retvec_lite/web/{name}" for name in ("index.html", "app.js", "app.css", "litert.wasm.xz", "NOTICE.txt")
+        f"retvec_lite/web/{name}"
+        for name in ("index.html", "app.js", "app.css", "engine.wasm", "litert.wasm.xz", "NOTICE.txt")
     } <= names
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from light import loaded_after
-from tiny_artifact import tiny_artifact
+from tiny_artifact import tiny_artifact, tiny_retvec
 
 from retvec_lite import playground
 from retvec_lite.errors import RetvecLiteError
@@ -63,6 +63,7 @@ def test_the_page_and_its_files_are_served_with_a_strict_policy(port: int) -> No
         ("/app.css?1", "text/css; charset=utf-8", "app.css"),
         ("/litert.js", "text/javascript; charset=utf-8", "litert.js"),
         ("/litert.wasm", "application/wasm", "litert.wasm"),
+        ("/engine.wasm", "application/wasm", "engine.wasm"),
     ):
         status, headers, content = ask(port, path)
         assert (status, headers["content-type"], content) == (200, content_type, page_files()[name])
@@ -289,6 +290,20 @@ def test_export_writes_one_page_with_everything_inside(dist: Path, capsys: pytes
     }
 
 
+def test_a_retvec_is_offered_and_its_page_holds_the_engine_alone(dist: Path) -> None:
+    file = dist / "c-int8.retvec"
+    file.write_bytes(tiny_retvec())
+    assert [model.name for model in find_models(dist)][:2] == ["b-int8.tflite", file.name]
+    target = dist.parent / "page.html"
+    demo(file, export=target)
+    assert target.stat().st_size <= 500_000
+    page = Page(target.read_text(encoding="utf-8"))
+    inside = [attributes.get("data-file") for _, attributes, _ in page.elements if attributes.get("data-file")]
+    assert inside == ["engine.wasm"]
+    (policy,) = [attributes["content"] for _, attributes, _ in page.elements if "http-equiv" in attributes]
+    assert policy is not None and policy.count("'sha256-") == 2
+
+
 def test_the_exported_pages_policy_names_its_inline_code_and_no_other(dist: Path) -> None:
     page = Page(single_page("m.tflite", (dist / "b-int8.tflite").read_bytes()).decode())
     (policy,) = [attributes["content"] for _, attributes, _ in page.elements if "http-equiv" in attributes]
@@ -345,7 +360,10 @@ def test_what_ships_is_small_enough_for_a_repository() -> None:
     from importlib import resources
 
     sizes = {entry.name: len(entry.read_bytes()) for entry in (resources.files("retvec_lite") / "web").iterdir()}
-    assert sorted(sizes) == ["NOTICE.txt", "app.css", "app.js", "index.html", "litert.js.xz", "litert.wasm.xz"]
+    assert sorted(sizes) == [
+        "NOTICE.txt", "app.css", "app.js", "engine.wasm", "index.html", "litert.js.xz", "litert.wasm.xz",
+    ]  # fmt: skip
+    assert sizes["engine.wasm"] <= 80_000
     assert max(sizes.values()) < 2_000_000
     assert sum(sizes.values()) < 5_000_000
     assert sum(len(gzip.compress(page_files()[name])) for name in ("index.html", "app.js", "app.css")) <= 60_000

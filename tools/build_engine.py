@@ -2,11 +2,11 @@
 
 import argparse
 import importlib.util
+import os
 import shlex
 import shutil
 import subprocess
 import sys
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

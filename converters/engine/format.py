@@ -26,8 +26,8 @@ from retvec_lite.converters.recipes import EngineFacts, Recipe
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import CLASSIFY, EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
-from retvec_lite.runtime.native import NATIVE, NativeEngine, is_built, load_library
+from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
+from retvec_lite.runtime.native import NATIVE, NativeEngine, is_built, library_path, load_library
 from retvec_lite.runtime.retvec_file import SECTIONS, Layer, sections_of
 from retvec_lite.version import __version__
 
@@ -112,7 +112,7 @@ class EngineFormat(Format):
         self.require_runtime()
 
     def require_runtime(self) -> None:
-        load_library()
+        load_library(library_path())
 
     def skipped(self) -> tuple[str, ...]:
         return () if is_built() else (NATIVE,)

@@ -38,19 +38,24 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
 }
 
 
-def is_built(path: Path = FOLDER / LIBRARY) -> bool:
+def library_path() -> Path:
+    """Return where the compiled engine of the package is."""
+    return FOLDER / LIBRARY
+
+
+def is_built() -> bool:
     """Return whether the compiled engine is there."""
-    return path.is_file()
+    return library_path().is_file()
 
 
 @functools.cache
-def load_library(path: Path = FOLDER / LIBRARY) -> ctypes.CDLL:
-    """Return the compiled engine.
+def load_library(path: Path) -> ctypes.CDLL:
+    """Return the compiled engine at a path.
 
     Raises:
         RetvecLiteError: where it is missing, or for another machine.
     """
-    if not is_built(path):
+    if not path.is_file():
         raise RetvecLiteError(
             "The engine for .retvec files is not built. Install a wheel for this machine, or run `make install` with a C compiler."
         )
@@ -67,9 +72,9 @@ def load_library(path: Path = FOLDER / LIBRARY) -> ctypes.CDLL:
 class NativeEngine:
     """One engine of a file, for one thread at a time. As `interpreters.Engine`, but for several texts in one call."""
 
-    def __init__(self, artifact: Artifact, library: Path = FOLDER / LIBRARY) -> None:
-        """Check the file and start the engine; raises RetvecLiteError when it refuses the file."""
-        self._library = load_library(library)
+    def __init__(self, artifact: Artifact, library: Path | None = None) -> None:
+        """Check the file and start the engine, of the package or at a path; raises RetvecLiteError when it refuses the file."""
+        self._library = load_library(library or library_path())
         self._file = _aligned(artifact.model)
         self._classes = len(artifact.labels)
         self._config = artifact.config

@@ -2,12 +2,16 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from tools.build_ports import build_host
+
 PROJECT = Path(__file__).parents[2] / "android_demo"
+SUPPORT = Path(__file__).parents[1] / "support"
 
 
 def missing_tool() -> str | None:
@@ -24,7 +28,12 @@ def missing_tool() -> str | None:
 def test_every_source_compiles_and_the_jvm_tests_pass(tmp_path: Path) -> None:
     if problem := missing_tool():
         pytest.skip(f"The Android tests need Java 17 and Maven: {problem}")
+    engine, exports = build_host(tmp_path / "libretvec_lite.so"), tmp_path / "exports"
+    if engine is None:
+        pytest.skip("There is no C compiler for the engine")
+    subprocess.run([sys.executable, SUPPORT / "engine_exports.py", exports], check=True)
     command = ["mvn", "--batch-mode", "--quiet", "test", f"-Dtarget.directory={tmp_path}"]
+    command += [f"-Dretvec.engine={engine}", f"-Dretvec.exports={exports}"]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     suites = [ElementTree.parse(file).getroot() for file in tmp_path.glob("surefire-reports/TEST-*.xml")]

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import struct
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig
+from retvec_lite.runtime.retvec_file import SETTINGS, to_file
 
 LABELS = ("digits", "CAPITALS", 'other, 🙂 "quoted"')
 MODEL = (Path(__file__).parents[1] / "data" / "tiny.tflite").read_bytes()
@@ -60,6 +62,18 @@ def tiny_signatures_artifact(**changes: Any) -> bytes:
     model = (Path(__file__).parents[1] / "data" / "tiny_signatures.tflite").read_bytes()
     digest = hashlib.sha256(model).hexdigest()
     return tiny_artifact(model=model, **{"signatures": SIGNATURES, "model_sha256": digest, **changes})
+
+
+def tiny_retvec(**changes: Any) -> bytes:
+    """The bytes of a .retvec that can be read, but not run; `changes` as for `tiny_artifact`."""
+    places, start = b"", 0
+    for label in LABELS:
+        start += len(label.encode()) + 1
+        places += struct.pack("<I", start)
+    settings = struct.pack(f"<{len(SETTINGS)}I", *(len(LABELS) * (name == "labels") for name in SETTINGS))
+    names = b"".join(label.encode() + b"\0" for label in LABELS)
+    metadata = json.dumps(tiny_metadata(recipe="int8", **changes)).encode()
+    return to_file({"settings": settings, "labels": places + names, "metadata": metadata})
 
 
 def tiny_probabilities(text: str, other: float = 0.5) -> npt.NDArray[np.float64]:

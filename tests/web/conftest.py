@@ -23,6 +23,7 @@ from tiny_artifact import MODEL, tiny_artifact, tiny_metadata
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import load_starter
 from retvec_lite.data.typos import mistype
+from retvec_lite.runtime.native import is_built
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -103,6 +104,15 @@ def shipped_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="session")
+def engine_site(engine_exports: Path) -> Iterator[Site]:
+    """Serve a small .retvec; `other.tflite_` is not offered because of its name."""
+    dist = engine_exports / "pool"
+    (dist / "other.tflite_").write_bytes(tiny_artifact())
+    with open_site(dist) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
 def trained_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve three recipes of a new classifier of 64 words, exported with `--embed`, beside files of other kinds."""
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be exported for the page")
@@ -167,6 +177,16 @@ def typo_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("typos") / "vectors.json"
     target.write_text(json.dumps(cases), encoding="ascii")
     return target
+
+
+@pytest.fixture(scope="session")
+def engine_exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write small .retvec files of several kinds, with golden.json."""
+    if not is_built():
+        pytest.skip("The C engine is not built: nothing can be exported for it")
+    folder = tmp_path_factory.mktemp("engine")
+    run_python(ROOT / "tests" / "support" / "engine_exports.py", folder)
+    return folder
 
 
 Vitest = Callable[..., str]

@@ -1,18 +1,52 @@
 """The playground: its TypeScript against Python, and the page in Chromium. Runs web_demo/tests and web_demo/browser."""
 
 import hashlib
+import re
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
 from conftest import PICTURES, ROOT, WEB_DEMO, Site, Vitest
 
 from retvec_lite.playground import page_files
+from tools.build_ports import WASM, ZIG, build_wasm
 
 
-def test_the_unit_tests_pass(vitest: Vitest, typo_vectors: Path) -> None:
-    assert "skipped" not in vitest("--project", "unit", RETVEC_TYPO_VECTORS=str(typo_vectors))
+def test_the_unit_tests_pass(vitest: Vitest, typo_vectors: Path, engine_exports: Path) -> None:
+    inputs = {"RETVEC_TYPO_VECTORS": str(typo_vectors), "RETVEC_ENGINE_DIST": str(engine_exports)}
+    assert "skipped" not in vitest("--project", "unit", **inputs)
+
+
+def test_the_engine_is_what_its_source_compiles_to(tmp_path: Path) -> None:
+    require_zig()
+    built = build_wasm(tmp_path / "engine.wasm").read_bytes()
+    assert built == WASM.read_bytes(), "run `python -m tools.build_ports wasm`"
+    assert len(built) <= 80_000
+
+
+def test_the_engine_answers_the_same_bits_without_simd(vitest: Vitest, engine_exports: Path, tmp_path: Path) -> None:
+    require_zig()
+    plain = build_wasm(tmp_path / "plain.wasm", simd=False)
+    assert plain.read_bytes() != WASM.read_bytes()
+    arguments = ("--project", "unit", "tests/engine.test.ts", "--reporter", "verbose")
+    printed = [
+        re.findall(
+            r"^bits of .*", vitest(*arguments, RETVEC_WASM=str(file), RETVEC_ENGINE_DIST=str(engine_exports)), re.M
+        )
+        for file in (WASM, plain)
+    ]
+    assert len(printed[0]) == 3 and printed[0] == printed[1]
+
+
+def require_zig() -> None:
+    try:
+        found = version("ziglang")
+    except PackageNotFoundError:
+        pytest.skip("ziglang is not installed: the engine cannot be compiled to WebAssembly")
+    if found != ZIG:
+        pytest.skip(f"ziglang is {found}, not {ZIG}, which the engine in the package comes from")
 
 
 def test_the_tables_match_python() -> None:
@@ -76,7 +110,13 @@ def test_new_exports_in_chromium(name: str, vitest: Vitest, chromium: str, train
     run_in_chromium(vitest, chromium, trained_site, name)
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("node")
+def test_a_retvec_in_chromium(vitest: Vitest, chromium: str, engine_site: Site) -> None:
+    run_in_chromium(vitest, chromium, engine_site, "engine")
+
+
 def test_every_browser_test_runs_somewhere() -> None:
     names = {file.name.removesuffix(".test.ts") for file in (WEB_DEMO / "browser").glob("*.test.ts")}
     (run,) = (mark for mark in test_new_exports_in_chromium.pytestmark if mark.name == "parametrize")
-    assert names == set(run.args[1])
+    assert names == {*run.args[1], "engine"}

@@ -27,7 +27,7 @@ export interface Artifact {
   readonly name: string;
   /** Size of the whole file in bytes. */
   readonly size: number;
-  /** The flatbuffer without the zip tail. */
+  /** The flatbuffer without the zip tail; of a `.retvec`, the whole file. */
   readonly model: Uint8Array;
   readonly labels: readonly string[];
   readonly encoder: EncoderConfig;
@@ -54,7 +54,27 @@ export async function readArtifact(name: string, file: Uint8Array): Promise<Arti
     throw new PlaygroundError(`${name} is not a .tflite model.`);
   }
   const tail = await tailOf(name, file);
-  const metadata = metadataOf(name, tail);
+  const labels = new TextDecoder().decode(tail.members.get(LABELS_NAME)).replace(/\n$/, "").split("\n");
+  const artifact = artifactOf(name, file.subarray(0, tail.start), metadataOf(name, tail), labels, file.length);
+  if (artifact.metadata.model_sha256 !== (await sha256(artifact.model))) {
+    throw new PlaygroundError(`${name} was changed after its export: its SHA-256 differs. Export it again.`);
+  }
+  return artifact;
+}
+
+/**
+ * Check what the metadata of a file say.
+ *
+ * @param labels as they stand in the file beside the metadata.
+ * @throws PlaygroundError for metadata of another contract version, or damaged ones.
+ */
+export function artifactOf(
+  name: string,
+  model: Uint8Array,
+  metadata: Readonly<Record<string, unknown>>,
+  labels: readonly string[],
+  size = model.length,
+): Artifact {
   const version = metadata.contract_version;
   if (!Number.isInteger(version) || (version as number) < 1 || (version as number) > tables.contractVersion) {
     throw new PlaygroundError(
@@ -62,24 +82,20 @@ export async function readArtifact(name: string, file: Uint8Array): Promise<Arti
         `${tables.contractVersion}. Export it again, or open it with the retvec-lite release that wrote it.`,
     );
   }
-  const labels = new TextDecoder().decode(tail.members.get(LABELS_NAME)).replace(/\n$/, "").split("\n");
   if (labels.length < 2 || JSON.stringify(metadata.labels) !== JSON.stringify(labels)) {
     throw new PlaygroundError(
       `${name} needs 2 or more labels, the same in ${LABELS_NAME} and ${METADATA_NAME}. Export it again.`,
     );
   }
-  const model = file.subarray(0, tail.start);
-  if (metadata.model_sha256 !== (await sha256(model))) {
-    throw new PlaygroundError(`${name} was changed after its export: its SHA-256 differs. Export it again.`);
-  }
   const encoder = encoderOf(name, metadata.encoder);
+  const signatures = signaturesOf(name, metadata, encoder);
   return {
     name,
-    size: file.length,
+    size,
     model,
     labels,
     encoder,
-    signatures: signaturesOf(name, metadata, encoder),
+    signatures,
     decision: decisionOf(name, metadata.decision, labels),
     metadata,
   };

@@ -1,5 +1,5 @@
 /**
- * Load the runtime and the models: from the server of `retvec-lite demo`, or from an exported page (`--export`) itself.
+ * Load the runtimes and the models: from the server of `retvec-lite demo`, or from an exported page (`--export`) itself.
  * An exported page holds them in script elements of a type that no browser runs, packed with gzip, then base64.
  */
 import { PlaygroundError } from "./errors";
@@ -23,31 +23,54 @@ interface ModuleOptions {
 
 export type ModuleFactory = (options: ModuleOptions) => Promise<unknown>;
 
-const WASM = "litert.wasm";
+const LITERT = "litert.wasm";
+const ENGINE = "engine.wasm";
 
-let compiling: Promise<WebAssembly.Module> | undefined;
+const compiling = new Map<string, Promise<WebAssembly.Module>>();
 
-/** Compile LiteRT's WebAssembly, once. The page calls this at its start, so that runtime and model load in parallel. */
+/** Compile LiteRT's WebAssembly, once. */
 export function compiledRuntime(): Promise<WebAssembly.Module> {
-  compiling ??= compile();
-  return compiling;
+  return compiled(LITERT);
 }
 
-async function compile(): Promise<WebAssembly.Module> {
+/** Compile the engine for `.retvec` files, once. */
+export function compiledEngine(): Promise<WebAssembly.Module> {
+  return compiled(ENGINE);
+}
+
+/** Compile what runs the first file. */
+export async function prepare(offers: readonly Offer[]): Promise<void> {
+  if (offers[0]) await (isRetvecName(offers[0].name) ? compiledEngine() : compiledRuntime());
+}
+
+/** Whether a file's name is that of a `.retvec`. */
+export function isRetvecName(name: string): boolean {
+  return /\.retvec$/i.test(name);
+}
+
+function compiled(name: string): Promise<WebAssembly.Module> {
+  const found = compiling.get(name) ?? compile(name);
+  compiling.set(name, found);
+  return found;
+}
+
+async function compile(name: string): Promise<WebAssembly.Module> {
   if (typeof WebAssembly === "undefined") {
     throw new PlaygroundError(
       "The model cannot run: this browser has no WebAssembly, or it is switched off. Switch it on or use another browser.",
     );
   }
   try {
-    const inside = embedded(WASM);
+    const inside = embedded(name);
     if (inside) return await WebAssembly.compile((await unpacked(inside)) as BufferSource);
-    return await WebAssembly.compileStreaming(fetchFile(WASM));
+    if (modelsInside().length) {
+      const kind = name === ENGINE ? ".tflite" : ".retvec";
+      throw new PlaygroundError(`This page opens ${kind} files only. Other files open in retvec-lite demo.`);
+    }
+    return await WebAssembly.compileStreaming(fetchFile(name));
   } catch (error) {
     if (error instanceof WebAssembly.CompileError) {
-      throw new PlaygroundError(
-        `This browser cannot compile LiteRT's WebAssembly. Use a newer browser. (${error.message})`,
-      );
+      throw new PlaygroundError(`This browser cannot compile ${name}. Use a newer browser. (${error.message})`);
     }
     throw error;
   }
@@ -62,7 +85,7 @@ export async function runtimeFactory(): Promise<ModuleFactory> {
 
 /** Return the models to choose from; the page starts with the first. */
 export async function offers(): Promise<Offer[]> {
-  const inside = document.querySelectorAll<HTMLScriptElement>("script[data-model]");
+  const inside = modelsInside();
   if (inside.length) {
     return Array.from(inside, (element) => ({ name: element.dataset.model as string, load: () => unpacked(element) }));
   }
@@ -71,6 +94,10 @@ export async function offers(): Promise<Offer[]> {
     name,
     load: async () => new Uint8Array(await (await fetchFile(`models/${encodeURIComponent(name)}`)).arrayBuffer()),
   }));
+}
+
+function modelsInside(): NodeListOf<HTMLScriptElement> {
+  return document.querySelectorAll<HTMLScriptElement>("script[data-model]");
 }
 
 function embedded(name: string): HTMLScriptElement | null {

@@ -6,19 +6,11 @@ import {
   Tensor,
   type TypedArray,
 } from "@litertjs/core";
+import { Classifier, type Embedded } from "./answers";
 import type { Artifact, Signature } from "./artifact";
-import { decide, decideAll, type Prediction } from "./decision";
 import { PlaygroundError } from "./errors";
 import { runtimeNotes } from "./litert_loader";
-import { combine, cutWindows, firstPoints, meanEmbedding, readLimit, windowsOf } from "./windows";
-
-/** The answer of the signature `embed`. */
-export interface Embedded {
-  /** The words as the encoder splits them: the code points of each used slot. */
-  readonly words: readonly (readonly number[])[];
-  /** The mean of the word embeddings, scaled to length 1; zeros for a text without words. */
-  readonly text: Float32Array;
-}
+import { meanEmbedding } from "./windows";
 
 const CODE_POINTS = "codepoints";
 const BLANK = 0x20;
@@ -47,17 +39,18 @@ async function start(): Promise<void> {
   }
 }
 
-/** An exported file, running on the CPU with LiteRT.js. Create one with `load`, free it with `delete`. */
-export class TextClassifier {
+/** An exported `.tflite`, running on the CPU with LiteRT.js. Create one with `load`, free it with `delete`. */
+export class TextClassifier extends Classifier {
   private readonly full: Signature;
   private readonly embedding: Signature | undefined;
   /** The signatures that classify, by rising number of slots; the full one is last. */
   private readonly classifying: readonly Signature[];
 
   private constructor(
-    readonly artifact: Artifact,
+    artifact: Artifact,
     private readonly model: CompiledModel,
   ) {
+    super(artifact);
     const of = (kind: string): Signature[] => artifact.signatures.filter((signature) => signature.kind === kind);
     this.classifying = of("classify").sort((one, other) => one.max_words - other.max_words);
     this.full = this.classifying.at(-1) as Signature;
@@ -90,37 +83,8 @@ export class TextClassifier {
     return this.embedding !== undefined;
   }
 
-  /** Number of code points that the model takes at once; longer texts are read in windows. */
-  get maxChars(): number {
-    return this.full.max_chars;
-  }
-
-  /** Number of code points of a text that are read at most. */
-  get readLimit(): number {
-    return readLimit(this.maxChars, this.contractVersion);
-  }
-
-  /** Number of word slots; further words are ignored. */
-  get maxWords(): number {
-    return this.full.max_words;
-  }
-
-  /**
-   * Return the probabilities in the order of the labels.
-   *
-   * Runs the smallest signature that the text fits into: the same answer, sooner.
-   *
-   * @param text a text, or code points, for input that is not valid Unicode text (unpaired surrogates).
-   */
-  async probabilities(text: string | readonly number[]): Promise<Float32Array> {
-    const rows: Float32Array[] = [];
-    for (const points of this.windows(text)) rows.push(await this.windowProbabilities(points));
-    const { labels, decision } = this.artifact;
-    const unknown = decision?.unknown_label ? labels.indexOf(decision.unknown_label) : -1;
-    return combine(rows, unknown, Boolean(decision?.thresholds));
-  }
-
-  private async windowProbabilities(points: readonly number[]): Promise<Float32Array> {
+  /** Run the smallest signature that the window fits into: the same answer, sooner. */
+  protected async windowProbabilities(points: readonly number[]): Promise<Float32Array> {
     // Skip a signature when the text has more spaces than it has slots for: it would almost surely not fit.
     const blanks = points.filter((point) => point === BLANK).length;
     for (const signature of this.classifying) {
@@ -130,32 +94,6 @@ export class TextClassifier {
       if ((slots?.[0] as number) <= signature.max_words) return probabilities as Float32Array;
     }
     return (await this.run(this.full, points)).probabilities as Float32Array;
-  }
-
-  /**
-   * Return the label of a text and its probability. The label is null for a text that belongs to none.
-   *
-   * @param reject false gives every text a label.
-   */
-  async predict(text: string | readonly number[], { reject = true } = {}): Promise<Prediction> {
-    return this.decide(text, await this.probabilities(text), { reject });
-  }
-
-  /** Return all labels of a text, most probable first: one or none, or any number for a file with several labels a text. */
-  async predictAll(text: string | readonly number[]): Promise<Prediction[]> {
-    return this.decideAll(text, await this.probabilities(text));
-  }
-
-  /** Do the same with probabilities that are known already. */
-  decideAll(text: string | readonly number[], probabilities: Float32Array): Prediction[] {
-    const { labels, decision } = this.artifact;
-    return decideAll(this.given(text), probabilities, labels, decision);
-  }
-
-  /** Do the same as `predict` with probabilities that are known already. */
-  decide(text: string | readonly number[], probabilities: Float32Array, { reject = true } = {}): Prediction {
-    const { labels, decision } = this.artifact;
-    return decide(this.given(text), probabilities, labels, reject ? decision : undefined);
   }
 
   /** @throws Error for a file without the signature `embed`; check `embeds` first. */
@@ -178,20 +116,6 @@ export class TextClassifier {
 
   delete(): void {
     this.model.delete();
-  }
-
-  /** Return the inputs of the model for a text: one, or several windows of a long one. */
-  windows(text: string | readonly number[]): number[][] {
-    if (typeof text === "string") return cutWindows(text, this.maxChars, this.contractVersion);
-    return this.contractVersion === 1 ? [text.slice(0, this.maxChars)] : windowsOf(text, this.maxChars);
-  }
-
-  private get contractVersion(): number {
-    return this.artifact.metadata.contract_version as number;
-  }
-
-  private given(text: string | readonly number[]): readonly number[] {
-    return typeof text === "string" ? firstPoints(text, this.readLimit) : text.slice(0, this.readLimit);
   }
 
   /** Run one signature. Deletes every tensor, even after a failure: the browser does not collect the runtime's memory. */

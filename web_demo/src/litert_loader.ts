@@ -11,7 +11,8 @@ export const runtimeNotes: string[] = [];
 
 /** Start the module; @litertjs/core calls this with the class that wraps it. */
 export async function createWasmLib<T>(wrapper: new (module: unknown) => T): Promise<T> {
-  const [factory, compiled] = await Promise.all([runtimeFactory(), compiledRuntime()]);
+  const compiled = await compiledRuntime();
+  const factory = await runtimeFactory();
   const note = (line: string): void => {
     runtimeNotes.push(line);
     runtimeNotes.splice(0, runtimeNotes.length - 20);

@@ -3,13 +3,15 @@ import "./styles/answers.css";
 import "./styles/words.css";
 import "./styles/layout.css";
 import "./styles/forced_colors.css";
+import type { Classifier, Embedded } from "./answers";
 import { type Artifact, readArtifact } from "./artifact";
-import { compiledRuntime, type Offer, offers } from "./assets";
+import { type Offer, offers, prepare } from "./assets";
 import { type Attack, attack } from "./attacks";
 import { argmax, Bars } from "./bars";
-import { type Embedded, TextClassifier } from "./classifier";
+import { TextClassifier } from "./classifier";
 import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
 import { byId, showError } from "./dom";
+import { EngineClassifier, isRetvec } from "./engine_classifier";
 import { errorMessage } from "./errors";
 import { explain } from "./explain";
 import { bytes, showFacts } from "./facts";
@@ -39,7 +41,7 @@ const points = new Points();
 /** How long the page takes (milliseconds), and how often it updated; see the end of this file. */
 const timing = { firstLabel: Number.NaN, update: Number.NaN, updates: 0, curves: 0 };
 
-let classifier: TextClassifier | undefined;
+let classifier: Classifier | undefined;
 /** Counts changes of text, controls and model; work for an older version stops. */
 let version = 0;
 let curveTimer = 0;
@@ -112,7 +114,7 @@ async function attempt(job: () => Promise<void>): Promise<void> {
 }
 
 /** Whether words found no slot. If so, the last character of the text is in no slot, and removing it changes none. */
-async function overflows(model: TextClassifier, altered: string, read: Embedded["words"]): Promise<boolean> {
+async function overflows(model: Classifier, altered: string, read: Embedded["words"]): Promise<boolean> {
   const [points = [], ...more] = model.windows(altered);
   if (more.length || read.length < model.maxWords) return false;
   const last = points.findLastIndex((point) => !HIDDEN.has(point));
@@ -120,7 +122,7 @@ async function overflows(model: TextClassifier, altered: string, read: Embedded[
   return JSON.stringify(without) === JSON.stringify(read);
 }
 
-function showLimits(typed: string, classifier: TextClassifier, full: boolean): void {
+function showLimits(typed: string, classifier: Classifier, full: boolean): void {
   const { maxChars, maxWords, readLimit } = classifier;
   const count = [...typed.normalize("NFC")].length;
   const windows = classifier.windows(typed).length;
@@ -144,7 +146,7 @@ async function explainWords(mine: number): Promise<void> {
 /** Ask the model for long work: it gives way to the page every STEP, and answers undefined when the work is stale. */
 function unhurried<T>(
   isStale: () => boolean,
-  ask: (model: TextClassifier, input: string) => Promise<T>,
+  ask: (model: Classifier, input: string) => Promise<T>,
 ): (input: string) => Promise<T | undefined> {
   let resume = performance.now() + STEP;
   return async (input) => {
@@ -238,9 +240,12 @@ async function measureLatency(): Promise<void> {
 /** Switch to another file. If it is refused, the current model stays. */
 async function open(offer: Offer): Promise<boolean> {
   const problem = byId("model-error");
-  let fresh: TextClassifier;
+  let fresh: Classifier;
   try {
-    fresh = await TextClassifier.load(await readArtifact(offer.name, await offer.load()));
+    const file = await offer.load();
+    fresh = isRetvec(file)
+      ? await EngineClassifier.load(offer.name, file)
+      : await TextClassifier.load(await readArtifact(offer.name, file));
   } catch (error) {
     showError(problem, errorMessage(error));
     return false;
@@ -290,7 +295,8 @@ async function start(): Promise<void> {
   }
   byId("measure").addEventListener("click", () => void attempt(measureLatency));
   try {
-    const [found] = await Promise.all([offers(), compiledRuntime()]);
+    const found = await offers();
+    await prepare(found);
     if (!(await opening.offer(found))) byId("top-label").textContent = "No model";
   } catch (error) {
     byId("top-label").textContent = "No model";

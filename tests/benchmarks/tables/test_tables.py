@@ -4,7 +4,6 @@ import pytest
 
 from benchmarks.experiments import adversarial, comparison, pareto
 from benchmarks.experiments.comparison import pairs
-from benchmarks.speed import vectorizing as speed
 from benchmarks.systems.names import FASTTEXT, NETWORK
 
 
@@ -117,27 +116,3 @@ def test_pareto_shows_and_plots_means_over_seeds() -> None:
         if (point.line, point.variant) == ("cnn", "int8")
     ]
     assert (point.cost, point.accuracy) == (500, pytest.approx(0.79))
-
-
-def test_speed_is_measured_in_seconds_core_seconds_and_memory() -> None:
-    row = {
-        "prepare_seconds": 2.04,
-        "prepare_core_seconds": 1.5,
-        "seconds": 3.0,
-        "core_seconds": 5.96,
-        "peak_megabytes": 512.4,
-        "megabytes_before": 60.0,
-    }
-    markdown = speed.table([{"system": "BPE", **row}, {"system": "Whitespace", **row}])
-    assert "| BPE | 2.0 s | 1.5 s | 3.0 s | 6.0 s | 512 MB | 60 MB |" in markdown
-    assert markdown.index("Whitespace") < markdown.index("BPE")
-
-
-def test_a_vectorizer_is_prepared_on_the_texts_and_timed(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    seen: list[str] = []
-    monkeypatch.setattr(speed, "prepare", lambda *_: seen.extend)
-    texts = [f"text {number}" for number in range(2500)]
-    found = speed.measure("Whitespace", texts, "default", tmp_path)
-    assert seen == texts  # in chunks, none twice, none left out
-    assert found["peak_megabytes"] >= found["megabytes_before"] > 1
-    assert min(found["seconds"], found["core_seconds"], found["prepare_seconds"]) >= 0

@@ -20,6 +20,9 @@ class Golden(stream: InputStream) {
         /** Whether the tolerance leaves only one answer. */
         fun hasLabel(recipe: String): Boolean = labels.has(recipe)
 
+        /** All labels of a text that may have several. */
+        fun labels(recipe: String): List<String> = labels.getJSONArray(recipe).let { list -> List(list.length(), list::getString) }
+
         /** The answer; null for none of the labels. */
         fun label(recipe: String): String? = if (labels.isNull(recipe)) null else labels.getString(recipe)
     }

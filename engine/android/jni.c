@@ -1,0 +1,92 @@
+/* The engine for Java and Kotlin, as NativeEngine.kt declares it. Data are in direct buffers and passed by address, so that two functions of
+ * JNI are enough, and neither its headers nor a C library are needed. The second argument of each function is its class, which is not used. */
+#include "../retvec_lite.h"
+
+#define JNI(type, name) __attribute__((visibility("default"))) type Java_org_retveclite_NativeEngine_##name
+
+typedef void *const **jni_env; /* a pointer to the table of JNI's functions */
+typedef void *jni_object;
+
+/* Places in the table: Java Native Interface Specification, chapter 4. */
+enum { NEW_DIRECT_BYTE_BUFFER = 229, GET_DIRECT_BUFFER_ADDRESS = 230 };
+typedef jni_object (*new_buffer)(jni_env env, void *start, int64_t size);
+typedef void *(*get_address)(jni_env env, jni_object buffer);
+
+static void *at(int64_t address) { return (void *)(uintptr_t)address; }
+
+static int64_t address_of(const void *place) { return (int64_t)(uintptr_t)place; }
+
+/* The bytes of a string, without the zero at its end. */
+static jni_object as_buffer(jni_env env, const char *string) {
+  int64_t length = 0;
+  while (string[length]) length++;
+  return ((new_buffer)(*env)[NEW_DIRECT_BYTE_BUFFER])(env, (void *)(uintptr_t)string, length);
+}
+
+JNI(int64_t, address)(jni_env env, jni_object self, jni_object buffer) {
+  (void)self;
+  return address_of(((get_address)(*env)[GET_DIRECT_BUFFER_ADDRESS])(env, buffer));
+}
+
+JNI(jni_object, message)(jni_env env, jni_object self, int32_t problem) {
+  (void)self;
+  return as_buffer(env, rvl_message(problem));
+}
+
+/* Write how many bytes the block needs to `result`; returns the problem. */
+JNI(int32_t, blockSize)(jni_env env, jni_object self, int64_t file, int64_t size, int32_t words, int64_t result) {
+  size_t bytes = 0;
+  int problem = rvl_block_size(at(file), (size_t)size, (uint32_t)words, &bytes);
+  (void)env, (void)self;
+  *(int64_t *)at(result) = (int64_t)bytes;
+  return problem;
+}
+
+/* Write the address of the engine to `result`; returns the problem. */
+JNI(int32_t, open)(jni_env env, jni_object self, int64_t file, int64_t size, int32_t words, int64_t block, int64_t bytes, int64_t result) {
+  rvl *engine = 0;
+  int problem = rvl_open(at(file), (size_t)size, (uint32_t)words, at(block), (size_t)bytes, &engine);
+  (void)env, (void)self;
+  *(int64_t *)at(result) = address_of(engine);
+  return problem;
+}
+
+JNI(int32_t, labels)(jni_env env, jni_object self, int64_t engine) {
+  (void)env, (void)self;
+  return (int32_t)rvl_labels(at(engine));
+}
+
+JNI(jni_object, label)(jni_env env, jni_object self, int64_t engine, int32_t label) {
+  (void)self;
+  return as_buffer(env, rvl_label(at(engine), (uint32_t)label));
+}
+
+JNI(int32_t, readLimit)(jni_env env, jni_object self, int64_t engine) {
+  (void)env, (void)self;
+  return (int32_t)rvl_read_limit(at(engine));
+}
+
+JNI(int32_t, dimension)(jni_env env, jni_object self, int64_t engine) {
+  (void)env, (void)self;
+  return (int32_t)rvl_dimension(at(engine));
+}
+
+JNI(void, probabilities)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int64_t result) {
+  (void)env, (void)self;
+  rvl_probabilities(at(engine), at(codes), (size_t)count, at(result));
+}
+
+JNI(int32_t, classify)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int64_t answers, int32_t most) {
+  (void)env, (void)self;
+  return (int32_t)rvl_classify(at(engine), at(codes), (size_t)count, at(answers), (size_t)most);
+}
+
+JNI(void, embed)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int64_t result) {
+  (void)env, (void)self;
+  rvl_embed(at(engine), at(codes), (size_t)count, at(result));
+}
+
+JNI(int32_t, explain)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int32_t label, int64_t spans, int32_t most) {
+  (void)env, (void)self;
+  return (int32_t)rvl_explain(at(engine), at(codes), (size_t)count, label, at(spans), (size_t)most);
+}

@@ -1,0 +1,152 @@
+import CRetvecLite
+import Foundation
+
+/// Why a file cannot be opened, as a sentence.
+public struct RetvecError: LocalizedError {
+    public let errorDescription: String?
+}
+
+/// A part of a text in composed form, and how much it speaks for a label.
+public struct RetvecSpan {
+    /// Where it stands in `text.precomposedStringWithCanonicalMapping`.
+    public let range: Range<String.Index>
+    /// By how much the natural logarithm of the label's probability falls without it; below 0 where it speaks against the label.
+    public let weight: Double
+}
+
+/// Classifies texts with a `.retvec` from `retvec-lite export --format engine`: raw text in, label and probabilities out.
+///
+///     let classifier = try RetvecClassifier(contentsOf: Bundle.main.url(forResource: "classifier-int8", withExtension: "retvec")!)
+///     print(classifier.classify("where is my parcle?").label ?? "none of these")
+///
+/// Threads may share an instance; their calls wait for each other.
+public final class RetvecClassifier {
+    /// The labels, in the order in which the file was trained.
+    public let labels: [String]
+    /// How many code points of a text are read. Long texts are read in windows.
+    public let readLimit: Int
+    /// The length of the vectors from `embed`; 0 for a file that reads n-grams alone.
+    public let embeddingSize: Int
+
+    private let file: UnsafeMutableRawPointer
+    private let block: UnsafeMutableRawPointer
+    private let engine: OpaquePointer
+    private let severalLabels: Bool
+    private let isOld: Bool
+    private let lock = NSLock()
+
+    /// - Parameter words: how many word vectors are kept for words that come again; 384 take 300 kB.
+    public convenience init(contentsOf url: URL, words: UInt32 = 384) throws {
+        try self.init(data: Data(contentsOf: url), words: words)
+    }
+
+    public init(data: Data, words: UInt32 = 384) throws {
+        let file = UnsafeMutableRawPointer.allocate(byteCount: max(data.count, 1), alignment: 64)
+        data.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { file.copyMemory(from: start, byteCount: bytes.count) }
+        }
+        var size = 0
+        var problem = rvl_block_size(file, data.count, words, &size)
+        let block = UnsafeMutableRawPointer.allocate(byteCount: max(size, 1), alignment: 64)
+        var opened: OpaquePointer?
+        if problem == 0 { problem = rvl_open(file, data.count, words, block, size, &opened) }
+        guard let opened, problem == 0 else {
+            file.deallocate()
+            block.deallocate()
+            throw RetvecError(errorDescription: String(cString: rvl_message(problem)))
+        }
+        self.file = file
+        self.block = block
+        engine = opened
+        labels = (0..<rvl_labels(opened)).map { String(cString: rvl_label(opened, $0)) }
+        readLimit = Int(rvl_read_limit(opened))
+        embeddingSize = Int(rvl_dimension(opened))
+        let settings = Self.settings(of: file)
+        isOld = settings(0) == 1
+        severalLabels = settings(25) == 1
+    }
+
+    deinit {
+        file.deallocate()
+        block.deallocate()
+    }
+
+    /// Returns the label of a text and its probability, and the probability of every label.
+    ///
+    /// The label is nil for a text that belongs to none of them, with the probability of the most probable one.
+    /// - Parameter reject: false gives every text a label.
+    public func classify(
+        _ text: String, reject: Bool = true
+    ) -> (label: String?, probability: Double, probabilities: [String: Double]) {
+        let values = probabilities(of: text)
+        let all = Dictionary(uniqueKeysWithValues: zip(labels, values.map(Double.init)))
+        if reject, let first = answers(to: text, most: 1).first {
+            return (first.label, first.probability, all)
+        }
+        let best = values.indices.max { values[$0] < values[$1] } ?? 0
+        return (reject ? nil : labels[best], Double(values[best]), all)
+    }
+
+    /// Returns all labels of a text with their probabilities, most probable first: one or none; any number if the model was trained
+    /// with several labels a text.
+    public func classifyAll(_ text: String) -> [(label: String, probability: Double)] {
+        answers(to: text, most: severalLabels ? labels.count : 1).compactMap { answer in
+            answer.label.map { (label: $0, probability: answer.probability) }
+        }
+    }
+
+    /// Tells which words of a text speak for a label, the most probable one by default; empty for an unknown label.
+    public func explain(_ text: String, label: String? = nil) -> [RetvecSpan] {
+        guard let place = label.map({ labels.firstIndex(of: $0) }) ?? -1 else { return [] }
+        let read = composed(text)
+        let scalars = Array(read.unicodeScalars)
+        var spans = [rvl_span](repeating: rvl_span(), count: scalars.count)
+        let found = locked { rvl_explain(engine, scalars.map(\.value), scalars.count, Int32(place), &spans, scalars.count) }
+        let places = Array(read.unicodeScalars.indices) + [read.endIndex]
+        return spans.prefix(found).map { RetvecSpan(range: places[Int($0.start)]..<places[Int($0.end)], weight: $0.weight) }
+    }
+
+    /// Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product.
+    public func embed(_ text: String) -> [Float] {
+        let codes = self.codes(of: text)
+        var found = [Float](repeating: 0, count: embeddingSize)
+        locked { rvl_embed(engine, codes, codes.count, &found) }
+        return found
+    }
+
+    private func probabilities(of text: String) -> [Float] {
+        let codes = self.codes(of: text)
+        var found = [Float](repeating: 0, count: labels.count)
+        locked { rvl_probabilities(engine, codes, codes.count, &found) }
+        return found
+    }
+
+    private func answers(to text: String, most: Int) -> [(label: String?, probability: Double)] {
+        let codes = self.codes(of: text)
+        var found = [rvl_answer](repeating: rvl_answer(), count: most)
+        let count = locked { rvl_classify(engine, codes, codes.count, &found, most) }
+        return found.prefix(count).map { ($0.label < 0 ? nil : labels[Int($0.label)], Double($0.probability)) }
+    }
+
+    private func codes(of text: String) -> [UInt32] { composed(text).unicodeScalars.map(\.value) }
+
+    /// The text in composed form, as far as it is read. A composed character has at most four code points in decomposed form.
+    private func composed(_ text: String) -> String {
+        let given = text.unicodeScalars.prefix(isOld ? 4 * readLimit : readLimit)
+        return String(String.UnicodeScalarView(given)).precomposedStringWithCanonicalMapping
+    }
+
+    private func locked<Result>(_ body: () -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return body()
+    }
+
+    /// The numbers of the section `settings` of a file that the engine has checked; docs/engine.md has the format.
+    private static func settings(of file: UnsafeRawPointer) -> (Int) -> UInt32 {
+        func number(_ at: Int) -> UInt32 { UInt32(littleEndian: file.load(fromByteOffset: at, as: UInt32.self)) }
+        let entries = (0..<Int(number(20))).map { 64 + 16 * $0 }
+        let start = entries.first { number($0) == 1 }.map { Int(number($0 + 4)) } ?? 0
+        return { number(start + 4 * $0) }
+    }
+}

@@ -1,0 +1,185 @@
+"""No file and no text makes the engine read or write outside of its bytes, and all machines answer the same bits."""
+
+import os
+import random
+import shutil
+import struct
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from engine_cases import CASES, compile_driver, drive, engine_of, file_of, mended, mutated, texts
+
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.retvec_file import check_frame, sections_of
+from tools import engine_tables
+from tools.build_engine import EXPORTED, FLAGS, SOURCE, zig
+
+FILES = [file_of(name, recipe) for name in CASES for recipe in ("int8", "int4")]
+SOUND, NOT_RETVEC, VERSION, TRUNCATED, CHANGED, DAMAGED = range(6)
+
+MACHINES = {
+    "aarch64-linux-musl": "qemu-aarch64",
+    "arm-linux-musleabihf": "qemu-arm",
+    "riscv64-linux-musl": "qemu-riscv64",
+    "s390x-linux-musl": "qemu-s390x",
+}
+"""Targets of zig, and what runs their programs. The last one has the other byte order."""
+
+
+def test_the_tables_are_those_of_the_contract() -> None:
+    assert engine_tables.header() == engine_tables.HEADER.read_text(encoding="ascii"), (
+        "run python -m tools.engine_tables"
+    )
+
+
+def test_odd_texts_are_read_within_their_bytes(sanitized: Path, driver: Path) -> None:
+    found = drive([str(sanitized)], FILES, texts(60, seed=1))
+    assert [line.split()[0] for line in found] == ["0"] * len(FILES)
+    assert found == drive([str(driver)], FILES, texts(60, seed=1))
+
+
+def test_damaged_files_are_refused_or_harmless(sanitized: Path) -> None:
+    _attack(sanitized, 400, seed=2)
+
+
+@pytest.mark.exhaustive
+def test_20_000_damaged_files_and_20_000_odd_texts(sanitized: Path) -> None:
+    for seed in range(50):
+        _attack(sanitized, 400, seed=1000 + seed)
+        drive([str(sanitized)], FILES[seed % len(FILES) :][:1], texts(400, seed))
+
+
+def _attack(driver: Path, count: int, seed: int) -> None:
+    draw = random.Random(seed)
+    files = [mutated(draw.choice(FILES), draw) for _ in range(count)]
+    problems = [int(line.split()[0]) for line in drive([str(driver)], files, texts(4, seed))]
+    assert len(problems) == count
+    # Some get past all checks, such as those with another weight.
+    assert {SOUND, VERSION, TRUNCATED, CHANGED, DAMAGED} <= set(problems)
+
+
+def test_every_problem_has_its_code(driver: Path) -> None:
+    whole = FILES[0]
+
+    def changed(place: int, value: int) -> bytes:
+        found = bytearray(whole)
+        struct.pack_into("<I", found, place, value)
+        return mended(found)
+
+    files = [b"", whole[:7], b"PK" + whole[2:], whole[:40], whole[:-64], changed(8, 2), changed(12, 0x04030201)]
+    files += [
+        changed(16, len(whole) + 64),
+        changed(20, 65),
+        changed(64, 50),
+        changed(68, len(whole)),
+        changed(72, 2**32 - 1),
+    ]
+    files += [whole[:-1] + b"\x7f", whole]
+    codes = [int(line.split()[0]) for line in drive([str(driver)], files, [])]
+    assert codes == [NOT_RETVEC] * 3 + [TRUNCATED] * 2 + [VERSION] * 2 + [TRUNCATED] + [DAMAGED, VERSION] + [
+        DAMAGED
+    ] * 2 + [CHANGED, SOUND]
+
+
+@pytest.mark.parametrize(
+    ("section", "place", "value"),
+    [
+        ("settings", 4, 0),
+        ("settings", 8, 5000),
+        ("settings", 56, 9),
+        ("settings", 60, 99),
+        ("numbers", 4, 0x7FF00000),
+        ("head/logits", 4, 7),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(
+    section: str, place: int, value: int, library: Path, tmp_path: Path
+) -> None:
+    found = bytearray(FILES[0])
+    struct.pack_into("<I", found, bytes(found).index(sections_of(FILES[0])[section]) + place, value)
+    with pytest.raises(RetvecLiteError, match=r"m\.retvec: The file is (damaged|of a version)"):
+        engine_of(mended(found), tmp_path, library)
+
+
+def test_python_refuses_with_a_sentence(tmp_path: Path) -> None:
+    whole = FILES[0]
+    for content, words in (
+        (b"", "is not a .retvec file"),
+        (whole[:40], "is truncated"),
+        (whole[:-64], "bytes instead of"),
+        (whole[:-1] + b"\x7f", "was changed after its export"),
+        (mended(bytearray(whole[:8] + b"\2" + whole[9:])), "is of version 2"),
+    ):
+        with pytest.raises(RetvecLiteError, match=words):
+            check_frame(content, "a.retvec")
+    with pytest.raises(RetvecLiteError, match=r"Cannot read .*none\.retvec"):
+        read_artifact(tmp_path / "none.retvec")
+
+
+def test_the_engine_needs_no_library(cc: Sequence[str], tmp_path: Path) -> None:
+    options = ("-DRVL_FREESTANDING", "-ffreestanding", "-fno-builtin", "-nostdlib")
+    flags = [flag for flag in FLAGS if flag != "-shared"]
+    object_file = tmp_path / "engine.o"
+    subprocess.run([*cc, *flags, EXPORTED, *options, "-c", "-o", str(object_file), str(SOURCE)], check=True)
+    if shutil.which("nm") is None:
+        pytest.skip("nm is not installed")
+    found = subprocess.run(["nm", "-u", str(object_file)], check=True, capture_output=True, text=True).stdout
+    assert [line for line in found.split() if line not in ("U", "_GLOBAL_OFFSET_TABLE_")] == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("target", MACHINES)
+def test_another_machine_answers_the_same_bits(target: str, driver: Path, tmp_path: Path) -> None:
+    command, emulator = zig(target), MACHINES[target]
+    if command is None or shutil.which(emulator) is None:
+        pytest.skip(f"ziglang or {emulator} is not installed")
+    other = compile_driver(command, tmp_path / "driver", "-O2", "-static")
+    odd = texts(40, seed=7)
+    assert drive([emulator, str(other)], FILES, odd, timeout=900) == drive([str(driver)], FILES, odd)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="instructions of x86")
+def test_wide_instructions_answer_the_same_bits(cc: Sequence[str], driver: Path, tmp_path: Path) -> None:
+    plain = compile_driver(cc, tmp_path / "plain", "-O1", "-DRVL_PLAIN_ONLY")
+    odd = texts(60, seed=9)
+    assert drive([str(plain)], FILES, odd) == drive([str(driver)], FILES, odd)
+
+
+def test_functions_of_numbers_are_near_enough(cc: Sequence[str], tmp_path: Path) -> None:
+    """The rational functions behind GELU and tanh, and exp, log and sqrt, against Python's."""
+    import ctypes
+    import math
+
+    source = tmp_path / "functions.c"
+    names = ("exp_of", "log_of", "sqrt_of")
+    lines = [
+        f'#include "{SOURCE}"',
+        "float gelu_at(float x) { return gelu(x); }",
+        "float tanh_at(float x) { return tanh_of(x); }",
+    ]
+    source.write_text(
+        "\n".join([*lines, *(f"double {name}_at(double x) {{ return {name}(x); }}" for name in names)]) + "\n"
+    )
+    target = tmp_path / "functions.so"
+    flags = [flag for flag in FLAGS if flag != "-fvisibility=hidden"]
+    subprocess.run([*cc, *flags, "-O1", "-o", str(target), str(source)], check=True)
+    library = ctypes.CDLL(str(target))
+
+    def table(name: str, kind: type, values: np.ndarray) -> np.ndarray:
+        function = getattr(library, f"{name}_at")
+        function.restype, function.argtypes = kind, [kind]
+        return np.array([function(value) for value in values.tolist()])
+
+    near = np.linspace(-12, 12, 4001).astype(np.float32)
+    right = [0.5 * x * (1 + math.erf(x / math.sqrt(2))) for x in near.tolist()]
+    np.testing.assert_allclose(table("gelu", ctypes.c_float, near), right, atol=2e-6, rtol=2e-7)
+    np.testing.assert_allclose(table("tanh", ctypes.c_float, near), np.tanh(near.astype(np.float64)), atol=4e-7)
+    low = np.concatenate([np.linspace(-690, 0, 999), [0.3, 1e-9, -1e-300]])
+    np.testing.assert_allclose(table("exp_of", ctypes.c_double, low), np.exp(low), rtol=1e-13)
+    wide = np.concatenate([np.logspace(-300, 300, 999), np.linspace(0.5, 2, 99)])
+    np.testing.assert_allclose(table("log_of", ctypes.c_double, wide), np.log(wide), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(table("sqrt_of", ctypes.c_double, wide), np.sqrt(wide), rtol=1e-15)

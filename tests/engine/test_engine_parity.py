@@ -1,0 +1,103 @@
+"""The engine against the NumPy reference: generated texts and numbers, every head and option."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from contract_cases import code_points, padded
+from engine_cases import CASES, engine_of, file_of, own_weights
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from retvec_lite import contract
+from retvec_lite.contract import BITS, composed
+from retvec_lite.model import reference_network
+from retvec_lite.ngrams import ngram_logits
+from retvec_lite.runtime.native import NativeEngine
+from retvec_lite.windows import combine, cut_windows, mean_embedding
+
+BOUND = 2e-4
+"""Activations have 16 bits; the random weights of these cases lie on no grid."""
+
+
+@pytest.fixture(scope="module")
+def engines(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, NativeEngine]:
+    return {name: engine_of(file_of(name), tmp_path_factory.mktemp("file"), library) for name in CASES}
+
+
+@pytest.fixture(scope="module")
+def weights() -> dict[str, dict[str, np.ndarray]]:
+    return {name: own_weights(model, file_of(name)) for name, model in CASES.items()}
+
+
+def reference(name: str, row: np.ndarray, own: dict[str, np.ndarray]) -> np.ndarray:
+    model = CASES[name]
+    ngrams = None if model.ngrams is None else ngram_logits(row, model.encoder, model.ngrams, own)
+    if name == "ngrams":
+        return reference_network.shares(ngrams, model.multi_label)
+    slots = contract.words(row, model.encoder)
+    return reference_network.probabilities(slots, model.head, own, ngrams, model.multi_label)
+
+
+@pytest.mark.parametrize("name", CASES)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_code_points(name: str, engines, weights, data: st.DataObject) -> None:
+    config = CASES[name].encoder
+    row = padded(data.draw(code_points(config.max_chars)), config.max_chars)
+    found = engines[name].table_of(row[None])[0]
+    np.testing.assert_allclose(found, reference(name, row, weights[name]), atol=BOUND)
+    if name != "ngrams":
+        slots, _ = engines[name].words_of(row.view(np.uint32))
+        np.testing.assert_array_equal(slots, contract.words(row, config))
+
+
+@pytest.mark.parametrize("name", ["pool", "raw"])
+def test_words_and_texts_have_the_embedding_of_the_reference(name: str, engines, weights) -> None:
+    config, own = CASES[name].encoder, weights[name]
+    for text in ("wkae me up at half past six", "我的包裹在哪里? 🙂", "x" * 40, ""):
+        slots, found = engines[name].words(text)
+        right = reference_network.embed(contract.bits(slots), own) * (slots[:, :1] != 0)
+        np.testing.assert_allclose(found, right, atol=BOUND)
+        total = right.sum(axis=0)
+        np.testing.assert_allclose(
+            engines[name].embedding(text), total / max(np.linalg.norm(total), 1e-9), atol=BOUND, err_msg=text
+        )
+    assert found.shape == (config.max_words, config.word_length * BITS if name == "raw" else 20)
+
+
+@pytest.mark.parametrize("name", ["linear", "pool", "cnn", "version 1"])
+def test_long_texts_are_read_in_windows(name: str, engines) -> None:
+    model, engine, draw = CASES[name], engines[name], random.Random(3)
+    for length in (47, 48, 49, 97, 150, 700, 1700, 20_000):
+        text = composed("".join(draw.choice("ab cd. e! f? é  \u3000我") for _ in range(length)), length)
+        windows = cut_windows(text, model.encoder)
+        rows = np.stack([engine.probabilities(window) for window in windows])
+        right = combine(rows, model.labels, model.decision) if len(rows) > 1 else rows[0]
+        # All of it is passed, which the engine cuts as `read_limit` says.
+        np.testing.assert_allclose(engine.probabilities(text), right, atol=1e-6, err_msg=f"{length}")
+        if len(windows) > 1:
+            right = mean_embedding(np.stack([engine.embedding(window) for window in windows]))
+            np.testing.assert_allclose(engine.embedding(text), right, atol=1e-6)
+
+
+def test_words_that_were_seen_give_the_same_bits(engines, library: Path, tmp_path: Path) -> None:
+    draw = random.Random(5)
+    words = ["".join(draw.choice("abcé我🙂") for _ in range(draw.randint(1, 17))) for _ in range(3000)]
+    texts = [" ".join(draw.choices(words, k=draw.randint(0, 9))) for _ in range(3000)]
+    known = engines["cnn"].table(texts + texts)
+    for text in draw.sample(texts, 40):
+        fresh = engine_of(file_of("cnn"), tmp_path, library)
+        np.testing.assert_array_equal(fresh.probabilities(text), known[texts.index(text)])
+        np.testing.assert_array_equal(fresh.probabilities(text), known[len(texts) + texts.index(text)])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_four_bits(name: str, library: Path, tmp_path: Path) -> None:
+    content = file_of(name, "int4")
+    engine, own = engine_of(content, tmp_path, library), own_weights(CASES[name], content)
+    config = CASES[name].encoder
+    for text in ("wkae me up", "我的包裹在哪里", "a b c d e f g h i j"):
+        row = contract.codepoints(text, config.max_chars)
+        np.testing.assert_allclose(engine.table_of(row[None])[0], reference(name, row, own), atol=BOUND)

@@ -1,0 +1,157 @@
+"""Classifiers for the engine, their files, and the program that runs files in C: `engine_driver.c`."""
+
+import dataclasses
+import random
+import struct
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from modeling_cases import random_classifier
+
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.converters.engine.build import ADDS_ROWS, build_file
+from retvec_lite.converters.engine.format import file_metadata
+from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.decision import Decision
+from retvec_lite.model.heads import CnnHead, LinearHead, NgramHead, PoolHead
+from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import NgramConfig
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.native import NATIVE, NativeEngine
+from retvec_lite.runtime.retvec_file import Layer, checksum, sections_of
+from tools.build_engine import SOURCE
+
+DRIVER = Path(__file__).with_name("engine_driver.c")
+SMALL = EncoderConfig(max_chars=48, max_words=9)
+PLAIN = NgramConfig(buckets=300, plain_letters=True)
+CODED = NgramConfig(buckets=512, codebooks=2, rank=5, longest=5, shortest=2)
+
+
+def _cases() -> dict[str, TrainedModel]:
+    first = EncoderConfig(max_chars=40, max_words=7, contract_version=1, overflow="truncate", kana_piece=None)
+    letters = EncoderConfig(max_chars=48, max_words=1, letters_only=True)
+    cases = {
+        "linear": random_classifier(LinearHead(), config=SMALL, ngrams=PLAIN),
+        "pool": random_classifier(PoolHead(hidden=24), config=SMALL, characters=6),
+        "cnn": random_classifier(CnnHead(hidden=18, filters=16, blocks=2), config=SMALL, ngrams=PLAIN),
+        "region": random_classifier(CnnHead(hidden=18, filters=16, blocks=3, region=5), config=SMALL, ngrams=CODED),
+        "raw": random_classifier(PoolHead(hidden=24), config=SMALL, raw=True),
+        "version 1": random_classifier(PoolHead(hidden=24), config=first),
+    }
+    whole = random_classifier(LinearHead(), config=letters, ngrams=CODED)
+    own = {name: value for name, value in whole.weights.items() if name.startswith("ngrams/")}
+    cases["ngrams"] = dataclasses.replace(whole, head=NgramHead(), weights=own)
+    cases["linear"] = dataclasses.replace(
+        cases["linear"], decision=Decision(threshold=0.4, unknown_label="yes", unknown_power=0.3, characters="abcdef🙂")
+    )
+    cases["pool"] = dataclasses.replace(cases["pool"], decision=Decision(thresholds=(0.3, 0.4, 0.5)))
+    return cases
+
+
+CASES = _cases()
+"""Every head and option that the engine computes."""
+
+
+def file_of(name: str, recipe: str = "int8") -> bytes:
+    """The .retvec of a case."""
+    model, found = CASES[name], find_recipe(recipe)
+    return build_file(model, found, file_metadata(model, found, {NATIVE: "0"}))
+
+
+def engine_of(content: bytes, folder: Path, library: Path) -> NativeEngine:
+    path = folder / "m.retvec"
+    path.write_bytes(content)
+    return NativeEngine(read_artifact(path), library)
+
+
+def own_weights(model: TrainedModel, content: bytes) -> dict[str, Floats]:
+    """What the file computes with."""
+    sections, found = sections_of(content), dict(model.weights)
+    for name in found:
+        layer, _, part = name.rpartition("/")
+        if layer in sections and part == "kernel":
+            found[name] = Layer.from_bytes(sections[layer], layer in ADDS_ROWS).kernel()
+    if "ngrams/projection" in found:
+        found["ngrams/projection"] = Layer.from_bytes(sections["ngrams/projection"]).kernel()
+    return found
+
+
+def compile_driver(command: Sequence[str], to: Path, *options: str) -> Path:
+    flags = ("-std=c99", "-g", "-ffp-contract=off", "-I", str(SOURCE.parent), *options)
+    subprocess.run(
+        [*command, *flags, "-o", str(to), str(DRIVER), str(SOURCE)], check=True, capture_output=True, timeout=900
+    )
+    return to
+
+
+def drive(command: Sequence[str], files: Iterable[bytes], texts: Iterable[bytes], timeout: float = 300) -> list[str]:
+    """The lines that the driver prints; an error with what a sanitizer says when it fails."""
+
+    def items(contents: Iterable[bytes]) -> bytes:
+        return b"".join(struct.pack("<I", len(item)) + item for item in contents) + b"\xff" * 4
+
+    done = subprocess.run(command, input=items(texts) + items(files), capture_output=True, check=False, timeout=timeout)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-3000:]
+    return done.stdout.decode().splitlines()
+
+
+def mended(content: bytearray) -> bytes:
+    """The same with a right checksum, as far as there is place for one."""
+    whole = content[: len(content) // 4 * 4]
+    if len(whole) >= 64:
+        struct.pack_into("<Q", whole, 24, checksum(bytes(whole)))
+    return bytes(whole)
+
+
+def mutated(content: bytes, draw: random.Random) -> bytes:
+    """A file with something wrong in header, table, sizes, settings or anywhere, mostly under a right checksum."""
+    found = bytearray(content)
+    way = draw.randrange(10)
+    if way == 0:
+        return bytes(found[: draw.randrange(len(found))])
+    if way == 1:
+        start, end = sorted(draw.randrange(len(found) // 64) * 64 for _ in range(2))
+        del found[start:end]
+        if len(found) >= 64:
+            struct.pack_into("<I", found, 16, len(found))
+        return mended(found)
+    values = (0, 1, 2, 3, 16, 63, 64, 127, 255, 256, 4096, 65535, 65536, 2**20, 2**31 - 1, 2**31, 2**32 - 1, len(found))
+    end = len(found) if way > 7 else 2000
+    for _ in range(draw.choice((1, 1, 2, 4))):
+        place = draw.randrange(4, min(end, len(found)) // 4) * 4
+        value = draw.choice(
+            (*values, draw.randrange(2**32), struct.unpack_from("<I", found, place)[0] ^ 1 << draw.randrange(32))
+        )
+        struct.pack_into("<I", found, place, value)
+    return bytes(found) if way == 2 else mended(found)
+
+
+def texts(count: int, seed: int) -> list[bytes]:
+    """Odd texts: valid UTF-8 of all scripts, broken UTF-8, and bytes."""
+    draw = random.Random(seed)
+    pools = (
+        "abc DEF.!? ",
+        "Ｆгее м.o.n.e.y 𝐇ⓞᴀ",
+        "我的包裹在哪里",
+        "สวัสดี ありがとう",
+        "e\u0301a\u0323\u0302 각 क़",
+        "🙂👩🏽‍🚀\u200b\u0336",
+    )
+    found = [
+        b"",
+        b"\0\0",
+        b"\xff\xfe",
+        b"a" * 200,
+        "é".encode() * 300,
+        b"f.r.e.e m.o.n.e.y",
+        b"\xf0\x9f\x98",
+        b"\xed\xa0\x80\xc0\xaf",
+    ]
+    for _ in range(count):
+        text = "".join(draw.choice(draw.choice(pools)) for _ in range(draw.choice((3, 20, 60, 60, 500))))
+        content = bytearray(text.encode())
+        for _ in range(draw.choice((0, 0, 0, 1, 5)) if content else 0):
+            content[draw.randrange(len(content))] = draw.randrange(256)
+        found.append(bytes(content))
+    return found

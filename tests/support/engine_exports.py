@@ -1,0 +1,50 @@
+"""Write small .retvec exports for the engine's ports: `python engine_exports.py FOLDER` writes `pool`, `several` and `ngrams`."""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import standin
+
+from retvec_lite.converters.export import export_model
+from retvec_lite.decision import Decision
+from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.runtime.text_classifier import TextClassifier
+
+TEXTS = (*standin.TEXTS, "u\u0308ber", "a long text. " * 60)
+
+CHARACTERS = "".join(sorted("abcdefghijklmnopqrstuvwxyz我的包裹在哪里"))
+
+DECISIONS = {
+    "pool": Decision(threshold=0.35, unknown_label="five", unknown_power=0.4, characters=CHARACTERS),
+    "several": Decision(thresholds=(0.3, 0.6, 0.5, 0.5, 0.4), characters=CHARACTERS),
+    "ngrams": Decision(threshold=0.25, characters=CHARACTERS),
+}
+"""Name of an export -> its decision."""
+
+
+def model_of(name: str) -> TrainedModel:
+    """The random classifier of an export."""
+    head = "pool" if name == "several" else name
+    model = standin.classifier(f"{head}-snapped", standin.LONG, 32)
+    return dataclasses.replace(model, decision=DECISIONS[name])
+
+
+def main(folder: Path) -> None:
+    """Write every export, and for `embeddings.json` what Python's embedding of some texts is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = folder / "texts.csv"
+    data.write_text("text,label\nwhere is my parcel,one\ncancel it,two\n", encoding="utf-8")
+    for name in DECISIONS:
+        target = folder / name
+        export_model(model_of(name), target, formats=["engine"], recipes=["int8"], data=data, force=True)
+        if name == "ngrams":
+            continue
+        classifier = TextClassifier.load(target / "classifier-int8.retvec")
+        found = [(text, classifier.embed(text)[0].tolist()) for text in TEXTS]
+        (target / "embeddings.json").write_text(json.dumps(found), encoding="ascii")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

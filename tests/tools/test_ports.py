@@ -1,0 +1,66 @@
+"""The engine for apps: what the build for Android contains, and the C target of the Swift package."""
+
+import importlib.util
+import re
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.build_engine import zig
+from tools.build_ports import ABIS, ROOT, build_android
+
+KOTLIN = ROOT / "android_demo/app/src/main/kotlin/org/retveclite/NativeEngine.kt"
+
+needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
+
+
+@needs_zig
+@pytest.mark.slow
+def test_the_libraries_for_android_are_small_whole_and_aligned(tmp_path: Path) -> None:
+    built = build_android(tmp_path)
+    assert [file.parent.name for file in built] == [*ABIS]
+    declared = set(re.findall(r"external fun (\w+)", KOTLIN.read_text("utf-8")))
+    for file in built:
+        content = file.read_bytes()
+        assert len(content) <= 100_000
+        exported = re.findall(rb"Java_org_retveclite_NativeEngine_(\w+)\0", content)
+        assert {name.decode() for name in exported} == declared
+        assert all(align % 16384 == 0 for align in load_alignments(content)), file
+
+
+def load_alignments(elf: bytes) -> list[int]:
+    """The alignments of the segments that are loaded (ELF specification, program headers)."""
+    is_64 = elf[4] == 2
+    start = struct.unpack_from("<Q" if is_64 else "<I", elf, 32 if is_64 else 28)[0]
+    size, count = struct.unpack_from("<HH", elf, 54 if is_64 else 42)
+    entries = [struct.unpack_from("<IIQQQQQQ" if is_64 else "<8I", elf, start + size * place) for place in range(count)]
+    found = [entry[7] for entry in entries if entry[0] == 1]
+    assert found
+    return found
+
+
+def test_the_swift_package_names_what_is_there() -> None:
+    package = (ROOT / "Package.swift").read_text("utf-8")
+    places = re.findall(r'path: "([^"]+)"', package)
+    assert [sorted({file.suffix for file in (ROOT / place).rglob("*.*")}) for place in places] == [
+        [".c", ".h"],
+        [".swift"],
+    ]
+    swift = "".join(file.read_text("utf-8") for file in (ROOT / "swift" / "RetvecLite").glob("*.swift"))
+    header = (ROOT / "engine" / "retvec_lite.h").read_text("utf-8")
+    assert set(re.findall(r"rvl_\w+", swift)) <= set(re.findall(r"rvl_\w+", header))
+
+
+@needs_zig
+@pytest.mark.parametrize("target", ["aarch64-macos", "aarch64-ios", "x86_64-macos"])
+def test_the_c_target_of_the_swift_package_compiles_without_fused_multiplication(target: str, tmp_path: Path) -> None:
+    compiler, assembly = zig(target), tmp_path / "engine.s"
+    assert compiler is not None
+    source = ROOT / "swift" / "CRetvecLite"
+    subprocess.run([*compiler, "-O2", "-g0", "-S", "-o", str(assembly), str(source / "engine.c")], check=True)
+    assert re.search(r"\s(fn?m(add|sub|la|ls)|vfn?m(add|sub)\w*)\s", assembly.read_text("latin-1")) is None
+    (tmp_path / "use.c").write_text("#include <CRetvecLite.h>\nint main(void) { return rvl_message(0) == 0; }\n")
+    include = f"-I{source / 'include'}"
+    subprocess.run([*compiler, include, "-c", "-o", str(tmp_path / "use.o"), str(tmp_path / "use.c")], check=True)

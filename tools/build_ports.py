@@ -1,0 +1,88 @@
+"""Compile the C engine for browsers or Android: `python -m tools.build_ports wasm|android [--out PLACE]`. Needs `pip install ziglang`."""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from tools.build_engine import EXPORTED, FLAGS, SOURCE, compiler, zig
+
+ROOT: Final = Path(__file__).parents[1]
+
+WASM: Final = ROOT / "retvec_lite" / "web" / "engine.wasm"
+"""The engine of the playground, and of web pages."""
+
+JNI: Final = ROOT / "engine" / "android" / "jni.c"
+
+ZIG: Final = "0.17.1"
+"""The release of `ziglang` that made WASM: another one may write other bytes."""
+
+ABIS: Final = {
+    "arm64-v8a": ("aarch64-linux-android",),
+    "armeabi-v7a": ("arm-linux-androideabi", "-mcpu=generic+v7a+neon", "-mfloat-abi=softfp"),
+    "x86_64": ("x86_64-linux-android",),
+    "x86": ("x86-linux-android",),
+}
+"""Folder in an app -> the target of the compiler, and its options."""
+
+_ALONE: Final = ("-nostdlib", "-ffreestanding", "-DRVL_FREESTANDING")
+"""Without a C library."""
+
+_ANDROID_FLAGS: Final = ("-s", "-lcompiler_rt", "-Wl,-z,defs", "-Wl,-z,max-page-size=16384")
+"""Nothing is left to find on the device; 32-bit ARM divides in a function. Pages may have 16 kB from Android 15 on."""
+
+_WASM_FLAGS: Final = ("-Wl,--no-entry", "-Wl,--export-dynamic", "-Wl,--export=__heap_base", "-Wl,--strip-all")
+
+
+def build_wasm(to: Path = WASM, *, simd: bool = True) -> Path:
+    """Compile the engine to WebAssembly, with SIMD or for machines without; raises CalledProcessError when it fails."""
+    flags = [flag for flag in FLAGS if flag not in ("-shared", "-fPIC")]
+    options = (*_ALONE, *_WASM_FLAGS, *(("-msimd128",) if simd else ()), EXPORTED)
+    return _compile("wasm32-freestanding", [*flags, *options, str(SOURCE)], to)
+
+
+def build_android(folder: Path) -> list[Path]:
+    """Compile the engine and its JNI functions for every ABI, as `folder/ABI/libretvec_lite.so`."""
+    options = [*FLAGS, *_ALONE, *_ANDROID_FLAGS, str(SOURCE), str(JNI)]
+    return [
+        _compile(target, [*more, *options], folder / abi / "libretvec_lite.so") for abi, (target, *more) in ABIS.items()
+    ]
+
+
+def build_host(to: Path) -> Path | None:
+    """Compile what `build_android` compiles for this machine, to test it on a JVM; None where there is no compiler."""
+    command = compiler()
+    if command is not None:
+        subprocess.run([*command, *FLAGS, str(SOURCE), str(JNI), "-o", str(to)], check=True)
+    return to if command else None
+
+
+def _compile(target: str, arguments: list[str], to: Path) -> Path:
+    compiler = zig(target)
+    if compiler is None:
+        sys.exit("The compiler is missing: pip install ziglang")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([*compiler, *arguments, "-o", str(to)], check=True)
+    return to
+
+
+def main() -> None:
+    """Build one of the ports."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", choices=("wasm", "android"))
+    parser.add_argument(
+        "--out", type=Path, help=f"the .wasm file ({WASM.relative_to(ROOT)}), or a folder (build/jniLibs)"
+    )
+    chosen = parser.parse_args()
+    built = (
+        [build_wasm(chosen.out or WASM)]
+        if chosen.port == "wasm"
+        else build_android(chosen.out or ROOT / "build/jniLibs")
+    )
+    for file in built:
+        print(f"{file}: {file.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

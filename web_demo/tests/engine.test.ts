@@ -1,0 +1,168 @@
+/** The engine on what Python exported, against the answers of golden.json. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { RetvecEngine } from "../src/engine";
+import { EngineClassifier, isRetvec } from "../src/engine_classifier";
+import { explain } from "../src/explain";
+
+interface Case {
+  readonly name: string;
+  readonly text: string | null;
+  readonly codepoints?: number[];
+  readonly words?: number[][];
+  readonly probabilities: Record<string, number[]>;
+  /** The answers that no difference within the tolerance can change. */
+  readonly labels?: Record<string, string | string[] | null>;
+}
+
+interface Golden {
+  readonly labels: string[];
+  readonly tolerance: Record<string, number>;
+  readonly cases: Case[];
+  readonly long: Case[];
+}
+
+/** A folder that tests/web/conftest.py writes: exports as .retvec, with golden.json and the embeddings of Python. */
+const DIST = process.env.RETVEC_ENGINE_DIST;
+/** Another build of the engine, such as one without SIMD. */
+const WASM = process.env.RETVEC_WASM ?? join(import.meta.dirname, "../../retvec_lite/web/engine.wasm");
+const wasm = readFileSync(WASM);
+
+vi.mock("../src/assets", () => ({ compiledEngine: () => WebAssembly.compile(wasm) }));
+
+describe("without a file", () => {
+  it("refuses what is no .retvec, with the engine's own sentence", async () => {
+    await expect(RetvecEngine.load(wasm, new Uint8Array(100))).rejects.toThrow("The file is not a .retvec file.");
+    await expect(EngineClassifier.load("a.retvec", new Uint8Array())).rejects.toThrow(/^a\.retvec: The file is not/);
+    expect(isRetvec(new TextEncoder().encode("RETVEC\r\n..."))).toBe(true);
+    expect(isRetvec(new TextEncoder().encode("....TFL3"))).toBe(false);
+  });
+});
+
+describe.skipIf(!DIST).each(["pool", "several", "ngrams"])("%s", (head) => {
+  const read = (name: string): Buffer => readFileSync(join(DIST as string, head, name));
+  let golden: Golden;
+  let engine: RetvecEngine;
+  let classifier: EngineClassifier;
+  let texts: (Case & { text: string })[];
+
+  beforeAll(async () => {
+    golden = JSON.parse(read("golden.json").toString()) as Golden;
+    engine = await RetvecEngine.load(wasm, read("classifier-int8.retvec"));
+    classifier = await EngineClassifier.load("classifier-int8.retvec", read("classifier-int8.retvec"));
+    texts = [...golden.cases, ...golden.long].filter((one): one is Case & { text: string } => one.text !== null);
+    expect(texts.length).toBeGreaterThan(80);
+  });
+
+  const expectNear = (received: Float32Array, expected: readonly number[], bound: number, name: string): void => {
+    expect(received.length).toBe(expected.length);
+    const off = Math.max(...received.map((value, at) => Math.abs(value - (expected[at] as number))));
+    expect(off, name).toBeLessThanOrEqual(bound);
+  };
+
+  it("has the labels and the metadata of the file", () => {
+    expect(engine.labels).toEqual(golden.labels);
+    expect(engine.metadata.recipe).toBe("int8");
+    expect(classifier.artifact.labels).toEqual(golden.labels);
+    expect(classifier.readLimit).toBe(engine.readLimit);
+  });
+
+  it("gives the probabilities of golden.json, by itself and as the page uses it", async () => {
+    const [bound, key] = [golden.tolerance["engine-int8"] as number, "engine-int8"];
+    for (const { name, text, codepoints, probabilities } of [...golden.cases, ...golden.long]) {
+      const input = text ?? (codepoints as number[]);
+      expectNear(engine.probabilities(input), probabilities[key] as number[], bound, name);
+      expectNear(await classifier.probabilities(input), probabilities[key] as number[], bound, name);
+    }
+    console.log(`bits of ${head}:`, hash(texts.flatMap(({ text }) => [...engine.probabilities(text)])));
+  });
+
+  it("gives the labels of golden.json, and none where there is none", async () => {
+    for (const { name, text, labels } of texts) {
+      const expected = labels?.["engine-int8"];
+      const all = engine.predictAll(text).map(({ label }) => label);
+      if (Array.isArray(expected)) expect(all.toSorted(), name).toEqual(expected.toSorted());
+      else if (expected !== undefined) expect(all[0] ?? null, name).toBe(expected);
+      expect(engine.predict(text), name).toEqual(await near(classifier.predict(text)));
+      expect(engine.predictAll(text), name).toEqual(await near(classifier.predictAll(text)));
+      const { label, probability } = engine.predict(text, { reject: false });
+      expect(engine.labels).toContain(label);
+      expect(probability).toBe(Math.max(...engine.probabilities(text)));
+    }
+    expect(engine.predict("").label).toBeNull();
+  });
+
+  it("splits texts into the words of golden.json, and embeds them", async () => {
+    if (!classifier.embeds) {
+      await expect(classifier.embed("a")).rejects.toThrow("n-grams alone");
+      expect(engine.embed("a")).toHaveLength(0);
+      return;
+    }
+    for (const { name, text, words } of golden.cases) {
+      if (text === null) continue;
+      const whole = (words as number[][]).map((word) => word.filter((point) => point !== 0));
+      expect((await classifier.embed(text)).words, name).toEqual(whole.filter((word) => word.length));
+    }
+    const embeddings = JSON.parse(read("embeddings.json").toString()) as [string, number[]][];
+    for (const [text, expected] of embeddings) {
+      expectNear(engine.embed(text), expected, 1e-5, text);
+      expectNear((await classifier.embed(text)).text, expected, 1e-5, text);
+    }
+  });
+
+  it("explains with the parts and weights of the page's explain", async () => {
+    const long = "one parcel, two parcels. ".repeat(12);
+    for (const text of [
+      "where is my parcle",
+      "cancel it 😀!",
+      "parcel",
+      "我的包裹在哪里 สวัสดีชาวโลก",
+      "ü, é",
+      "",
+      "?",
+      long,
+    ]) {
+      for (const label of [undefined, 2]) {
+        const found = await explain((altered) => classifier.probabilities(altered), text, label, classifier.maxChars);
+        const spans = engine.explain(text, label);
+        expect(spans, text).toEqual(found?.spans.map((span) => ({ ...span, weight: expect.closeTo(span.weight, 4) })));
+      }
+    }
+    expect(engine.explain("u\u0308ber uns")).toEqual(engine.explain("über uns"));
+  });
+
+  it("keeps its memory small, and frees it", async () => {
+    const before = engine.memory;
+    for (let turn = 0; turn < 200; turn++) engine.probabilities(`${turn} parcels and ${"more ".repeat(turn)}`);
+    expect(engine.memory).toBeLessThanOrEqual(before + 65_536);
+    classifier.delete();
+    expect(() => classifier.embeds).toThrow("deleted");
+  });
+
+  it("composes what is given in parts, and reads no more than it says", () => {
+    expect(engine.probabilities("u\u0308ber")).toEqual(engine.probabilities("über"));
+    const filler = "parcel ".repeat(Math.ceil(engine.readLimit / 7)).slice(0, engine.readLimit);
+    expect(engine.probabilities(`${filler} cancel`)).toEqual(engine.probabilities(filler));
+  });
+
+  it("refuses a damaged file", async () => {
+    const damaged = Uint8Array.from(read("classifier-int8.retvec"));
+    damaged[damaged.length - 100] = (damaged[damaged.length - 100] as number) ^ 1;
+    await expect(RetvecEngine.load(wasm, damaged)).rejects.toThrow("changed after its export");
+    await expect(RetvecEngine.load(wasm, damaged.subarray(0, 4000))).rejects.toThrow("not as long as it says");
+  });
+});
+
+/** Probabilities of windows are combined in another order by the page. */
+async function near(answer: Promise<unknown>): Promise<unknown> {
+  return JSON.parse(JSON.stringify(await answer), (key, value: unknown) =>
+    key === "probability" ? expect.closeTo(value as number, 6) : value,
+  ) as unknown;
+}
+
+/** FNV-1a of the bits of numbers. */
+function hash(values: readonly number[]): string {
+  const bytes = new Uint8Array(Float32Array.from(values).buffer);
+  return bytes.reduce((found, byte) => Math.imul(found ^ byte, 0x01000193) >>> 0, 0x811c9dc5).toString(16);
+}
