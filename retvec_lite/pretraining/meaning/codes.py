@@ -89,7 +89,8 @@ def codes_of(vectors: Floats, codebooks: Floats) -> Codes:
 
 def decoded(codes: Codes, codebooks: Floats) -> Floats:
     """Return what codes stand for: float32 `[words, 64]`."""
-    return np.concatenate([book[codes[:, place]] for place, book in enumerate(codebooks)], axis=1)
+    found: Floats = np.concatenate([book[codes[:, place]] for place, book in enumerate(codebooks)], axis=1)
+    return found
 
 
 def _part(vectors: Floats, place: int) -> Floats:
