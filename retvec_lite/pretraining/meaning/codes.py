@@ -68,7 +68,8 @@ def nearest_codebooks(vectors: Floats, counts: Counts, seed: int) -> Floats:
             random_state=seed,
         )
         books.append(solver.fit(part, sample_weight=importance).cluster_centers_)
-    return np.stack(books).astype(np.float32)
+    found: Floats = np.stack(books).astype(np.float32)
+    return found
 
 
 def _importance(counts: Counts) -> npt.NDArray[np.float64]:
@@ -89,8 +90,7 @@ def codes_of(vectors: Floats, codebooks: Floats) -> Codes:
 
 def decoded(codes: Codes, codebooks: Floats) -> Floats:
     """Return what codes stand for: float32 `[words, 64]`."""
-    found: Floats = np.concatenate([book[codes[:, place]] for place, book in enumerate(codebooks)], axis=1)
-    return found
+    return np.concatenate([book[codes[:, place]] for place, book in enumerate(codebooks)], axis=1)
 
 
 def _part(vectors: Floats, place: int) -> Floats:
