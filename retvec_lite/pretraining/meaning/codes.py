@@ -45,7 +45,8 @@ def balanced_axes(vectors: Floats, counts: Counts) -> Floats:
     for axis in np.argsort(-variances, kind="stable").tolist():
         room = [group for group in groups if len(group) < SUBSPACE_WIDTH]
         min(room, key=lambda group: float(logs[group].sum())).append(axis)
-    return axes[:, [axis for group in groups for axis in group]].astype(np.float32)
+    found: Floats = axes[:, [axis for group in groups for axis in group]].astype(np.float32)
+    return found
 
 
 def nearest_codebooks(vectors: Floats, counts: Counts, seed: int) -> Floats:
@@ -67,12 +68,14 @@ def nearest_codebooks(vectors: Floats, counts: Counts, seed: int) -> Floats:
             random_state=seed,
         )
         books.append(solver.fit(part, sample_weight=importance).cluster_centers_)
-    return np.stack(books).astype(np.float32)
+    found: Floats = np.stack(books).astype(np.float32)
+    return found
 
 
 def _importance(counts: Counts) -> npt.NDArray[np.float64]:
     powers = counts.astype(np.float64) ** _FREQUENCY
-    return powers / powers.sum()
+    found: npt.NDArray[np.float64] = powers / powers.sum()
+    return found
 
 
 def codes_of(vectors: Floats, codebooks: Floats) -> Codes:

@@ -53,7 +53,8 @@ class Corpus:
     @functools.cached_property
     def known(self) -> Numbers:
         """The words' numbers without the ends of lines: neighbouring lines belong together."""
-        return self.tokens[self.tokens != LINE_END]
+        found: Numbers = self.tokens[self.tokens != LINE_END]
+        return found
 
     def lines(self) -> Iterator[Sequence[int]]:
         """Yield the numbers of the words of each line, but for lines without any."""

@@ -43,7 +43,8 @@ def starting_vectors(vectors: Floats) -> Floats:
 def unit_rows(vectors: Floats) -> Floats:
     """Return rows of length 1; those of zeros stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.maximum(lengths, _TINY)).astype(np.float32)
+    found: Floats = (vectors / np.maximum(lengths, _TINY)).astype(np.float32)
+    return found
 
 
 def draw_halves(stream: Numbers, seed: int, step: int, pairs: int = PAIRS) -> tuple[Numbers, npt.NDArray[np.int64]]:

@@ -49,7 +49,7 @@ class Stages:
 
     def read(self, files: Sequence[Path]) -> Corpus:
         """Read the texts; raises RetvecLiteError for files that cannot be read or do not suffice."""
-        found = self._restore("corpus", Corpus.from_arrays)
+        found: Corpus | None = self._restore("corpus", Corpus.from_arrays)
         if found is None:
             found = read_corpus(files, self._options.least_count, self._progress)
             self._keep("corpus", found.arrays())
