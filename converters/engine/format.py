@@ -52,6 +52,7 @@ class RetvecFile(OpenArtifact):
             encoder=self._artifact.config,
             head=self.metadata.get("head"),
             ngrams=self.metadata.get("ngrams"),
+            meaning=self.metadata.get("meaning"),
             decision=self._artifact.decision,
             tensors=self.metadata.get("tensors"),
         )
