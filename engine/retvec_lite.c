@@ -232,7 +232,7 @@ static const char *const MESSAGES[] = {
     "The file was changed after its export: copy or download it again.",
     "The file is damaged: a section is missing or does not fit the others. Export it again.",
     "The block is too small: ask rvl_block_size.",
-    "The file and the block must start at a multiple of 16 bytes.",
+    "The file and the block must start at a multiple of 8 bytes.",
 };
 
 const char *rvl_message(int problem) {
@@ -301,7 +301,7 @@ static int check_frame(loader *from, const void *file, size_t size) {
   if (size < HEADER) return RVL_TRUNCATED;
   if (read32(bytes + 8) != FORMAT || read32(bytes + 12) != 0x01020304u) return RVL_VERSION;
   if (read32(bytes + 16) != size || size % ALIGN) return RVL_TRUNCATED;
-  if ((uintptr_t)file % 16) return RVL_ALIGNMENT;
+  if ((uintptr_t)file % 8) return RVL_ALIGNMENT;
   sum = (uint64_t)read32(bytes + CHECKSUM + 4) << 32 | read32(bytes + CHECKSUM);
   if (!from->block && checksum(bytes, (uint32_t)size) != sum) return RVL_CHANGED; /* once: before there is a block */
   from->file = bytes;
@@ -604,7 +604,7 @@ int rvl_open(const void *file, size_t size, uint32_t words, void *block, size_t 
   *engine = 0;
   problem = prepare(file, size, words, 0, &needed, &measured);
   if (problem) return problem;
-  if ((uintptr_t)block % 16) return RVL_ALIGNMENT;
+  if ((uintptr_t)block % 8) return RVL_ALIGNMENT;
   if (!block || bytes < needed) return RVL_BLOCK_SIZE;
   problem = prepare(file, size, words, block, &needed, block);
   if (problem) return problem;

@@ -37,7 +37,7 @@ enum {
   RVL_CHANGED,       /* wrong checksum */
   RVL_DAMAGED,       /* a section is missing, or does not fit the others */
   RVL_BLOCK_SIZE,    /* the caller's block is too small */
-  RVL_ALIGNMENT      /* file or block does not start at a multiple of 16 bytes */
+  RVL_ALIGNMENT      /* file or block does not start at a multiple of 8 bytes */
 };
 
 typedef struct rvl rvl;

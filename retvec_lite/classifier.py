@@ -163,7 +163,7 @@ class Classifier(Predictor):
 
         Args:
             out: the folder to make.
-            formats: "tflite", "coreml", or both (a list, or "all").
+            formats: "tflite", "coreml", "engine", or several (a list, or "all").
             recipes: how weights are stored: "int8", "int8-dynamic", "int4", "float16", "float32".
             ios: the oldest iOS that packages are for: 16, 17 or 18.
             block: weights that share a scale in int4 packages for iOS 18; None for one scale an output.

@@ -10,7 +10,6 @@ import numpy as np
 from retvec_lite.contract import Floats, bits
 from retvec_lite.converters.engine.build import ADDS_ROWS, build_file, check_model
 from retvec_lite.converters.format import (
-    PARTS,
     Contents,
     Draft,
     Format,
@@ -28,7 +27,7 @@ from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
 from retvec_lite.runtime.native import NATIVE, NativeEngine, is_built, library_path, load_library
-from retvec_lite.runtime.retvec_file import SECTIONS, Layer, sections_of
+from retvec_lite.runtime.retvec_file import SECTIONS, Layer, part_sizes, sections_of
 from retvec_lite.version import __version__
 
 _CHUNK: Final = 64
@@ -67,13 +66,7 @@ class RetvecFile(OpenArtifact):
             yield _examine(examiner, NativeEngine(self._artifact), recipe, oracle)
 
     def contents(self) -> Contents:
-        sizes = dict.fromkeys(PARTS, 0)
-        for name, content in self._sections.items():
-            part = name.split("/", maxsplit=1)[0]
-            owner = {"characters": "head", "settings": "encoder"}.get(part, part if part in PARTS else "metadata")
-            sizes[owner] += len(content)
-        sizes["graph"] = len(self._artifact.model) - sum(sizes.values())
-        return Contents(sizes, [], self._artifact.signatures)
+        return Contents(part_sizes(self._artifact.model), [], self._artifact.signatures)
 
     def _match(self, name: str, reference: Floats) -> Match:
         """Return what the engine computes with in the place of one weight."""

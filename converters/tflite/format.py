@@ -39,6 +39,7 @@ from retvec_lite.runtime.artifact import (
     read_artifact,
 )
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes, silent_standard_error
+from retvec_lite.runtime.retvec_file import part_sizes
 
 _BUFFER_NAME: Final = "TFLITE_METADATA"
 _IDENTIFIER: Final = b"M001"
@@ -300,7 +301,7 @@ class Info:
 
 @checked
 def info(path: str | os.PathLike[str]) -> Info:
-    """Read what an exported `.tflite` says about itself and what its graph holds.
+    """Read what an exported `.tflite` or `.retvec` says about itself and what it holds.
 
     Args:
         path: the file, or "language" for the detector in the package.
@@ -314,6 +315,9 @@ def info(path: str | os.PathLike[str]) -> Info:
         'int8'
     """
     artifact = read_artifact(path)
-    data, model = artifact.path.read_bytes(), read_model(artifact.model)
-    found = Contents(sizes(data, model), operators(model), artifact.signatures)
+    if artifact.is_native:
+        data, found = artifact.model, Contents(part_sizes(artifact.model), [], artifact.signatures)
+    else:
+        data, model = artifact.path.read_bytes(), read_model(artifact.model)
+        found = Contents(sizes(data, model), operators(model), artifact.signatures)
     return Info({"file": str(artifact.path), "bytes": len(data), **artifact.metadata, **found.to_dict()})

@@ -24,7 +24,7 @@ LIBRARY: Final = {"win32": "retvec_lite.dll", "darwin": "libretvec_lite.dylib"}.
 _WORDS: Final = 512
 """Words whose vectors an engine keeps."""
 
-_ALIGN: Final = 16
+_ALIGN: Final = 8
 """Where file and block must start, in bytes."""
 
 _Pointer = ctypes.c_void_p
@@ -146,7 +146,7 @@ def _codes(text: str) -> npt.NDArray[np.uint32]:
 
 
 def _aligned(data: bytes) -> npt.NDArray[np.uint8]:
-    """Return bytes at a multiple of 16: where they are, which is the rule, or else a copy."""
+    """Return bytes at a multiple of 8: where they are, which is the rule, or else a copy."""
     found = np.frombuffer(data, np.uint8)
     return found if found.ctypes.data % _ALIGN == 0 else _room(len(data), found)
 

@@ -58,6 +58,7 @@ def test_what_is_exported_passes_verify(dist: Path) -> None:
     checks = {check.name for check in int8.runtimes[0].checks}
     assert {"words", "bits", "embedding", "text", "probabilities"} <= checks
     assert list(json.loads((dist / "golden.json").read_bytes())["tolerance"]) == ["engine-int4", "engine-int8"]
+    assert rl.info(dist / "classifier-int8.retvec").to_dict()["sizes"]["embedding"] > 0
     contents = RetvecFile(dist / "classifier-int8.retvec").contents()
     assert sum(contents.sizes.values()) == (dist / "classifier-int8.retvec").stat().st_size
     assert all(contents.sizes[part] > 0 for part in ("embedding", "head", "ngrams", "metadata"))
