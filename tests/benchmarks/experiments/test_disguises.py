@@ -6,6 +6,7 @@ import confusable_homoglyphs
 import pytest
 
 from benchmarks.experiments.disguises import ENDINGS, FORMS, GROUPS, LOOKALIKES, MIXED, SPAM_ATTACKS, WAYS, write_all
+from retvec_lite.ngrams import folded_letters
 
 TEXT = "Claim your FREE prize now, it is worth 500 pounds!"
 WORDS = ["Claim", "your", "FREE", "prize", "now", "it", "is", "worth", "500", "pounds"]
@@ -96,6 +97,8 @@ def test_letters_and_emoji_are_not_those_of_training() -> None:
     for name, shared, listed in (("Cyrillic", 29, 31), ("Greek", 18, 29), ("mixed", 39, 99)):
         doubles = set("".join(LOOKALIKES[name].values()))
         assert (len(doubles & learned), len(doubles)) == (shared, listed), "docs/robustness.md says so"
+    hooks = set("".join(LOOKALIKES["hooks and strokes"].values()))
+    assert (len(hooks & {*map(chr, folded_letters(True))}), len(hooks)) == (21, 31), "docs/robustness.md says so"
     emoji = set("".join(written(name, seed=seed) for name in GROUPS["emoji"] for seed in range(20))) - set(TEXT)
     assert not emoji & set(training._EMOJI)
 
