@@ -157,6 +157,7 @@ enum {
   SECTION_EMBEDDING = 16, /* to 18 */
   SECTION_CHARACTERS = 19, SECTION_WORD, SECTION_REGION, SECTION_LOGITS,
   SECTION_TABLE = 32, SECTION_CODES, SECTION_NGRAM_SCALES, SECTION_NGRAM_BIAS, SECTION_PROJECTION,
+  SECTION_DISPLACEMENTS = 40, SECTION_ROWS, SECTION_WORD_CODES, SECTION_BOOKS, SECTION_MEANING,
   SECTION_BLOCK = 64, /* two for each block: its neighbours, and its dense layer */
   SECTION_END = 96, OPTIONAL = 0x8000
 };
@@ -168,7 +169,10 @@ enum {
   LANES = 32,    /* rows of integers are a multiple of this */
   KEY = 16,      /* UTF-16 units of a word that is kept */
   WAYS = 4,      /* places in which a word may be kept */
-  LARGEST = 32767
+  LARGEST = 32767,
+  /* Of meaning: numbers of a vector, codes of a word, numbers that a code stands for; letters of the longest word. */
+  DIMENSION = 64, SUBSPACES = 8, PART = DIMENSION / SUBSPACES, LONGEST_WORD = 16, CHARS_PER_WORD = 5,
+  LETTER_NUMBERS = 2048, LETTER_SPREAD = 389, STEPS = 251, FINGERPRINTS = 1023, NO_WORD = 16383, MOST_ROWS = 65536
 };
 
 /* A dense layer. Rows of weights belong to outputs; to inputs in layers that read binary digits, which add up rows. */
@@ -201,6 +205,10 @@ struct rvl {
   const uint8_t *codes;
   const float *ngram_scales, *ngram_bias;
   int columns;
+  uint32_t displacements, hash_rows; /* of meaning; 0: none */
+  const uint8_t *displacement, *hash_row, *word_codes;
+  const int8_t *books; /* [SUBSPACES][256][PART] */
+  layer meaning;
   int vector_size, row_size; /* numbers of a word vector; and of what is kept of a word */
   /* For one text. */
   uint32_t *chars; /* [max_chars + 1] */
@@ -288,7 +296,7 @@ static int in_range(uint32_t value, uint32_t low, uint32_t high) { return value 
 
 static int is_known(uint32_t kind) {
   return in_range(kind, SECTION_SETTINGS, SECTION_THRESHOLDS) || in_range(kind, SECTION_EMBEDDING, SECTION_LOGITS) ||
-         in_range(kind, SECTION_TABLE, SECTION_PROJECTION) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
+         in_range(kind, SECTION_TABLE, SECTION_PROJECTION) || in_range(kind, SECTION_DISPLACEMENTS, SECTION_MEANING) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
 }
 
 static int check_frame(loader *from, const void *file, size_t size) {
@@ -464,6 +472,27 @@ static void read_ngrams(loader *from, rvl *to) {
     to->ngram_bias = float_section(from, SECTION_NGRAM_BIAS, columns);
 }
 
+/* The table of meaning, where there is one. Sections tell its sizes; no row names a word that is not there. */
+static void read_meaning(loader *from, rvl *to) {
+  uint32_t bytes, words, row, kind, parts = 0;
+  for (kind = SECTION_DISPLACEMENTS; kind <= SECTION_MEANING; kind++) parts += section(from, kind, &bytes) != 0;
+  if (!parts) return;
+  to->displacement = section(from, SECTION_DISPLACEMENTS, &to->displacements);
+  to->hash_row = section(from, SECTION_ROWS, &bytes);
+  to->hash_rows = bytes / 3;
+  if (bytes % 3) from->problem = RVL_DAMAGED;
+  to->word_codes = section(from, SECTION_WORD_CODES, &bytes);
+  words = bytes / SUBSPACES;
+  if (bytes % SUBSPACES || !in_range(words, 1, NO_WORD) || !in_range(to->hash_rows, 1, MOST_ROWS) || !in_range(to->displacements, 1, MOST_ROWS))
+    from->problem = RVL_DAMAGED;
+  to->books = (const int8_t *)exactly(from, SECTION_BOOKS, SUBSPACES * 256 * PART);
+  for (row = 0; !from->problem && row < to->hash_rows; row++) {
+    const uint32_t number = (to->hash_row[3 * row] | (uint32_t)to->hash_row[3 * row + 1] << 8) & NO_WORD;
+    if (number >= words && number != NO_WORD) from->problem = RVL_DAMAGED;
+  }
+  if (!from->problem) read_layer(from, SECTION_MEANING, DIMENSION, to->set[LABELS], 0, &to->meaning);
+}
+
 static void widen(rvl *to, const layer *of) {
   if (of->stride > to->width) to->width = of->stride;
   if (of->outputs > to->width) to->width = (int)rounded((uint32_t)of->outputs, LANES);
@@ -516,6 +545,8 @@ static void take_space(loader *from, rvl *to, uint32_t words) {
   size_t width, entries;
   int has_words = set[HEAD] != NGRAMS;
   if (set[BUCKETS] && to->projection.stride > to->width) widen(to, &to->projection);
+  if (to->hash_rows) widen(to, &to->meaning);
+  if ((int)rounded(rvl_dimension(to), LANES) > to->width) to->width = (int)rounded(rvl_dimension(to), LANES);
   if ((int)rounded(set[LABELS], LANES) > to->width) to->width = (int)rounded(set[LABELS], LANES);
   if (set[BUCKETS] && to->columns + 1 > to->width) to->width = (int)rounded((uint32_t)to->columns + 1, LANES);
   to->row_size = (int)rounded((uint32_t)to->row_size, LANES);
@@ -562,6 +593,7 @@ static int load(loader *from, rvl *to, uint32_t words) {
   if (!from->problem) read_labels(from, to);
   if (!from->problem) read_decision(from, to);
   if (!from->problem && to->set[BUCKETS]) read_ngrams(from, to);
+  if (!from->problem) read_meaning(from, to);
   if (!from->problem && to->set[HEAD] != NGRAMS) read_network(from, to);
   if (!from->problem) take_space(from, to, words);
   to->unspaced = (to->set[HAN_LENGTH] ? RVL_HAN : 0) | (to->set[KANA_LENGTH] ? RVL_KANA : 0) | (to->set[SEA_LENGTH] ? RVL_SEA : 0);
@@ -628,8 +660,12 @@ uint32_t rvl_read_limit(const rvl *engine) {
   return MOST_DECOMPOSED * most > windows ? MOST_DECOMPOSED * most : windows;
 }
 
-uint32_t rvl_dimension(const rvl *engine) {
+uint32_t rvl_word_dimension(const rvl *engine) {
   return engine->set[HEAD] == NGRAMS ? 0 : engine->set[HAS_EMBEDDING] ? (uint32_t)engine->embedding[2].outputs : engine->set[WORD_LENGTH] * BITS;
+}
+
+uint32_t rvl_dimension(const rvl *engine) {
+  return engine->set[HEAD] == NGRAMS ? 0 : rvl_word_dimension(engine) + (engine->hash_rows ? DIMENSION : 0);
 }
 
 uint32_t rvl_slots(const rvl *engine) { return engine->set[HEAD] == NGRAMS ? 0 : engine->set[MAX_WORDS]; }
@@ -1514,9 +1550,8 @@ static void word_logits(rvl *e, uint32_t words) {
 
 /* --- N-grams ---------------------------------------------------------------------------------------------------------------------------------- */
 
-/* A character as n-grams read it: 0 for separators, else lower case or a plain letter. */
-static uint32_t folded(const rvl *e, uint32_t place) {
-  const int plain = e->set[PLAIN_LETTERS] != 0;
+/* A character as n-grams and the table of meaning read it: 0 for separators, else lower case or a plain letter. */
+static uint32_t folded(const rvl *e, uint32_t place, int plain) {
   uint32_t code = e->chars[place], page;
   int32_t level;
   if (e->flags[place] & RVL_SEPARATOR) return 0;
@@ -1540,7 +1575,7 @@ static void ngram_logits(rvl *e, uint32_t count) {
   float scale, length;
   uint32_t place, start;
   int n;
-  for (place = 0; place < count; place++) e->chars[place] = folded(e, place);
+  for (place = 0; place < count; place++) e->chars[place] = folded(e, place, e->set[PLAIN_LETTERS] != 0);
   clear_sums(e->sums, e->columns + 1);
   /* A mark stands before the text and behind it: place 0 is the first of them. */
   for (start = 0; start < count + 2; start++) {
@@ -1559,6 +1594,73 @@ static void ngram_logits(rvl *e, uint32_t count) {
     dense(e, &e->projection, &scale, 1, NOTHING);
   }
   for (n = 0; n < (int)e->set[LABELS]; n++) e->answers[n] += e->ngram_bias ? e->wide[n] + e->ngram_bias[n] : e->wide[n];
+}
+
+/* --- Meaning --------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The number of a word in the table, or NO_WORD. Letters come as their numbers; `without` is the place of one that is left out. */
+static uint32_t find_key(const rvl *e, const uint32_t *letters, uint32_t length, uint32_t without) {
+  uint32_t sums[4] = {0, 0, 0, 0}, place, root, row, stored;
+  const uint8_t *factor = rvl_letter_factors;
+  for (place = 0; place < length; place++) {
+    if (place == without) continue;
+    for (root = 0; root < 4; root++) sums[root] += letters[place] * *factor++;
+  }
+  row = (sums[1] + e->displacement[sums[0] % e->displacements] * (sums[2] % STEPS + 1)) % e->hash_rows;
+  stored = e->hash_row[3 * row] | (uint32_t)e->hash_row[3 * row + 1] << 8 | (uint32_t)e->hash_row[3 * row + 2] << 16;
+  return stored >> 14 == sums[3] % FINGERPRINTS + 1 ? stored & NO_WORD : NO_WORD;
+}
+
+/* The same, but a word that is not there has the smallest number that it has without one of its letters. */
+static uint32_t find_word(const rvl *e, const uint32_t *letters, uint32_t length) {
+  uint32_t found = find_key(e, letters, length, length), without;
+  if (found != NO_WORD || length < 2) return found;
+  for (without = 0; without < length; without++) {
+    const uint32_t number = find_key(e, letters, length, without);
+    found = number < found ? number : found;
+  }
+  return found;
+}
+
+/* The sum of the vectors of a window's words, scaled to length 1; returns whether there is one. `chars` stays as it is. */
+static int text_vector(const rvl *e, uint32_t count, float *to) {
+  const uint32_t most = e->set[MAX_CHARS] / CHARS_PER_WORD ? e->set[MAX_CHARS] / CHARS_PER_WORD : 1;
+  uint32_t letters[LONGEST_WORD], length = 0, words = 0, place;
+  int32_t sums[DIMENSION];
+  double square = 0.0, length_of;
+  int n, book;
+  clear_sums(sums, DIMENSION);
+  for (place = 0; place <= count && words < most; place++) {
+    const uint32_t code = place < count ? folded(e, place, 1) : 0;
+    if (code && code < RVL_FOLD_END && flags_of(code) & IN_WORD) {
+      if (length < LONGEST_WORD) letters[length] = code * LETTER_SPREAD % LETTER_NUMBERS + 1;
+      length++;
+      continue;
+    }
+    if (length && length <= LONGEST_WORD) {
+      const uint32_t number = find_word(e, letters, length);
+      for (book = 0; book < SUBSPACES && number != NO_WORD; book++) {
+        const int8_t *part = e->books + (256 * book + e->word_codes[SUBSPACES * number + (uint32_t)book]) * PART;
+        for (n = 0; n < PART; n++) sums[PART * book + n] += part[n];
+      }
+    }
+    words += length > 0;
+    length = 0;
+  }
+  for (n = 0; n < DIMENSION; n++) square += (double)sums[n] * sums[n];
+  length_of = square > 0.0 ? sqrt_of(square) : 1.0;
+  for (n = 0; n < DIMENSION; n++) to[n] = (float)(sums[n] / length_of);
+  return square > 0.0;
+}
+
+/* Add what a window's words mean to `answers`. */
+static void meaning_logits(rvl *e, uint32_t count) {
+  float scale;
+  uint32_t n;
+  if (!text_vector(e, count, e->wide)) return;
+  CALL(narrow, e, e, DIMENSION, e->meaning.limit, 1, &scale);
+  dense(e, &e->meaning, &scale, 1, NOTHING);
+  for (n = 0; n < e->set[LABELS]; n++) e->answers[n] += e->wide[n];
 }
 
 /* --- Texts -------------------------------------------------------------------------------------------------------------------------------------- */
@@ -1588,6 +1690,7 @@ static void answer_window(rvl *e, uint32_t count) {
   for (n = 0; n < e->set[LABELS]; n++) e->answers[n] = 0.0f;
   /* Before the n-grams, which fold the characters. */
   if (e->set[HEAD] != NGRAMS) word_logits(e, cut_words(e, count));
+  if (e->hash_rows) meaning_logits(e, count);
   if (e->set[BUCKETS]) ngram_logits(e, count);
   to_probabilities(e, e->answers);
 }
@@ -1770,13 +1873,16 @@ size_t rvl_classify_utf8(rvl *e, const char *text, size_t bytes, rvl_answer *ans
 
 /* --- Embeddings ------------------------------------------------------------------------------------------------------------------------------------ */
 
-/* The sum of a window's word embeddings, in `wide`, scaled to length 1. */
+/* Add the embedding of a window to `total`: the sum of its words', scaled to length 1; with meaning, half of that, then the meaning. */
 static void add_embedding(rvl *e, uint32_t count) {
-  const int size = (int)rvl_dimension(e);
+  const int size = (int)rvl_word_dimension(e);
   float *sum = (float *)e->sums + e->width; /* the first half is in use */
-  double square = 0.0;
-  uint32_t words = cut_words(e, normalize(e, count)), word;
+  float meaning[DIMENSION];
+  double square = 0.0, spelled, meant, length;
+  uint32_t words, word;
   int n;
+  count = normalize(e, count);
+  words = cut_words(e, count);
   for (n = 0; n < size; n++) sum[n] = 0.0f;
   for (word = 0; word < words; word++) {
     const piece *one = e->pieces + word;
@@ -1784,7 +1890,12 @@ static void add_embedding(rvl *e, uint32_t count) {
     for (n = 0; n < size; n++) sum[n] += e->wide[n];
   }
   for (n = 0; n < size; n++) square += (double)sum[n] * sum[n];
-  for (n = 0; n < size; n++) e->total[n] += square > 1e-30 ? sum[n] / sqrt_of(square) : 0.0;
+  spelled = square <= 1e-30 ? 0.0 : e->hash_rows ? 0.5 : 1.0;
+  meant = e->hash_rows && text_vector(e, count, meaning) ? 1.0 : 0.0;
+  if (spelled + meant <= 0.0) return;
+  length = sqrt_of(spelled * spelled + meant);
+  for (n = 0; n < size && spelled > 0.0; n++) e->total[n] += spelled * (sum[n] / sqrt_of(square)) / length;
+  for (n = 0; n < DIMENSION && meant > 0.0; n++) e->total[size + n] += meaning[n] / length;
 }
 
 void rvl_embed(rvl *e, const uint32_t *codes, size_t count, float *embedding) {
@@ -1798,8 +1909,15 @@ void rvl_embed(rvl *e, const uint32_t *codes, size_t count, float *embedding) {
   for (n = 0; n < size; n++) embedding[n] = square > 1e-30 ? (float)(e->total[n] / sqrt_of(square)) : 0.0f;
 }
 
+uint32_t rvl_meaning(rvl *e, const uint32_t *codes, size_t count, float *vector) {
+  reader text = read_codes(codes, count, e->set[MAX_CHARS]);
+  if (!e->hash_rows) return 0;
+  text_vector(e, normalize(e, fill(e, &text)), vector);
+  return DIMENSION;
+}
+
 uint32_t rvl_words(rvl *e, const uint32_t *codes, size_t count, uint32_t *slots, float *embeddings) {
-  const uint32_t length = e->set[WORD_LENGTH], size = rvl_dimension(e);
+  const uint32_t length = e->set[WORD_LENGTH], size = rvl_word_dimension(e);
   reader text = read_codes(codes, count, e->set[MAX_CHARS]);
   uint32_t words, word, n;
   if (!size) return 0;

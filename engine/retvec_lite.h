@@ -84,14 +84,19 @@ RVL_API size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rv
 /* Which words speak for a label (-1: the most probable one). Returns how many there are; the first `most` are written. */
 RVL_API size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t count, int32_t label, rvl_span *spans, size_t most);
 
-/* Numbers of a text embedding; 0 where a file has none. The embedding: the mean of those of the words, of length 1. */
+/* Numbers of a text embedding; 0 where a file has none. The embedding: the mean of those of the words, and behind it their meaning in files
+ * with a table of it; of length 1. */
 RVL_API uint32_t rvl_dimension(const rvl *engine);
 RVL_API void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding);
 
+/* What the words of one window mean: 64 numbers, of length 1 or all 0. Returns how many were written: 0 for files without a table of meaning. */
+RVL_API uint32_t rvl_meaning(rvl *engine, const uint32_t *codes, size_t count, float *vector);
+
 /* The words of one window as the network reads them: `slots` has rvl_slots rows of rvl_slot_length code points, zeros behind the end. Each
- * word's embedding goes into a row of `embeddings`, unless that is null. Returns how many slots are in use. */
+ * word's embedding, of rvl_word_dimension numbers, goes into a row of `embeddings`, unless that is null. Returns how many slots are in use. */
 RVL_API uint32_t rvl_slots(const rvl *engine);
 RVL_API uint32_t rvl_slot_length(const rvl *engine);
+RVL_API uint32_t rvl_word_dimension(const rvl *engine);
 RVL_API uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *slots, float *embeddings);
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATING, UNSPACED
+from retvec_lite.meaning import factors
 from retvec_lite.ngrams import LETTER, LOWER_CASE_END, fold_table
 from retvec_lite.normal_form import (
     ALPHABETS,
@@ -67,6 +68,8 @@ def header() -> str:
         _array("uint32_t", "rvl_signs", itertools.chain(*SIGNS)),
         _array("uint32_t", "rvl_symbols", itertools.chain(*SYMBOLS)),
         *_folding(),
+        "/* What the letters of a word with a meaning are multiplied by, in each of the four sums. */",
+        _array("uint8_t", "rvl_letter_factors", factors().reshape(-1).tolist()),
         *_compositions(),
         "/* Where characters begin, and end, that belong to the one before them: marks and invisible ones, for explanations. */",
         _array("uint16_t", "rvl_join_edges", _joins()),

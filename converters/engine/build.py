@@ -11,6 +11,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import PROJECTION
 from retvec_lite.model.heads import CnnHead
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
@@ -22,6 +23,17 @@ MOST_REGION: Final = 63
 
 ADDS_ROWS: Final = ("embedding/dense_0", "characters")
 """Layers that read binary digits."""
+
+PROJECTIONS: Final = ("ngrams/projection", PROJECTION)
+"""Layers beside the network, whose weights are named like themselves."""
+
+TABLES: Final[Mapping[str, str]] = {
+    "meaning/displacements": "u1",
+    "meaning/rows": "u1",
+    "meaning/codes": "u1",
+    "meaning/codebooks": "i1",
+}
+"""Weights of meaning that are sections of bytes -> the type of a number. Texts' vectors have length 1, so codebooks need no scale."""
 
 
 def check_model(model: TrainedModel) -> None:
@@ -56,6 +68,8 @@ def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any])
             sections[name] = model.weights[name].astype("<f4").tobytes()
     if model.ngrams is not None:
         sections |= _ngrams(model.weights)
+    if model.meaning is not None:
+        sections |= {name: model.weights[name].astype(kind).tobytes() for name, kind in TABLES.items()}
     text = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
     sections["metadata"] = text.encode()
     return to_file(sections)
@@ -67,17 +81,18 @@ def layer_names(model: TrainedModel) -> list[str]:
     order = [*(f"embedding/{layer}" for layer in LAYERS), "characters", "head/word", "head/region"]
     blocks = sorted(name for name in kernels if name.startswith("head/block_"))
     found = [name for name in (*order, *blocks, "head/logits") if name in kernels]
-    return [*found, *(["ngrams/projection"] if "ngrams/projection" in model.weights else [])]
+    return [*found, *(name for name in PROJECTIONS if name in model.weights)]
 
 
 def _layer(weights: Mapping[str, Floats], name: str, recipe: Recipe) -> Layer:
-    kernel, bias = (
-        (weights[name], weights["ngrams/bias"])
-        if name == "ngrams/projection"
-        else (weights[f"{name}/kernel"], weights[f"{name}/bias"])
-    )
-    # As in the .tflite, where an odd number of inputs has no kernel for 4 bits.
-    bits = 8 if recipe.bits == 4 and len(kernel) % 2 else recipe.bits
+    is_beside = name in PROJECTIONS
+    kernel = weights[name if is_beside else f"{name}/kernel"]
+    if is_beside:
+        bias = weights["ngrams/bias"] if name != PROJECTION else np.zeros(kernel.shape[1], np.float32)
+    else:
+        bias = weights[f"{name}/bias"]
+    # As in the .tflite, where an odd number of inputs has no kernel for 4 bits, and what is beside the network gets 8 at least.
+    bits = 8 if recipe.bits == 4 and (is_beside or len(kernel) % 2) else recipe.bits
     integers, scales = to_grid(np.ascontiguousarray(kernel.T), bits, 0)
     adds_rows = name in ADDS_ROWS
     return Layer(np.ascontiguousarray(integers.T) if adds_rows else integers, scales, bias, bits, adds_rows)

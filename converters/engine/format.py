@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retvec_lite.contract import Floats, bits
-from retvec_lite.converters.engine.build import ADDS_ROWS, build_file, check_model
+from retvec_lite.converters.engine.build import ADDS_ROWS, PROJECTIONS, TABLES, build_file, check_model
 from retvec_lite.converters.format import (
     Contents,
     Draft,
@@ -19,10 +19,11 @@ from retvec_lite.converters.format import (
     require_origin,
 )
 from retvec_lite.converters.parity import Difference, RuntimeResult, bounded
-from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
+from retvec_lite.converters.parity.examiner import MEANING, Examiner, place
 from retvec_lite.converters.parity.oracle import EXACT, Match, Oracle, Sample, text_embedding
 from retvec_lite.converters.recipes import EngineFacts, Recipe
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import DIMENSION
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
@@ -79,8 +80,10 @@ class RetvecFile(OpenArtifact):
             values = (stored[:, :-1] * scales if part == "table" else stored[:, -1]).astype(np.float32)
         elif name == "ngrams/codes":
             values = np.frombuffer(self._sections[name], np.uint8).astype(np.float32)
-        elif name == "ngrams/projection" or (name == "ngrams/bias" and "ngrams/projection" in self._sections):
-            dense = Layer.from_bytes(self._sections["ngrams/projection"])
+        elif name in TABLES:
+            values = np.frombuffer(self._sections[name], TABLES[name]).astype(np.float32)
+        elif name in PROJECTIONS or (name == "ngrams/bias" and "ngrams/projection" in self._sections):
+            dense = Layer.from_bytes(self._sections[name if name in PROJECTIONS else "ngrams/projection"])
             values, found_bits = (dense.bias, EXACT) if part == "bias" else (dense.kernel(), dense.bits)
         elif part in ("kernel", "bias") and layer in SECTIONS:
             dense = Layer.from_bytes(self._sections[layer], layer in ADDS_ROWS)
@@ -132,7 +135,8 @@ def file_metadata(model: TrainedModel, recipe: Recipe, oldest: Mapping[str, str]
         config = model.encoder
         kernel = model.weights.get("embedding/dense_2/kernel")
         dimension = config.word_length * 21 if kernel is None else kernel.shape[1]
-        signatures.append(Signature(EMBED, EMBED, config.max_chars, config.max_words, dimension))
+        sizes = (dimension, None) if model.meaning is None else (dimension + DIMENSION, dimension)
+        signatures.append(Signature(EMBED, EMBED, config.max_chars, config.max_words, *sizes))
     return {**details(model, recipe.name, oldest), SIGNATURES_KEY: [signature.to_dict() for signature in signatures]}
 
 
@@ -141,14 +145,19 @@ def _write(model: TrainedModel, recipe: Recipe, path: Path, oldest: Mapping[str,
 
 
 def _examine(examiner: Examiner, engine: NativeEngine, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
-    """Compare words, embeddings, text embeddings and answers with the reference under the file's own weights."""
+    """Compare words, embeddings, meaning, text embeddings and answers with the reference under the file's own weights."""
     stages = examiner.stages(recipe)
     texts: list[Difference] = []
-    if stage_names(examiner.classifier):
-        for part in examiner.staged.parts(_CHUNK):
-            answers = _inner(engine, part, oracle)
-            stages.compare(answers, part, oracle)
-            texts += _text_embeddings(engine, part, oracle)
+    has_words = not isinstance(examiner.classifier.head, NgramHead)
+    has_meaning = examiner.classifier.meaning is not None
+    for part in examiner.staged.parts(_CHUNK) if has_words or has_meaning else ():
+        answers = _inner(engine, part, oracle) if has_words else {}
+        if has_meaning:
+            answers[MEANING] = np.stack([engine.meaning_of(row.view(np.uint32)) for row in part.rows])
+        stages.compare(answers, part, oracle)
+        if has_words:
+            texts += _text_embeddings(engine, part, oracle, has_meaning)
+    if has_words:
         stages.compare_encoding(_inner(engine, examiner.edges, oracle), examiner.edges)
     whole = examiner.golden + examiner.real
     table = engine.table_of(whole.rows)
@@ -170,11 +179,12 @@ def _inner(engine: NativeEngine, part: Sample, oracle: Oracle) -> dict[str, np.n
     }
 
 
-def _text_embeddings(engine: NativeEngine, part: Sample, oracle: Oracle) -> list[Difference]:
+def _text_embeddings(engine: NativeEngine, part: Sample, oracle: Oracle, has_meaning: bool) -> list[Difference]:
     """Return how far the embedding of each text is from the reference's."""
     found = []
     for name, row, slots in zip(part.names, part.rows, part.slots, strict=True):
         right = oracle.embeddings(slots)[0] * (slots[:, :1] != 0)
-        off = np.abs(engine.embedding_of(row.view(np.uint32)) - text_embedding(right))
+        meant = oracle.meaning(row) if has_meaning else None
+        off = np.abs(engine.embedding_of(row.view(np.uint32)) - text_embedding(right, meant))
         found.append(Difference(name, float(off.max()), f"at {place(off)}"))
     return found

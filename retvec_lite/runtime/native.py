@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.meaning import DIMENSION
 from retvec_lite.runtime.artifact import EMBED, Artifact
 
 NATIVE: Final = "retvec-lite"
@@ -34,6 +35,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rvl_open": (ctypes.c_int, [_Pointer, ctypes.c_size_t, ctypes.c_uint32, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_many": (None, [_Pointer, _Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_embed": (None, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
+    "rvl_meaning": (ctypes.c_uint32, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_words": (ctypes.c_uint32, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer, _Pointer]),
 }
 
@@ -78,7 +80,9 @@ class NativeEngine:
         self._file = _aligned(artifact.model)
         self._classes = len(artifact.labels)
         self._config = artifact.config
-        self._dimension = next((item.dimension or 0 for item in artifact.signatures if item.kind == EMBED), 0)
+        embeds = next((item for item in artifact.signatures if item.kind == EMBED), None)
+        self._dimension = embeds.dimension or 0 if embeds else 0
+        self._word_dimension = embeds.of_words if embeds else 0
         size = ctypes.c_size_t()
         file = (self._file.ctypes.data, self._file.size, _WORDS)
         self._check(artifact, self._library.rvl_block_size(*file, ctypes.byref(size)))
@@ -116,14 +120,20 @@ class NativeEngine:
         self._library.rvl_embed(self._engine, codes.ctypes.data, codes.size, found.ctypes.data)
         return found
 
+    def meaning_of(self, codes: npt.NDArray[np.uint32]) -> Floats:
+        """Return what the words of one window of code points mean, float32 `[64]`; zeros for a file without a table of meaning."""
+        found = np.zeros(DIMENSION, np.float32)
+        self._library.rvl_meaning(self._engine, codes.ctypes.data, codes.size, found.ctypes.data)
+        return found
+
     def words(self, text: str) -> tuple[Ints, Floats]:
-        """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, dimension]`."""
+        """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, word_dimension]`."""
         return self.words_of(_codes(text))
 
     def words_of(self, codes: npt.NDArray[np.uint32]) -> tuple[Ints, Floats]:
         """Return the same for code points."""
         slots = np.zeros((self._config.max_words, self._config.word_length), np.int32)
-        found = np.zeros((self._config.max_words, self._dimension), np.float32)
+        found = np.zeros((self._config.max_words, self._word_dimension), np.float32)
         self._library.rvl_words(self._engine, codes.ctypes.data, codes.size, slots.ctypes.data, found.ctypes.data)
         return slots, found
 

@@ -51,6 +51,11 @@ SECTIONS: Final[Mapping[str, int]] = {
     "ngrams/scales": 34,
     "ngrams/bias": 35,
     "ngrams/projection": 36,
+    "meaning/displacements": 40,
+    "meaning/rows": 41,
+    "meaning/codes": 42,
+    "meaning/codebooks": 43,
+    "meaning/projection": 44,
     **{
         f"head/block_{block}/{part}": 64 + 2 * block + place
         for block in range(16)

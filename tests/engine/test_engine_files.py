@@ -14,7 +14,7 @@ from engine_cases import CASES, compile_driver, drive, engine_of, file_of, mende
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.retvec_file import check_frame, sections_of
+from retvec_lite.runtime.retvec_file import SECTIONS, check_frame, sections_of
 from tools import engine_tables
 from tools.build_engine import EXPORTED, FLAGS, SOURCE, zig
 
@@ -103,6 +103,48 @@ def test_settings_that_do_not_fit_are_refused(
     struct.pack_into("<I", found, bytes(found).index(sections_of(FILES[0])[section]) + place, value)
     with pytest.raises(RetvecLiteError, match=r"m\.retvec: The file is (damaged|of a version)"):
         engine_of(mended(found), tmp_path, library)
+
+
+MEANT = file_of("meaning")
+
+
+@pytest.mark.parametrize(
+    ("section", "number", "length"),
+    [
+        ("meaning/rows", 40, 3),
+        ("meaning/codes", 42, 8),
+        ("meaning/codes", 42, 1),
+        ("meaning/rows", 41, 1),
+        ("meaning/displacements", 40, 0),
+        ("meaning/codebooks", 43, 64),
+        ("meaning/projection", 44, 4),
+    ],
+)
+def test_tables_of_meaning_that_do_not_fit_are_refused(
+    section: str, number: int, length: int, library: Path, tmp_path: Path
+) -> None:
+    """A section that is shorter, or has the number of another."""
+    found = bytearray(MEANT)
+    count = struct.unpack_from("<I", found, 20)[0]
+    entries = {struct.unpack_from("<I", found, 64 + 16 * place)[0]: 64 + 16 * place for place in range(count)}
+    at = entries[SECTIONS[section]]
+    struct.pack_into("<I", found, at, number)
+    struct.pack_into("<I", found, at + 8, length)
+    with pytest.raises(RetvecLiteError, match=r"m\.retvec: The file is damaged"):
+        engine_of(mended(found), tmp_path, library)
+
+
+def test_rows_that_name_words_beyond_the_table_are_refused(library: Path, tmp_path: Path) -> None:
+    rows, words = sections_of(MEANT)["meaning/rows"], len(sections_of(MEANT)["meaning/codes"]) // 8
+    start = MEANT.index(rows)
+    for number, is_sound in ((words - 1, True), (words, False), (0x3FFE, False), (0x3FFF, True)):
+        found = bytearray(MEANT)
+        found[start + len(rows) - 3 : start + len(rows) - 1] = struct.pack("<H", number)
+        if is_sound:
+            engine_of(mended(found), tmp_path, library)
+            continue
+        with pytest.raises(RetvecLiteError, match=r"m\.retvec: The file is damaged"):
+            engine_of(mended(found), tmp_path, library)
 
 
 def test_python_refuses_with_a_sentence(tmp_path: Path) -> None:

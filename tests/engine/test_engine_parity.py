@@ -9,13 +9,19 @@ from contract_cases import code_points, padded
 from engine_cases import CASES, engine_of, file_of, own_weights
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from meaning_cases import WORDS
 
 from retvec_lite import contract
 from retvec_lite.contract import BITS, composed
+from retvec_lite.converters.parity.oracle import text_embedding
+from retvec_lite.meaning import text_vector
 from retvec_lite.model import reference_network
-from retvec_lite.ngrams import ngram_logits
+from retvec_lite.model.heads import NgramHead
+from retvec_lite.model.reference_network import linear_logits
 from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.windows import combine, cut_windows, mean_embedding
+
+MEANINGS = ["meaning", "meaning alone", "meaning of ngrams"]
 
 BOUND = 2e-4
 """Activations have 16 bits; the random weights of these cases lie on no grid."""
@@ -33,11 +39,11 @@ def weights() -> dict[str, dict[str, np.ndarray]]:
 
 def reference(name: str, row: np.ndarray, own: dict[str, np.ndarray]) -> np.ndarray:
     model = CASES[name]
-    ngrams = None if model.ngrams is None else ngram_logits(row, model.encoder, model.ngrams, own)
-    if name == "ngrams":
-        return reference_network.shares(ngrams, model.multi_label)
+    linear = linear_logits(row, model.encoder, model.ngrams, model.meaning, own)
+    if isinstance(model.head, NgramHead):
+        return reference_network.shares(linear, model.multi_label)
     slots = contract.words(row, model.encoder)
-    return reference_network.probabilities(slots, model.head, own, ngrams, model.multi_label)
+    return reference_network.probabilities(slots, model.head, own, linear, model.multi_label)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -48,7 +54,7 @@ def test_any_code_points(name: str, engines, weights, data: st.DataObject) -> No
     row = padded(data.draw(code_points(config.max_chars)), config.max_chars)
     found = engines[name].table_of(row[None])[0]
     np.testing.assert_allclose(found, reference(name, row, weights[name]), atol=BOUND)
-    if name != "ngrams":
+    if not isinstance(CASES[name].head, NgramHead):
         slots, _ = engines[name].words_of(row.view(np.uint32))
         np.testing.assert_array_equal(slots, contract.words(row, config))
 
@@ -67,7 +73,45 @@ def test_words_and_texts_have_the_embedding_of_the_reference(name: str, engines,
     assert found.shape == (config.max_words, config.word_length * BITS if name == "raw" else 20)
 
 
-@pytest.mark.parametrize("name", ["linear", "pool", "cnn", "version 1"])
+def sentences() -> st.SearchStrategy[str]:
+    """Words of the table, some mistyped, and others, between signs of all kinds."""
+    words = st.sampled_from([*WORDS, "PARCEL", "Pаrcel", "ｗｈｅｒｅ", "abcdefghijklmnopq", "我的", "20za", "ÞE", "ŧhe"])
+    typo = st.builds(
+        lambda word, place, letter: word[:place] + letter + word[place + 1 :],
+        words,
+        st.integers(0, 12),
+        st.sampled_from(["", "e", "xy", "е", "\u0301"]),
+    )
+    mark = st.sampled_from([" ", " ", ", ", "-", "\u200b", "", "\0"])
+    return st.lists(st.one_of(words, typo, st.text(max_size=3), mark), max_size=30).map(" ".join)
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=sentences())
+def test_any_sentence_has_the_meaning_of_the_reference(name: str, engines, weights, text: str) -> None:
+    model, own = CASES[name], weights[name]
+    row = contract.codepoints(text, model.encoder.max_chars)
+    right = text_vector(row, model.encoder, model.meaning, own)
+    np.testing.assert_allclose(engines[name].meaning_of(row.view(np.uint32)), right, atol=1e-6)
+    np.testing.assert_allclose(engines[name].table_of(row[None])[0], reference(name, row, own), atol=BOUND)
+
+
+@pytest.mark.parametrize("name", MEANINGS[:2])
+def test_meaning_stands_behind_the_embedding(name: str, engines, weights) -> None:
+    model, own = CASES[name], weights[name]
+    for text in ("where is my parcle", "я 2 qqqq", "ж", "", "?"):
+        row = contract.codepoints(text, model.encoder.max_chars)
+        slots = contract.words(row, model.encoder)
+        spelled = reference_network.embed(contract.bits(slots), own) * (slots[:, :1] != 0)
+        meant = text_vector(row, model.encoder, model.meaning, own)
+        assert meant.any() == text.startswith("where")
+        np.testing.assert_allclose(
+            engines[name].embedding(text), text_embedding(spelled, meant), atol=BOUND, err_msg=text
+        )
+
+
+@pytest.mark.parametrize("name", ["linear", "pool", "cnn", "version 1", "meaning"])
 def test_long_texts_are_read_in_windows(name: str, engines) -> None:
     model, engine, draw = CASES[name], engines[name], random.Random(3)
     for length in (47, 48, 49, 97, 150, 700, 1700, 20_000):

@@ -15,7 +15,7 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.tflite.convert import fused_lstm
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import HeadSpec
-from retvec_lite.model.network_graph import classify, classify_short, embed, embed_bits, scan_lstm
+from retvec_lite.model.network_graph import Stages, classify, classify_short, embed, embed_bits, scan_lstm
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig
 
@@ -41,8 +41,10 @@ KINDS: dict[str, dict[str, Any]] = {
 each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 
 
-def assert_stages(rows: np.ndarray, classifier: TrainedModel, stages: tuple[tf.Tensor, ...]) -> None:
-    for row, words, bits, embedding, probabilities in zip(rows, *(stage.numpy() for stage in stages), strict=True):
+def assert_stages(rows: np.ndarray, classifier: TrainedModel, stages: Stages) -> None:
+    assert (stages.meaning is None) == (classifier.meaning is None)
+    found = (stage.numpy() for stage in (stages.words, stages.bits, stages.embedding, stages.probabilities))
+    for row, words, bits, embedding, probabilities in zip(rows, *found, strict=True):
         slots = contract.words(row, classifier.encoder)
         np.testing.assert_array_equal(words, slots)
         np.testing.assert_array_equal(bits, contract.bits(slots))

@@ -7,10 +7,11 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from meaning_cases import table
 from modeling_cases import random_classifier
 
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.converters.engine.build import ADDS_ROWS, build_file
+from retvec_lite.converters.engine.build import ADDS_ROWS, PROJECTIONS, build_file
 from retvec_lite.converters.engine.format import file_metadata
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.decision import Decision
@@ -24,7 +25,9 @@ from tools.build_engine import SOURCE
 
 DRIVER = Path(__file__).with_name("engine_driver.c")
 SMALL = EncoderConfig(max_chars=48, max_words=9)
+MEANT = EncoderConfig(max_chars=90, max_words=9)
 PLAIN = NgramConfig(buckets=300, plain_letters=True)
+ACCENTED = NgramConfig(buckets=300)
 CODED = NgramConfig(buckets=512, codebooks=2, rank=5, longest=5, shortest=2)
 
 
@@ -38,10 +41,14 @@ def _cases() -> dict[str, TrainedModel]:
         "region": random_classifier(CnnHead(hidden=18, filters=16, blocks=3, region=5), config=SMALL, ngrams=CODED),
         "raw": random_classifier(PoolHead(hidden=24), config=SMALL, raw=True),
         "version 1": random_classifier(PoolHead(hidden=24), config=first),
+        "meaning": random_classifier(PoolHead(hidden=24), config=MEANT, ngrams=ACCENTED, meaning=True),
+        "meaning alone": random_classifier(LinearHead(), raw=True, config=MEANT, meaning=True),
     }
     whole = random_classifier(LinearHead(), config=letters, ngrams=CODED)
     own = {name: value for name, value in whole.weights.items() if name.startswith("ngrams/")}
     cases["ngrams"] = dataclasses.replace(whole, head=NgramHead(), weights=own)
+    sizes, table_weights = table(len(whole.labels))
+    cases["meaning of ngrams"] = dataclasses.replace(cases["ngrams"], weights={**own, **table_weights}, meaning=sizes)
     cases["linear"] = dataclasses.replace(
         cases["linear"], decision=Decision(threshold=0.4, unknown_label="yes", unknown_power=0.3, characters="abcdef🙂")
     )
@@ -72,8 +79,8 @@ def own_weights(model: TrainedModel, content: bytes) -> dict[str, Floats]:
         layer, _, part = name.rpartition("/")
         if layer in sections and part == "kernel":
             found[name] = Layer.from_bytes(sections[layer], layer in ADDS_ROWS).kernel()
-    if "ngrams/projection" in found:
-        found["ngrams/projection"] = Layer.from_bytes(sections["ngrams/projection"]).kernel()
+        if name in PROJECTIONS:
+            found[name] = Layer.from_bytes(sections[name]).kernel()
     return found
 
 
@@ -108,6 +115,11 @@ def mutated(content: bytes, draw: random.Random) -> bytes:
     """A file with something wrong in header, table, sizes, settings or anywhere, mostly under a right checksum."""
     found = bytearray(content)
     way = draw.randrange(10)
+    rows = sections_of(content).get("meaning/rows")
+    if rows and draw.random() < 0.3:
+        # Any row may be the one that a word of a text has.
+        start = content.index(rows)
+        found[start : start + len(rows)] = draw.choice((bytes(len(rows)), draw.randbytes(3) * (len(rows) // 3)))
     if way == 0:
         return bytes(found[: draw.randrange(len(found))])
     if way == 1:

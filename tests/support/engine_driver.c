@@ -36,9 +36,9 @@ static int read_item(item *to) {
 }
 
 static void ask(rvl *engine, const item *text, int tells) {
-  const uint32_t labels = rvl_labels(engine), slots = rvl_slots(engine) * rvl_slot_length(engine), size = rvl_dimension(engine);
+  const uint32_t labels = rvl_labels(engine), slots = rvl_slots(engine) * rvl_slot_length(engine), size = rvl_dimension(engine), of_word = rvl_word_dimension(engine);
   float *found = malloc(labels * sizeof(float)), *vector = malloc((size + 1) * sizeof(float));
-  float *vectors = malloc((size_t)rvl_slots(engine) * size * sizeof(float) + 4);
+  float *vectors = malloc((size_t)rvl_slots(engine) * of_word * sizeof(float) + 4), meaning[64];
   uint32_t *words = malloc((slots + 1) * sizeof(uint32_t)), *codes = malloc(text->size * sizeof(uint32_t) + 4), n;
   rvl_answer answers[3];
   rvl_span spans[8];
@@ -69,9 +69,10 @@ static void ask(rvl *engine, const item *text, int tells) {
   memset(vector, 0, (size + 1) * sizeof(float));
   rvl_embed(engine, codes, text->size, vector);
   add(vector, size * sizeof(float));
+  add(meaning, rvl_meaning(engine, codes, text->size, meaning) * sizeof(float));
   count = size ? rvl_words(engine, codes, text->size, words, vectors) : 0;
   add(words, count * rvl_slot_length(engine) * 4);
-  add(vectors, count * size * sizeof(float));
+  add(vectors, count * of_word * sizeof(float));
   free(found), free(vector), free(vectors), free(words), free(codes);
 }
 
