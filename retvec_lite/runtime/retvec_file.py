@@ -219,7 +219,7 @@ def sections_of(data: bytes, names: Collection[str] = SECTIONS) -> dict[str, byt
 
 def part_sizes(data: bytes) -> dict[str, int]:
     """Return the bytes of each part of a file that `check_frame` passed, as reports name them; they add up to the file's."""
-    sizes = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "graph", "metadata"), 0)
+    sizes = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "meaning", "graph", "metadata"), 0)
     for name, content in sections_of(data).items():
         part = name.split("/", maxsplit=1)[0]
         sizes[{"characters": "head", "settings": "encoder"}.get(part, part if part in sizes else "metadata")] += len(
