@@ -75,7 +75,9 @@ def test_words_and_texts_have_the_embedding_of_the_reference(name: str, engines,
 
 def sentences() -> st.SearchStrategy[str]:
     """Words of the table, some mistyped, and others, between signs of all kinds."""
-    words = st.sampled_from([*WORDS, "PARCEL", "Pаrcel", "ｗｈｅｒｅ", "abcdefghijklmnopq", "我的", "20za", "ÞE", "ŧhe"])
+    words = st.sampled_from(
+        [*WORDS, "PARCEL", "Pаrcel", "ｗｈｅｒｅ", "abcdefghijklmnopq", "我的", "20za", "ÞE", "ŧhe"]
+    )
     typo = st.builds(
         lambda word, place, letter: word[:place] + letter + word[place + 1 :],
         words,
