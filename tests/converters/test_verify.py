@@ -184,7 +184,7 @@ def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str) ->
         (change_the_bits, "bits is"),
         (change_the_ngram_table, "does not hold the classifier's weights: none for ngrams/table."),
         (change_the_ngram_squares, "does not hold the classifier's weights: none for ngrams/squares."),
-        (change_the_lower_case, "does not hold the table of lower case"),
+        (change_the_lower_case, "does not hold the table of letters"),
         (
             claim_another_decision,
             "the decision must be {'threshold': None, 'unknown_label': None, 'unknown_power': 0.0, 'characters': ''}",

@@ -18,7 +18,8 @@ def head_function(head: str) -> tf.types.experimental.PolymorphicFunction:
     spec = standin.classifier(head)
 
     def stages(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
-        found = classify(codepoints, spec, spec.weights, fused_lstm)._asdict()
+        answers = classify(codepoints, spec, spec.weights, fused_lstm)._asdict()
+        found = {name: stage for name, stage in answers.items() if stage is not None}
         if head == "raw":
             del found["embedding"]
         return found

@@ -187,7 +187,7 @@ def test_a_changed_golden_probability_is_found(dist: Path) -> None:
 
 def test_a_folder_with_neither_format_is_one_sentence(dist: Path) -> None:
     shutil.rmtree(dist / "classifier-float16.mlpackage")
-    with pytest.raises(RetvecLiteError, match=r"No \.tflite or \.mlpackage in"):
+    with pytest.raises(RetvecLiteError, match=r"No \.tflite or \.mlpackage or \.retvec in"):
         check(dist)
 
 
