@@ -82,6 +82,9 @@ class RetvecFile(OpenArtifact):
             values = np.frombuffer(self._sections[name], np.uint8).astype(np.float32)
         elif name in TABLES:
             values = np.frombuffer(self._sections[name], TABLES[name]).astype(np.float32)
+            # One number more or less would pass for rounding.
+            if not np.array_equal(values, reference.reshape(-1)):
+                raise ValueError(f"{name} has other numbers")
         elif name in PROJECTIONS or (name == "ngrams/bias" and "ngrams/projection" in self._sections):
             dense = Layer.from_bytes(self._sections[name if name in PROJECTIONS else "ngrams/projection"])
             values, found_bits = (dense.bias, EXACT) if part == "bias" else (dense.kernel(), dense.bits)
