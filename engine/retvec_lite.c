@@ -1733,7 +1733,8 @@ static void add_answers(rvl *e, uint32_t count) {
   }
   weight = e->answers[best_of(e, e->answers)];
   if (weight < 1.1754943508222875e-38) weight = 1.1754943508222875e-38;
-  weight = weight * weight * weight * weight;
+  weight *= weight;
+  weight *= weight;
   for (n = 0; n < e->set[LABELS]; n++) e->total[n] += weight * e->answers[n];
   e->total_weight += weight;
 }

@@ -81,10 +81,10 @@ def resident() -> int:
 
 
 def texts_per_second(classifier: TextClassifier, texts: Sequence[str]) -> int:
-    """Return how many texts a second are answered, the best of five runs."""
+    """Return how many texts a second are answered, the best of three runs."""
     classifier.probabilities(texts[:1000])
     best = 0.0
-    for _ in range(5):
+    for _ in range(3):
         began = time.perf_counter()
         classifier.probabilities(texts)
         best = max(best, len(texts) / (time.perf_counter() - began))
@@ -104,7 +104,7 @@ def measure(dist: Path, quick: bool) -> list[Row]:
     typed = [text[:end] for text in whole for end in range(1, len(text) + 1)]
     rows.append({"what": f"{WORDS} words typed, µs a letter", **median_times(single, typed)})
     vocabulary = [word(draw) for _ in range(VOCABULARY)]
-    log = [" ".join(draw.choices(vocabulary, k=WORDS)) for _ in range(2_000 if quick else 20_000)]
+    log = [" ".join(draw.choices(vocabulary, k=WORDS)) for _ in range(1_000 if quick else 4_000)]
     for workers in (1, 2):
         rates = {
             name: texts_per_second(TextClassifier.load(file, workers=workers), log) for name, file in files.items()

@@ -179,7 +179,9 @@ def test_another_machine_answers_the_same_bits(target: str, driver: Path, tmp_pa
     command, emulator = zig(target), MACHINES[target]
     if command is None or shutil.which(emulator) is None:
         pytest.skip(f"ziglang or {emulator} is not installed")
-    other = compile_driver(command, tmp_path / "driver", "-O2", "-static")
+    # QEMU before version 9 multiplies floats to doubles wrongly on s390x (MDEBR); without optimization, no compiler uses that.
+    level = "-O0" if target.startswith("s390x") else "-O2"
+    other = compile_driver(command, tmp_path / "driver", level, "-static")
     odd = texts(40, seed=7)
     assert drive([emulator, str(other)], FILES, odd, timeout=900) == drive([str(driver)], FILES, odd)
 
