@@ -31,7 +31,6 @@ CLASSIFIER_VERSION: Final = 1
 LABELS_FILE: Final = "labels.txt"
 REPORT_FILE: Final = "training.json"
 """The files beside a classifier, for people and other programs."""
-
 _PARTS: Final = {"encoder": dict, "head": dict, "labels": list, "embedding": dict, "training": dict}
 """The parts of a classifier's description and their JSON types."""
 

@@ -149,9 +149,9 @@ def test_explanations_and_short_signatures_work(exported: Path) -> None:
     found = rl.load(exported / "pool" / "classifier-int8.tflite").explain("terrible parcel, please refund")
     assert [span.text for span in found.spans] == ["terrible", "parcel,", "please", "refund"]
     assert any(span.weight for span in found.spans)
-    # Thirty runs of letters in sixteen slots and 120 code points: the full signature answers.
+    # Forty runs of letters in ten of sixteen slots and 120 code points: the full signature answers.
     artifact = read_artifact(exported / "pool" / "classifier-float32.tflite")
-    row = codepoints("a.b,c;d'e " * 6, 120)[None]
+    row = codepoints("aa.bb,cc;dd " * 10, 120)[None]
     for runtime in installed_runtimes():
         found = next(iter(run_models(runtime, [Job(artifact.model, row, "classify_16")])))
         assert found["slots"] == [17]
