@@ -82,7 +82,7 @@ def export_model(
             something else than it says on a runtime it is meant for, or a quantized one that is larger than its training's `max_kb`. Nothing is left then.
     """
     options: Options = {"ios": ios, "block": block, "embed": embed, "android": android}
-    plan = _plan(formats, recipes, options)
+    plan = _plan(model, formats, recipes, options)
     assets = None
     if android is not None:
         assets = find_android_files(Path(android), [recipe.name for recipe in plan.recipes], force=force)
@@ -110,11 +110,13 @@ def owned_files() -> tuple[str, ...]:
     return (*artifacts, LABELS_NAME, GOLDEN_NAME, REPORT_NAME, REPORT_MARKDOWN, REFERENCE_NAME, CARD_NAME)
 
 
-def _plan(formats: str | Sequence[str], recipes: str | Sequence[str], options: Options) -> _Plan:
+def _plan(model: TrainedModel, formats: str | Sequence[str], recipes: str | Sequence[str], options: Options) -> _Plan:
     """Check all arguments."""
     recipes = [recipes] if isinstance(recipes, str) else recipes
     formats = [formats] if isinstance(formats, str) else formats
-    plan = _Plan(chosen_formats(formats), [find_recipe(name) for name in dict.fromkeys(recipes)], options)
+    found_recipes = [find_recipe(name) for name in dict.fromkeys(recipes)]
+    taken = [found for found in chosen_formats(formats) if found.name in formats or found.offers(model, found_recipes)]
+    plan = _Plan(taken, found_recipes, options)
     if not plan.recipes or not plan.formats:
         raise RetvecLiteError("Name at least one recipe and one format to export.")
     for other in chosen_formats():

@@ -144,6 +144,10 @@ class Format(ABC):
     runtimes: ClassVar[Mapping[str, str]]
     claim: ClassVar[str] = "right on"
 
+    def offers(self, classifier: TrainedModel, recipes: Sequence[Recipe]) -> bool:
+        """Return whether `all` takes this format for a classifier: not where it would refuse."""
+        return True
+
     @abstractmethod
     def check(self, recipes: Sequence[Recipe], options: Options) -> None:
         """Check before any work is done that artifacts can be made.

@@ -142,7 +142,7 @@ class Report:
             f"{encoder.word_length} characters at a time. Written by {CREATED_BY}.",
             "## Files",
             _table(
-                ("file", "bytes", "encoder", "embedding", "head", "n-grams", "graph", "metadata", "right on"),
+                ("file", "bytes", *("n-grams" if part == "ngrams" else part for part in PARTS), "right on"),
                 (_file_row(exported) for exported in self.artifacts),
             ),
             *self._signature_parts(),

@@ -28,7 +28,7 @@ from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
 from retvec_lite.runtime.native import NATIVE, NativeEngine, is_built, library_path, load_library
-from retvec_lite.runtime.retvec_file import SECTIONS, Layer, part_sizes, sections_of
+from retvec_lite.runtime.retvec_file import HEADS, SECTIONS, Layer, part_sizes, sections_of
 from retvec_lite.version import __version__
 
 _CHUNK: Final = 64
@@ -104,6 +104,9 @@ class EngineFormat(Format):
     name = "engine"
     suffix = ".retvec"
     runtimes: ClassVar[Mapping[str, str]] = {NATIVE: "the C engine is not built (make install, with a C compiler)"}
+
+    def offers(self, classifier: TrainedModel, recipes: Sequence[Recipe]) -> bool:
+        return is_built() and classifier.head.name in HEADS and all(recipe.engine for recipe in recipes)
 
     def check(self, recipes: Sequence[Recipe], options: Options) -> None:
         for recipe in recipes:

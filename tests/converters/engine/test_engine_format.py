@@ -17,6 +17,7 @@ from retvec_lite.__main__ import main
 from retvec_lite.converters.engine.build import build_file, check_model
 from retvec_lite.converters.engine.format import RetvecFile
 from retvec_lite.converters.export import export_model
+from retvec_lite.converters.format import find_format
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import BertHead, RnnHead
@@ -160,3 +161,10 @@ def test_a_missing_library_is_a_sentence(dist: Path, tmp_path: Path, monkeypatch
     (tmp_path / native.LIBRARY).write_bytes(b"nothing")
     with pytest.raises(RetvecLiteError, match="cannot be loaded"):
         rl.load(dist / "classifier-int8.retvec")
+
+
+def test_all_formats_leave_out_what_the_engine_does_not_compute() -> None:
+    engine, int8 = find_format("engine"), find_recipe("int8")
+    assert engine.offers(random_classifier(MODEL.head), [int8])
+    assert not engine.offers(random_classifier(MODEL.head), [int8, find_recipe("float32")])
+    assert not engine.offers(random_classifier(RnnHead()), [int8])
