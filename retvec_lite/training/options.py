@@ -28,7 +28,6 @@ REJECT_AT: Final = 0.99
 FEW: Final = 3_000
 """Texts up to which they are cross-validated."""
 _MANY: Final = 20_000
-_HUGE: Final = 100_000
 _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
@@ -273,10 +272,10 @@ class FitSettings:
         seed: of everything random.
     """
 
-    epochs: int = 18
-    patience: int = 6
-    batch_size: int = 64
-    learning_rate: float = 3e-3
+    epochs: int = 20
+    patience: int = 7
+    batch_size: int = 128
+    learning_rate: float = 2e-3
     embedding_rate: float = 0.25
     typo_rate: float = 0.4
     copies: int = 6
@@ -319,29 +318,26 @@ def recommended(
     """Return the settings for so many training texts; `chosen` fields override them.
 
     Few texts need strong dropout and many epochs. From 20,000 on, half of both is enough and better, because the texts
-    themselves keep the head from overfitting; a tenth more of them is not worth fitting the linear part twice. From 100,000 on,
-    half of the epochs and of the copies will do.
+    themselves keep the head from overfitting; a tenth more of them is not worth fitting the linear part twice.
 
-    A network is as accurate after half of the steps at twice the learning rate. Not so a fine-tuned embedding, the deep heads, and
-    networks of several labels a text: most labels are absent, and the few that are not have to be learned from. A fine-tuned
-    embedding learns little from few texts and as fast as the head from many (docs/benchmarks.md).
+    Below, a network is as accurate beside n-grams after a third to two fifths of the steps at a higher learning rate. That was not
+    measured where the embedding is fine-tuned, for deep heads, and for several labels a text: most labels are absent, and the few
+    that are not have to be learned from. They take their time. A fine-tuned embedding learns little from few texts and as fast as the head from many (docs/benchmarks.md).
     """
-    many, huge = texts >= _MANY, texts >= _HUGE
+    many, fewest = texts >= _MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
-    fewest = _FEWEST_STEPS
     if many:
         defaults |= {"dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
-    if fine_tune or multi_label or head in _SLOW_HEADS:
+    if many or fine_tune or multi_label or head in _SLOW_HEADS:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {
             "learning_rate": (1e-3 if fine_tune else 2e-3 if multi_label else 1.5e-3) * (1 + multi_label),
             "epochs": (16 if many else 30) * (1 + fine_tune) * (1 + multi_label),
             "patience": (6 if many else 10) * (1 + fine_tune),
+            "batch_size": 64,
         }
-    elif huge:
-        defaults |= {"epochs": 4, "patience": 2, "batch_size": 128, "copies": 2}
-    elif many:
-        defaults |= {"epochs": 8, "patience": 3, "batch_size": 128}
+    elif texts <= FEW:
+        defaults |= {"learning_rate": 3e-3, "batch_size": 64}
     if multi_label:
         defaults |= {"class_weights": "none"}
     if fine_tune:
