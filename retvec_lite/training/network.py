@@ -223,12 +223,12 @@ class TrainableNetwork:
         # The empty word is always there, as row 0.
         distinct, local = np.unique(np.append(ids, 0), return_inverse=True)
         local = local[:-1].reshape(ids.shape).astype(np.int32)
-        if self._frozen is not None:
-            return self._frozen[distinct], local
-        rows = -(-len(distinct) // _WORDS_STEP) * _WORDS_STEP
-        words = np.zeros((rows, self._words.shape[1]), np.int32)
-        words[: len(distinct)] = self._words[distinct]
-        return words, local
+        known = self._words if self._frozen is None else self._frozen
+        # Each number of rows would be compiled.
+        rows = -(-len(distinct) // _WORDS_STEP) * _WORDS_STEP if self._compiled else len(distinct)
+        table = np.zeros((rows, known.shape[1]), known.dtype)
+        table[: len(distinct)] = known[distinct]
+        return table, local
 
     def _vectors(self, table: tf.Tensor, weights: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """Return word vectors, float32 `[rows, dimension]`, of the rows of `_local`."""
