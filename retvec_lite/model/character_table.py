@@ -89,13 +89,13 @@ class CharacterTable(NamedTuple):
         Returns:
             int32 `[0x110000 // size + 2]`, 0 for values that are not Unicode scalar values; uint8 `[rows, size]`.
         """
-        found = self.kinds.reshape(-1, size)
-        valid = np.ones(len(found), bool)
-        valid[0xD800 // size : 0xE000 // size] = False
-        distinct, places = np.unique(found[valid], axis=0, return_inverse=True)
-        pages = np.zeros(len(found) + 2, np.int32)
-        pages[1:-1][valid] = places.reshape(-1) + 1
-        return pages, np.concatenate([np.full((1, size), self.invalid, np.uint8), distinct])
+        found = [page.tobytes() for page in self.kinds.reshape(-1, size)]
+        surrogates = range(0xD800 // size, 0xE000 // size)
+        distinct = sorted({page for place, page in enumerate(found) if place not in surrogates})
+        rows = {page: row for row, page in enumerate(distinct, start=1)}
+        pages = [0 if place in surrogates else rows[page] for place, page in enumerate(found)]
+        table = np.frombuffer(bytes([self.invalid]) * size + b"".join(distinct), np.uint8)
+        return np.array([0, *pages, 0], np.int32), table.reshape(-1, size)
 
 
 @functools.cache
@@ -157,8 +157,11 @@ def _table(facts: npt.NDArray[np.float64]) -> CharacterTable:
     replacement = facts[REPLACEMENT].copy()
     if replacement[0]:
         replacement[[0, 4]] = replacement[0] + REPLACEMENT, ALWAYS
-    distinct, kinds = np.unique(np.concatenate([facts, replacement[None]]), axis=0, return_inverse=True)
-    kinds = kinds.reshape(-1)
+    facts = np.concatenate([facts, replacement[None]])
+    # Neighbours are mostly alike: one of each run is sorted, since sorting a million rows takes seconds.
+    is_first = np.append(True, (facts[1:] != facts[:-1]).any(axis=1))
+    distinct, kinds = np.unique(facts[is_first], axis=0, return_inverse=True)
+    kinds = kinds.reshape(-1)[np.cumsum(is_first) - 1]
     assert len(distinct) <= 256, f"{len(distinct)} kinds of code points do not fit into a byte"
     base, target = distinct[:, :2].astype(np.float32).T
     groups, group = np.unique(distinct[:, 4:], axis=0, return_inverse=True)

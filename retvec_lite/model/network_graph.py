@@ -238,24 +238,51 @@ def head_logits(
         float32 `[batch, classes]`.
     """
     used = mask[:, :, None]
-    present = dropout(embeddings * used)
+    features = word_features(dropout(embeddings * used), head, weights)
+    return text_logits(features, mask, head, weights, lstm, dropout)
+
+
+def word_features(vectors: tf.Tensor, head: HeadSpec, weights: Tensors) -> tf.Tensor:
+    """Apply the layers of a head that read each word by itself, to word vectors float32 `[..., words, dimension]`."""
     match head:
         case LinearHead():
-            return dense(dropout(_mean(present, used)), weights, "head/logits")
+            return vectors
+        case CnnHead(region=1):
+            return gelu(dense(_word(vectors, weights), weights, "head/region"))
+        case PoolHead() | CnnHead():
+            return _word(vectors, weights)
+        case RnnHead() | BertHead():
+            return dense(_word(vectors, weights), weights, "head/projection")
+        case _:
+            raise TypeError(f"Unknown head: {head!r}.")
+
+
+def text_logits(
+    features: tf.Tensor,
+    mask: tf.Tensor,
+    head: HeadSpec,
+    weights: Tensors,
+    lstm: Lstm,
+    dropout: Dropout = lambda values: values,
+) -> tf.Tensor:
+    """Compute the logits of texts from the `word_features` of their words; the other arguments as for `head_logits`."""
+    used = mask[:, :, None]
+    match head:
+        case LinearHead():
+            return dense(dropout(_mean(features * used, used)), weights, "head/logits")
         case PoolHead():
-            hidden = _word(present, weights)
+            hidden = features
         case CnnHead():
-            hidden, used = _cnn(_word(present, weights) * used, used, head, weights)
+            hidden, used = _cnn(features * used, used, head, weights)
         case RnnHead():
-            projected = dense(_word(present, weights), weights, "head/projection") * used
             hidden = lstm(
-                projected,
+                features * used,
                 weights["head/lstm/kernel"],
                 weights["head/lstm/recurrent_kernel"],
                 weights["head/lstm/bias"],
             )
         case BertHead():
-            hidden = _bert(present, mask, head, weights)
+            hidden = _bert(features, mask, head, weights)
         case _:
             raise TypeError(f"Unknown head: {head!r}.")
     return dense(dropout(_mean_and_max(hidden, used)), weights, "head/logits")
@@ -279,7 +306,9 @@ def _mean(present: tf.Tensor, used: tf.Tensor) -> tf.Tensor:
 
 
 def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
-    hidden = gelu(dense(tf.concat(neighbours(values, head.region), axis=-1), weights, "head/region")) * used
+    hidden = values
+    if head.region > 1:
+        hidden = gelu(dense(tf.concat(neighbours(values, head.region), axis=-1), weights, "head/region")) * used
     for block in range(head.blocks):
         name = f"head/block_{block}"
         depthwise = weights[f"{name}/depthwise"]
@@ -343,7 +372,7 @@ def scan_lstm(inputs: tf.Tensor, kernel: tf.Tensor, recurrent_kernel: tf.Tensor,
 
 def _bert(values: tf.Tensor, mask: tf.Tensor, head: BertHead, weights: Tensors) -> tf.Tensor:
     words = _words(values)
-    hidden = dense(_word(values, weights), weights, "head/projection") + weights["head/positions"][:words]
+    hidden = values + weights["head/positions"][:words]
     unused = ((mask - 1.0) * _FAR)[:, None, None, :]
     for layer in range(head.layers):
         name = f"head/layer_{layer}"

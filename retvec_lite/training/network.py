@@ -15,7 +15,7 @@ from retvec_lite.model.distribution import Workers
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
 from retvec_lite.model.heads import HeadSpec, RnnHead
-from retvec_lite.model.network_graph import embed_bits, head_logits, scan_lstm, word_vectors
+from retvec_lite.model.network_graph import Dropout, embed_bits, scan_lstm, text_logits, word_features, word_vectors
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut
@@ -31,6 +31,8 @@ _WINDOW: Final = 16
 """Batches are formed within this many batches' worth of shuffled texts, sorted by length."""
 _WORDS_STEP: Final = 512
 """Distinct words of a batch are padded to a multiple of this, so that XLA compiles few shapes."""
+_SCORED: Final = 500
+"""Held-out texts, about so many, that decide which epoch is the best: scoring thousands would take as long as a third of the steps."""
 _MEAN_DECAY: Final = 0.9
 _SQUARE_DECAY: Final = 0.999
 _ADAM_EPSILON: Final = 1e-7
@@ -145,7 +147,7 @@ class TrainableNetwork:
         step, predict = None, None
         if frozen is not None and not self._compiled:
             # Open sizes: one graph for batches of every length.
-            vectors = tf.TensorSpec([None, None, frozen.shape[1]], frozen.dtype)
+            vectors = tf.TensorSpec([None, frozen.shape[1]], frozen.dtype)
             predict = [vectors, tf.TensorSpec([None, None], tf.int32)]
             seed, number = tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32)
             weights_of = tf.TensorSpec([None], tf.float32)
@@ -217,22 +219,23 @@ class TrainableNetwork:
         return ids if self._compiled else ids[:, : max(1, int(used_words(ids).max()))]
 
     def _local(self, ids: Ints) -> tuple[npt.NDArray[Any], Ints]:
-        """Return the rows of the word table that a batch needs, and its ids into them: each word is embedded once."""
-        if self._frozen is not None:
-            return self._frozen[ids], ids
-        distinct, local = np.unique(ids, return_inverse=True)
-        rows = -(-len(distinct) // _WORDS_STEP) * _WORDS_STEP
-        words = np.zeros((rows, self._words.shape[1]), np.int32)
-        words[: len(distinct)] = self._words[distinct]
-        return words, local.reshape(ids.shape).astype(np.int32)
+        """Return the rows of the word table that a batch needs, and its ids into them: what reads one word reads it once."""
+        # The empty word is always there, as row 0.
+        distinct, local = np.unique(np.append(ids, 0), return_inverse=True)
+        local = local[:-1].reshape(ids.shape).astype(np.int32)
+        known = self._words if self._frozen is None else self._frozen
+        # Each number of rows would be compiled.
+        rows = -(-len(distinct) // _WORDS_STEP) * _WORDS_STEP if self._compiled else len(distinct)
+        table = np.zeros((rows, known.shape[1]), known.dtype)
+        table[: len(distinct)] = known[distinct]
+        return table, local
 
-    def _embeddings(self, table: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _vectors(self, table: tf.Tensor, weights: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """Return word vectors, float32 `[rows, dimension]`, of the rows of `_local`."""
         if self._frozen is not None:
-            mask = tf.cast(tf.not_equal(ids, 0), tf.float32)
-            return tf.cast(table, tf.float32), mask
-        mask = tf.cast(tf.gather(table[:, 0] != 0, ids), tf.float32)
-        bits, weights = word_bits(table[None])[0], self._tensors()
-        return tf.gather(word_vectors(bits, embed_bits(bits, weights), weights), ids), mask
+            return tf.cast(table, tf.float32)
+        bits = word_bits(table[None])
+        return word_vectors(bits, embed_bits(bits, weights), weights)[0]
 
     def _tensors(self) -> dict[str, tf.Tensor]:
         """Return the weights as the exported file will have them; gradients skip the rounding."""
@@ -241,9 +244,11 @@ class TrainableNetwork:
             name: fake_quantize(value, self._levels) if is_matrix(name) else value for name, value in tensors.items()
         }
 
-    def _logits(self, table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-        embeddings, mask = self._embeddings(table, ids)
-        return head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm)
+    def _logits(self, table: tf.Tensor, ids: tf.Tensor, dropout: Dropout = tf.identity) -> tf.Tensor:
+        weights = self._tensors()
+        features = word_features(dropout(self._vectors(table, weights)), self._head, weights)
+        mask = tf.cast(tf.not_equal(ids, 0), tf.float32)
+        return text_logits(tf.gather(features, ids), mask, self._head, weights, scan_lstm, dropout)
 
     def _train_step(
         self,
@@ -259,17 +264,14 @@ class TrainableNetwork:
         calls = iter(range(1 << 16))
 
         def dropout(values: tf.Tensor) -> tf.Tensor:
-            # One mask for all words of a text (spatial dropout, Tompson et al. 2015): it regularizes as well here, and
-            # random numbers for every element would cost more than the matrix products. The seed depends on the step and
-            # on the place in the graph.
+            # A mask for each word of the batch wherever it stands, and one for each pooled text. The seed depends on the step
+            # and on the place in the graph.
             keep = 1.0 - self._settings.dropout
-            shape = [tf.shape(values)[0], *(1 for _ in values.shape[1:-1]), values.shape[-1]]
-            kept = tf.random.stateless_uniform(shape, tf.stack([seed[0], seed[1] + next(calls)])) < keep
+            kept = tf.random.stateless_uniform(tf.shape(values), tf.stack([seed[0], seed[1] + next(calls)])) < keep
             return values * tf.where(kept, 1.0 / keep, 0.0)
 
         with tf.GradientTape() as tape:
-            embeddings, mask = self._embeddings(table, ids)
-            logits = head_logits(embeddings, mask, self._head, self._tensors(), scan_lstm, dropout)
+            logits = self._logits(table, ids, dropout)
             losses = self.scheme.losses(logits, targets, self._class_weights, self._settings.label_smoothing)
             loss = tf.reduce_sum(losses * weights) / whole
         gradients = tape.gradient(loss, self._variables)
@@ -379,8 +381,9 @@ def _end_epoch(
     course.history.append(told)
     is_best = course.is_over
     if held_out is not None:
+        some = slice(None, None, max(1, round(len(held_out.truth) / _SCORED)))
         scores = [
-            network.scheme.score(network.logits(ids, examples.classes, PREDICTION_BATCH), held_out.truth)
+            network.scheme.score(network.logits(ids[some], examples.classes, PREDICTION_BATCH), held_out.truth[some])
             for ids in held_out.ids.values()
         ]
         told["score"] = network.workers.mean(float(np.mean(scores)))

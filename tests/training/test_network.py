@@ -179,3 +179,12 @@ def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
     network.load(weights)
     np.testing.assert_array_equal(network.logits(ids, 4, 4), before)
     np.testing.assert_allclose(network.logits(ids[::-1], 4, 4)[::-1], before, atol=1e-6)
+
+
+def test_what_reads_one_word_reads_each_word_of_a_batch_once() -> None:
+    _, network = a_network(0)
+    table, local = network._local(np.array([[5, 7, 5, 0], [7, 7, 0, 0]], np.int32))
+    np.testing.assert_array_equal(table, network._frozen[[0, 5, 7]])
+    assert local.tolist() == [[1, 2, 1, 0], [2, 2, 0, 0]]
+    full, places = network._local(np.array([[5, 7]], np.int32))
+    assert full.shape == (3, 5) and places.tolist() == [[1, 2]], "the empty word is there where no text needs it"

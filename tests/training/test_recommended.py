@@ -7,15 +7,24 @@ from retvec_lite.training.options import FEW, FitSettings, recommended
 
 def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
     few, many = 19_999, 20_000
-    assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [30, 16]
+    assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [20, 16]
     assert [recommended(texts, fine_tune=True).epochs for texts in (few, many)] == [60, 32]
-    assert [recommended(few, fine_tune=tuned).patience for tuned in (False, True)] == [10, 20]
+    assert [recommended(texts, fine_tune=False, multi_label=True).epochs for texts in (few, many)] == [60, 32]
+    assert [recommended(texts, fine_tune=True, multi_label=True).epochs for texts in (few, many)] == [120, 64]
+    assert [recommended(few, fine_tune=tuned).patience for tuned in (False, True)] == [7, 20]
     assert recommended(few, fine_tune=True).learning_rate < recommended(few, fine_tune=False).learning_rate
     assert (
         recommended(few, fine_tune=True).character_filters and not recommended(few, fine_tune=False).character_filters
     )
     assert [recommended(texts, fine_tune=True).embedding_rate for texts in (few, many)] == [0.25, 1.0]
     assert recommended(few, fine_tune=True, epochs=3).epochs == 3, "what is asked for wins"
+
+
+def test_deep_heads_learn_slowly() -> None:
+    for texts in (100, 5_000):
+        quick, slow = (recommended(texts, fine_tune=False, head=head) for head in ("cnn", "rnn"))
+        assert slow == recommended(texts, fine_tune=False, head="bert")
+        assert slow.learning_rate < quick.learning_rate and slow.steps(texts) > quick.steps(texts)
 
 
 def test_the_linear_part_learns_from_fewer_copies_of_many_texts() -> None:
@@ -28,11 +37,11 @@ def test_the_linear_part_learns_from_fewer_copies_of_many_texts() -> None:
 def test_few_texts_get_a_least_number_of_steps(texts: int) -> None:
     found = recommended(texts, fine_tune=False)
     steps_an_epoch = found.steps(texts) // found.epochs
-    assert 1200 <= found.steps(texts) < 1200 + steps_an_epoch or found.epochs == 30
+    assert 480 <= found.steps(texts) < 480 + steps_an_epoch or found.epochs == 20
     assert recommended(texts, fine_tune=False, epochs=5).epochs == 5
 
 
-@pytest.mark.parametrize(("texts", "batch", "steps"), [(1, 1, 10), (7, 1, 70), (40, 10, 40), (255, 63, 40), (1000, 64, 150)])  # fmt: skip
+@pytest.mark.parametrize(("texts", "batch", "steps"), [(1, 1, 10), (7, 1, 70), (40, 10, 40), (255, 63, 40), (1000, 128, 70)])  # fmt: skip
 def test_very_few_texts_take_four_steps_an_epoch(texts: int, batch: int, steps: int) -> None:
     settings = FitSettings(epochs=10)
     assert (settings.batch(texts), settings.steps(texts)) == (batch, steps)
