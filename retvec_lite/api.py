@@ -20,7 +20,7 @@ from retvec_lite.model.weight_files import Embedding, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
-from retvec_lite.training.options import REJECT_AT, TrainOptions, ValidationData
+from retvec_lite.training.options import REJECT_AT, Inputs, TrainOptions, ValidationData
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -98,6 +98,18 @@ def train(  # noqa: D417  # the decorator documents the options
     if out is not None:
         require_room(out, _ROOM)
 
+    return _train(inputs, options, out, force, strategy, progress)
+
+
+def _train(
+    inputs: Inputs,
+    options: TrainOptions,
+    out: str | os.PathLike[str] | None,
+    force: bool,
+    strategy: "tf.distribute.Strategy | None",
+    progress: Progress | bool | None,
+) -> Classifier:
+    """Load TensorFlow, train, and write the folder `out`, if any; arguments as of `train`."""
     from retvec_lite.model import LOADING, load_tensorflow
     from retvec_lite.model.distribution import join_workers
 

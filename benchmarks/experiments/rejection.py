@@ -24,9 +24,8 @@ from retvec_lite import contract
 from retvec_lite.contract import Floats
 from retvec_lite.data.calibration import auroc
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.model.reference_network import embed, head_logits, word_vectors
+from retvec_lite.model.reference_network import embed, head_logits, linear_logits, word_vectors
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.ngrams import ngram_logits
 
 UNKNOWN: Final = {"CLINC150": "oos"}
 """Data sets with texts that belong to no label, and what these are labelled."""
@@ -118,7 +117,8 @@ def logits_of(model: TrainedModel, text: str) -> Floats:
     digits = contract.bits(slots)
     vectors = word_vectors(digits, embed(digits, model.weights), model.weights)
     logits = head_logits(vectors, slots[:, 0] != 0, model.head, model.weights)
-    return logits if model.ngrams is None else logits + ngram_logits(codes, model.encoder, model.ngrams, model.weights)
+    linear = linear_logits(codes, model.encoder, model.ngrams, model.meaning, model.weights)
+    return logits if linear is None else logits + linear
 
 
 def nearest(known: Sequence[str], texts: Sequence[str]) -> Floats:

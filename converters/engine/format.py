@@ -28,7 +28,7 @@ from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
 from retvec_lite.runtime.native import NATIVE, NativeEngine, is_built, library_path, load_library
-from retvec_lite.runtime.retvec_file import HEADS, SECTIONS, Layer, part_sizes, sections_of
+from retvec_lite.runtime.retvec_file import SECTIONS, Layer, part_sizes, sections_of
 from retvec_lite.version import __version__
 
 _CHUNK: Final = 64
@@ -106,12 +106,15 @@ class EngineFormat(Format):
     runtimes: ClassVar[Mapping[str, str]] = {NATIVE: "the C engine is not built (make install, with a C compiler)"}
 
     def offers(self, classifier: TrainedModel, recipes: Sequence[Recipe]) -> bool:
-        return is_built() and classifier.head.name in HEADS and all(recipe.engine for recipe in recipes)
+        try:
+            _check_recipes(recipes)
+            check_model(classifier)
+        except RetvecLiteError:
+            return False
+        return is_built()
 
     def check(self, recipes: Sequence[Recipe], options: Options) -> None:
-        for recipe in recipes:
-            if recipe.engine is None:
-                raise RetvecLiteError(f"The engine has no recipe {recipe.name}: choose int8 or int4.")
+        _check_recipes(recipes)
         self.require_runtime()
 
     def require_runtime(self) -> None:
@@ -132,6 +135,12 @@ class EngineFormat(Format):
         oldest = {NATIVE: __version__}
         for recipe in recipes:
             yield Draft(recipe, oldest, functools.partial(_write, model, recipe))
+
+
+def _check_recipes(recipes: Sequence[Recipe]) -> None:
+    for recipe in recipes:
+        if recipe.engine is None:
+            raise RetvecLiteError(f"The engine has no recipe {recipe.name}: choose int8 or int4.")
 
 
 def file_metadata(model: TrainedModel, recipe: Recipe, oldest: Mapping[str, str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The classifier heads, from word vectors to logits: names, sizes, weight shapes and starting values. NumPy only.
 
-`network_graph.py` computes them in TensorFlow and `reference_network.py` in NumPy. There are the three families of the paper
+`head_graph.py` computes them in TensorFlow and `reference_network.py` in NumPy. There are the three families of the paper
 (RETVec, arXiv:2302.09207, evaluation: RNN, CNN, BERT-Mini), scaled down to a phone; `pool`, the fastest network; `linear`; and
 `ngrams`, no network at all.
 With an int8 embedding of 218 kB, an exported file with any of them stays below 1 MB.

@@ -162,11 +162,8 @@ def classify_files(
     count = min(workers or available_cores(), 1 + sum(source.size for source in sources) // _SMALL)
     belongs_to = _facts(model, classify, reject, delimiter, languages)
     skipped = Skipped(skip_bad_rows)
+    chunks = functools.partial(read_chunks, text_column=text_column, skipped=skipped, delimiter=delimiter)
     with watched(progress) as report, _work_folder(target, belongs_to, force) as folder:
-
-        def chunks(source: Source) -> Iterator[Chunk]:
-            return read_chunks(source, text_column, skipped, delimiter)
-
         shards, resumed = _classify(sources, chunks, folder, classify, count, report)
         empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
         write_output(output, target, list(shards), empty, folder, report)

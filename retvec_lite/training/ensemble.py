@@ -14,8 +14,9 @@ from retvec_lite.data.class_weights import class_weights
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
+from retvec_lite.model.head_graph import Tensors
 from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, initial
-from retvec_lite.model.network_graph import Tensors, embed_bits
+from retvec_lite.model.network_graph import embed_bits
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, Course

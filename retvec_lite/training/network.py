@@ -14,8 +14,9 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.distribution import Workers
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize, snap
+from retvec_lite.model.head_graph import Dropout, scan_lstm, text_logits, word_features
 from retvec_lite.model.heads import HeadSpec, RnnHead
-from retvec_lite.model.network_graph import Dropout, embed_bits, scan_lstm, text_logits, word_features, word_vectors
+from retvec_lite.model.network_graph import embed_bits, word_vectors
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut

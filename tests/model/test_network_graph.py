@@ -14,8 +14,9 @@ from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.tflite.convert import fused_lstm
 from retvec_lite.model import reference_network
+from retvec_lite.model.head_graph import scan_lstm
 from retvec_lite.model.heads import HeadSpec
-from retvec_lite.model.network_graph import Stages, classify, classify_short, embed, embed_bits, scan_lstm
+from retvec_lite.model.network_graph import Stages, classify, classify_short, embed, embed_bits
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig
 

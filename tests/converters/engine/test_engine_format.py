@@ -4,7 +4,6 @@ import csv
 import json
 import pickle
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,32 +13,19 @@ from modeling_cases import random_classifier
 
 import retvec_lite as rl
 from retvec_lite.__main__ import main
-from retvec_lite.converters.engine.build import build_file, check_model
+from retvec_lite.converters.engine.build import MOST_BLOCKS, build_file, check_model
 from retvec_lite.converters.engine.format import RetvecFile
 from retvec_lite.converters.export import export_model
 from retvec_lite.converters.format import find_format
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import BertHead, RnnHead
+from retvec_lite.model.heads import BertHead, CnnHead, RnnHead
 from retvec_lite.runtime import native
 from retvec_lite.runtime.retvec_file import LANES, Layer, sections_of
 from retvec_lite.runtime.text_classifier import TextClassifier
-from tools.build_engine import build, compiler
 
 MODEL = CASES["cnn"]
 TEXTS = ("where is my parcle?", "cancel it 😀", "我的包裹在哪里", "see you tomorrow, or on Monday. And then? " * 5)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The engine of the present source in the place of the package's."""
-    cc = compiler()
-    if cc is None:
-        pytest.skip("no C compiler")
-    built = build(cc, tmp_path_factory.mktemp("engine") / native.LIBRARY, "-O1")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "FOLDER", built.parent)
-        yield built
 
 
 @pytest.fixture(scope="module")
@@ -167,4 +153,5 @@ def test_all_formats_leave_out_what_the_engine_does_not_compute() -> None:
     engine, int8 = find_format("engine"), find_recipe("int8")
     assert engine.offers(random_classifier(MODEL.head), [int8])
     assert not engine.offers(random_classifier(MODEL.head), [int8, find_recipe("float32")])
-    assert not engine.offers(random_classifier(RnnHead()), [int8])
+    for head in (RnnHead(), CnnHead(hidden=8, filters=8, blocks=MOST_BLOCKS + 1)):
+        assert not engine.offers(random_classifier(head), [int8])

@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,24 +18,10 @@ from retvec_lite.classifier import Classifier
 from retvec_lite.converters.engine.format import RetvecFile
 from retvec_lite.converters.export import export_model
 from retvec_lite.model.heads import NgramHead
-from retvec_lite.runtime import native
 from retvec_lite.runtime.retvec_file import Layer, sections_of
-from tools.build_engine import build, compiler
 
 NAMES = [name for name, model in CASES.items() if model.meaning is not None]
 TEXTS = ("where is my parcle?", "a terible film", "пожалуйста 😀", "see you tomorrow, or on Monday. And then? " * 5)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The engine of the present source in the place of the package's."""
-    cc = compiler()
-    if cc is None:
-        pytest.skip("no C compiler")
-    built = build(cc, tmp_path_factory.mktemp("engine") / native.LIBRARY, "-O1")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "FOLDER", built.parent)
-        yield built
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import tensorflow as tf
 from modeling_cases import DEFAULT_HEADS, SMALL_HEADS, random_head
 
 from retvec_lite.model import reference_network
+from retvec_lite.model.head_graph import dense, gelu, head_logits, scan_lstm
 from retvec_lite.model.heads import CnnHead, HeadSpec
-from retvec_lite.model.network_graph import dense, gelu, head_logits, scan_lstm
 
 each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 
