@@ -11,7 +11,7 @@ import pytest
 from tools.build_engine import zig
 from tools.build_ports import ABIS, ROOT, build_android
 
-KOTLIN = ROOT / "android_demo/app/src/main/kotlin/org/retveclite/NativeEngine.kt"
+KOTLIN = ROOT / "android/retvec-lite/src/main/kotlin/org/retveclite/NativeEngine.kt"
 
 needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
 

@@ -4,8 +4,8 @@ import org.json.JSONArray
 import org.json.JSONObject
 import java.io.InputStream
 
-/** `golden.json`, written by export: texts, code points, and the probabilities that each recipe must give. */
-class Golden(stream: InputStream) {
+/** `golden.json`, written by export: texts, code points, and the probabilities that a `.tflite` or a `.retvec` ([engine]) must give. */
+class Golden(stream: InputStream, engine: Boolean = false) {
     class Case(
         val name: String,
         val text: String?,
@@ -37,8 +37,9 @@ class Golden(stream: InputStream) {
     /** Texts that are read in windows; a file of contract version 1 has none. Their [Case.codePoints] are not told. */
     val long: List<Case> = json.optJSONArray("long")?.let { list -> List(list.length()) { case(list.getJSONObject(it)) } } ?: emptyList()
 
-    /** The recipe of the exported `.tflite`, and the tolerance of its probabilities. */
-    val recipe: String = json.getJSONObject("tolerance").keys().asSequence().single { !it.startsWith("coreml-") }
+    /** The recipe of the exported file, and the tolerance of its probabilities. */
+    val recipe: String = json.getJSONObject("tolerance").keys().asSequence()
+        .single { if (engine) it.startsWith("engine-") else !it.startsWith("engine-") && !it.startsWith("coreml-") }
     val tolerance: Float = json.getJSONObject("tolerance").getDouble(recipe).toFloat()
 
     private fun case(json: JSONObject) = Case(

@@ -6,6 +6,7 @@ import org.junit.Assert.assertTrue
 import org.junit.Assume.assumeTrue
 import org.junit.Test
 import org.tensorflow.lite.support.metadata.MetadataExtractor
+import java.io.File
 import kotlin.math.abs
 
 /** Compares the model in the assets, on a real runtime, with the golden probabilities from Python. */
@@ -48,6 +49,23 @@ class ExportedModelTest {
             for (case in golden.cases + golden.long) {
                 val text = case.text ?: continue
                 assertArrayEquals(case.name, case.probabilities(golden.recipe), classifier.classify(text), golden.tolerance)
+            }
+        }
+    }
+
+    @Test
+    fun goldenFilesGiveTheAnswersOfEveryPackage() {
+        for (name in listOf("rejecting", "several")) {
+            val golden = Golden(File("../../golden/$name.json").inputStream())
+            val file = ModelFile.buffer(File("../../golden/$name.tflite").readBytes())
+            TextClassifier(file, ::TensorFlowLite).use { classifier ->
+                for (case in (golden.cases + golden.long).filter { it.text != null }) {
+                    val expected = case.probabilities(golden.recipe)
+                    assertArrayEquals("$name, ${case.name}", expected, classifier.classify(case.text!!), golden.tolerance)
+                    if (!case.hasLabel(golden.recipe)) continue
+                    val labels = if (name == "several") case.labels(golden.recipe) else listOfNotNull(case.label(golden.recipe))
+                    assertEquals("$name, ${case.name}", labels.toSet(), classifier.predictAll(case.text).map { it.label }.toSet())
+                }
             }
         }
     }

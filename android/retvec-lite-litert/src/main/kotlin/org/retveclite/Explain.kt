@@ -3,18 +3,12 @@ package org.retveclite
 import kotlin.math.ln
 
 /**
- * A part of a text, `text.substring(start, end)`, and how much it speaks for a label: by how much the natural logarithm of the
- * label's probability falls without it. Below 0, it speaks against the label.
- */
-class Span(val start: Int, val end: Int, val weight: Float)
-
-/**
  * Tells which words of a text speak for a label: index [label] of [TextClassifier.labels], the most probable one by default.
  *
  *     classifier.explain(text).maxByOrNull { it.weight }?.let { Log.i(TAG, text.substring(it.start, it.end)) }
  *
  * The text is classified again without each of its words, so n words take the time of n + 1 calls. Scripts without spaces are
- * cut into pieces of one to three characters, and so are the words of a text of one or two. Copy this file to use it.
+ * cut into pieces of one to three characters, and so are the words of a text of one or two.
  */
 fun TextClassifier.explain(text: String, label: Int? = null): List<Span> {
     val length = text.codePointCount(0, text.length)

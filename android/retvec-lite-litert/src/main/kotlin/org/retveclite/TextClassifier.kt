@@ -14,14 +14,6 @@ import java.security.MessageDigest
 import java.util.zip.ZipInputStream
 import kotlin.math.pow
 
-/** The file is damaged, was not exported by retvec-lite, or follows another contract version. The message says which. */
-class UnsupportedModelException(message: String, cause: Throwable? = null) : IOException(message, cause)
-
-/** The label of a text, null if it belongs to none, and the probability of the most probable label. */
-data class Prediction(val label: String?, val probability: Float) {
-    override fun hashCode() = 31 * label.hashCode() + probability.toRawBits() // Float.hashCode is not there in API 23.
-}
-
 /** Runs a signature of the model: LiteRT in an app, a substitute in tests without a device. */
 internal interface Engine : Closeable {
     fun run(signature: String, inputs: Map<String, Any>, outputs: Map<String, Any>)
@@ -32,9 +24,8 @@ internal interface Engine : Closeable {
  *
  *     TextClassifier(context).use { Log.i(TAG, "${it.predict("where is my parcle?")}") }
  *
- * Copy this file and `Windows.kt`; they need `com.google.ai.edge.litert:litert` and nothing else. Labels and sizes come from the model. Open and
- * call it off the main thread. Calls from several threads wait for each other. A call allocates nothing but its result
- * (and some 100 bytes to see whether other scripts than Latin are composed).
+ * Labels and sizes come from the model. Open and call it off the main thread. Calls from several threads wait for each other. A call
+ * allocates nothing but its result (and some 100 bytes to see whether other scripts than Latin are composed).
  */
 class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer) -> Engine) : Closeable {
     private val metadata = readMetadata(model)

@@ -9,8 +9,7 @@ import org.junit.Test
 import java.io.File
 
 class WindowsTest {
-    // Maven and Gradle run tests in different folders.
-    private val cases = listOf("../tests/data", "../../tests/data").map { File(it, "windows.json") }.first(File::exists)
+    private val cases = File("../../tests/data/windows.json")
         .let { JSONObject(it.readText()) }
 
     private fun <T> each(key: String, get: (JSONArray, Int) -> T): List<T> =

@@ -10,10 +10,9 @@ import java.util.zip.ZipEntry
 import java.util.zip.ZipFile
 import java.util.zip.ZipOutputStream
 
-/** The model in the assets, and variants of it that differ in one respect. */
+/** The model in the assets of the demo, and variants of it that differ in one respect. */
 internal object ModelFile {
-    /** Maven and Gradle run tests in different folders. */
-    val file: File = listOf("app/src/main/assets", "src/main/assets").map { File(it, "classifier.tflite") }.first(File::exists)
+    val file = File("../../android_demo/app/src/main/assets/classifier.tflite")
     val bytes: ByteArray = file.readBytes()
     val json: JSONObject = JSONObject(member("retvec_lite.json"))
 

@@ -14,8 +14,7 @@ import java.text.Normalizer
  *
  *     RetvecClassifier(context).use { Log.i(TAG, "${it.predict("where is my parcle?")}") }
  *
- * Copy this file and `NativeEngine.kt`, and put `libretvec_lite.so` into `jniLibs`. The interface is that of [TextClassifier]. Open
- * and call it off the main thread. Calls from several threads wait for each other.
+ * Open and call it off the main thread. Calls from several threads wait for each other.
  */
 class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORDS) : Closeable {
     private val engine: Long

@@ -6,8 +6,7 @@ import java.nio.ByteOrder
 /** The functions of engine/android/jni.c. A [Long] is an address; results are written to addresses too. */
 internal object NativeEngine {
     init {
-        // Tests without a device name the file.
-        System.getProperty("retvec.engine")?.let { System.load(it) } ?: System.loadLibrary("retvec_lite")
+        System.loadLibrary("retvec_lite")
     }
 
     @JvmStatic external fun address(buffer: ByteBuffer): Long
