@@ -1,8 +1,9 @@
+#if canImport(CoreML)
 import CoreML
 import Foundation
 
 /// Classifies texts with a model from `retvec-lite export --format coreml`: raw text in, label and probabilities out.
-final class TextClassifier {
+public final class TextClassifier {
     private let model: MLModel
     private let shape: [NSNumber]
     private let labels: [String]
@@ -10,16 +11,23 @@ final class TextClassifier {
     private let windows: Windows
 
     /// How many code points the model takes at once; a longer text is read in windows that end at words.
-    var maxChars: Int { windows.maxChars }
+    public var maxChars: Int { windows.maxChars }
 
     /// How many code points of a text are read; what lies behind them is not.
-    var readLimit: Int { windows.limit }
+    public var readLimit: Int { windows.limit }
 
     /// - Parameter name: the package in the app, without `.mlpackage`; Xcode compiles it to `.mlmodelc`.
-    init(name: String = "classifier-int8", in bundle: Bundle = .main, computeUnits: MLComputeUnits = .all) throws {
+    public convenience init(
+        name: String = "classifier-int8", in bundle: Bundle = .main, computeUnits: MLComputeUnits = .all
+    ) throws {
         guard let url = bundle.url(forResource: name, withExtension: "mlmodelc") else {
             throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: "\(name).mlmodelc"])
         }
+        try self.init(contentsOf: url, computeUnits: computeUnits)
+    }
+
+    /// - Parameter url: a compiled model, such as `MLModel.compileModel(at:)` makes of a downloaded package.
+    public init(contentsOf url: URL, computeUnits: MLComputeUnits = .all) throws {
         let configuration = MLModelConfiguration()
         configuration.computeUnits = computeUnits
         model = try MLModel(contentsOf: url, configuration: configuration)
@@ -41,7 +49,7 @@ final class TextClassifier {
     ///
     /// The label is nil for a text that belongs to none of them, with the probability of the most probable one.
     /// - Parameter reject: false gives every text a label.
-    func classify(
+    public func classify(
         _ text: String, reject: Bool = true
     ) throws -> (label: String?, probability: Double, probabilities: [String: Double]) {
         let probabilities = try self.probabilities(of: text)
@@ -57,7 +65,7 @@ final class TextClassifier {
     /// Returns all labels of a text with their probabilities, most probable first.
     ///
     /// There is one label or none; any number if the model was trained with several labels a text.
-    func classifyAll(_ text: String) throws -> [(label: String, probability: Double)] {
+    public func classifyAll(_ text: String) throws -> [(label: String, probability: Double)] {
         answers(to: text, try self.probabilities(of: text))
     }
 
@@ -122,3 +130,4 @@ final class TextClassifier {
         }
     }
 }
+#endif

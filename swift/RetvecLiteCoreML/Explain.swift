@@ -1,11 +1,12 @@
+#if canImport(CoreML)
 import Foundation
 
 /// A part of a text, and how much it speaks for a label.
-struct TextSpan {
+public struct TextSpan {
     /// Where it stands in the text.
-    let range: Range<String.Index>
+    public let range: Range<String.Index>
     /// By how much the natural logarithm of the label's probability falls without it; below 0 where it speaks against the label.
-    let weight: Double
+    public let weight: Double
 }
 
 extension TextClassifier {
@@ -13,7 +14,7 @@ extension TextClassifier {
     ///
     /// The text is classified again without each of its words, so n words take the time of n + 1 calls. Scripts without spaces are
     /// cut into pieces of one to three characters, and so are the words of a text of one or two.
-    func explain(_ text: String, label: String? = nil) throws -> [TextSpan] {
+    public func explain(_ text: String, label: String? = nil) throws -> [TextSpan] {
         let read = text.unicodeScalars.prefix(readLimit)
         let inWindows = read.count > maxChars
         let whole = try classify(String(read)).probabilities
@@ -119,3 +120,4 @@ private func findRuns(_ text: Substring.UnicodeScalarView) -> [Run] {
     end(at: text.endIndex)
     return runs
 }
+#endif
