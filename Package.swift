@@ -4,9 +4,14 @@ import PackageDescription
 let package = Package(
     name: "RetvecLite",
     platforms: [.iOS(.v12), .macOS(.v10_13), .tvOS(.v12), .watchOS(.v4)],
-    products: [.library(name: "RetvecLite", targets: ["RetvecLite"])],
+    products: [
+        .library(name: "RetvecLite", targets: ["RetvecLite"]),  // .retvec files, on the C engine
+        .library(name: "RetvecLiteCoreML", targets: ["RetvecLiteCoreML"]),  // .mlpackage
+    ],
     targets: [
         .target(name: "CRetvecLite", path: "swift/CRetvecLite"),
         .target(name: "RetvecLite", dependencies: ["CRetvecLite"], path: "swift/RetvecLite"),
+        .target(name: "RetvecLiteCoreML", path: "swift/RetvecLiteCoreML"),
+        .testTarget(name: "RetvecLiteTests", dependencies: ["RetvecLite", "RetvecLiteCoreML"], path: "swift/Tests"),
     ]
 )

@@ -1,4 +1,7 @@
-"""Compile the C engine for browsers or Android: `python -m tools.build_ports wasm|android [--out PLACE]`. Needs `pip install ziglang`."""
+"""Compile the C engine for browsers, Android or this machine's JVM: `python -m tools.build_ports wasm|android|jvm [--out PLACE]`.
+
+All but `jvm` need `pip install ziglang`.
+"""
 
 import argparse
 import subprocess
@@ -14,6 +17,9 @@ WASM: Final = ROOT / "retvec_lite" / "web" / "engine.wasm"
 """The engine of the playground, and of web pages."""
 
 JNI: Final = ROOT / "engine" / "android" / "jni.c"
+
+PLACES: Final = {"wasm": WASM, "android": ROOT / "android/retvec-lite/src/main/jniLibs", "jvm": ROOT / "build/jvm"}
+"""Port -> where it goes unless --out says otherwise: the file, or the folder of the libraries."""
 
 ZIG: Final = "0.17.1"
 """The release of `ziglang` that made WASM: another one may write other bytes."""
@@ -50,12 +56,13 @@ def build_android(folder: Path) -> list[Path]:
     ]
 
 
-def build_host(to: Path) -> Path | None:
-    """Compile what `build_android` compiles for this machine, to test it on a JVM; None where there is no compiler."""
-    command = compiler()
-    if command is not None:
-        subprocess.run([*command, *FLAGS, str(SOURCE), str(JNI), "-o", str(to)], check=True)
-    return to if command else None
+def build_jvm(folder: Path) -> Path:
+    """Compile what `build_android` compiles for this machine, to test it on a JVM that has `folder` in `java.library.path`."""
+    command = compiler() or sys.exit("There is no C compiler: pip install ziglang")
+    name = {"win32": "retvec_lite.dll", "darwin": "libretvec_lite.dylib"}.get(sys.platform, "libretvec_lite.so")
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run([*command, *FLAGS, str(SOURCE), str(JNI), "-o", str(folder / name)], check=True)
+    return folder / name
 
 
 def _compile(target: str, arguments: list[str], to: Path) -> Path:
@@ -70,16 +77,14 @@ def _compile(target: str, arguments: list[str], to: Path) -> Path:
 def main() -> None:
     """Build one of the ports."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("port", choices=("wasm", "android"))
-    parser.add_argument(
-        "--out", type=Path, help=f"the .wasm file ({WASM.relative_to(ROOT)}), or a folder (build/jniLibs)"
-    )
+    parser.add_argument("port", choices=tuple(PLACES))
+    parser.add_argument("--out", type=Path, help="the .wasm file, or a folder for libraries")
     chosen = parser.parse_args()
-    built = (
-        [build_wasm(chosen.out or WASM)]
-        if chosen.port == "wasm"
-        else build_android(chosen.out or ROOT / "build/jniLibs")
-    )
+    out = chosen.out or PLACES[chosen.port]
+    if chosen.port == "android":
+        built = build_android(out)
+    else:
+        built = [build_wasm(out) if chosen.port == "wasm" else build_jvm(out)]
     for file in built:
         print(f"{file}: {file.stat().st_size:,} bytes")
 

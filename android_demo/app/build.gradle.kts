@@ -34,13 +34,10 @@ android {
     }
 
     sourceSets {
-        named("test") {
-            kotlin.directories += "src/sharedTest/kotlin"
-        }
         // Device tests use the golden texts of the JVM tests.
         named("androidTest") {
-            kotlin.directories += "src/sharedTest/kotlin"
-            assets.directories += "src/test/resources"
+            kotlin.directories += "../../android/shared_test"
+            assets.directories += listOf("src/test/resources", "../../golden")
         }
     }
 }
@@ -70,12 +67,11 @@ androidComponents {
 }
 
 dependencies {
-    implementation(libs.litert)
+    // The library of ../android, or with -Ppublished=VERSION the published one, as other apps name it.
+    val published = providers.gradleProperty("published").orNull
+    implementation(if (published == null) project(":retvec-lite-litert") else "io.github.retvec-lite:retvec-lite-litert:$published")
 
-    testImplementation(libs.json) // android.jar has stubs only.
     testImplementation(libs.junit)
-    testImplementation(libs.tensorflow.lite.desktop)
-    testImplementation(libs.tensorflow.lite.metadata)
 
     androidTestImplementation(libs.androidx.test.runner)
     androidTestImplementation(libs.junit)

@@ -49,10 +49,11 @@ aapt2 link -I /usr/share/android-framework-res/framework-res.apk --manifest "$OU
   --min-sdk-version 23 --target-sdk-version 37 --version-code 1 --version-name 1.0 \
   --output-text-symbols "$OUT/R.txt" --proguard "$OUT/manifest.pro" -o "$OUT/linked.apk" "$OUT/res.zip"
 
-mvn -q -B compile "-Dresource.numbers=$OUT/R.txt" "-Dtarget.directory=$PWD/$OUT/maven"
-(cd "$OUT/maven/classes" && jar cf ../../classes.jar .)
+mvn -q -B -f ../android compile "-Dresource.numbers=$OUT/R.txt" "-Dtarget.directory=$PWD/$OUT/maven/\${project.artifactId}"
+jar cf "$OUT/classes.jar" -C "$OUT/maven/retvec-lite/classes" . -C "$OUT/maven/retvec-lite-litert/classes" . -C "$OUT/maven/android-demo/classes" .
+runtime="$OUT/maven/retvec-lite-litert/runtime/lite"
 java -cp "$r8" com.android.tools.r8.R8 --release --min-api 23 --lib "$framework" --lib "$java_home" \
-  --pg-conf "$OUT/manifest.pro" --pg-conf app/proguard-rules.pro --pg-conf "$OUT/maven/aar/runtime/proguard.txt" \
+  --pg-conf "$OUT/manifest.pro" --pg-conf app/proguard-rules.pro --pg-conf ../android/retvec-lite/proguard.txt --pg-conf "$runtime/proguard.txt" \
   --output "$OUT/dex" "$OUT/classes.jar" \
   "$REPOSITORY/org/jetbrains/kotlin/kotlin-stdlib/2.4.21/kotlin-stdlib-2.4.21.jar" "$REPOSITORY/org/jetbrains/annotations/13.0/annotations-13.0.jar"
 
@@ -60,7 +61,7 @@ cp "$OUT/linked.apk" "$OUT/unaligned.apk"
 (cd "$OUT/dex" && jar uf ../unaligned.apk classes.dex)
 for abi in "$@"; do
   mkdir -p "$OUT/lib/$abi"
-  cp "$OUT/maven/aar/runtime/jni/$abi"/*.so "$OUT/lib/$abi/"
+  cp "$runtime/jni/$abi"/*.so "$OUT/lib/$abi/"
 done
 [ $# -eq 0 ] || (cd "$OUT" && jar u0f unaligned.apk lib)
 # Align everything stored uncompressed (libraries and model) to 16 KB pages.

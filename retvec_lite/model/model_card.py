@@ -175,8 +175,7 @@ def _use(model: TrainedModel, files: Sequence[str]) -> str:
             f'let answer = try classifier.{"classifyAll" if model.multi_label else "classify"}("a text")',
         ]
         parts += [
-            f"On iOS and macOS, drag {_code(package)} into Xcode and add `TextClassifier.swift` and `Windows.swift` of "
-            "retvec-lite (`examples/ios`):",
+            f"On iOS and macOS, drag {_code(package)} into Xcode and add the Swift package of retvec-lite, product `RetvecLiteCoreML`:",
             _block("swift", *lines),
         ]
     if model.decision.rejects and not model.multi_label:

@@ -1,17 +1,23 @@
-"""The app's Kotlin, compiled and tested on a plain JVM: see android_demo/README.md."""
+"""The Android libraries and the demo app, compiled and tested on a plain JVM, and an app that uses the published libraries."""
 
 import shutil
 import subprocess
-import sys
+import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tools.build_ports import build_host
+from retvec_lite.version import __version__
+from tools.build_engine import compiler
+from tools.build_ports import ABIS, build_android, build_jvm
 
-PROJECT = Path(__file__).parents[2] / "android_demo"
-SUPPORT = Path(__file__).parents[1] / "support"
+ROOT = Path(__file__).parents[2]
+LIBRARIES = ROOT / "android"
+DEMO = ROOT / "android_demo"
+CONSUMER = Path(__file__).parent / "consumer"
+MODULES = [LIBRARIES / "retvec-lite", LIBRARIES / "retvec-lite-litert", DEMO]
+COORDINATES = "io.github.retvec-lite"
 
 
 def missing_tool() -> str | None:
@@ -21,41 +27,115 @@ def missing_tool() -> str | None:
     told = subprocess.run(["mvn", "--version"], capture_output=True, text=True, check=False).stdout
     version = next((line for line in told.splitlines() if line.startswith("Java version:")), "no Java")
     major = version.removeprefix("Java version: ").split(".")[0].split(",")[0]
-    return None if major.isdigit() and int(major) >= 17 else f"Maven runs on {version}, not on Java 17 or newer"
+    if not major.isdigit() or int(major) < 17:
+        return f"Maven runs on {version}, not on Java 17 or newer"
+    return None if compiler() else "there is no C compiler for the engine"
 
 
-@pytest.mark.slow
-def test_every_source_compiles_and_the_jvm_tests_pass(tmp_path: Path) -> None:
-    if problem := missing_tool():
-        pytest.skip(f"The Android tests need Java 17 and Maven: {problem}")
-    engine, exports = build_host(tmp_path / "libretvec_lite.so"), tmp_path / "exports"
-    if engine is None:
-        pytest.skip("There is no C compiler for the engine")
-    subprocess.run([sys.executable, SUPPORT / "engine_exports.py", exports], check=True)
-    command = ["mvn", "--batch-mode", "--quiet", "test", f"-Dtarget.directory={tmp_path}"]
-    command += [f"-Dretvec.engine={engine}", f"-Dretvec.exports={exports}"]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+def maven(*arguments: str, cwd: Path) -> None:
+    done = subprocess.run(
+        ["mvn", "--batch-mode", "--quiet", *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    suites = [ElementTree.parse(file).getroot() for file in tmp_path.glob("surefire-reports/TEST-*.xml")]
+
+
+def check_every_test_ran(reports: Path, sources: Path) -> None:
+    suites = [ElementTree.parse(file).getroot() for file in reports.glob("surefire-reports/TEST-*.xml")]
     ran = {str(suite.get("name")).rsplit(".", 1)[-1]: int(suite.get("tests", 0)) for suite in suites}
-    written = {file.stem for file in PROJECT.glob("app/src/test/**/*Test.kt")}
-    assert ran.keys() == written and all(ran.values())
+    written = {file.stem for file in sources.rglob("*Test.kt")}
+    assert written and ran.keys() == written and all(ran.values())
     assert sum(int(suite.get("skipped", 0)) for suite in suites) == 0
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the engine for this machine (`jvm`), the published libraries (`maven`), and what Maven built of each module."""
+    if problem := missing_tool():
+        pytest.skip(f"The Android tests need Java 17 and Maven: {problem}")
+    pytest.importorskip("ziglang", reason="ziglang is not installed: the engine cannot be built for Android")
+    folder = tmp_path_factory.mktemp("android")
+    build_jvm(folder / "jvm")
+    build_android(folder / "jni")
+    options = {
+        "target.directory": f"{folder}/${{project.artifactId}}",
+        "engine.directory": folder / "jvm",
+        "native.directory": folder / "jni",
+        "repository.directory": folder / "maven",
+    }
+    maven("deploy", *(f"-D{name}={value}" for name, value in options.items()), cwd=LIBRARIES)
+    return folder
+
+
+@pytest.mark.slow
+def test_every_source_compiles_and_the_jvm_tests_pass(built: Path) -> None:
+    for module in MODULES:
+        name = "android-demo" if module == DEMO else module.name
+        check_every_test_ran(built / name, module / ("app/src/test" if module == DEMO else "src/test"))
+
+
+@pytest.mark.slow
+def test_an_archive_holds_what_an_app_needs_and_no_more(built: Path) -> None:
+    content = {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt"}
+    native = {f"jni/{abi}/libretvec_lite.so" for abi in ABIS}
+    for name, expected, most in (
+        ("retvec-lite", content | native, 400_000),
+        ("retvec-lite-litert", content, 50_000),
+    ):
+        place = built.joinpath("maven", *COORDINATES.split("."), name, __version__)
+        archive = place / f"{name}-{__version__}.aar"
+        assert archive.stat().st_size <= most
+        with zipfile.ZipFile(archive) as files:
+            assert {entry for entry in files.namelist() if not entry.endswith("/")} == expected
+            manifest = ElementTree.fromstring(files.read("AndroidManifest.xml"))
+            with files.open("classes.jar") as stored, zipfile.ZipFile(stored) as classes:
+                names = [entry for entry in classes.namelist() if entry.endswith(".class")]
+        assert names and all(entry.startswith("org/retveclite/") for entry in names)
+        assert [element.tag for element in manifest] == ["uses-sdk"]
+        for suffix in (".pom", "-sources.jar", "-javadoc.jar"):
+            assert (place / f"{name}-{__version__}{suffix}").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_litert_and_our_library_are_the_only_dependencies(built: Path) -> None:
+    pom = "{http://maven.apache.org/POM/4.0.0}"
+    brought = {}
+    for name in ("retvec-lite", "retvec-lite-litert"):
+        file = built.joinpath("maven", *COORDINATES.split("."), name, __version__, f"{name}-{__version__}.pom")
+        project = ElementTree.parse(file).getroot()
+        assert project.findtext(f"{pom}packaging") == "aar" and "${" not in file.read_text("utf-8")
+        brought[name] = [entry.findtext(f"{pom}artifactId") for entry in project.iter(f"{pom}dependency")]
+    assert brought == {
+        "retvec-lite": ["kotlin-stdlib"],
+        "retvec-lite-litert": ["kotlin-stdlib", "retvec-lite", "litert"],
+    }
+    assert "implementation(libs.litert)" in (LIBRARIES / "retvec-lite-litert/build.gradle.kts").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_an_app_that_names_the_published_libraries_gives_the_golden_answers(built: Path, tmp_path: Path) -> None:
+    options = {
+        "revision": __version__,
+        "repository": (built / "maven").as_uri(),
+        "engine.directory": built / "jvm",
+        "target.directory": tmp_path,
+    }
+    maven("test", *(f"-D{name}={value}" for name, value in options.items()), cwd=CONSUMER)
+    check_every_test_ran(tmp_path, CONSUMER)
+
+
 def test_text_classifier_is_short_and_the_model_small() -> None:
-    assert (
-        len((PROJECT / "app/src/main/kotlin/org/retveclite/TextClassifier.kt").read_text("utf-8").splitlines()) <= 230
-    )
-    assert (PROJECT / "app/src/main/assets/classifier.tflite").stat().st_size <= 400_000
+    source = LIBRARIES / "retvec-lite-litert/src/main/kotlin/org/retveclite/TextClassifier.kt"
+    assert len(source.read_text("utf-8").splitlines()) <= 230
+    assert (DEMO / "app/src/main/assets/classifier.tflite").stat().st_size <= 400_000
 
 
-def test_litert_is_the_only_runtime_dependency() -> None:
-    lines = [line.strip() for line in (PROJECT / "app/build.gradle.kts").read_text("utf-8").splitlines()]
+def test_the_app_needs_no_permission_and_nothing_but_the_library() -> None:
+    lines = [line.strip() for line in (DEMO / "app/build.gradle.kts").read_text("utf-8").splitlines()]
     brought = [
         line for line in lines if line.startswith(("implementation", "api(", "runtimeOnly", "debugImplementation"))
     ]
-    assert brought == ["implementation(libs.litert)"]
-    manifest = ElementTree.parse(PROJECT / "app/src/main/AndroidManifest.xml").getroot()
+    library = ":retvec-lite-litert"
+    assert len(brought) == 1 and brought[0].count(library) == 2
+    manifest = ElementTree.parse(DEMO / "app/src/main/AndroidManifest.xml").getroot()
     tools = "{http://schemas.android.com/tools}node"
     assert all(element.get(tools) == "remove" for element in manifest.iter("uses-permission"))

@@ -1,17 +1,22 @@
 """The engine for apps: what the build for Android contains, and the C target of the Swift package."""
 
 import importlib.util
+import json
 import re
 import struct
 import subprocess
+import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.native import NativeEngine
 from tools.build_engine import zig
 from tools.build_ports import ABIS, ROOT, build_android
 
-KOTLIN = ROOT / "android_demo/app/src/main/kotlin/org/retveclite/NativeEngine.kt"
+KOTLIN = ROOT / "android/retvec-lite/src/main/kotlin/org/retveclite/NativeEngine.kt"
 
 needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
 
@@ -46,11 +51,27 @@ def test_the_swift_package_names_what_is_there() -> None:
     places = re.findall(r'path: "([^"]+)"', package)
     assert [sorted({file.suffix for file in (ROOT / place).rglob("*.*")}) for place in places] == [
         [".c", ".h"],
-        [".swift"],
+        *[[".swift"]] * 3,
     ]
     swift = "".join(file.read_text("utf-8") for file in (ROOT / "swift" / "RetvecLite").glob("*.swift"))
     header = (ROOT / "engine" / "retvec_lite.h").read_text("utf-8")
     assert set(re.findall(r"rvl_\w+", swift)) <= set(re.findall(r"rvl_\w+", header))
+
+
+@needs_zig
+def test_the_c_target_of_the_swift_package_gives_the_golden_answers(tmp_path: Path) -> None:
+    compiler, library = zig(), tmp_path / "engine.so"
+    assert compiler is not None
+    source = ROOT / "swift" / "CRetvecLite" / "engine.c"
+    subprocess.run([*compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    for name in ("plain", "rejecting", "several"):
+        engine = NativeEngine(read_artifact(ROOT / "golden" / f"{name}.retvec"), library)
+        golden = json.loads((ROOT / "golden" / f"{name}.json").read_text("ascii"))
+        (key,) = (key for key in golden["tolerance"] if key.startswith("engine-"))
+        cases = [case for case in (*golden["cases"], *golden["long"]) if case["text"] is not None]
+        found = engine.table([unicodedata.normalize("NFC", case["text"]) for case in cases])
+        expected = np.array([case["probabilities"][key] for case in cases])
+        assert len(cases) > 100 and np.abs(found - expected).max() <= golden["tolerance"][key]
 
 
 @needs_zig

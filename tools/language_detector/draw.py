@@ -209,8 +209,9 @@ def _lines_of_code() -> list[str]:
     lines: list[str] = []
     for folder, pattern in (
         ("retvec_lite", "*.py"),
+        ("android", "*.kt"),
         ("android_demo", "*.kt"),
-        ("examples", "*.swift"),
+        ("swift", "*.swift"),
         ("web_demo", "*.js"),
     ):
         for path in sorted((ROOT / folder).rglob(pattern)):

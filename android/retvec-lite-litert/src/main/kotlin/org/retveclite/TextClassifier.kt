@@ -1,0 +1,212 @@
+package org.retveclite
+
+import android.content.Context
+import org.json.JSONObject
+import org.tensorflow.lite.Interpreter
+import java.io.Closeable
+import java.io.File
+import java.io.FileInputStream
+import java.io.IOException
+import java.nio.ByteBuffer
+import java.nio.ByteOrder.LITTLE_ENDIAN
+import java.nio.channels.FileChannel.MapMode.READ_ONLY
+import java.security.MessageDigest
+import java.util.zip.ZipInputStream
+import kotlin.math.pow
+
+/** Runs a signature of the model: LiteRT in an app, a substitute in tests without a device. */
+internal interface Engine : Closeable {
+    fun run(signature: String, inputs: Map<String, Any>, outputs: Map<String, Any>)
+}
+
+/**
+ * Classifies texts with a `.tflite` exported by retvec-lite: raw text in, probabilities out, no tokenizer, no vocabulary.
+ *
+ *     TextClassifier(context).use { Log.i(TAG, "${it.predict("where is my parcle?")}") }
+ *
+ * Labels and sizes come from the model. Open and call it off the main thread. Calls from several threads wait for each other. A call
+ * allocates nothing but its result (and some 100 bytes to see whether other scripts than Latin are composed).
+ */
+class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer) -> Engine) : Closeable {
+    private val metadata = readMetadata(model)
+
+    /** The labels, in the order of the probabilities. */
+    val labels: List<String> = metadata.getJSONArray("labels").let { list -> List(list.length()) { list.getString(it) } }
+
+    private val signatures = metadata.optJSONArray("signatures")
+        ?.let { list -> List(list.length()) { Signature(list.getJSONObject(it), labels.size) } }
+        ?: listOf(Signature(metadata.getJSONObject("encoder"), labels.size))
+    private val full = signatures.first { it.name == "classify" }
+    private val short = signatures.filter { it.kind == "classify" && it !== full }.sortedBy { it.maxWords }.toTypedArray()
+    private val embedder = signatures.find { it.kind == "embed" }
+    private val decision = metadata.optJSONObject("decision") ?: JSONObject()
+    private val threshold = decision.optDouble("threshold", 0.0)
+    private val unknown = if (decision.isNull("unknown_label")) -1 else labels.indexOf(decision.getString("unknown_label"))
+    private val unknownPower = decision.optDouble("unknown_power", 0.0)
+    private val thresholds = decision.optJSONArray("thresholds")?.let { list -> DoubleArray(list.length(), list::getDouble) }
+    private val characters = sorted(decision.optString("characters"))
+    private val windows = Windows(full.maxChars, metadata.getInt("contract_version"))
+    private val combined = Combined(labels.size, unknown, thresholds != null)
+    private val engine = start(model)
+
+    /** How many code points the model takes at once; a longer text is read in windows that end at words. */
+    val maxChars: Int get() = full.maxChars
+
+    /** How many code points of a text are read; what lies behind them is not. */
+    val readLimit: Int get() = windows.limit
+
+    /** The length of the vectors from [embed]; 0 for a model exported without embeddings. */
+    val embeddingSize: Int = embedder?.result?.size ?: 0
+
+    /** Maps an uncompressed asset (Gradle leaves `.tflite` uncompressed); throws [IOException] if it is missing or unsupported. */
+    constructor(context: Context, asset: String = "classifier.tflite") : this(
+        context.assets.openFd(asset).use { part ->
+            FileInputStream(part.fileDescriptor).use { it.channel.map(READ_ONLY, part.startOffset, part.declaredLength) }
+        },
+        ::LiteRt,
+    )
+
+    /** Maps a file, which must not change until [close]; throws [IOException] like the constructor above. */
+    constructor(file: File) : this(FileInputStream(file).use { it.channel.map(READ_ONLY, 0, file.length()) }, ::LiteRt)
+
+    /** Writes the probability of each of [labels] to [into], which callers may reuse, and returns it. */
+    @Synchronized fun classify(text: CharSequence, into: FloatArray = FloatArray(labels.size)): FloatArray {
+        windows.read(text)
+        windows.next()
+        val first = classifyWindow()
+        if (windows.isLast) return first.copyInto(into)
+        combined.clear()
+        combined.add(first)
+        while (windows.next()) combined.add(classifyWindow())
+        return combined.copyInto(into)
+    }
+
+    private fun classifyWindow(): FloatArray {
+        // Try the shortest graph first. It also returns the number of slots that the text needs: if too many, try the next.
+        for (signature in short) {
+            if (windows.count > signature.maxChars || windows.blanks >= signature.maxWords) continue // almost surely too many words
+            val probabilities = run(signature)
+            if (signature.slots[0] <= signature.maxWords) return probabilities
+        }
+        return run(full)
+    }
+
+    /** Returns the most probable label of a text and its probability; with [reject], the label of a text with none is null. */
+    fun predict(text: CharSequence, reject: Boolean = true): Prediction {
+        val probabilities = classify(text)
+        val best = best(probabilities, if (reject) unknown else -1)
+        val answer = if (reject) answers(text, probabilities).firstOrNull() else best
+        return Prediction(answer?.let(labels::get), probabilities[answer ?: best])
+    }
+
+    /** Returns all labels of a text, most probable first: one or none, or any number if the model was trained with several a text. */
+    fun predictAll(text: CharSequence): List<Prediction> {
+        val probabilities = classify(text)
+        return answers(text, probabilities).map { Prediction(labels[it], probabilities[it]) }
+    }
+
+    /** Returns where in [labels] those of a text with these [probabilities] are, most probable first; see [predictAll]. */
+    @Synchronized fun answers(text: CharSequence, probabilities: FloatArray): List<Int> {
+        if (characters.isNotEmpty() && !isReadable(text)) return emptyList()
+        if (thresholds != null) {
+            return labels.indices.filter { probabilities[it] >= thresholds[it] }.sortedByDescending { probabilities[it] }
+        }
+        val best = best(probabilities, unknown)
+        val none = if (unknown < 0) 0f else probabilities[unknown]
+        val isUnknown = probabilities[best] < threshold * none.toDouble().pow(unknownPower) || none > probabilities[best]
+        return if (isUnknown) emptyList() else listOf(best)
+    }
+
+    /** Whether a text with these [probabilities] belongs to none of the labels: too improbable, or nothing in it to read. */
+    fun isUnknown(text: CharSequence, probabilities: FloatArray): Boolean = answers(text, probabilities).isEmpty()
+
+    /** Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product. */
+    @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
+        checkNotNull(embedder) { "This model has no embeddings. Export it with --embed." }
+        windows.read(text)
+        windows.next()
+        run(embedder).copyInto(into)
+        if (windows.isLast) return into
+        while (windows.next()) run(embedder).forEachIndexed { index, value -> into[index] += value }
+        return into.scale()
+    }
+
+    @Synchronized override fun close() = engine.close()
+
+    /** Whether any of the [characters] is in the text, as far as it is read. */
+    private fun isReadable(text: CharSequence): Boolean {
+        var at = 0
+        var left = readLimit
+        while (at < text.length && left-- > 0) {
+            val point = Character.codePointAt(text, at)
+            if (characters.binarySearch(point) >= 0) return true
+            at += Character.charCount(point)
+        }
+        return false
+    }
+
+    private fun run(signature: Signature): FloatArray {
+        windows.copyInto(signature.input)
+        engine.run(signature.name, signature.inputs, signature.outputs)
+        return signature.result
+    }
+}
+
+/** Returns the index of the largest probability but that of one label. */
+private fun best(probabilities: FloatArray, without: Int): Int =
+    probabilities.indices.filter { it != without }.maxByOrNull { probabilities[it] }!!
+
+/** Returns the code points of a string in ascending order. */
+private fun sorted(text: String): IntArray {
+    var at = 0
+    return IntArray(text.codePointCount(0, text.length)) { text.codePointAt(at).also { at += Character.charCount(it) } }.apply { sort() }
+}
+
+/** A signature of the model, with arrays for its input and outputs that every call reuses. */
+private class Signature(json: JSONObject, classes: Int) {
+    val name: String = json.optString("name", "classify")
+    val kind: String = json.optString("kind", "classify")
+    val maxChars = json.getInt("max_chars")
+    val maxWords = json.getInt("max_words")
+    val input = IntArray(maxChars)
+    val inputs = mapOf<String, Any>("codepoints" to arrayOf(input))
+    val result = FloatArray(if (kind == "embed") json.getInt("dimension") else classes)
+    val slots = IntArray(1)
+    val outputs = mapOf<String, Any>((if (kind == "embed") "text" else "probabilities") to arrayOf(result)) +
+        if (kind == "classify" && name != kind) mapOf("slots" to slots) else emptyMap()
+}
+
+private class LiteRt(model: ByteBuffer) : Engine {
+    // Allocate before any signature runs: only then do all of them get the fast kernels.
+    private val interpreter = Interpreter(model, Interpreter.Options().setNumThreads(1)).apply { allocateTensors() }
+
+    override fun run(signature: String, inputs: Map<String, Any>, outputs: Map<String, Any>) =
+        interpreter.runSignature(inputs, outputs, signature)
+    override fun close() = interpreter.close()
+}
+
+/** Reads `retvec_lite.json` and checks that the model is whole and follows this contract: others may crash the runtime. */
+private fun readMetadata(model: ByteBuffer): JSONObject = try {
+    val file = ByteArray(model.capacity()).also { model.duplicate().get(it) }
+    val bytes = ByteBuffer.wrap(file).order(LITTLE_ENDIAN)
+    expect(bytes.getInt(4) == 0x334C4654) { "The file is not a .tflite model." }
+    // Standard TFLite metadata: a zip after the model; the directory at its end says where it starts.
+    val start = bytes.getInt(bytes.getInt(file.size - 6) + 42)
+    val zip = ZipInputStream(file.inputStream(start, file.size - start))
+    val json = JSONObject(String(zip.apply { while (nextEntry.name != "retvec_lite.json") continue }.readBytes()))
+    expect(json.getString("format") == "retvec-lite") { "The metadata has the format ${json.get("format")}, not retvec-lite." }
+    val version = json.getInt("contract_version")
+    expect(version in 1..2) { "The model follows contract version $version, this class 1 and 2. Use both from one release." }
+    check(json.getJSONArray("labels").length() > 0 && json.getJSONObject("encoder").getInt("max_words") > 0)
+    val digest = MessageDigest.getInstance("SHA-256").apply { update(file, 0, start) }.digest()
+    val isSame = digest.joinToString("") { "%02x".format(it) } == json.getString("model_sha256")
+    expect(isSame) { "The model was changed after its export: its SHA-256 differs. Export it again." }
+    json
+} catch (error: Exception) {
+    val message = "The file (${model.capacity()} bytes) has no readable metadata: it is cut short or from another tool."
+    throw error as? UnsupportedModelException ?: UnsupportedModelException(message, error)
+}
+
+private inline fun expect(condition: Boolean, message: () -> String) {
+    if (!condition) throw UnsupportedModelException(message())
+}

@@ -1,0 +1,29 @@
+#if canImport(CoreML)
+import CoreML
+import RetvecLiteCoreML
+import XCTest
+
+/// Compares a package with the `golden.json` beside it: RETVEC_COREML names their folder.
+final class TextClassifierTests: XCTestCase {
+    func testTheAnswersAreTheGoldenOnes() throws {
+        guard let folder = ProcessInfo.processInfo.environment["RETVEC_COREML"].map({ URL(fileURLWithPath: $0) }) else {
+            throw XCTSkip("RETVEC_COREML names no folder with classifier-float32.mlpackage and golden.json")
+        }
+        let golden = try Golden.read(folder.appendingPathComponent("golden.json"))
+        let key = "coreml-float32"
+        let tolerance = try XCTUnwrap(golden.tolerance[key])
+        let model = try MLModel.compileModel(at: folder.appendingPathComponent("classifier-float32.mlpackage"))
+        let classifier = try TextClassifier(contentsOf: model)
+        var texts = 0
+        try golden.forEach(key) { name, text, probabilities, labels in
+            let found = try classifier.classify(text).probabilities
+            for (label, expected) in probabilities {
+                XCTAssertEqual(try XCTUnwrap(found[label]), expected, accuracy: tolerance, name)
+            }
+            if let labels { XCTAssertEqual(Set(try classifier.classifyAll(text).map { $0.label }), labels, name) }
+            texts += 1
+        }
+        XCTAssertGreaterThan(texts, 80)
+    }
+}
+#endif
