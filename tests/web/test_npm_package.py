@@ -65,6 +65,12 @@ def project(npm: str, packed: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
+@pytest.fixture(scope="module")
+def litert(project: Path) -> None:
+    """LiteRT.js beside the package, as it is published."""
+    (project / "node_modules" / "@litertjs").symlink_to(browser.MODULES / "@litertjs")
+
+
 @pytest.mark.slow
 def test_the_package_is_small_and_has_what_it_says(packed: Path, project: Path) -> None:
     assert packed.stat().st_size <= 80_000
@@ -79,8 +85,8 @@ def test_it_answers_in_node(project: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("litert")
 def test_its_types_are_complete(project: Path) -> None:
-    (project / "node_modules" / "@litertjs").symlink_to(browser.MODULES / "@litertjs")
     options = {
         "strict": True, "noEmit": True, "module": "NodeNext", "target": "ES2022", "lib": ["ES2023", "DOM"], "types": [],
     }  # fmt: skip
@@ -102,11 +108,26 @@ def served(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
+def browsed(project: Path, chromium: str, page: str) -> object:
+    """What a page says."""
+    with served(project) as url:
+        found = json.loads(run("node", CONSUMER / "browse.js", chromium, url + page, cwd=ROOT))
+    assert found["problems"] == []
+    return found["found"]
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("litert")
+def test_it_answers_with_litert_js(project: Path, chromium: str) -> None:
+    assert browsed(project, chromium, "litert.html") == TEXTS * 2 // 3
+
+
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_it_answers_in_a_page_and_in_a_worker(project: Path, chromium: str) -> None:
-    with served(project) as url:
-        printed = run("node", CONSUMER / "browse.js", chromium, url, cwd=ROOT)
-    found = json.loads(printed)
-    assert found["problems"] == []
-    assert found["found"] == [TEXTS, TEXTS, "Cannot load golden/missing.retvec (404 File not found)."]
+    assert browsed(project, chromium, "index.html") == [
+        TEXTS,
+        TEXTS,
+        "Cannot load golden/missing.retvec (404 File not found).",
+    ]
