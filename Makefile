@@ -48,10 +48,10 @@ demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, c
 	$(BIN)/python examples/demo.py $(OUT)
 
 # Two processes; each file's tests stay together, so that they share what they built.
-test: $(STAMP) | web_demo/node_modules  ## the tests: six minutes on two idle cores
+test: $(STAMP) | node_modules  ## the tests: six minutes on two idle cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not exhaustive" $(PYTEST_ARGS)
 
-test-all: $(STAMP) $(VENV)/.engines | web_demo/node_modules  ## every test, the exhaustive ones too: before a release, and nightly
+test-all: $(STAMP) $(VENV)/.engines | node_modules  ## every test, the exhaustive ones too: before a release, and nightly
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 test-fast: $(STAMP)  ## the tests that take seconds
@@ -74,11 +74,11 @@ android-model: $(STAMP)  ## train the starter model and put it into the Android 
 
 # The built page is in git, so that users need no Node.js: this is for who changes it.
 web: $(STAMP)  ## build the playground into retvec_lite/web (needs Node.js 20.19 or newer)
-	cd web_demo && npm ci && npm run lint && PYTHON="$(CURDIR)/$(BIN)/python" npm run build
+	npm ci && npm run lint --workspaces && PYTHON="$(CURDIR)/$(BIN)/python" npm run build --workspaces
 
-web_demo/node_modules: web_demo/package-lock.json
+node_modules: package-lock.json
 	@if ! command -v npm >/dev/null; then echo "Node.js is not installed: the tests of the playground will be skipped." >&2; \
-	else cd web_demo && npm ci --no-audit --no-fund || { rm -rf node_modules; \
+	else npm ci --no-audit --no-fund || { rm -rf node_modules; \
 		echo "npm cannot fetch the page's packages: the tests of the playground will be skipped." >&2; }; fi
 
 # mypy and import-linter follow no import hook, which is how an editable installation finds converters/ as

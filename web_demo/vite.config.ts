@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vite";
+import { defaultClientConditions, defineConfig } from "vite";
 
 const TARGET = fileURLToPath(new URL("../retvec_lite/web/", import.meta.url));
 
@@ -7,6 +7,7 @@ const TARGET = fileURLToPath(new URL("../retvec_lite/web/", import.meta.url));
 export default defineConfig({
   base: "./",
   resolve: {
+    conditions: ["retvec-lite-source", ...defaultClientConditions],
     alias: { "@litertjs/wasm-utils": fileURLToPath(new URL("./src/litert_loader.ts", import.meta.url)) },
   },
   build: {

@@ -1,9 +1,15 @@
+import { defaultServerConditions } from "vite";
 import { defineConfig } from "vitest/config";
+
+/** The package as it is written, not as it is built. */
+const conditions = ["retvec-lite-source", ...defaultServerConditions];
+const source = { resolve: { conditions }, ssr: { resolve: { conditions } } };
 
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["tests/*.test.ts"] } },
+      { ...source, test: { name: "unit", include: ["tests/*.test.ts"] } },
+      { root: "../npm", test: { name: "package", include: ["tests/*.test.ts"] } },
       // One browser at a time: some of these tests measure time.
       {
         test: {

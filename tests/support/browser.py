@@ -7,7 +7,7 @@ from typing import Final
 
 VARIABLE: Final = "RETVEC_CHROMIUM"
 """Environment variable that names the browser: a path, or a program on the PATH."""
-MODULES: Final = Path(__file__).resolve().parents[2] / "web_demo" / "node_modules"
+MODULES: Final = Path(__file__).resolve().parents[2] / "node_modules"
 _PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -24,9 +24,9 @@ def no_chromium() -> str:
 
 
 def no_node(*packages: str) -> str | None:
-    """Return why Node.js cannot run these packages of web_demo, as a clause; None if it can."""
+    """Return why Node.js cannot run these packages, as a clause; None if it can."""
     if shutil.which("node") is None:
         return "Node.js is not installed"
     if not all((MODULES / name).is_dir() for name in packages):
-        return "web_demo/node_modules is missing (`npm ci` in web_demo)"
+        return "node_modules is missing (`npm ci`)"
     return None

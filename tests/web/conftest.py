@@ -198,7 +198,7 @@ def vitest(node: str) -> Vitest:
 
     def run(*arguments: str, **environment: str) -> str:
         done = subprocess.run(
-            [node, "node_modules/vitest/vitest.mjs", "run", "--no-color", *arguments],
+            [node, browser.MODULES / "vitest" / "vitest.mjs", "run", "--no-color", *arguments],
             cwd=WEB_DEMO,
             check=False,
             env={**os.environ, **environment},

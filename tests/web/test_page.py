@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import browser
 import pytest
 from conftest import PICTURES, ROOT, WEB_DEMO, Site, Vitest
 
@@ -16,7 +17,7 @@ from tools.build_ports import WASM, ZIG, build_wasm
 
 def test_the_unit_tests_pass(vitest: Vitest, typo_vectors: Path, engine_exports: Path) -> None:
     inputs = {"RETVEC_TYPO_VECTORS": str(typo_vectors), "RETVEC_ENGINE_DIST": str(engine_exports)}
-    assert "skipped" not in vitest("--project", "unit", **inputs)
+    assert "skipped" not in vitest("--project", "unit", "--project", "package", **inputs)
 
 
 def test_the_engine_is_what_its_source_compiles_to(tmp_path: Path) -> None:
@@ -30,7 +31,7 @@ def test_the_engine_answers_the_same_bits_without_simd(vitest: Vitest, engine_ex
     require_zig()
     plain = build_wasm(tmp_path / "plain.wasm", simd=False)
     assert plain.read_bytes() != WASM.read_bytes()
-    arguments = ("--project", "unit", "tests/engine.test.ts", "--reporter", "verbose")
+    arguments = ("--project", "package", "tests/engine.test.ts", "--reporter", "verbose")
     printed = [
         re.findall(
             r"^bits of .*", vitest(*arguments, RETVEC_WASM=str(file), RETVEC_ENGINE_DIST=str(engine_exports)), re.M
@@ -53,16 +54,25 @@ def test_the_tables_match_python() -> None:
     pytest.importorskip(
         "confusable_homoglyphs", reason="confusable-homoglyphs is not installed: the tables cannot be made"
     )
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import make_tables; sys.stdout.buffer.write(make_tables.as_text().encode())"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import make_tables; sys.stdout.buffer.write('\\0'.join(make_tables.texts()).encode())"
     made = subprocess.run(
         [sys.executable, "-c", code, str(WEB_DEMO / "scripts")], check=True, capture_output=True
     ).stdout
-    assert made == (WEB_DEMO / "src" / "tables.json").read_bytes()
+    files = (ROOT / "npm" / "src" / "tables.ts", WEB_DEMO / "src" / "tables.json")
+    assert made.split(b"\0") == [file.read_bytes() for file in files]
 
 
 def test_the_built_page_matches_the_sources(node: str, tmp_path: Path) -> None:
     built = ("index.html", "app.js", "app.css")
-    vite = [node, "node_modules/vite/bin/vite.js", "build", "--outDir", str(tmp_path), "--logLevel", "error"]
+    vite = [
+        node,
+        browser.MODULES / "vite" / "bin" / "vite.js",
+        "build",
+        "--outDir",
+        str(tmp_path),
+        "--logLevel",
+        "error",
+    ]
     subprocess.run(vite, cwd=WEB_DEMO, check=True)
     stale = [
         name for name in built if (tmp_path / name).read_bytes() != (ROOT / "retvec_lite" / "web" / name).read_bytes()
@@ -72,7 +82,7 @@ def test_the_built_page_matches_the_sources(node: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("node")
 def test_the_runtime_is_the_npm_package() -> None:
-    source = WEB_DEMO / "node_modules" / "@litertjs" / "core" / "wasm"
+    source = browser.MODULES / "@litertjs" / "core" / "wasm"
     for name in ("litert.js", "litert.wasm"):
         original = (source / name.replace("litert", "litert_wasm_compat_internal")).read_bytes()
         assert hashlib.sha256(page_files()[name]).digest() == hashlib.sha256(original).digest()

@@ -52,7 +52,7 @@ describe("opening files", () => {
       "a newer contract",
       "newer.tflite",
       () => model("newer.tflite_"),
-      /^newer\.tflite follows contract version 3, but this page reads versions 1 to 2\./,
+      /^newer\.tflite follows contract version 3, but this release reads versions 1 to 2\./,
     ],
     [
       "a model LiteRT refuses",

@@ -61,10 +61,7 @@ describe("typing", () => {
       /read in (\d+) windows of up to (\d+): the last ([\d,]+) are ignored$/.exec(note) ?? [];
     // How much is read: docs/contract.md.
     const read = Math.max(4 * Number(size), Math.min(32 * Number(size), 16_384));
-    expect([note.startsWith("20,000 characters, "), Number(count)]).toEqual([
-      true,
-      Math.ceil(read / Number(size)),
-    ]);
+    expect([note.startsWith("20,000 characters, "), Number(count)]).toEqual([true, Math.ceil(read / Number(size))]);
     expect(rest).toBe((20_000 - read).toLocaleString("en"));
     expect((await page.textContent("#reading"))?.length).toBe(read);
   });

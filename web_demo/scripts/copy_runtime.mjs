@@ -16,6 +16,6 @@ for name in ("litert.js", "litert.wasm"):
 const folder = (path) => fileURLToPath(new URL(path, import.meta.url));
 execFileSync(
   process.env.PYTHON ?? "python3",
-  ["-c", pack, folder("../node_modules/@litertjs/core/wasm"), folder("../../retvec_lite/web")],
+  ["-c", pack, folder("../../node_modules/@litertjs/core/wasm"), folder("../../retvec_lite/web")],
   { stdio: "inherit" },
 );

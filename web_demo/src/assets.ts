@@ -2,8 +2,7 @@
  * Load the runtimes and the models: from the server of `retvec-lite demo`, or from an exported page (`--export`) itself.
  * An exported page holds them in script elements of a type that no browser runs, packed with gzip, then base64.
  */
-import { PlaygroundError } from "./errors";
-import { decompress } from "./zip";
+import { decompress, RetvecLiteError } from "retvec-lite/core";
 
 /** A model that the user can choose; its bytes are loaded only then. */
 export interface Offer {
@@ -56,7 +55,7 @@ function compiled(name: string): Promise<WebAssembly.Module> {
 
 async function compile(name: string): Promise<WebAssembly.Module> {
   if (typeof WebAssembly === "undefined") {
-    throw new PlaygroundError(
+    throw new RetvecLiteError(
       "The model cannot run: this browser has no WebAssembly, or it is switched off. Switch it on or use another browser.",
     );
   }
@@ -65,12 +64,12 @@ async function compile(name: string): Promise<WebAssembly.Module> {
     if (inside) return await WebAssembly.compile((await unpacked(inside)) as BufferSource);
     if (modelsInside().length) {
       const kind = name === ENGINE ? ".tflite" : ".retvec";
-      throw new PlaygroundError(`This page opens ${kind} files only. Other files open in retvec-lite demo.`);
+      throw new RetvecLiteError(`This page opens ${kind} files only. Other files open in retvec-lite demo.`);
     }
     return await WebAssembly.compileStreaming(fetchFile(name));
   } catch (error) {
     if (error instanceof WebAssembly.CompileError) {
-      throw new PlaygroundError(`This browser cannot compile ${name}. Use a newer browser. (${error.message})`);
+      throw new RetvecLiteError(`This browser cannot compile ${name}. Use a newer browser. (${error.message})`);
     }
     throw error;
   }
@@ -79,7 +78,7 @@ async function compile(name: string): Promise<WebAssembly.Module> {
 /** Return the `ModuleFactory` of LiteRT's own script, litert.js, which the page loads before this one. */
 export async function runtimeFactory(): Promise<ModuleFactory> {
   const { ModuleFactory: factory } = globalThis as { ModuleFactory?: ModuleFactory };
-  if (factory === undefined) throw new PlaygroundError("Cannot load litert.js. Reload the page.");
+  if (factory === undefined) throw new RetvecLiteError("Cannot load litert.js. Reload the page.");
   return factory;
 }
 
@@ -115,5 +114,5 @@ async function fetchFile(path: string): Promise<Response> {
   const response = await fetch(path).catch(() => undefined);
   if (response?.ok) return response;
   const answer = response ? `${response.status} ${response.statusText}` : "no answer";
-  throw new PlaygroundError(`Cannot load ${path} from the server (${answer}). Is retvec-lite demo still running?`);
+  throw new RetvecLiteError(`Cannot load ${path} from the server (${answer}). Is retvec-lite demo still running?`);
 }

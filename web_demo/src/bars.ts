@@ -1,4 +1,4 @@
-import type { Prediction } from "./decision";
+import type { Prediction } from "retvec-lite/core";
 import { byId, make, percent } from "./dom";
 
 /** Up to FIT labels keep the file's order, so that only the bars move. Of more labels, show the TOP most probable, ranked. */

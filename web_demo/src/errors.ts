@@ -1,11 +1,8 @@
-/** An error for the user; its message says what is wrong and how to fix it. */
-export class PlaygroundError extends Error {
-  override name = "PlaygroundError";
-}
+import { RetvecLiteError } from "retvec-lite/core";
 
 /** Return the message of anything thrown: libraries also throw strings, numbers and DOM events. */
 export function errorMessage(error: unknown): string {
-  if (error instanceof PlaygroundError) return error.message;
+  if (error instanceof RetvecLiteError) return error.message;
   const cause = error instanceof Error ? error.message : String(error);
   return `Something went wrong: ${cause.replace(/\s+/g, " ").trim() || "an error without a message"}`;
 }

@@ -1,5 +1,4 @@
-import type { Artifact, EncoderConfig } from "./artifact";
-import type { Decision } from "./decision";
+import type { Artifact, Decision, EncoderConfig } from "retvec-lite/core";
 import { byId, make, percent } from "./dom";
 
 /** Format a size in powers of ten, as the reports of `export` do. */

@@ -3,19 +3,16 @@ import "./styles/answers.css";
 import "./styles/words.css";
 import "./styles/layout.css";
 import "./styles/forced_colors.css";
-import type { Classifier, Embedded } from "./answers";
-import { type Artifact, readArtifact } from "./artifact";
-import { type Offer, offers, prepare } from "./assets";
+import { type Artifact, type Classifier, type Embedded, explain, isRetvec, load } from "retvec-lite/core";
+import { compiledEngine, type Offer, offers, prepare } from "./assets";
 import { type Attack, attack } from "./attacks";
 import { argmax, Bars } from "./bars";
-import { TextClassifier } from "./classifier";
 import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
 import { byId, showError } from "./dom";
-import { EngineClassifier, isRetvec } from "./engine_classifier";
 import { errorMessage } from "./errors";
-import { explain } from "./explain";
 import { bytes, showFacts } from "./facts";
 import { medianLatency } from "./latency";
+import { loadRuntime } from "./litert";
 import { watchOpening } from "./opening";
 import { Points } from "./points";
 import { showReading } from "./reading";
@@ -243,9 +240,8 @@ async function open(offer: Offer): Promise<boolean> {
   let fresh: Classifier;
   try {
     const file = await offer.load();
-    fresh = isRetvec(file)
-      ? await EngineClassifier.load(offer.name, file)
-      : await TextClassifier.load(await readArtifact(offer.name, file));
+    const runtime = isRetvec(file) ? { engine: await compiledEngine() } : { litert: await loadRuntime() };
+    fresh = await load(file, { name: offer.name, ...runtime });
   } catch (error) {
     showError(problem, errorMessage(error));
     return false;

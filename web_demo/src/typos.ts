@@ -3,6 +3,7 @@
  *
  * The character tables come from Python (tables.json). Characters are code points, as in Python.
  */
+import { SEPARATORS } from "retvec-lite/core";
 import { Random } from "./random";
 import tables from "./tables.json";
 
@@ -12,8 +13,7 @@ type Draw = () => number;
 const KINDS = tables.typoKinds as readonly Kind[];
 const NEIGHBORS = new Map(Object.entries(tables.neighborKeys));
 /** Code points that the encoder never puts into a word. */
-export const HIDDEN: ReadonlySet<number> = new Set([0, ...tables.separators, ...tables.invisible]);
-const SEPARATORS = new Set([0, ...tables.separators]);
+export const HIDDEN: ReadonlySet<number> = new Set([...SEPARATORS, ...tables.invisible]);
 
 const letters = new Map<string, readonly string[]>();
 

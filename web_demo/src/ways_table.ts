@@ -1,5 +1,5 @@
 import { named } from "./bars";
-import type { Prediction } from "./decision";
+import type { Prediction } from "retvec-lite/core";
 import { byId, make, percent } from "./dom";
 import { seen } from "./reading";
 import { WAYS } from "./ways";

@@ -1,5 +1,5 @@
+import type { Span } from "retvec-lite/core";
 import { byId, make } from "./dom";
-import type { Span } from "./explain";
 
 /** Words that matter less than this share of the strongest one stay unmarked. */
 const LEAST = 0.05;

@@ -1,13 +1,15 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { explain, findParts, leaveOut } from "../src/explain";
-import { signed } from "../src/why";
+import { explain, findParts, leaveOut } from "../src/explain.js";
 
 const words = (text: string): string[] => findParts(text).map(([start, end]) => text.slice(start, end));
 
 describe("findParts", () => {
   it("finds the parts that Python finds", () => {
-    const cases = JSON.parse(readFileSync("../tests/data/parts.json", "utf-8")) as [string, string[]][];
+    const cases = JSON.parse(readFileSync(new URL("../../tests/data/parts.json", import.meta.url), "utf-8")) as [
+      string,
+      string[],
+    ][];
     expect(cases.length).toBeGreaterThan(15);
     for (const [text, expected] of cases) expect(words(text), JSON.stringify(text)).toEqual(expected);
   });
@@ -56,13 +58,4 @@ describe("explain", () => {
   it("has nothing to say about a text without words", async () => {
     expect(await explain(model, " ")).toEqual({ label: 0, spans: [] });
   });
-});
-
-describe("signed", () => {
-  it.each([
-    [0.4377, "+0.44"],
-    [-0.00412, "−0.0041"],
-    [6.09, "+6.1"],
-    [0, "+0"],
-  ])("writes %f as %s", (weight, shown) => expect(signed(weight)).toBe(shown));
 });

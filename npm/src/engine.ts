@@ -1,23 +1,12 @@
 /**
- * Run a `.retvec` file with retvec-lite's WebAssembly engine, in browsers and Node.js. This file needs no other: copy it, and `engine.wasm`.
+ * Run a `.retvec` file with retvec-lite's WebAssembly engine. Its calls return at once: they are good for workers.
  *
- *     const engine = await RetvecEngine.load(await (await fetch("engine.wasm")).arrayBuffer(), new Uint8Array(file));
+ *     const engine = await RetvecEngine.load(await insideEngine(), new Uint8Array(file));
  *     engine.predict("where is my parcle?"); // { label: "delivery", probability: 0.98 }
  */
-
-/** A label and its probability. The label is null for a text that belongs to none; then it is the probability of the most probable one. */
-export interface Prediction {
-  readonly label: string | null;
-  readonly probability: number;
-}
-
-/** A part of a text in composed form (NFC), from `start` up to `end` as `slice` takes them, and how much it speaks for the label. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-  /** By how much the natural logarithm of the label's probability falls without it. */
-  readonly weight: number;
-}
+import type { Prediction } from "./decision.js";
+import type { Span } from "./explain.js";
+import { firstCharacters } from "./windows.js";
 
 /** The functions of engine/retvec_lite.h. Addresses are numbers. */
 interface Exports {
@@ -195,11 +184,7 @@ export class RetvecEngine {
   private composed(text: string): string {
     const isOld = this.metadata.contract_version === 1;
     const limit = this.readLimit * (isOld ? MOST_DECOMPOSED : 1);
-    let end = 0;
-    for (let count = 0; count < limit && end < text.length; count++) {
-      end += (text.codePointAt(end) as number) > 0xffff ? 2 : 1;
-    }
-    return text.slice(0, end).normalize("NFC");
+    return firstCharacters(text, limit).normalize("NFC");
   }
 
   private floats(at: number, count: number): Float32Array {

@@ -1,6 +1,8 @@
-import type { Artifact } from "./artifact";
-import { decide, decideAll, type Prediction } from "./decision";
-import { combine, cutWindows, firstPoints, readLimit, windowsOf } from "./windows";
+import type { Artifact } from "./artifact.js";
+import { decide, decideAll, type Prediction } from "./decision.js";
+import { RetvecLiteError } from "./errors.js";
+import { explain, type Span } from "./explain.js";
+import { combine, cutWindows, firstCharacters, firstPoints, readLimit, windowsOf } from "./windows.js";
 
 /** The words and the embedding of a text. */
 export interface Embedded {
@@ -23,6 +25,16 @@ export abstract class Classifier {
   abstract delete(): void;
 
   protected abstract windowProbabilities(points: readonly number[]): Promise<Float32Array>;
+
+  /** The classes, in the order of the probabilities. */
+  get labels(): readonly string[] {
+    return this.artifact.labels;
+  }
+
+  /** What `retvec-lite info` shows: `recipe`, `encoder`, `decision` and more. */
+  get metadata(): Readonly<Record<string, unknown>> {
+    return this.artifact.metadata;
+  }
 
   /** Number of code points that the model takes at once; longer texts are read in windows. */
   get maxChars(): number {
@@ -66,7 +78,28 @@ export abstract class Classifier {
     return this.decideAll(text, await this.probabilities(text));
   }
 
-  /** Do the same with probabilities that are known already. */
+  /**
+   * Return which words speak for a label, in the order of the text.
+   *
+   * @param label the most probable one by default.
+   * @throws RetvecLiteError for a label that the file does not know.
+   */
+  async explain(text: string, label?: string): Promise<Span[]> {
+    const place = label === undefined ? undefined : this.placeOf(label);
+    const read = firstCharacters(text, this.readLimit).normalize("NFC");
+    const found = await explain((part) => this.probabilities(part), read, place, this.maxChars);
+    return found?.spans ?? [];
+  }
+
+  /** Return a label's place among the probabilities. */
+  protected placeOf(label: string): number {
+    const place = this.labels.indexOf(label);
+    if (place < 0)
+      throw new RetvecLiteError(`${label} is not a label of ${this.artifact.name}: ${this.labels.join(", ")}.`);
+    return place;
+  }
+
+  /** Do the same as `predictAll` with probabilities that are known already. */
   decideAll(text: string | readonly number[], probabilities: Float32Array): Prediction[] {
     const { labels, decision } = this.artifact;
     return decideAll(this.given(text), probabilities, labels, decision);

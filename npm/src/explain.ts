@@ -2,20 +2,20 @@
  * Why this label: how much the log probability of a label falls when a part of the text is left out. The parts are those of
  * Python's `explain`.
  */
-import tables from "./tables.json";
+import { SEPARATORS, UNSPACED } from "./tables.js";
 
-/** A part of a text, from `start` up to `end` (UTF-16 units, as `slice` takes them), and how much it speaks for the label. */
+/** A part of a text in composed form (NFC), from `start` up to `end` as `slice` takes them, and how much it speaks for the label. */
 export interface Span {
   readonly start: number;
   readonly end: number;
+  /** By how much the natural logarithm of the label's probability falls without it. */
   readonly weight: number;
 }
 
-type Script = "spaced" | "joining" | keyof typeof tables.unspaced;
+type Script = "spaced" | "joining" | keyof typeof UNSPACED;
 type Part = readonly [start: number, end: number];
 
-const SEPARATORS = new Set([0, ...tables.separators]);
-const RUN_OF_SEPARATORS = `[\\0${String.fromCodePoint(...tables.separators)}]+`;
+const RUN_OF_SEPARATORS = `[${String.fromCodePoint(...SEPARATORS)}]+`;
 const AT_END = new RegExp(`${RUN_OF_SEPARATORS}$`, "u");
 const AT_START = new RegExp(`^${RUN_OF_SEPARATORS}`, "u");
 /** What belongs to the character before it: marks, and invisible characters. */
@@ -109,7 +109,7 @@ function scriptOf(character: string): Script | undefined {
   if (SEPARATORS.has(point)) return undefined;
   if (point < 0x80) return "spaced";
   if (JOINS.test(character)) return "joining";
-  for (const [script, { ranges }] of Object.entries(tables.unspaced)) {
+  for (const [script, { ranges }] of Object.entries(UNSPACED)) {
     if (ranges.some(([first, last]) => (first as number) <= point && point <= (last as number)))
       return script as Script;
   }
@@ -118,7 +118,7 @@ function scriptOf(character: string): Script | undefined {
 
 /** Return how many characters a part of an unspaced script has at most. */
 function lengthOf(script: Script): number | undefined {
-  return script in tables.unspaced ? tables.unspaced[script as keyof typeof tables.unspaced].length : undefined;
+  return script in UNSPACED ? UNSPACED[script as keyof typeof UNSPACED].length : undefined;
 }
 
 /** Cut a run into parts of similar length, of `most` characters at most. */

@@ -1,10 +1,10 @@
 /** The engine on what Python exported, against the answers of golden.json. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it, vi } from "vitest";
-import { RetvecEngine } from "../src/engine";
-import { EngineClassifier, isRetvec } from "../src/engine_classifier";
-import { explain } from "../src/explain";
+import { beforeAll, describe, expect, it } from "vitest";
+import { RetvecEngine } from "../src/engine.js";
+import { EngineClassifier, isRetvec } from "../src/engine_classifier.js";
+import { explain } from "../src/explain.js";
 
 interface Case {
   readonly name: string;
@@ -29,12 +29,12 @@ const DIST = process.env.RETVEC_ENGINE_DIST;
 const WASM = process.env.RETVEC_WASM ?? join(import.meta.dirname, "../../retvec_lite/web/engine.wasm");
 const wasm = readFileSync(WASM);
 
-vi.mock("../src/assets", () => ({ compiledEngine: () => WebAssembly.compile(wasm) }));
-
 describe("without a file", () => {
   it("refuses what is no .retvec, with the engine's own sentence", async () => {
     await expect(RetvecEngine.load(wasm, new Uint8Array(100))).rejects.toThrow("The file is not a .retvec file.");
-    await expect(EngineClassifier.load("a.retvec", new Uint8Array())).rejects.toThrow(/^a\.retvec: The file is not/);
+    await expect(EngineClassifier.load("a.retvec", new Uint8Array(), wasm)).rejects.toThrow(
+      /^a\.retvec: The file is not/,
+    );
     expect(isRetvec(new TextEncoder().encode("RETVEC\r\n..."))).toBe(true);
     expect(isRetvec(new TextEncoder().encode("....TFL3"))).toBe(false);
   });
@@ -50,7 +50,7 @@ describe.skipIf(!DIST).each(["pool", "several", "ngrams"])("%s", (head) => {
   beforeAll(async () => {
     golden = JSON.parse(read("golden.json").toString()) as Golden;
     engine = await RetvecEngine.load(wasm, read("classifier-int8.retvec"));
-    classifier = await EngineClassifier.load("classifier-int8.retvec", read("classifier-int8.retvec"));
+    classifier = await EngineClassifier.load("classifier-int8.retvec", read("classifier-int8.retvec"), wasm);
     texts = [...golden.cases, ...golden.long].filter((one): one is Case & { text: string } => one.text !== null);
     expect(texts.length).toBeGreaterThan(80);
   });

@@ -1,46 +1,45 @@
-import {
-  type CompiledModel,
-  loadAndCompile,
-  loadLiteRt,
-  type SignatureRunner,
-  Tensor,
-  type TypedArray,
-} from "@litertjs/core";
-import { Classifier, type Embedded } from "./answers";
-import type { Artifact, Signature } from "./artifact";
-import { PlaygroundError } from "./errors";
-import { runtimeNotes } from "./litert_loader";
-import { meanEmbedding } from "./windows";
+/** Run a `.tflite` with LiteRT.js (`@litertjs/core`), which the caller has loaded. */
+import { Classifier, type Embedded } from "./answers.js";
+import type { Artifact, Signature } from "./artifact.js";
+import { RetvecLiteError } from "./errors.js";
+import { meanEmbedding } from "./windows.js";
+
+/** What is used of `@litertjs/core`: pass the module itself, after its `loadLiteRt`. */
+export interface LiteRt {
+  loadAndCompile(
+    model: Uint8Array,
+    options: { accelerator: "wasm"; cpuOptions: { numThreads: number } },
+  ): Promise<LiteRtModel>;
+  readonly Tensor: new (data: Int32Array, shape: number[]) => LiteRtTensor;
+}
+
+export interface LiteRtTensor {
+  toTypedArray(): ArrayLike<number>;
+  delete(): void;
+}
+
+export interface LiteRtModel {
+  readonly signatures: Readonly<Record<string, LiteRtSignature>>;
+  delete(): void;
+}
+
+interface LiteRtDetails {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: ArrayLike<number>;
+}
+
+interface LiteRtSignature {
+  getInputDetails(): readonly LiteRtDetails[];
+  getOutputDetails(): readonly LiteRtDetails[];
+  run(inputs: Record<string, LiteRtTensor>): Promise<Record<string, LiteRtTensor>>;
+}
 
 const CODE_POINTS = "codepoints";
 const BLANK = 0x20;
 
-let loading: Promise<unknown> | undefined;
-
-/** Start LiteRT once: loading it twice is an error. */
-export function loadRuntime(): Promise<unknown> {
-  loading ??= start();
-  return loading;
-}
-
-async function start(): Promise<void> {
-  // LiteRT asks for a WebGPU device even when it runs on the CPU. Hide the GPU so that it stays idle, and drop LiteRT's
-  // warning about its absence.
-  const { warn } = console;
-  const gpu = Object.getOwnPropertyDescriptor(Navigator.prototype, "gpu");
-  try {
-    if (gpu) Object.defineProperty(Navigator.prototype, "gpu", { configurable: true, value: undefined });
-    console.warn = (...values) => String(values[0]).startsWith("Failed to create default WebGPU") || warn(...values);
-    // Nothing fetches this path: litert_loader.ts starts what the page has loaded.
-    await loadLiteRt("litert.js");
-  } finally {
-    console.warn = warn;
-    if (gpu) Object.defineProperty(Navigator.prototype, "gpu", gpu);
-  }
-}
-
 /** An exported `.tflite`, running on the CPU with LiteRT.js. Create one with `load`, free it with `delete`. */
-export class TextClassifier extends Classifier {
+export class LiteRtClassifier extends Classifier {
   private readonly full: Signature;
   private readonly embedding: Signature | undefined;
   /** The signatures that classify, by rising number of slots; the full one is last. */
@@ -48,7 +47,8 @@ export class TextClassifier extends Classifier {
 
   private constructor(
     artifact: Artifact,
-    private readonly model: CompiledModel,
+    private readonly litert: LiteRt,
+    private readonly model: LiteRtModel,
   ) {
     super(artifact);
     const of = (kind: string): Signature[] => artifact.signatures.filter((signature) => signature.kind === kind);
@@ -57,21 +57,18 @@ export class TextClassifier extends Classifier {
     this.embedding = of("embed")[0];
   }
 
-  /** @throws PlaygroundError for a model that the runtime refuses or that differs from its metadata. */
-  static async load(artifact: Artifact): Promise<TextClassifier> {
-    await loadRuntime();
-    runtimeNotes.length = 0;
-    let model: CompiledModel;
+  /** @throws RetvecLiteError for a model that the runtime refuses or that differs from its metadata. */
+  static async load(artifact: Artifact, litert: LiteRt): Promise<LiteRtClassifier> {
+    let model: LiteRtModel;
     try {
-      model = await loadAndCompile(artifact.model, { accelerator: "wasm", cpuOptions: { numThreads: 1 } });
+      model = await litert.loadAndCompile(artifact.model, { accelerator: "wasm", cpuOptions: { numThreads: 1 } });
     } catch (error) {
-      const notes = runtimeNotes.filter((line) => /error/i.test(line)).at(-1);
-      const cause = notes ?? (error instanceof Error ? error.message : String(error));
-      throw new PlaygroundError(`LiteRT.js cannot run ${artifact.name}: ${cause.replace(/\s+/g, " ")}`);
+      const cause = error instanceof Error ? error.message : String(error);
+      throw new RetvecLiteError(`LiteRT.js cannot run ${artifact.name}: ${cause.replace(/\s+/g, " ")}`);
     }
     try {
       checkInterface(artifact, model);
-      return new TextClassifier(artifact, model);
+      return new LiteRtClassifier(artifact, litert, model);
     } catch (error) {
       model.delete();
       throw error;
@@ -119,13 +116,13 @@ export class TextClassifier extends Classifier {
   }
 
   /** Run one signature. Deletes every tensor, even after a failure: the browser does not collect the runtime's memory. */
-  private async run(signature: Signature, points: readonly number[]): Promise<Record<string, TypedArray>> {
+  private async run(signature: Signature, points: readonly number[]): Promise<Record<string, ArrayLike<number>>> {
     const padded = new Int32Array(signature.max_chars);
     padded.set(points);
-    const input = new Tensor(padded, [1, signature.max_chars]);
-    let outputs: Record<string, Tensor> = {};
+    const input = new this.litert.Tensor(padded, [1, signature.max_chars]);
+    let outputs: Record<string, LiteRtTensor> = {};
     try {
-      outputs = await (this.model.signatures[signature.name] as SignatureRunner).run({ [CODE_POINTS]: input });
+      outputs = await (this.model.signatures[signature.name] as LiteRtSignature).run({ [CODE_POINTS]: input });
       return Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, tensor.toTypedArray()]));
     } finally {
       input.delete();
@@ -135,7 +132,7 @@ export class TextClassifier extends Classifier {
 }
 
 /** Check that names, types and shapes of all inputs and outputs are those of the metadata. */
-function checkInterface(artifact: Artifact, model: CompiledModel): void {
+function checkInterface(artifact: Artifact, model: LiteRtModel): void {
   const { labels, encoder } = artifact;
   for (const { name, kind, max_chars, max_words, dimension, word_dimension = dimension } of artifact.signatures) {
     const outputs: Record<string, string> =
@@ -156,7 +153,7 @@ function checkInterface(artifact: Artifact, model: CompiledModel): void {
     );
     const differs = Object.keys({ ...expected, ...received }).some((key) => expected[key] !== received[key]);
     if (differs) {
-      throw new PlaygroundError(
+      throw new RetvecLiteError(
         `The signature ${name} of ${artifact.name} is ${JSON.stringify(received)}, but its metadata describe ` +
           `${JSON.stringify(expected)}. Export the file again.`,
       );

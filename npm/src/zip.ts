@@ -1,4 +1,4 @@
-import { PlaygroundError } from "./errors";
+import { RetvecLiteError } from "./errors.js";
 
 /** A zip archive appended to another file. */
 export interface Tail {
@@ -20,7 +20,7 @@ const MEMBER_LIMIT = 4 << 20;
  *
  * Zip libraries do not tell where the archive begins, and that is where the model ends.
  *
- * @throws PlaygroundError for a file without a readable archive at its end, or a member with a wrong CRC-32.
+ * @throws RetvecLiteError for a file without a readable archive at its end, or a member with a wrong CRC-32.
  */
 export async function readZipTail(file: Uint8Array): Promise<Tail> {
   try {
@@ -98,8 +98,8 @@ export async function decompress(
   }
 }
 
-function damaged(): PlaygroundError {
-  return new PlaygroundError("The file has no readable zip archive at its end.");
+function damaged(): RetvecLiteError {
+  return new RetvecLiteError("The file has no readable zip archive at its end.");
 }
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Decision, decide, decideAll, decisionOf } from "../src/decision";
+import { type Decision, decide, decideAll, decisionOf } from "../src/decision.js";
 
 const labels = ["a", "b", "c"];
 const several: Decision = {

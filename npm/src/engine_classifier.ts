@@ -1,9 +1,9 @@
-import { Classifier, type Embedded } from "./answers";
-import { type Artifact, artifactOf } from "./artifact";
-import { compiledEngine } from "./assets";
-import { RetvecEngine } from "./engine";
-import { PlaygroundError } from "./errors";
-import { meanEmbedding } from "./windows";
+import { Classifier, type Embedded } from "./answers.js";
+import { type Artifact, artifactOf } from "./artifact.js";
+import { RetvecEngine } from "./engine.js";
+import { RetvecLiteError } from "./errors.js";
+import type { Span } from "./explain.js";
+import { meanEmbedding } from "./windows.js";
 
 const MAGIC = "RETVEC\r\n";
 
@@ -21,14 +21,17 @@ export class EngineClassifier extends Classifier {
     super(artifact);
   }
 
-  /** @throws PlaygroundError for a file that is damaged, or of another version. */
-  static async load(name: string, file: Uint8Array): Promise<EngineClassifier> {
-    const module = await compiledEngine();
+  /** @throws RetvecLiteError for a file that is damaged, or of another version. */
+  static async load(
+    name: string,
+    file: Uint8Array,
+    wasm: WebAssembly.Module | BufferSource,
+  ): Promise<EngineClassifier> {
     let engine: RetvecEngine;
     try {
-      engine = await RetvecEngine.load(module, file);
+      engine = await RetvecEngine.load(wasm, file);
     } catch (error) {
-      throw new PlaygroundError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new RetvecLiteError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
     return new EngineClassifier(artifactOf(name, file, engine.metadata, engine.labels), engine);
   }
@@ -46,6 +49,10 @@ export class EngineClassifier extends Classifier {
     const windows = this.windows(text);
     const words = windows.flatMap((points) => this.running.words(points));
     return { words, text: meanEmbedding(windows.map((points) => this.running.embed(points))) };
+  }
+
+  override async explain(text: string, label?: string): Promise<Span[]> {
+    return this.running.explain(text, label === undefined ? -1 : this.placeOf(label));
   }
 
   delete(): void {

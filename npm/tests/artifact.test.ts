@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { readArtifact } from "../src/artifact";
+import { readArtifact } from "../src/artifact.js";
 
 const MODEL = new Uint8Array([0x1c, 0, 0, 0, ...new TextEncoder().encode("TFL3"), ...Array(400).fill(7)]);
 const LABELS = ["no", "yes", 'other, 🙂 "quoted"'];
@@ -97,7 +97,7 @@ describe("readArtifact", () => {
     [
       "a newer contract",
       file({ contract_version: 3, labels: 5 }),
-      "m.tflite follows contract version 3, but this page reads versions 1 to 2.",
+      "m.tflite follows contract version 3, but this release reads versions 1 to 2.",
     ],
     ["a contract that equals 1 elsewhere", file({ contract_version: true }), "m.tflite follows contract version true"],
     [
@@ -116,7 +116,7 @@ describe("readArtifact", () => {
   ])("refuses %s", async (_, bytes, message) => {
     const error = await readArtifact("m.tflite", bytes as Uint8Array).catch((problem: Error) => problem);
     expect(error).toBeInstanceOf(Error);
-    expect((error as Error).name).toBe("PlaygroundError");
+    expect((error as Error).name).toBe("RetvecLiteError");
     expect((error as Error).message).toContain(message);
   });
 });

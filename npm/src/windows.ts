@@ -1,7 +1,6 @@
 /** Texts longer than the model's input: windows that end at words, and one answer. "Long texts" in docs/contract.md. */
-import tables from "./tables.json";
+import { SEPARATORS } from "./tables.js";
 
-const SEPARATORS = new Set([0, ...tables.separators]);
 /** What ends a sentence. */
 const ENDING = new Set([...".!?"].map((character) => character.codePointAt(0) as number));
 /** A character that is one code point in composed form has at most so many in decomposed form. */
@@ -27,7 +26,8 @@ export function firstPoints(text: string, limit: number): number[] {
   return points;
 }
 
-function firstCharacters(text: string, limit: number): string {
+/** Return the first characters of a text, which may hold unpaired surrogates. */
+export function firstCharacters(text: string, limit: number): string {
   let end = 0;
   for (let count = 0; count < limit && end < text.length; count++) {
     end += (text.codePointAt(end) as number) > 0xffff ? 2 : 1;

@@ -1,4 +1,4 @@
-import { PlaygroundError } from "./errors";
+import { RetvecLiteError } from "./errors.js";
 
 /** Which labels a text has, and when it has none. `Decision` in Python documents every field. */
 export interface Decision {
@@ -16,7 +16,7 @@ export interface Prediction {
   readonly probability: number;
 }
 
-/** @throws PlaygroundError for a damaged decision; files of earlier releases have none. */
+/** @throws RetvecLiteError for a damaged decision; files of earlier releases have none. */
 export function decisionOf(name: string, decision: unknown, labels: readonly string[]): Decision | undefined {
   if (decision === undefined || decision === null) return undefined;
   const { threshold, unknown_label, unknown_power, characters, thresholds } = decision as Record<string, unknown>;
@@ -28,7 +28,7 @@ export function decisionOf(name: string, decision: unknown, labels: readonly str
       (Array.isArray(thresholds) && thresholds.length === labels.length && thresholds.every(isShare))) &&
     (unknown_label === null || labels.includes(unknown_label as string)) &&
     typeof characters === "string";
-  if (!valid) throw new PlaygroundError(`The decision in ${name} is damaged. Export the file again.`);
+  if (!valid) throw new RetvecLiteError(`The decision in ${name} is damaged. Export the file again.`);
   return decision as Decision;
 }
 

@@ -1,11 +1,13 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { Artifact, Signature } from "../src/artifact";
-import { TextClassifier } from "../src/classifier";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Artifact, Signature } from "../src/artifact.js";
+import { type LiteRt, LiteRtClassifier } from "../src/litert_classifier.js";
 
 /** A fake runtime that counts: which signatures ran on what, and how many tensors are left. */
-const runtime = vi.hoisted(() => ({ live: 0, calls: [] as [string, number[]][], slots: 0, fails: false, compiled: 0 }));
+const runtime = { live: 0, calls: [] as [string, number[]][], slots: 0, fails: false, compiled: 0 };
 
-vi.mock("@litertjs/core", () => {
+const litert = fake();
+
+function fake(): LiteRt {
   class Tensor {
     constructor(
       readonly data: Int32Array | Float32Array,
@@ -13,7 +15,7 @@ vi.mock("@litertjs/core", () => {
     ) {
       runtime.live += 1;
     }
-    toTypedArray() {
+    toTypedArray(): ArrayLike<number> {
       return this.data;
     }
     delete() {
@@ -23,12 +25,13 @@ vi.mock("@litertjs/core", () => {
   const details = (tensors: Record<string, string>) =>
     Object.entries(tensors).map(([name, type]) => {
       const [, dtype, shape] = /^(\w+)\[(.*)\]$/.exec(type) as RegExpExecArray;
-      return { name, dtype, shape: shape?.split(",").map(Number) };
+      return { name, dtype: dtype as string, shape: (shape as string).split(",").map(Number) };
     });
   const signature = (name: string, input: string, outputs: Record<string, string>) => ({
     getInputDetails: () => details({ codepoints: input }),
     getOutputDetails: () => details(outputs),
-    run: async ({ codepoints }: { codepoints: Tensor }) => {
+    run: async (inputs: Record<string, unknown>) => {
+      const codepoints = inputs.codepoints as Tensor;
       if (runtime.fails) throw new Error("out of memory");
       expect(codepoints.shape).toEqual([1, codepoints.data.length]);
       runtime.calls.push([name, [...codepoints.data]]);
@@ -44,7 +47,6 @@ vi.mock("@litertjs/core", () => {
   });
   return {
     Tensor,
-    loadLiteRt: async () => undefined,
     loadAndCompile: async () => {
       runtime.compiled += 1;
       return {
@@ -63,8 +65,7 @@ vi.mock("@litertjs/core", () => {
       };
     },
   };
-});
-vi.stubGlobal("Navigator", class {});
+}
 
 const SIGNATURES: Signature[] = [
   { name: "classify", kind: "classify", max_chars: 9, max_words: 3 },
@@ -89,15 +90,15 @@ function artifact(signatures = SIGNATURES, version = 2): Artifact {
 beforeEach(() => Object.assign(runtime, { live: 0, calls: [], slots: 1, fails: false, compiled: 0 }));
 const ran = () => runtime.calls.map(([name]) => name);
 
-describe("TextClassifier", () => {
+describe("LiteRtClassifier", () => {
   it("runs the smallest signature that the text fits into", async () => {
-    const classifier = await TextClassifier.load(artifact());
+    const classifier = await LiteRtClassifier.load(artifact(), litert);
     expect([...(await classifier.probabilities("hi 👍"))]).toEqual([0.25, 0.75]);
     expect(runtime.calls).toEqual([["classify_2", [104, 105, 32, 0x1f44d]]]);
   });
 
   it("takes the next larger signature for more code points, or for more words than slots", async () => {
-    const classifier = await TextClassifier.load(artifact());
+    const classifier = await LiteRtClassifier.load(artifact(), litert);
     await classifier.probabilities("hello");
     expect(ran()).toEqual(["classify"]);
     runtime.slots = 3;
@@ -109,26 +110,26 @@ describe("TextClassifier", () => {
   });
 
   it("skips a signature when the text has more spaces than it has slots for", async () => {
-    const classifier = await TextClassifier.load(artifact());
+    const classifier = await LiteRtClassifier.load(artifact(), litert);
     await classifier.probabilities("a  b");
     expect(ran()).toEqual(["classify"]);
   });
 
   it("pads to the length of the input, and cuts files of version 1", async () => {
-    const old = await TextClassifier.load(artifact(SIGNATURES, 1));
+    const old = await LiteRtClassifier.load(artifact(SIGNATURES, 1), litert);
     await old.probabilities("0123456789abc");
     expect(runtime.calls[0]?.[1]).toEqual([..."012345678"].map((digit) => digit.charCodeAt(0)));
-    const classifier = await TextClassifier.load(artifact());
+    const classifier = await LiteRtClassifier.load(artifact(), litert);
     await classifier.probabilities([0xd800, 7]);
     expect(runtime.calls[1]?.[1]).toEqual([0xd800, 7, 0, 0]);
   });
 
   it("predicts: the label, or null for none of them", async () => {
     const decision = { threshold: 0.8, unknown_label: null, unknown_power: 0, characters: "hi" };
-    const classifier = await TextClassifier.load({ ...artifact(), decision });
+    const classifier = await LiteRtClassifier.load({ ...artifact(), decision }, litert);
     expect(await classifier.predict("hi")).toEqual({ label: null, probability: 0.75 });
     expect(await classifier.predict("hi", { reject: false })).toEqual({ label: "yes", probability: 0.75 });
-    const milder = await TextClassifier.load({ ...artifact(), decision: { ...decision, threshold: 0.7 } });
+    const milder = await LiteRtClassifier.load({ ...artifact(), decision: { ...decision, threshold: 0.7 } }, litert);
     expect((await milder.predict("hi")).label).toBe("yes");
     // All of a text of several windows counts, but no more than is read.
     expect((await milder.predict("123456789h")).label).toBe("yes");
@@ -137,7 +138,7 @@ describe("TextClassifier", () => {
   });
 
   it("embeds: returns the words without padding", async () => {
-    const classifier = await TextClassifier.load(artifact());
+    const classifier = await LiteRtClassifier.load(artifact(), litert);
     expect(classifier.embeds).toBe(true);
     const { words, text } = await classifier.embed("hi");
     expect(words).toEqual([[104, 105]]);
@@ -145,7 +146,7 @@ describe("TextClassifier", () => {
   });
 
   it("answers long texts by their windows", async () => {
-    const classifier = await TextClassifier.load(artifact());
+    const classifier = await LiteRtClassifier.load(artifact(), litert);
     expect([...(await classifier.probabilities("one two three four"))]).toEqual([0.25, 0.75]);
     expect(ran()).toEqual(["classify", "classify", "classify_2"]);
     const { words, text } = await classifier.embed("one two three four");
@@ -154,7 +155,7 @@ describe("TextClassifier", () => {
   });
 
   it("runs a file that has classify alone", async () => {
-    const classifier = await TextClassifier.load(artifact(SIGNATURES.slice(0, 1)));
+    const classifier = await LiteRtClassifier.load(artifact(SIGNATURES.slice(0, 1)), litert);
     expect(classifier.embeds).toBe(false);
     await classifier.probabilities("a");
     expect(ran()).toEqual(["classify"]);
@@ -162,7 +163,7 @@ describe("TextClassifier", () => {
   });
 
   it("deletes every tensor, even when a call fails, and the model at the end", async () => {
-    const classifier = await TextClassifier.load(artifact());
+    const classifier = await LiteRtClassifier.load(artifact(), litert);
     runtime.slots = 3;
     await classifier.probabilities("a b");
     await classifier.embed("a b");
@@ -179,7 +180,7 @@ describe("TextClassifier", () => {
     ["a name", { name: "classify_9" }],
   ])("refuses a model whose interface differs from its metadata: %s", async (_, change) => {
     const wrong = SIGNATURES.map((signature, at) => (at ? signature : { ...signature, ...change }));
-    await expect(TextClassifier.load(artifact(wrong))).rejects.toThrow(
+    await expect(LiteRtClassifier.load(artifact(wrong), litert)).rejects.toThrow(
       /^The signature classify\w* of m\.tflite is .*, but its metadata describe /,
     );
     expect(runtime.compiled).toBe(0);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { combine, cutWindows, meanEmbedding, readLimit } from "../src/windows";
+import { combine, cutWindows, meanEmbedding, readLimit } from "../src/windows.js";
 
 interface Cases {
   readonly limits: [number, number][];

@@ -1,9 +1,9 @@
-import { type Decision, decisionOf } from "./decision";
-import { PlaygroundError } from "./errors";
-import tables from "./tables.json";
-import { readZipTail, type Tail } from "./zip";
+import { type Decision, decisionOf } from "./decision.js";
+import { RetvecLiteError } from "./errors.js";
+import { CONTRACT_VERSION } from "./tables.js";
+import { readZipTail, type Tail } from "./zip.js";
 
-/** The encoder config. `EncoderConfig` in Python documents every field; the page uses these. */
+/** The encoder config. `EncoderConfig` in Python documents every field; these are used here. */
 export interface EncoderConfig {
   readonly max_chars: number;
   readonly max_words: number;
@@ -47,17 +47,17 @@ const LABELS_NAME = "labels.txt";
  * A damaged flatbuffer can crash the runtime. So check everything first, in the order of Python's `read_artifact`: the
  * file identifier, the zip tail with its CRCs, the SHA-256 of the flatbuffer.
  *
- * @throws PlaygroundError for a file of another tool, a damaged one, or one of another contract version.
+ * @throws RetvecLiteError for a file of another tool, a damaged one, or one of another contract version.
  */
 export async function readArtifact(name: string, file: Uint8Array): Promise<Artifact> {
   if (new TextDecoder("latin1").decode(file.subarray(4, 8)) !== "TFL3") {
-    throw new PlaygroundError(`${name} is not a .tflite model.`);
+    throw new RetvecLiteError(`${name} is not a .tflite model.`);
   }
   const tail = await tailOf(name, file);
   const labels = new TextDecoder().decode(tail.members.get(LABELS_NAME)).replace(/\n$/, "").split("\n");
   const artifact = artifactOf(name, file.subarray(0, tail.start), metadataOf(name, tail), labels, file.length);
   if (artifact.metadata.model_sha256 !== (await sha256(artifact.model))) {
-    throw new PlaygroundError(`${name} was changed after its export: its SHA-256 differs. Export it again.`);
+    throw new RetvecLiteError(`${name} was changed after its export: its SHA-256 differs. Export it again.`);
   }
   return artifact;
 }
@@ -66,7 +66,7 @@ export async function readArtifact(name: string, file: Uint8Array): Promise<Arti
  * Check what the metadata of a file say.
  *
  * @param labels as they stand in the file beside the metadata.
- * @throws PlaygroundError for metadata of another contract version, or damaged ones.
+ * @throws RetvecLiteError for metadata of another contract version, or damaged ones.
  */
 export function artifactOf(
   name: string,
@@ -76,14 +76,14 @@ export function artifactOf(
   size = model.length,
 ): Artifact {
   const version = metadata.contract_version;
-  if (!Number.isInteger(version) || (version as number) < 1 || (version as number) > tables.contractVersion) {
-    throw new PlaygroundError(
-      `${name} follows contract version ${JSON.stringify(version)}, but this page reads versions 1 to ` +
-        `${tables.contractVersion}. Export it again, or open it with the retvec-lite release that wrote it.`,
+  if (!Number.isInteger(version) || (version as number) < 1 || (version as number) > CONTRACT_VERSION) {
+    throw new RetvecLiteError(
+      `${name} follows contract version ${JSON.stringify(version)}, but this release reads versions 1 to ` +
+        `${CONTRACT_VERSION}. Export it again, or open it with the retvec-lite release that wrote it.`,
     );
   }
   if (labels.length < 2 || JSON.stringify(metadata.labels) !== JSON.stringify(labels)) {
-    throw new PlaygroundError(
+    throw new RetvecLiteError(
       `${name} needs 2 or more labels, the same in ${LABELS_NAME} and ${METADATA_NAME}. Export it again.`,
     );
   }
@@ -103,11 +103,11 @@ export function artifactOf(
 
 async function tailOf(name: string, file: Uint8Array): Promise<Tail> {
   const tail = await readZipTail(file).catch((error: unknown) => {
-    if (error instanceof PlaygroundError) return undefined;
+    if (error instanceof RetvecLiteError) return undefined;
     throw error;
   });
   if (!tail?.members.has(METADATA_NAME) || !tail.members.has(LABELS_NAME)) {
-    throw new PlaygroundError(
+    throw new RetvecLiteError(
       `${name} (${file.length.toLocaleString("en")} bytes) has no readable ${METADATA_NAME}: ` +
         "it is cut short, or retvec-lite did not export it.",
     );
@@ -123,7 +123,7 @@ function metadataOf(name: string, tail: Tail): Record<string, unknown> {
     metadata = undefined;
   }
   if (!isRecord(metadata) || metadata.format !== "retvec-lite") {
-    throw new PlaygroundError(`The ${METADATA_NAME} in ${name} was not written by retvec-lite.`);
+    throw new RetvecLiteError(`The ${METADATA_NAME} in ${name} was not written by retvec-lite.`);
   }
   return metadata;
 }
@@ -132,7 +132,7 @@ function encoderOf(name: string, encoder: unknown): EncoderConfig {
   if (isRecord(encoder) && ["max_chars", "max_words", "word_length"].every((key) => isSize(encoder[key]))) {
     return encoder as EncoderConfig;
   }
-  throw new PlaygroundError(
+  throw new RetvecLiteError(
     `The encoder sizes in ${name} must be positive integers: ${JSON.stringify(encoder)}. Export it again.`,
   );
 }
@@ -148,7 +148,7 @@ function signaturesOf(name: string, metadata: Record<string, unknown>, encoder: 
     isSize(entry.max_chars) &&
     isSize(entry.max_words);
   if (!Array.isArray(listed) || !listed.every(valid) || !listed.some((entry) => entry.name === "classify")) {
-    throw new PlaygroundError(
+    throw new RetvecLiteError(
       `The signatures in ${name} are damaged, or "classify" is missing: ${JSON.stringify(listed)}. Export it again.`,
     );
   }
@@ -165,7 +165,7 @@ function isSize(value: unknown): value is number {
 
 async function sha256(data: Uint8Array): Promise<string> {
   if (crypto.subtle === undefined) {
-    throw new PlaygroundError(
+    throw new RetvecLiteError(
       `This page cannot check the SHA-256 of a model, because ${location.origin} is not secure. ` +
         "Open the page over https, from this machine or from disk.",
     );
