@@ -16,7 +16,7 @@ PACKAGES := retvec_lite converters tests web_demo/scripts examples benchmarks to
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: attack help install engines demo docs test test-all test-fast test-android android release-check android-model web lint format bench lock clean
+.PHONY: attack help install engines demo docs test test-all test-fast test-android android-model web lint format bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -57,11 +57,13 @@ test-all: $(STAMP) $(VENV)/.engines | web_demo/node_modules  ## every test, the 
 test-fast: $(STAMP)  ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not exhaustive" $(PYTEST_ARGS)
 
-test-android: $(STAMP)  ## the Android libraries and app: every source compiled, every test that needs no device
+test-.PHONY: android release-check
+android: $(STAMP)  ## the Android libraries and app: every source compiled, every test that needs no device
 	@if command -v java >/dev/null && command -v mvn >/dev/null; then \
 		$(BIN)/python -m tools.build_ports jvm && cd android && mvn --batch-mode --quiet test; \
 	else echo "Skipped the Android tests: Java 17 and Maven are not installed." >&2; fi
 
+.PHONY: android release-check
 android: $(STAMP)  ## the Android libraries, as a Maven repository in dist/maven (needs Java 17 and Maven)
 	$(BIN)/python -m tools.build_ports android
 	$(BIN)/python -m tools.build_ports jvm
