@@ -57,8 +57,7 @@ test-all: $(STAMP) $(VENV)/.engines | web_demo/node_modules  ## every test, the 
 test-fast: $(STAMP)  ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not exhaustive" $(PYTEST_ARGS)
 
-test-.PHONY: android release-check
-android: $(STAMP)  ## the Android libraries and app: every source compiled, every test that needs no device
+test-android: $(STAMP)  ## the Android libraries and app: every source compiled, every test that needs no device
 	@if command -v java >/dev/null && command -v mvn >/dev/null; then \
 		$(BIN)/python -m tools.build_ports jvm && cd android && mvn --batch-mode --quiet test; \
 	else echo "Skipped the Android tests: Java 17 and Maven are not installed." >&2; fi
