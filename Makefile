@@ -19,7 +19,7 @@ export UV_HTTP_TIMEOUT ?= 300
 .PHONY: attack help install engines demo docs test test-all test-fast test-android android-model web lint format bench lock clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 install: $(STAMP)  ## the locked environment in .venv
 
