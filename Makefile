@@ -16,10 +16,10 @@ PACKAGES := retvec_lite converters tests web_demo/scripts examples benchmarks to
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: attack help install engines demo docs test test-all test-fast test-android android android-model web lint format bench lock clean
+.PHONY: attack help install engines demo docs test test-all test-fast test-android android-model web lint format bench lock clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 install: $(STAMP)  ## the locked environment in .venv
 
@@ -62,10 +62,20 @@ test-android: $(STAMP)  ## the Android libraries and app: every source compiled,
 		$(BIN)/python -m tools.build_ports jvm && cd android && mvn --batch-mode --quiet test; \
 	else echo "Skipped the Android tests: Java 17 and Maven are not installed." >&2; fi
 
+.PHONY: android release-check
 android: $(STAMP)  ## the Android libraries, as a Maven repository in dist/maven (needs Java 17 and Maven)
 	$(BIN)/python -m tools.build_ports android
 	$(BIN)/python -m tools.build_ports jvm
 	cd android && mvn --batch-mode --quiet deploy
+
+release-check: $(STAMP) | node_modules  ## all that a release publishes, in dist/ with checksums and sizes; nothing is sent
+	rm -rf dist && mkdir dist
+	$(BIN)/python -c "from setuptools import build_meta; build_meta.build_sdist('dist')" >/dev/null
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist dist/*.tar.gz
+	npm pack --silent --workspace npm --pack-destination dist
+	$(BIN)/python -m tools.c_archive
+	$(MAKE) --no-print-directory android
+	$(BIN)/python -m tools.release
 
 android-model: $(STAMP)  ## train the starter model and put it into the Android app
 	rm -rf out/android
