@@ -194,7 +194,7 @@ def table(measured: dict[str, dict[str, Measured]]) -> str:
             (page, source.licence, f"`{','.join(source.columns)}`", content, repeated, source.split, source.again)
         )
     header = ("data set", "licence", "columns", "rows", "test texts also in training", "split")
-    return markdown_table((*header, "makes our files again?"), lines)
+    return markdown_table((*header, "owner's files that gave our rows"), lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

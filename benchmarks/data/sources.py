@@ -36,12 +36,10 @@ class Source:
 
     @property
     def again(self) -> str:
-        """Say whether the owner's files give the files that were measured, and how far that was verified."""
+        """Say which of the owner's files were seen to give our rows, and why others do not."""
         if self.difference:
-            return f"no: {self.difference}. Not verified here except for {self.compared}"
-        if self.compared == "all":
-            return "yes"
-        return f"should, but not verified here except for {self.compared}"
+            return f"no: {self.difference}. Compared: {self.compared}"
+        return self.compared
 
 
 def _github(repository: str, path: str, commit: str = "HEAD") -> str:

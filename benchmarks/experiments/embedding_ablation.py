@@ -10,16 +10,12 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
-from unittest import mock
 
-import keras
 import numpy as np
-from keras import ops
 
 from benchmarks.common import WORK, Rows, command_parser, result_path
 from benchmarks.experiments.embedding_choice import KEY, SETS, judge, tables
 from retvec_lite.model.weight_files import load_embedding
-from retvec_lite.pretraining import model
 from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.pretrain import Every, pretrain
 from retvec_lite.pretraining.retrieval import retrieval_set
@@ -33,18 +29,6 @@ def _changed(**changed: Any) -> PretrainSettings:
     return dataclasses.replace(SHIPPED, **changed)
 
 
-def info_nce(classes: Any, vectors: Any, *, temperature: float = 1 / 20) -> Any:
-    """Return InfoNCE (van den Oord et al. 2018, arXiv:1807.03748) of float32 `[B, D]`: rows i and i + B/2 are one word."""
-    half = ops.shape(vectors)[0] // 2
-    similar = ops.matmul(vectors[:half], ops.transpose(vectors[half:])) / temperature
-    right = ops.arange(half)
-    losses = [
-        ops.mean(keras.losses.sparse_categorical_crossentropy(right, way, from_logits=True))
-        for way in (similar, ops.transpose(similar))
-    ]
-    return (losses[0] + losses[1]) / 2
-
-
 VARIANTS: Final = {
     "as it ships": SHIPPED,
     "typos: all kinds alike": _changed(sampling="kinds"),
@@ -55,7 +39,6 @@ VARIANTS: Final = {
     "words of 8 characters": _changed(word_length=8),
     "words of 12 characters": _changed(word_length=12),
     "words of 20 characters": _changed(word_length=20),
-    "loss: InfoNCE": SHIPPED,
     "loss: on a fourth layer": _changed(projection=True),
     "no dropout": _changed(dropout=0.0),
     "twice the dropout": _changed(dropout=1 / 8),
@@ -66,7 +49,6 @@ VARIANTS: Final = {
 }
 """Name -> settings. Each differs from what ships in one thing; the width is that of all three layers."""
 _MORE_WORDS: Final = "more words: unilex"
-_LOSSES: Final = {"loss: InfoNCE": info_nce}
 
 
 def pretrained(name: str, steps: int, data: Path, work: Path) -> Path:
@@ -79,12 +61,8 @@ def pretrained(name: str, steps: int, data: Path, work: Path) -> Path:
         more = sorted((data / "unilex").glob("*.csv")) if name == _MORE_WORDS else []
         sets = [retrieval_set(language, wordfreq_words(language, length)[0], seed=0) for language in LANGUAGES]
         words = load_words([Path(WORDFREQ), *more], length)
-        loss = _LOSSES.get(name, model.multi_similarity_loss)
-        # The product has one loss, and no option for others.
-        with mock.patch("retvec_lite.pretraining.pretrain.multi_similarity_loss", loss):
-            pretrain(
-                words, settings, out, run_dir=out.with_suffix(".run"), sets=sets, every=Every(evaluate=steps), log=print
-            )
+        run, every = out.with_suffix(".run"), Every(evaluate=steps)
+        pretrain(words, settings, out, run_dir=run, sets=sets, every=every, log=print)
     return out
 
 

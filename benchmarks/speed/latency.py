@@ -93,7 +93,7 @@ class Bench:
                 runs = [_measure("start", file, runtime) for _ in range(3 if self.quick else 7)]
                 row = {"runtime": runtime, "name": f"pool {recipe}", "bytes": file.stat().st_size}
                 rows.append(row | {name: median(run[name] for run in runs) for name in runs[0]})
-        return [*rows, _measure("command", self.folder / "pool-64-int8.tflite")]
+        return rows
 
     def curve(self) -> list[Row]:
         """Measure texts of 4 to 64 words: the full graph alone, and through `TextClassifier` with its short graphs."""

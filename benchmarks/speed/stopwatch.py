@@ -2,16 +2,13 @@
 
     python -m benchmarks.speed.stopwatch times ORDER.json        median time of every contestant, the first one twice
     python -m benchmarks.speed.stopwatch start FILE RUNTIME      loading, first answer and memory of a process that only classifies
-    python -m benchmarks.speed.stopwatch command FILE            wall time and peak memory of `retvec-lite classify`
 
 Each prints one line of JSON.
 """
 
 import functools
 import json
-import resource
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -130,26 +127,12 @@ def measure_start(file: str, runtime: str) -> dict[str, float]:
     return {**{name: seconds * 1e3 for name, seconds in steps.items()}, "resident_mb": resident}
 
 
-def measure_command(file: str) -> dict[str, float]:
-    """Run `retvec-lite classify` on one text: median wall time of five runs after a warm-up, and peak memory."""
-    walls = []
-    for _ in range(6):
-        start = time.perf_counter()
-        command = [sys.executable, "-m", "retvec_lite", "classify", file, SENTENCE]
-        subprocess.run(command, check=True, capture_output=True)
-        walls.append(time.perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return {"wall_ms": statistics.median(walls[1:]) * 1e3, "peak_mb": peak / 1024}
-
-
 def main() -> None:
     match sys.argv[1:]:
         case ["times", order]:
             found: object = measure_times(json.loads(Path(order).read_text(encoding="utf-8")))
         case ["start", file, runtime]:
             found = measure_start(file, runtime)
-        case ["command", file]:
-            found = measure_command(file)
         case _:
             raise SystemExit(__doc__)
     print(json.dumps(found))

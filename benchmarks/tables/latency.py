@@ -56,17 +56,10 @@ def _start_table(rows: Sequence[Row]) -> str:
         + [f"{row[name]:.1f} ms" for name in ("import_ms", "load_ms", "first_ms")]
         + [f"{row['second_ms'] * 1000:.0f} µs", f"{row['resident_mb']:.0f} MB"]
         for row in rows
-        if "load_ms" in row
     ]
     header = ["runtime", "file", "size", "import of the runtime", "load", "first answer", "second", "resident"]
-    command = "".join(
-        f"\n`retvec-lite classify`, one text, the whole process: {row['wall_ms'] / 1000:.2f} s, "
-        f"{row['peak_mb']:.0f} MB at most.\n"
-        for row in rows
-        if "wall_ms" in row
-    )
     title = "**start (processor time) and memory of a process that only classifies**"
-    return f"{title}\n\n{markdown_table(header, lines)}{command}"
+    return f"{title}\n\n{markdown_table(header, lines)}"
 
 
 def _points(rows: Sequence[Row], name: str) -> list[tuple[int, float]]:

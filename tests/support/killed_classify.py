@@ -25,9 +25,9 @@ CHUNK = 200
 # In small chunks, each of which takes a while.
 COMMAND = f"""
 import sys, time
-from retvec_lite.scale import sources, files
+from retvec_lite.scale import classify_files, sources
 sources.ROWS = {CHUNK}
-files._SMALL = 1
+classify_files._SMALL = 1
 sys.exit(__import__("retvec_lite.__main__").__main__.main())
 """
 
@@ -69,9 +69,10 @@ def main(model: str, folder: Path, kills: int, rows: int, seed: int) -> None:
         while not is_killed and sum(hits.values()) < kills:
             wait_for_parts(process, folder / "labels.parquet.parts", rng.randint(0, 3))
             time.sleep(rng.uniform(0, 0.05))
+            is_killed = process.poll() is not None
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 workers = worker_processes(process.pid)
-                is_killed = process.poll() is not None or not workers or sum(hits.values()) % 2 == 1
+                is_killed = is_killed or not workers or sum(hits.values()) % 2 == 1
                 if process.poll() is None:
                     os.kill(process.pid if is_killed else rng.choice(workers), signal.SIGKILL)
                     hits["command" if is_killed else "worker"] += 1

@@ -26,24 +26,13 @@ def test_a_table_that_is_missing_is_named(tmp_path: Path) -> None:
         pages.with_tables("<!-- table: speed -->\n\n<!-- end -->\n", tmp_path)
 
 
-def test_a_page_can_show_the_tables_of_one_data_set(tmp_path: Path) -> None:
-    tables = "**MASSIVE**, 3 test texts\n\n| a |\n\n**MASSIVE by script**, clean\n\n| b |\n\n**Tatoeba**\n\n| c |\n"
-    (tmp_path / "comparison.md").write_text(tables, encoding="utf-8")
-    page = "<!-- table: comparison/{} -->\n\n<!-- end -->\n"
-    massive = pages.with_tables(page.format("MASSIVE"), tmp_path)
-    assert "| a |" in massive and "| b |" in massive and "| c |" not in massive
-    with pytest.raises(SystemExit, match=r"No tables of SMS spam in .*comparison\.md \(found: MASSIVE, Tatoeba\)"):
-        pages.with_tables(page.format("SMS spam"), tmp_path)
-
-
 def test_every_table_is_on_a_page_or_linked_from_one() -> None:
     shown = "".join(path.read_text(encoding="utf-8") for path in pages.PAGES)
     for path in sorted(pages.RESULTS.glob("*.md")):
         if path.stem.endswith("quick") or f"results/{path.name}" in shown:
             continue
         markdown = path.read_text(encoding="utf-8")
-        for part in pages.tables_by_set(markdown).values() or [markdown]:
-            assert part.strip() in shown, path.name
+        assert markdown.strip() in shown, path.name
 
 
 @pytest.mark.parametrize(
