@@ -16,7 +16,7 @@ PACKAGES := retvec_lite converters tests web_demo/scripts examples benchmarks to
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: attack help install engines demo docs test test-all test-fast test-android android-model web lint format bench lock clean
+.PHONY: attack c-archive help install engines demo docs test test-all test-fast test-android android-model web lint format bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -114,6 +114,9 @@ bench: $(STAMP)  ## the quick form of every benchmark
 
 attack: $(STAMP)  ## 20,000 mutated files against the reader of exported files: at most half an hour
 	$(BIN)/python -m tools.fuzz
+
+c-archive: $(STAMP)  ## the C engine as an archive of two files, in dist/
+	$(BIN)/python -m tools.c_archive
 
 lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock

@@ -17,7 +17,8 @@ from retvec_lite.files import KEPT, WORK, atomic_directory, refuse_existing, req
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.weight_files import Embedding, load_trained_model
-from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt, locate
+from retvec_lite.runtime.hub import is_on_hub
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.training.options import REJECT_AT, Inputs, TrainOptions, ValidationData
@@ -147,8 +148,9 @@ def load(
 
     Args:
         path: a `.tflite` file, which needs NumPy and a LiteRT runtime only; a `.retvec`, which needs NumPy alone; a folder that `Classifier.save` or
-            `retvec-lite train` wrote, or the `.safetensors` file in it or beside exported files; or "language" for the detector
-            in the package.
+            `retvec-lite train` wrote, or the `.safetensors` file in it or beside exported files; "language" for the detector
+            in the package; or "hf://user/model" for exported files on the Hugging Face hub, which the extra `hub` fetches ("hf://user/model/file" for
+            one of several). Load those of strangers with `isolated`.
         num_threads: threads of one call of a `.tflite`.
         runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that is installed.
         workers: texts of a `.tflite` that are answered at a time; by default one a core.
@@ -172,6 +174,8 @@ def load(
         >>> rl.load("language", languages=["de", "en", "tr"]).predict("no", top=1)[0].label
         'en'
     """
+    if is_on_hub(path):
+        path = locate(path)
     place = Path(path)
     if is_prebuilt(path) or place.suffix in (".tflite", ".retvec"):
         return TextClassifier.load(path, num_threads, runtime, workers, isolated, languages)

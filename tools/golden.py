@@ -93,7 +93,7 @@ def answers(model: TrainedModel, recipe_name: str, files: Mapping[Format, Path])
     expected: dict[str, tuple[Floats, float]] = {}
     for kind, path in files.items():
         weights = {name: match.values for name, match in kind.open(path).weights(model, recipe).items()}
-        table = Oracle(model, weights, eight_bit=False).table(sample)
+        table = Oracle(model, weights).table(sample)
         expected[kind.golden_key(recipe)] = (table, kind.facts(recipe).parity_tolerance)
     document = json.loads(golden_bytes(config, model.labels, texts, expected, model.decision))
     if not model.decision.rejects:

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from retvec_lite.classifier import Classifier
     from retvec_lite.runtime.text_classifier import TextClassifier
 
-MODEL: Final = "an exported .tflite, a trained folder, or language for the detector in the package"
+MODEL: Final = (
+    "an exported .tflite, a trained folder, hf://user/model on the hub, or language for the detector in the package"
+)
 """What `classify` and `evaluate` run."""
 
 

@@ -27,7 +27,7 @@ _SHOWN: Final = 200
 
 _OWN_RUN: Final = re.compile("`+")
 
-_TAGS: Final = {".tflite": "tflite", ".mlpackage": "core-ml"}
+_TAGS: Final = {".tflite": "tflite", ".mlpackage": "core-ml", ".retvec": "retvec"}
 """Suffix of an exported file -> what hubs call its format."""
 
 _HARMLESS: Final = re.compile(r"empty rows? skipped\.$")
@@ -158,16 +158,30 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
 def _use(model: TrainedModel, files: Sequence[str]) -> str:
     """Return how to load a trained folder, or an exported file of each format that is there."""
     parts = []
-    tflite = next((name for name in files if name.endswith(".tflite")), None)
-    if tflite or not files:
-        name, comment, extra = (tflite, "in this folder", "litert") if tflite else (".", "this folder", "train")
+    tflite, retvec = (
+        next((name for name in files if name.endswith(suffix)), None) for suffix in (".tflite", ".retvec")
+    )
+    exported = tflite or retvec
+    if exported or not files:
+        name, comment = (
+            (exported, 'in this folder; from a hub, rl.load("hf://user/model")') if exported else (".", "this folder")
+        )
+        install = "retvec-lite[litert]" if tflite else "retvec-lite" if retvec else "retvec-lite[train]"
         lines = [
             "import retvec_lite as rl",
             "",
             f'classifier = rl.load("{name}")  # {comment}',
             'print(classifier.predict("a text"))',
         ]
-        parts += [_block("sh", f'pip install "retvec-lite[{extra}]"'), _block("python", *lines)]
+        parts += [_block("sh", f'pip install "{install}"'), _block("python", *lines)]
+    if retvec:
+        lines = [
+            'import { load } from "retvec-lite"; // npm install retvec-lite',
+            "",
+            f'const classifier = await load("{retvec}");',
+            'console.log(await classifier.predict("a text"));',
+        ]
+        parts += ["In web pages and Node.js:", _block("js", *lines)]
     package = next((name for name in files if name.endswith(".mlpackage")), None)
     if package:
         lines = [

@@ -16,6 +16,7 @@ from retvec_lite.contract import CONTRACT_VERSIONS, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig
+from retvec_lite.runtime.hub import fetch, is_on_hub
 from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX, read_retvec
 
 METADATA_NAME: Final = "retvec_lite.json"
@@ -176,7 +177,9 @@ def is_prebuilt(path: str | os.PathLike[str]) -> bool:
 
 
 def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
-    """Return the file that a path means: that of a classifier in the package for its name, otherwise the path itself."""
+    """Return the file that a path means: that of a classifier in the package for its name, the copy of one on the hub, or the path itself."""
+    if is_on_hub(path):
+        return fetch(os.fspath(path))
     if not is_prebuilt(path):
         return Path(path)
     return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{os.fspath(path)}{suffix}"

@@ -74,6 +74,10 @@ def test_of_an_export_it_describes_the_files_that_are_there() -> None:
     card = model_card(model(), {"classifier-int8.mlpackage": 700_000})
     assert 'TextClassifier(name: "classifier-int8")' in card and "pip install" not in card and "rl.load" not in card
     assert front(card)["tags"] == ["text-classification", "core-ml", "on-device", "typos"]
+    card = model_card(model(), {"classifier-int8.retvec": 600_000})
+    assert 'rl.load("classifier-int8.retvec")' in card and 'pip install "retvec-lite"' in card
+    assert 'await load("classifier-int8.retvec")' in card and "hf://user/model" in card
+    assert front(card)["tags"] == ["text-classification", "retvec", "on-device", "typos"]
 
 
 def test_empty_rows_are_no_warning() -> None:

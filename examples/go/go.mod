@@ -1,0 +1,3 @@
+module example.org/classify
+
+go 1.21

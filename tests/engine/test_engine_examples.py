@@ -1,0 +1,95 @@
+"""The engine in other languages: the examples are compiled where their toolchain is installed, and give the golden answers."""
+
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools.c_archive import NAME, ROOT, write
+
+EXAMPLES = ROOT / "examples"
+GOLDEN = ROOT / "golden"
+C_FLAGS = ("-std=c99", "-O3", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")
+
+
+def run(*command: str | Path, cwd: Path, given: str = "") -> str:
+    done = subprocess.run(command, cwd=cwd, input=given.encode(), capture_output=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr.decode()[-4000:]
+    return done.stdout.decode()
+
+
+def copied(language: str, folder: Path) -> Path:
+    """An example at its place beside a copy of the engine."""
+    shutil.copytree(ROOT / "engine", folder / "engine")
+    shutil.copytree(EXAMPLES / language, folder / "examples" / language, ignore=shutil.ignore_patterns("target"))
+    return folder / "examples" / language
+
+
+def compile_c(folder: Path) -> Path:
+    """With the archive of two files, as another project would."""
+    with zipfile.ZipFile(write(folder)) as archive:
+        archive.extractall(folder)
+    shutil.copy(EXAMPLES / "c" / "classify.c", folder)
+    run("cc", *C_FLAGS, "classify.c", "retvec_lite.c", "-o", "classify", cwd=folder)
+    return folder / "classify"
+
+
+def compile_go(folder: Path) -> Path:
+    place = copied("go", folder)
+    run("go", "build", "-o", "classify", ".", cwd=place)
+    return place / "classify"
+
+
+def compile_rust(folder: Path) -> Path:
+    place = copied("rust", folder)
+    run("cargo", "build", "--release", "--offline", "--quiet", cwd=place)
+    return place / "target" / "release" / "classify"
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("tool", "compiled"), [("cc", compile_c), ("go", compile_go), ("cargo", compile_rust)])
+def test_an_example_gives_the_golden_answers(tool: str, compiled: Callable[[Path], Path], tmp_path: Path) -> None:
+    if shutil.which(tool) is None or shutil.which("cc") is None:
+        pytest.skip(f"{tool} or a C compiler is not installed: the example was not compiled")
+    program = compiled(tmp_path)
+    for name, key in (("plain", "engine-int4"), ("rejecting", "engine-int8")):
+        golden = json.loads((GOLDEN / f"{name}.json").read_text(encoding="ascii"))
+        cases = [case for case in (*golden["cases"], *golden["long"]) if is_line(case["text"])]
+        printed = run(
+            program, GOLDEN / f"{name}.retvec", cwd=tmp_path, given="".join(f"{case['text']}\n" for case in cases)
+        )
+        lines = printed.splitlines()
+        assert len(lines) == len(cases) > 100
+        for case, line in zip(cases, lines, strict=True):
+            label, probability = line.split(" ")
+            most = max(case["probabilities"][key])
+            assert abs(float(probability) - most) <= golden["tolerance"][key], case["name"]
+            if key in case.get("labels", {}):
+                assert label == (case["labels"][key] or "-"), case["name"]
+    (tmp_path / "damaged.retvec").write_bytes((GOLDEN / "plain.retvec").read_bytes()[:-64])
+    failed = subprocess.run([program, "damaged.retvec"], cwd=tmp_path, input=b"", capture_output=True, check=False)
+    assert failed.returncode == 1 and b"The file" in failed.stderr
+
+
+def is_line(text: str | None) -> bool:
+    """Whether a text can be a line of a program's input."""
+    return text is not None and not re.search("[\0\r\n\ud800-\udfff]", text)
+
+
+def test_the_examples_are_short() -> None:
+    for file in (*EXAMPLES.glob("c/*.c"), *EXAMPLES.glob("go/*.go"), *EXAMPLES.glob("rust/classify.rs")):
+        assert len(file.read_text(encoding="utf-8").splitlines()) <= 60, file
+
+
+def test_the_archive_has_two_sources_and_is_the_same_every_time(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "one"), write(tmp_path / "two")
+    assert first.name == NAME and first.read_bytes() == second.read_bytes()
+    with zipfile.ZipFile(first) as archive:
+        assert archive.namelist() == ["retvec_lite.c", "retvec_lite.h", "LICENSE"]
+        assert re.findall(r'#include "(.*)"', archive.read("retvec_lite.c").decode()) == ["retvec_lite.h"]

@@ -1,0 +1,55 @@
+"""Write the C engine as an archive of two files, for projects in other languages: `python -m tools.c_archive [--out FOLDER]`."""
+
+import argparse
+import re
+import zipfile
+from pathlib import Path
+from typing import Final
+
+from retvec_lite.version import __version__
+
+ROOT: Final = Path(__file__).parents[1]
+HEADER: Final = "retvec_lite.h"
+NAME: Final = f"retvec-lite-c-{__version__}.zip"
+
+_INCLUDE: Final = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
+_DATE: Final = (2026, 1, 1, 0, 0, 0)
+"""Of every file: the same sources make the same archive."""
+
+
+def source() -> str:
+    """Return the engine as one file, which includes nothing of this project but its header."""
+    folder = ROOT / "engine"
+
+    def inlined(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return found.group() if name == HEADER else (folder / name).read_text(encoding="utf-8")
+
+    return _INCLUDE.sub(inlined, (folder / "retvec_lite.c").read_text(encoding="utf-8"))
+
+
+def write(folder: Path) -> Path:
+    """Write the archive into a folder and return its path."""
+    files = {
+        "retvec_lite.c": source(),
+        HEADER: (ROOT / "engine" / HEADER).read_text(encoding="utf-8"),
+        "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / NAME
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _DATE), text, zipfile.ZIP_DEFLATED)
+    return target
+
+
+def main() -> None:
+    """Write the archive of this version."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder (dist)")
+    written = write(parser.parse_args().out)
+    print(f"{written}: {written.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
