@@ -57,11 +57,9 @@ class TableNetwork(TrainableNetwork):
         rows = np.arange(len(weights[TABLE]), dtype=np.int32)[:, None]
         super().__init__(head, weights, None, rows, *arguments, **settings)
 
-    def _embeddings(self, table: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        mask = tf.cast(tf.gather(table[:, 0] != 0, ids), tf.float32)
+    def _vectors(self, table: tf.Tensor, weights: Mapping[str, tf.Tensor]) -> tf.Tensor:
         # Times one: the gradient of a gather alone is sparse, which global norm clipping does not support.
-        trained = tf.convert_to_tensor(self._variables[TABLE]) * 1.0
-        return tf.gather(tf.gather(trained, table[:, 0]), ids), mask
+        return tf.gather(weights[TABLE] * 1.0, table[:, 0])
 
 
 @dataclass(frozen=True)
