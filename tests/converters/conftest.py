@@ -1,29 +1,13 @@
 import importlib.util
-import os
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import RUNTIMES, Outputs, Run, run_script
 
-HERE = Path(__file__).parents[1] / "support"
-RUNTIMES = {"tflite-runtime": "tflite_runtime", "ai-edge-litert": "ai_edge_litert"}
-Outputs = dict[str, np.ndarray]
-
-
-def run_script(name: str, *arguments: str) -> None:
-    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, str(HERE / name), *arguments],
-        check=False,
-        env={**os.environ, **quiet, "CUDA_VISIBLE_DEVICES": ""},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+from retvec_lite.runtime import native
+from tools.build_engine import build, compiler
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +26,6 @@ def runtime(request: pytest.FixtureRequest) -> str:
     if importlib.util.find_spec(RUNTIMES[request.param]) is None:
         pytest.skip(f"{request.param} is not installed")
     return str(request.param)
-
-
-Run = Callable[[str, dict[str, tuple[bytes, np.ndarray]]], dict[str, Outputs | str]]
 
 
 @pytest.fixture
@@ -68,3 +49,15 @@ def run(tmp_path: Path) -> Run:
         return found
 
     return run_models
+
+
+@pytest.fixture(scope="module")
+def engine_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The engine of the present source in the place of the package's."""
+    cc = compiler()
+    if cc is None:
+        pytest.skip("no C compiler")
+    built = build(cc, tmp_path_factory.mktemp("engine") / native.LIBRARY, "-O1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "FOLDER", built.parent)
+        yield built

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import run_script
 from meaning_cases import WORDS
+from scripts import run_script
 
 import retvec_lite as rl
 from retvec_lite import contract

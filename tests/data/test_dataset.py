@@ -157,7 +157,7 @@ LONE = '{"text": "x", "label": "\\ud800"}'
         ("d.csv", "text,label\nx,\u2066a\n", ["line 2", "direction mark"]),
         ("d.csv", "text,label\nx,a\u200f\n", ["line 2", "direction mark"]),
         ("d.csv.gz", b"text,label\nx,a\n", ["Not a gzipped file"]),
-        ("d.csv.gz", gzip.compress(b"text,label\n" + b"x,a\n" * 999)[:-9], ["ended before"]),
+        ("d.csv.gz", gzip.compress(b"text,label\n" + b"x,a\n" * 999, mtime=0)[:-9], ["ended before"]),
         ("d.parquet", b"text", ["Parquet"]),
         ("d.jsonl", '{"text": "x"}', ["line 1", "'label'", "'text'"]),
         ("d.jsonl", "{}", ["line 1", "none"]),

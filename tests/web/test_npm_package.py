@@ -12,10 +12,10 @@ from pathlib import Path
 
 import browser
 import pytest
-from conftest import ROOT
 
 from retvec_lite.version import __version__
 
+ROOT = Path(__file__).resolve().parents[2]
 NPM = ROOT / "npm"
 CONSUMER = NPM / "tests" / "consumer"
 GOLDEN = ROOT / "golden"

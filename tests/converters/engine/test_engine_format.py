@@ -27,9 +27,11 @@ from retvec_lite.runtime.text_classifier import TextClassifier
 MODEL = CASES["cnn"]
 TEXTS = ("where is my parcle?", "cancel it 😀", "我的包裹在哪里", "see you tomorrow, or on Monday. And then? " * 5)
 
+pytestmark = pytest.mark.usefixtures("engine_library")
+
 
 @pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Path:
+def dist(tmp_path_factory: pytest.TempPathFactory, engine_library: Path) -> Path:
     folder = tmp_path_factory.mktemp("exported")
     with open(folder / "texts.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("text", "label"), *((text, "yes") for text in TEXTS)])

@@ -23,6 +23,8 @@ from retvec_lite.runtime.retvec_file import Layer, sections_of
 NAMES = [name for name, model in CASES.items() if model.meaning is not None]
 TEXTS = ("where is my parcle?", "a terible film", "пожалуйста 😀", "see you tomorrow, or on Monday. And then? " * 5)
 
+pytestmark = pytest.mark.usefixtures("engine_library")
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -33,7 +35,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory, library: Path, data: Path) -> Path:
+def dist(tmp_path_factory: pytest.TempPathFactory, engine_library: Path, data: Path) -> Path:
     folder = tmp_path_factory.mktemp("exported")
     for name in NAMES:
         # On the grid of 4 bits, as training leaves weights.

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import standin
-from conftest import Run, run_script
 from exported import EXPORTED, call_it_kept_version
 from hypothesis import given
 from hypothesis import strategies as st
+from scripts import Run, run_script
 
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import find_tensor, pack, promote_outputs, read_model

@@ -10,8 +10,8 @@ import flatbuffers
 import numpy as np
 import pytest
 import standin
-from conftest import RUNTIMES, Run
 from exported import DATA, EXPORTED
+from scripts import RUNTIMES, Run
 
 from retvec_lite.converters import tflite as model_module
 from retvec_lite.converters.recipes import RECIPES
