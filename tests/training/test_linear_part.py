@@ -18,7 +18,7 @@ from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
 from retvec_lite.training import linear_features
 from retvec_lite.training.examples import TextEncoder
 from retvec_lite.training.linear_features import Features, count_ngrams, mean_vectors
-from retvec_lite.training.linear_part import LinearModel, fit_linear
+from retvec_lite.training.linear_model import LinearModel, fit_linear
 
 NGRAMS = NgramConfig(buckets=512)
 EMBEDDING = random_embedding(dimension=64).weights

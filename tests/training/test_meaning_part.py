@@ -17,7 +17,6 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training import linear_part, meaning_part
 from retvec_lite.training.checkpoint import origin
 from retvec_lite.training.examples import TrainingData, make_examples
@@ -227,7 +226,7 @@ def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
     fitter.learn()
     assert fitter.reads_meaning == kept == ("meaning/projection" in fitter.model.weights)
     again = LinearFitter(data, 256, None, QUICK, meaning=part)
-    again.learn_as(NgramConfig(buckets=256, longest=4, shortest=1), fitter.reads_meaning)
+    again.learn_as(fitter)
     assert again.reads_meaning == kept
 
 
