@@ -37,8 +37,8 @@ LINEAR, NETWORK = "linear", "network"
 """Names of the parts."""
 
 _USUAL: Final = {LINEAR: 6.0, NETWORK: 0.5}
-_USUAL_OF_FEW: Final = {LINEAR: 1.5, NETWORK: 0.35}
-"""Factors that suit most data; the latter for a linear part fitted as that of few texts, whose logits are larger."""
+_USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
+"""Factors that suit most data; the latter for a linear part fitted by softmax regression, whose logits are larger."""
 
 _PRIOR: Final = 8.0
 """How many texts' likelihood a factor that is e times the usual one must be worth. With few texts, the factor of highest
@@ -216,7 +216,7 @@ class Ensemble:
             found[NETWORK] = self._learn_network(self._network)
         together = {name: np.concatenate(list(part.values())) for name, part in found.items()}
         truth = np.concatenate([data.held_out.truth] * len(data.held_out.ids))
-        usual = _USUAL_OF_FEW if self._linear and self._linear.few else _USUAL
+        usual = _USUAL_OF_SOFTMAX if self._linear and self._linear.is_softmax else _USUAL
         self.factors, self._shift = fit_mix(together, truth, data.scheme, len(data.held_out.truth), usual)
         self.logits = {
             rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift

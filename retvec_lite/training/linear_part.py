@@ -42,13 +42,12 @@ class _Read:
     clean: Features
     mistyped: Sequence[Features]
     held_out: Mapping[float, Features]
-    names: Features | None
+    names: Features | None = None
 
     def without_meaning(self) -> "_Read":
         held_out = {rate: features.without_meaning() for rate, features in self.held_out.items()}
         mistyped = [features.without_meaning() for features in self.mistyped]
-        names = self.names.without_meaning() if self.names else None
-        return _Read(self.config, self.clean.without_meaning(), mistyped, held_out, names)
+        return _Read(self.config, self.clean.without_meaning(), mistyped, held_out)
 
 
 class _Try(NamedTuple):
@@ -68,7 +67,7 @@ class LinearFitter:
 
     Attributes:
         model: the linear part that was fitted last.
-        few: whether the texts are few, with one label each, see `fit_linear`.
+        few: whether the texts are few, with one label each.
         curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
             eighth, a quarter and all of them.
     """
@@ -107,6 +106,11 @@ class LinearFitter:
     def reads_meaning(self) -> bool:
         """Whether it reads what words mean."""
         return self._read.clean.meaning is not None
+
+    @property
+    def is_softmax(self) -> bool:
+        """Whether it is fitted by softmax regression, and learns from names of labels: without meaning, that gains nothing."""
+        return self.few and self.reads_meaning
 
     def learn(self) -> Mapping[float, Floats]:
         """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
@@ -157,7 +161,7 @@ class LinearFitter:
             features(data.clean, clean, data.clean_ids),
             [read(texts, ids) for texts, ids in used if texts != data.clean],
             {rate: read(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()},
-            read(data.names.texts, data.name_ids) if self.few and data.names.texts else None,
+            read(data.names.texts, data.name_ids) if data.names.texts else None,
         )
 
     def _tried(self, kind: Kind) -> "_Try":
@@ -211,7 +215,7 @@ class LinearFitter:
     def _fit(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
         """Fit a model to some of the training texts and their mistyped copies, all held-out texts given, and names of labels."""
         read, data, settings = self._read, self._data, self._settings
-        names = [read.names] if read.names else []
+        names = [read.names] if read.names and self.is_softmax else []
         features = read.clean[rows].joined([*(part[rows] for part in read.mistyped), *held_out, *names])
         targets = np.concatenate(
             [data.examples.targets[rows]] * (1 + len(read.mistyped))
@@ -233,7 +237,7 @@ class LinearFitter:
             weights=weights,
             text_weights=text_weights,
             seed=settings.seed,
-            few=self.few,
+            softmax=self.is_softmax,
         )
         if read.config.codebooks:
             frequency = np.bincount(features.counts.indices, features.counts.data, PRIME).astype(np.float32)
