@@ -125,7 +125,6 @@ def _softmax_regression(
     """Return kernel and bias as `_one_against_rest` does, for one label a text: those of the highest likelihood, but for a penalty."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
 
     kernel = np.zeros((scaled.shape[1], classes), np.float32)
     bias = np.full(classes, _UNSEEN_BY_SOFTMAX, np.float32)
@@ -134,8 +133,7 @@ def _softmax_regression(
     solver = LogisticRegression(C=_PENALTY_OF_SOFTMAX, max_iter=_STEPS)
     if len(targets) >= _WORTH_PASSES:
         solver.set_params(solver="saga", max_iter=_PASSES, random_state=seed)
-    # Its products are sparse, which BLAS does not speed up: more threads would only wait, beside other work for twice as long.
-    with threadpool_limits(1), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         solver.fit(scaled[:, used], targets, sample_weight=shares)
     # With two labels there is one row, the difference of their scores.
