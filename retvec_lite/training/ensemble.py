@@ -38,7 +38,8 @@ LINEAR, NETWORK = "linear", "network"
 """Names of the parts."""
 
 _USUAL: Final = {LINEAR: 6.0, NETWORK: 0.5}
-"""Factors that suit most data with few texts."""
+_USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
+"""Factors that suit most data; the latter for a linear part fitted by softmax regression, whose logits are larger."""
 
 _PRIOR: Final = 8.0
 """How many texts' likelihood a factor that is e times the usual one must be worth. With few texts, the factor of highest
@@ -216,7 +217,8 @@ class Ensemble:
             found[NETWORK] = self._learn_network(self._network)
         together = {name: np.concatenate(list(part.values())) for name, part in found.items()}
         truth = np.concatenate([data.held_out.truth] * len(data.held_out.ids))
-        self.factors, self._shift = fit_mix(together, truth, data.scheme, len(data.held_out.truth))
+        usual = _USUAL_OF_SOFTMAX if self._linear and self._linear.is_softmax else _USUAL
+        self.factors, self._shift = fit_mix(together, truth, data.scheme, len(data.held_out.truth), usual)
         self.logits = {
             rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
             for rate in data.held_out.ids
@@ -233,8 +235,8 @@ class Ensemble:
     def learn_as(self, other: "Ensemble") -> None:
         """Fit everything to more texts, as `other` decided: with its choice of n-grams and its factors."""
         self.factors, self._shift = other.factors, other._shift
-        if self._linear and other.ngrams:
-            self._linear.learn_as(other.ngrams, other.meaning is not None)
+        if self._linear and other._linear:
+            self._linear.learn_as(other._linear)
         if self._network:
             # Cross-validated, the held-out texts are training texts, and do not decide when to stop.
             self._best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
@@ -293,7 +295,9 @@ class Mix(NamedTuple):
     shift: float = 0.0
 
 
-def fit_mix(parts: Mapping[str, Floats], truth: Ints, scheme: LabelScheme, texts: int) -> Mix:
+def fit_mix(
+    parts: Mapping[str, Floats], truth: Ints, scheme: LabelScheme, texts: int, usual: Mapping[str, float] = _USUAL
+) -> Mix:
     """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, near a usual one.
 
     The logarithm of each factor has a normal distribution as its prior. The factors also calibrate the probabilities, as
@@ -304,17 +308,17 @@ def fit_mix(parts: Mapping[str, Floats], truth: Ints, scheme: LabelScheme, texts
     different `texts`, and the other rows are mistyped copies of them.
     """
     stacked = np.stack(list(parts.values())).astype(np.float64)
-    usual = np.log([_USUAL[name] for name in parts])
+    expected = np.log([usual[name] for name in parts])
     free = 1 if scheme.multi_label else 0
 
     def loss(values: Floats) -> tuple[float, Floats]:
         factors, shift = np.exp(values[: len(parts)]), values[len(parts) :].sum()
         value, slope = scheme.likelihood(np.tensordot(factors, stacked, axes=1) + shift, truth)
-        away = values[: len(parts)] - usual
+        away = values[: len(parts)] - expected
         slopes = [(slope * part).sum() for part in stacked] * factors + 2 * _PRIOR / texts * away
         return value + _PRIOR / texts * np.square(away).sum(), np.array([*slopes, *[slope.sum()] * free])
 
-    start = np.array([*usual, *[0.0] * free])
+    start = np.array([*expected, *[0.0] * free])
     bounds = [(np.log(_LEAST), None)] * len(parts) + [(None, None)] * free
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     factors = np.exp(found[: len(parts)])

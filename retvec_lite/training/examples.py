@@ -19,7 +19,7 @@ from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.model.encoder_graph import encode_words
 from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
+from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, Names, names_of
 
 Rows = npt.NDArray[np.int64]
 
@@ -97,6 +97,8 @@ class TrainingData:
         clean_ids: word ids of the training texts as they are, int32 `[texts, max_words]`.
         clean: the training texts as they are.
         mistyped: the texts of `examples.copies`.
+        names: of labels, which a linear part of few texts learns from as well.
+        name_ids: their word ids, int32 `[names, max_words]`.
         held_out_texts: those of `held_out.ids`.
         splits: what is fitted to which texts, and tested on which. Cross-validated, the held-out texts are the training texts, and
             each of them is in one split; otherwise they are others, and there is one split of everything.
@@ -115,6 +117,8 @@ class TrainingData:
     clean_ids: Ints
     clean: Sequence[str]
     mistyped: Sequence[Sequence[str]]
+    names: Names
+    name_ids: Ints
     held_out_texts: Mapping[float, Sequence[str]]
     splits: Sequence[Split]
     refit: bool = False
@@ -152,7 +156,8 @@ def make_examples(
         draw = random.Random(seed + 1).random
         held_out[DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in validation.texts]
     targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
-    groups = [training.texts, *mistyped, *held_out.values()]
+    names = names_of(labels)
+    groups = [training.texts, *mistyped, *held_out.values(), names.texts]
     encoder = TextEncoder(
         (text for group in groups for text in group),
         config or EncoderConfig(word_length=word_length),
@@ -162,19 +167,21 @@ def make_examples(
     if config is None:
         config = choose_sizes(training.texts, asked, encoder.rules, max_words)
     ids, words = encoder.encode(groups, config)
-    split = len(ids) - len(held_out)
+    split = len(ids) - len(held_out) - 1
     return TrainingData(
         config,
         scheme,
         labels,
         np.unique(training.strata, return_inverse=True)[1],
         Examples(ids[1:split], targets, len(labels), _weights(training, training)),
-        HeldOut(dict(zip(held_out, ids[split:], strict=True)), truth, _weights(validation, training)),
+        HeldOut(dict(zip(held_out, ids[split:-1], strict=True)), truth, _weights(validation, training)),
         words,
         float(np.mean(encoder.count_words(training.texts, config) < asked)),
         ids[0],
         training.texts,
         mistyped,
+        names,
+        ids[-1],
         held_out,
         folds or [(np.arange(len(training)), np.arange(len(validation)))],
         refit,

@@ -4,7 +4,9 @@ One label: probabilities are the softmax of the logits, and the most probable la
 probability of its own, the sigmoid of its logit, and the answer is every label at or above its threshold.
 """
 
-from typing import Final
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -15,6 +17,24 @@ from retvec_lite.data.dataset import Dataset
 
 _RESAMPLES: Final = 200
 """Bootstrap samples from which an error is estimated (Efron 1979)."""
+
+
+_NO_WORD: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+"""Between the words of a name, such as `card_arrival`, `Card arrival` or `cardArrival`."""
+
+
+class Names(NamedTuple):
+    """Names of labels as texts, and their targets, int32 `[names]`."""
+
+    texts: Sequence[str]
+    targets: Ints
+
+
+def names_of(labels: Sequence[str]) -> Names:
+    """Return the names of two or more words: they say what texts are about. One word may mean many things (World, spam)."""
+    texts = [" ".join(_NO_WORD.sub(" ", label).split()) for label in labels]
+    said = [place for place, text in enumerate(texts) if " " in text]
+    return Names([texts[place] for place in said], np.array(said, np.int32))
 
 
 class LabelScheme:

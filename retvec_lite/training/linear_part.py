@@ -1,27 +1,24 @@
-"""The linear part of a classifier: hashed n-grams, weighted by TF-IDF, solved as a support vector machine.
+"""The linear part of a classifier: `LinearFitter` chooses which n-grams to read, and what words mean beside them, and fits it.
 
-The problem is convex, so it has one solution. scikit-learn's LinearSVC finds it (liblinear, Fan et al. 2008,
-https://www.jmlr.org/papers/v9/fan08a.html), one label against the rest. `LinearFitter` chooses which n-grams to read.
+Texts are weighted by TF-IDF; `linear_model` solves the problem.
 """
 
 import dataclasses
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.class_weights import class_weights
-from retvec_lite.model.grid import EIGHT_BITS, snap
-from retvec_lite.ngrams import CODES, INTEGERS, PRIME, NgramConfig
+from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.linear_features import Features, Kind, Matrix, clean_hashes, count_hashes, fold, mean_vectors
+from retvec_lite.training.linear_model import LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.options import FitSettings
+from retvec_lite.training.options import FEW, FitSettings
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
@@ -36,140 +33,6 @@ _SHARES: Final = (0.25, 0.5)
 _SHARES_OF_MANY: Final = (0.125, 0.25)
 """Shares of the texts in the learning curve, besides all of them; smaller ones where a fit takes long."""
 
-_EMBEDDING_SHARE: Final = 0.2
-"""Length of a typical mean word vector beside n-grams, whose length is 1: n-grams lead."""
-
-_MEANING_LENGTH: Final = 0.6
-"""Length of a text's meaning beside n-grams, chosen on validation texts."""
-
-_PENALTY: Final = 1.0
-"""LinearSVC's C: its default."""
-
-_UNSEEN: Final = -2.0
-"""The score of a label without a text: below that of any label that the solver saw."""
-
-
-@dataclasses.dataclass(frozen=True)
-class LinearModel:
-    """A solved linear part, on the grid of the exported file.
-
-    Its weights are `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks,
-    `meaning/projection` when it reads what words mean, and `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
-    """
-
-    weights: dict[str, Floats]
-
-    def scores(self, features: Features) -> Floats:
-        """Return the logits of texts, float32 `[texts, classes]`; with codebooks, `features` count hashes."""
-        table, squares = self.weights["ngrams/table"], self.weights["ngrams/squares"]
-        if "ngrams/codes" in self.weights:
-            rows = self.weights["ngrams/codes"].astype(np.int64) + np.arange(len(table) // CODES) * CODES
-            table, squares = table[rows].sum(axis=1), squares[rows].sum(axis=1)
-        lengths = _lengths(features.counts, squares)
-        found: Floats = (features.counts @ table) / lengths[:, None] + self.weights["ngrams/bias"]
-        if features.means is not None:
-            found = found + features.means @ self.weights["head/logits/kernel"] + self.weights["head/logits/bias"]
-        if features.meaning is not None:
-            found = found + features.meaning @ self.weights["meaning/projection"]
-        return found.astype(np.float32)
-
-    def scaled(self, factor: float) -> "LinearModel":
-        """Return the model whose logits are `factor` times these, on a grid again."""
-        scaled = {name: (value * np.float32(factor)).astype(np.float32) for name, value in self.weights.items()}
-        scaled = {name: snap(value, EIGHT_BITS) if value.ndim == 2 else value for name, value in scaled.items()}
-        as_they_are = {name: self.weights[name] for name in ("ngrams/squares", "ngrams/codes") if name in self.weights}
-        return LinearModel(scaled | as_they_are)
-
-
-def fit_linear(
-    features: Features,
-    targets: Ints,
-    classes: int,
-    *,
-    seed: int,
-    weights: Floats | None = None,
-    text_weights: Floats | None = None,
-) -> LinearModel:
-    """Solve the linear part. Labels without a text get low scores.
-
-    `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does.
-    """
-    squares = _squares(features.counts)
-    roots = np.sqrt(squares)
-    scaled = sparse.diags(1 / _lengths(features.counts, squares)) @ features.counts @ sparse.diags(roots)
-    centre, spread = np.zeros(0, np.float32), 1.0
-    if features.means is not None:
-        centre = features.means.mean(axis=0)
-        spread = float(np.sqrt(np.square(features.means - centre).sum(axis=1).mean())) / _EMBEDDING_SHARE
-        scaled = sparse.hstack([scaled, (features.means - centre) / max(spread, 1e-6)])
-    if features.meaning is not None:
-        scaled = sparse.hstack([scaled, _MEANING_LENGTH * features.meaning])
-    kernel, bias = _one_against_rest(scaled.tocsr().astype(np.float32), targets, classes, seed, weights, text_weights)
-    buckets = features.counts.shape[1]
-    solved = {
-        "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
-        "ngrams/squares": squares,
-        "ngrams/bias": bias,
-    }
-    if features.means is not None:
-        inner = kernel[buckets : buckets + features.means.shape[1]]
-        inner = snap(np.ascontiguousarray(inner / np.float32(max(spread, 1e-6))), EIGHT_BITS)
-        solved["head/logits/kernel"] = inner
-        solved["head/logits/bias"] = (-centre @ inner).astype(np.float32)
-    if features.meaning is not None:
-        inner = kernel[-features.meaning.shape[1] :] * np.float32(_MEANING_LENGTH)
-        solved["meaning/projection"] = snap(np.ascontiguousarray(inner), EIGHT_BITS)
-    return LinearModel(solved)
-
-
-def _one_against_rest(
-    scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats | None, text_weights: Floats | None
-) -> tuple[Floats, Floats]:
-    """Return the kernel `[features, classes]` and the bias `[classes]` that tell each label from all others."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.svm import LinearSVC
-
-    weights = np.ones(classes, np.float32) if weights is None else weights
-    shares = 1.0 if text_weights is None else text_weights
-    kernel = np.zeros((scaled.shape[1], classes), np.float32)
-    bias = np.full(classes, _UNSEEN, np.float32)
-    # The weights are rounded to 8 bits afterwards, so the default precision of 1e-4 would be wasted time.
-    # Left to choose, scikit-learn takes the primal problem for more texts than features: two to three times slower here.
-    solver = LinearSVC(C=_PENALTY, dual=True, random_state=seed, tol=0.1)
-    with warnings.catch_warnings():
-        # What is left to gain after the last pass is lost in rounding as well.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        # Two texts a label look like a regression to scikit-learn.
-        warnings.simplefilter("ignore", UserWarning)
-        if targets.ndim == 2:
-            for label, wanted in enumerate(targets.T):
-                if wanted.min() == wanted.max():
-                    bias[label] = _UNSEEN if wanted[0] == 0 else -_UNSEEN
-                    continue
-                solver.fit(scaled, wanted, sample_weight=np.where(wanted, weights[label], 1.0) * shares)
-                kernel[:, label], bias[label] = solver.coef_[0], solver.intercept_[0]
-            return kernel, bias
-        solver.fit(scaled, targets, sample_weight=weights[targets] * shares)
-    # With two labels there is one row, for the second of them.
-    sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-1.0, 1.0])
-    rows, shifts = solver.coef_ * sign[:, None], solver.intercept_ * sign
-    kernel[:, solver.classes_], bias[solver.classes_] = rows.T, shifts
-    return kernel, bias
-
-
-def _squares(counts: Matrix) -> Floats:
-    """Return the squared weight of each bucket, integers from 1 to 127 as float32: its smoothed inverse document frequency."""
-    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-    inverse = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
-    squares: Floats = np.maximum(np.rint((inverse / inverse.max()) ** 2 * INTEGERS), 1)
-    return squares.astype(np.float32)
-
-
-def _lengths(counts: Matrix, squares: Floats) -> Floats:
-    """Return what the sums of texts are divided by, see `retvec_lite.ngrams.ngram_logits`."""
-    lengths: Floats = np.sqrt(np.maximum(counts @ squares, 1.0)).astype(np.float32)
-    return lengths
-
 
 @dataclasses.dataclass(frozen=True)
 class _Read:
@@ -179,6 +42,7 @@ class _Read:
     clean: Features
     mistyped: Sequence[Features]
     held_out: Mapping[float, Features]
+    names: Features | None = None
 
     def without_meaning(self) -> "_Read":
         held_out = {rate: features.without_meaning() for rate, features in self.held_out.items()}
@@ -203,11 +67,13 @@ class LinearFitter:
 
     Attributes:
         model: the linear part that was fitted last.
+        few: whether the texts are few, with one label each.
         curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
             eighth, a quarter and all of them.
     """
 
     model: LinearModel
+    few: bool
     curve: list[tuple[int, float]]
     _read: _Read
 
@@ -227,6 +93,7 @@ class LinearFitter:
         self._settings = settings
         self._progress = progress
         self._refit = data.refit and settings.refit
+        self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
         self._meanings: dict[int, Floats] = {}
 
@@ -239,6 +106,11 @@ class LinearFitter:
     def reads_meaning(self) -> bool:
         """Whether it reads what words mean."""
         return self._read.clean.meaning is not None
+
+    @property
+    def is_softmax(self) -> bool:
+        """Whether it is fitted by softmax regression, and learns from names of labels: without meaning, that gains nothing."""
+        return self.few and self.reads_meaning
 
     def learn(self) -> Mapping[float, Floats]:
         """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
@@ -261,10 +133,11 @@ class LinearFitter:
             self._fit_all()
         return logits
 
-    def learn_as(self, ngrams: NgramConfig, reads_meaning: bool = False) -> None:
-        """Fit `model` to all texts, with n-grams of a kind that was chosen before, and what words mean if that was chosen."""
-        self.choose((ngrams.shortest, ngrams.longest))
-        if not reads_meaning:
+    def learn_as(self, other: "LinearFitter") -> None:
+        """Fit `model` to all texts as `other` did to fewer: with its kind of n-grams, and what words mean if it reads that."""
+        self.few = other.few
+        self.choose((other.config.shortest, other.config.longest))
+        if not other.reads_meaning:
             self._read = self._read.without_meaning()
         self._fit_all()
 
@@ -288,6 +161,7 @@ class LinearFitter:
             features(data.clean, clean, data.clean_ids),
             [read(texts, ids) for texts, ids in used if texts != data.clean],
             {rate: read(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()},
+            read(data.names.texts, data.name_ids) if data.names.texts else None,
         )
 
     def _tried(self, kind: Kind) -> "_Try":
@@ -339,11 +213,14 @@ class LinearFitter:
         return np.concatenate([group[: max(1, round(len(group) * share))] for group in groups])
 
     def _fit(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
-        """Fit a model to some of the training texts and their mistyped copies, and to all held-out texts given."""
+        """Fit a model to some of the training texts and their mistyped copies, all held-out texts given, and names of labels."""
         read, data, settings = self._read, self._data, self._settings
-        features = read.clean[rows].joined([*(part[rows] for part in read.mistyped), *held_out])
+        names = [read.names] if read.names and self.is_softmax else []
+        features = read.clean[rows].joined([*(part[rows] for part in read.mistyped), *held_out, *names])
         targets = np.concatenate(
-            [data.examples.targets[rows]] * (1 + len(read.mistyped)) + [data.held_out.truth] * len(held_out)
+            [data.examples.targets[rows]] * (1 + len(read.mistyped))
+            + [data.held_out.truth] * len(held_out)
+            + [data.names.targets] * len(names)
         )
         weights = class_weights(settings.class_weights, targets, data.labels)
         text_weights = None
@@ -351,9 +228,16 @@ class LinearFitter:
             own, others = data.examples.weights[rows], data.held_out.weights
             if others is None:  # validation texts of the user's own count as usual
                 others = np.ones(len(data.held_out.truth), np.float32)
-            text_weights = np.concatenate([own] * (1 + len(read.mistyped)) + [others] * len(held_out))
+            ones = [np.ones(len(data.names.targets), np.float32)] * len(names)
+            text_weights = np.concatenate([own] * (1 + len(read.mistyped)) + [others] * len(held_out) + ones)
         model = fit_linear(
-            features, targets, len(data.labels), weights=weights, text_weights=text_weights, seed=settings.seed
+            features,
+            targets,
+            len(data.labels),
+            weights=weights,
+            text_weights=text_weights,
+            seed=settings.seed,
+            softmax=self.is_softmax,
         )
         if read.config.codebooks:
             frequency = np.bincount(features.counts.indices, features.counts.data, PRIME).astype(np.float32)

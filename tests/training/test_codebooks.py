@@ -7,12 +7,13 @@ from tiny_data import TINY_CONFIG, tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
-from retvec_lite.ngrams import CODES, PRIME, NgramConfig, ngram_logits
+from retvec_lite.ngrams import CODES, PRIME, ngram_logits
 from retvec_lite.training import budget, codebooks, linear_part
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear_features import Features
-from retvec_lite.training.linear_part import LinearFitter, LinearModel
+from retvec_lite.training.linear_model import LinearModel
+from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.options import FitSettings, TrainOptions
 
 RNG = np.random.default_rng(3)
@@ -119,7 +120,7 @@ def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPat
     training = tiny_dataset(12)
     data = make_examples(training, training, copies=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
     fitter = LinearFitter(data, 100, None, FitSettings())
-    fitter.learn_as(NgramConfig(buckets=100))
+    fitter.learn()
     assert fitter.config.buckets == 3 * CODES and fitter.config.codebooks == 3
     weights = fitter.model.scaled(0.5).weights
     rows = [contract.codepoints(text, TINY_CONFIG.max_chars) for text in training.texts]

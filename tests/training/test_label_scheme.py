@@ -13,9 +13,9 @@ from retvec_lite.model.heads import PoolHead
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training.ensemble import LINEAR, NETWORK, NetworkFitter, Plan, fit_mix
 from retvec_lite.training.examples import make_examples
-from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, best_micro_f1
+from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, best_micro_f1, names_of
 from retvec_lite.training.linear_features import Features, count_ngrams
-from retvec_lite.training.linear_part import fit_linear
+from retvec_lite.training.linear_model import fit_linear
 
 TEXTS, CLASSES = 40, 5
 RNG = np.random.default_rng(0)
@@ -144,3 +144,10 @@ def test_a_network_learns_several_labels() -> None:
     logits = network.logits(prepared.held_out.ids[0.0])
     assert prepared.scheme.score(logits, prepared.held_out.truth) > 0.95
     assert [epoch["score"] for epoch in best.history][-1] > best.history[0]["score"]
+
+
+def test_names_of_two_or_more_words_are_texts() -> None:
+    found = names_of(("card_arrival", "World", "Sci/Tech", "cardArrival", "SPAM", "7", "_", "größer als", "other, 🙂"))
+    assert list(found.texts) == ["card arrival", "Sci Tech", "card Arrival", "größer als"]
+    assert found.targets.tolist() == [0, 2, 3, 7]
+    assert not names_of(("a", "b")).texts

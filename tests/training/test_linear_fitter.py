@@ -166,10 +166,10 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
     found = fitter(data)
     plain, tried = linear_part.fit_linear, []
 
-    def fit_linear(features, targets, classes, *, seed, weights, text_weights):  # type: ignore[no-untyped-def]
+    def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
         tried.append(kind_of(found))
         targets = targets if kind_of(found) == best else (targets + 1) % classes
-        return plain(features, targets, classes, seed=seed, weights=weights)
+        return plain(features, targets, classes, **options)
 
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     logits = found.learn()
@@ -204,9 +204,9 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
     seen, told = [], []
     plain = linear_part.fit_linear
 
-    def fit_linear(features, targets, classes, *, seed, weights, text_weights):  # type: ignore[no-untyped-def]
+    def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
         seen.append((features, targets))
-        return plain(features, targets, classes, seed=seed, weights=weights)
+        return plain(features, targets, classes, **options)
 
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     found = LinearFitter(data, 500, None, QUICK, lambda *progress: told.append(progress))

@@ -17,7 +17,6 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training import linear_part, meaning_part
 from retvec_lite.training.checkpoint import origin
 from retvec_lite.training.examples import TrainingData, make_examples
@@ -227,7 +226,7 @@ def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
     fitter.learn()
     assert fitter.reads_meaning == kept == ("meaning/projection" in fitter.model.weights)
     again = LinearFitter(data, 256, None, QUICK, meaning=part)
-    again.learn_as(NgramConfig(buckets=256, longest=4, shortest=1), fitter.reads_meaning)
+    again.learn_as(fitter)
     assert again.reads_meaning == kept
 
 
@@ -291,3 +290,31 @@ def test_a_checkpoint_of_another_table_is_of_another_training() -> None:
     for options in (TrainOptions(embedding="raw", **each) for each in given):
         found.append(origin(options.read_inputs(tiny_dataset(3)), options, None))
     assert len({(each["meaning"], each["meaning_kb"]) for each in found}) == len(given)
+
+
+# --- few texts --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("few", "meaning", "expected"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
+    part: MeaningPart, monkeypatch: pytest.MonkeyPatch, few: bool, meaning: bool, expected: bool
+) -> None:
+    training = tiny_dataset(6)
+    named = Dataset(training.texts, tuple(f"{label}_please" for label in training.labels), training.path)
+    told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
+    assert len(told.names.texts) == 4 == len(told.name_ids)
+    monkeypatch.setattr(linear_part, "FEW", 3_000 if few else 10)
+    seen, plain = [], linear_part.fit_linear
+
+    def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
+        seen.append((options["softmax"], len(targets)))
+        return plain(features, targets, classes, **options)
+
+    monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
+    fitter = LinearFitter(told, 256, None, QUICK, meaning=part if meaning else None)
+    fitter.choose((1, 4))
+    fitter._fit(np.arange(24))
+    assert fitter.is_softmax == expected
+    assert seen == [(expected, 2 * 24 + 4 * expected)], "texts, a mistyped copy, and names"

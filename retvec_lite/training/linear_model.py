@@ -1,0 +1,190 @@
+"""A solved linear part: weighted n-grams, what words mean and mean word vectors, told apart by a linear classifier.
+
+The problems are convex, so each has one solution. Few texts with meaning get a softmax regression; others, and several
+labels a text, a support vector machine, one label against the rest (liblinear, Fan et al. 2008,
+https://www.jmlr.org/papers/v9/fan08a.html). scikit-learn solves both.
+"""
+
+import dataclasses
+import warnings
+from typing import Final
+
+import numpy as np
+from scipy import sparse
+
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.model.grid import EIGHT_BITS, snap
+from retvec_lite.ngrams import CODES, INTEGERS
+from retvec_lite.training.linear_features import Features, Matrix
+
+_EMBEDDING_SHARE: Final = 0.2
+"""Length of a typical mean word vector beside n-grams, whose length is 1: n-grams lead."""
+
+_MEANING_LENGTH: Final = 0.6
+_MEANING_LENGTH_OF_SOFTMAX: Final = 0.7
+"""Length of a text's meaning beside n-grams, chosen on validation texts; that of a softmax regression."""
+
+_PENALTY: Final = 1.0
+"""LinearSVC's C: its default."""
+_UNSEEN: Final = -2.0
+"""The score of a label without a text: below that of any label that the solver saw."""
+
+_PENALTY_OF_SOFTMAX: Final = 10.0
+_STEPS: Final = 15
+_PASSES: Final = 10
+_WORTH_PASSES: Final = 200
+"""C of softmax regression, and when it ends: after steps of L-BFGS, or, with so many texts and copies, after passes of SAGA (Defazio et
+al. 2014, https://arxiv.org/abs/1407.0202), which take less time. More gained nothing."""
+_UNSEEN_BY_SOFTMAX: Final = -4.0
+
+
+@dataclasses.dataclass(frozen=True)
+class LinearModel:
+    """A solved linear part, on the grid of the exported file.
+
+    Its weights are `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks,
+    `meaning/projection` when it reads what words mean, and `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
+    """
+
+    weights: dict[str, Floats]
+
+    def scores(self, features: Features) -> Floats:
+        """Return the logits of texts, float32 `[texts, classes]`; with codebooks, `features` count hashes."""
+        table, squares = self.weights["ngrams/table"], self.weights["ngrams/squares"]
+        if "ngrams/codes" in self.weights:
+            rows = self.weights["ngrams/codes"].astype(np.int64) + np.arange(len(table) // CODES) * CODES
+            table, squares = table[rows].sum(axis=1), squares[rows].sum(axis=1)
+        lengths = _lengths(features.counts, squares)
+        found: Floats = (features.counts @ table) / lengths[:, None] + self.weights["ngrams/bias"]
+        if features.means is not None:
+            found = found + features.means @ self.weights["head/logits/kernel"] + self.weights["head/logits/bias"]
+        if features.meaning is not None:
+            found = found + features.meaning @ self.weights["meaning/projection"]
+        return found.astype(np.float32)
+
+    def scaled(self, factor: float) -> "LinearModel":
+        """Return the model whose logits are `factor` times these, on a grid again."""
+        scaled = {name: (value * np.float32(factor)).astype(np.float32) for name, value in self.weights.items()}
+        scaled = {name: snap(value, EIGHT_BITS) if value.ndim == 2 else value for name, value in scaled.items()}
+        as_they_are = {name: self.weights[name] for name in ("ngrams/squares", "ngrams/codes") if name in self.weights}
+        return LinearModel(scaled | as_they_are)
+
+
+def fit_linear(
+    features: Features,
+    targets: Ints,
+    classes: int,
+    *,
+    seed: int,
+    softmax: bool = False,
+    weights: Floats | None = None,
+    text_weights: Floats | None = None,
+) -> LinearModel:
+    """Solve the linear part, by softmax regression where asked for. Labels without a text get low scores.
+
+    `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does.
+    """
+    length = _MEANING_LENGTH_OF_SOFTMAX if softmax else _MEANING_LENGTH
+    squares = _squares(features.counts)
+    roots = np.sqrt(squares)
+    scaled = sparse.diags(1 / _lengths(features.counts, squares)) @ features.counts @ sparse.diags(roots)
+    centre, spread = np.zeros(0, np.float32), 1.0
+    if features.means is not None:
+        centre = features.means.mean(axis=0)
+        spread = float(np.sqrt(np.square(features.means - centre).sum(axis=1).mean())) / _EMBEDDING_SHARE
+        scaled = sparse.hstack([scaled, (features.means - centre) / max(spread, 1e-6)])
+    if features.meaning is not None:
+        scaled = sparse.hstack([scaled, length * features.meaning])
+    scaled = scaled.tocsr().astype(np.float32)
+    weights = np.ones(classes, np.float32) if weights is None else weights
+    shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
+    if softmax:
+        kernel, bias = _softmax_regression(scaled, targets, classes, seed, weights[targets] * shares)
+    else:
+        kernel, bias = _one_against_rest(scaled, targets, classes, seed, weights, shares)
+    buckets = features.counts.shape[1]
+    solved = {
+        "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
+        "ngrams/squares": squares,
+        "ngrams/bias": bias,
+    }
+    if features.means is not None:
+        inner = kernel[buckets : buckets + features.means.shape[1]]
+        inner = snap(np.ascontiguousarray(inner / np.float32(max(spread, 1e-6))), EIGHT_BITS)
+        solved["head/logits/kernel"] = inner
+        solved["head/logits/bias"] = (-centre @ inner).astype(np.float32)
+    if features.meaning is not None:
+        inner = kernel[-features.meaning.shape[1] :] * np.float32(length)
+        solved["meaning/projection"] = snap(np.ascontiguousarray(inner), EIGHT_BITS)
+    return LinearModel(solved)
+
+
+def _softmax_regression(
+    scaled: Matrix, targets: Ints, classes: int, seed: int, shares: Floats
+) -> tuple[Floats, Floats]:
+    """Return kernel and bias as `_one_against_rest` does, for one label a text: those of the highest likelihood, but for a penalty."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    kernel = np.zeros((scaled.shape[1], classes), np.float32)
+    bias = np.full(classes, _UNSEEN_BY_SOFTMAX, np.float32)
+    # Few texts have few n-grams, and the solver keeps twenty copies of its weights.
+    used = np.unique(scaled.indices)
+    solver = LogisticRegression(C=_PENALTY_OF_SOFTMAX, max_iter=_STEPS)
+    if len(targets) >= _WORTH_PASSES:
+        solver.set_params(solver="saga", max_iter=_PASSES, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        solver.fit(scaled[:, used], targets, sample_weight=shares)
+    # With two labels there is one row, the difference of their scores.
+    sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-0.5, 0.5])
+    kernel[np.ix_(used, solver.classes_)] = (solver.coef_ * sign[:, None]).T
+    bias[solver.classes_] = solver.intercept_ * sign
+    return kernel, bias
+
+
+def _one_against_rest(
+    scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats, shares: Floats
+) -> tuple[Floats, Floats]:
+    """Return the kernel `[features, classes]` and the bias `[classes]` that tell each label from all others."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    kernel = np.zeros((scaled.shape[1], classes), np.float32)
+    bias = np.full(classes, _UNSEEN, np.float32)
+    # The weights are rounded to 8 bits afterwards, so the default precision of 1e-4 would be wasted time.
+    # Left to choose, scikit-learn takes the primal problem for more texts than features: two to three times slower here.
+    solver = LinearSVC(C=_PENALTY, dual=True, random_state=seed, tol=0.1)
+    with warnings.catch_warnings():
+        # What is left to gain after the last pass is lost in rounding as well.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        # Two texts a label look like a regression to scikit-learn.
+        warnings.simplefilter("ignore", UserWarning)
+        if targets.ndim == 2:
+            for label, wanted in enumerate(targets.T):
+                if wanted.min() == wanted.max():
+                    bias[label] = _UNSEEN if wanted[0] == 0 else -_UNSEEN
+                    continue
+                solver.fit(scaled, wanted, sample_weight=np.where(wanted, weights[label], 1.0) * shares)
+                kernel[:, label], bias[label] = solver.coef_[0], solver.intercept_[0]
+            return kernel, bias
+        solver.fit(scaled, targets, sample_weight=weights[targets] * shares)
+    # With two labels there is one row, for the second of them.
+    sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-1.0, 1.0])
+    rows, shifts = solver.coef_ * sign[:, None], solver.intercept_ * sign
+    kernel[:, solver.classes_], bias[solver.classes_] = rows.T, shifts
+    return kernel, bias
+
+
+def _squares(counts: Matrix) -> Floats:
+    """Return the squared weight of each bucket, integers from 1 to 127 as float32: its smoothed inverse document frequency."""
+    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+    inverse = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
+    squares: Floats = np.maximum(np.rint((inverse / inverse.max()) ** 2 * INTEGERS), 1)
+    return squares.astype(np.float32)
+
+
+def _lengths(counts: Matrix, squares: Floats) -> Floats:
+    """Return what the sums of texts are divided by, see `retvec_lite.ngrams.ngram_logits`."""
+    lengths: Floats = np.sqrt(np.maximum(counts @ squares, 1.0)).astype(np.float32)
+    return lengths
