@@ -1215,11 +1215,12 @@ INLINE void add_digits_body(const layer *of, uint32_t code, int place, int32_t *
       const int8_t *restrict w = (const int8_t *)of->weights + row;
       for (n = 0; n < of->stride; n++) sums[n] += w[n];
     } else {
-      int8_t w[LANES];
-      int at;
-      for (at = 0; at < of->stride; at += LANES) {
-        unpack(of->weights + (row + (size_t)at) / 2, LANES, w);
-        for (n = 0; n < LANES; n++) sums[at + n] += w[n];
+      const uint8_t *restrict w = of->weights + row / 2;
+      const int half = LANES / 2;
+      int32_t *restrict to = sums;
+      for (; to < sums + of->stride; to += LANES, w += half) {
+        for (n = 0; n < half; n++) to[n] += (int32_t)(w[n] & 15) - 8;
+        for (n = 0; n < half; n++) to[n + half] += (int32_t)(w[n] >> 4) - 8;
       }
     }
   }
