@@ -24,7 +24,7 @@
 #endif
 #elif defined(__wasm_simd128__)
 #include <wasm_simd128.h>
-#elif defined(__ARM_NEON)
+#elif defined(__aarch64__) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
 #include <arm_neon.h>
 #endif
 
@@ -1091,12 +1091,15 @@ typedef void dot(const int8_t *w, size_t block, int first, const int16_t *x, int
       for (v = 0; v < vectors; v++) STORE(sums + word * step + v * OUTS, s[word * vectors + v]);                              \
   }
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__GNUC__)
 INLINE int32_t two_of(const int16_t *at) {
   int32_t both;
   __builtin_memcpy(&both, at, 4);
   return both;
 }
+#endif
+
+#if defined(__x86_64__) && defined(__GNUC__)
 #define X86_WEIGHTS_128(at) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(at))), 8)
 #define X86_INPUTS_128(at) _mm_set1_epi32(two_of(at))
 #define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
@@ -1105,13 +1108,9 @@ DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_
 #elif defined(__wasm_simd128__)
 #define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
 DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), wasm_i16x8_load8x8, wasm_v128_load32_splat, WASM_MADD, wasm_v128_store)
-#elif defined(__ARM_NEON)
+#elif defined(__aarch64__) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
 /* The sums of even and odd inputs stay apart until the end. */
 static const int32x4x2_t NO_SUMS = {{{0, 0, 0, 0}, {0, 0, 0, 0}}};
-INLINE int16x8_t neon_inputs(const int16_t *at) {
-  const int16x4_t both = vzip_s16(vdup_n_s16(at[0]), vdup_n_s16(at[1])).val[0];
-  return vcombine_s16(both, both);
-}
 INLINE int32x4x2_t neon_madd(int32x4x2_t sum, int16x8_t w, int16x8_t x) {
   sum.val[0] = vmlal_s16(sum.val[0], vget_low_s16(w), vget_low_s16(x));
   sum.val[1] = vmlal_s16(sum.val[1], vget_high_s16(w), vget_high_s16(x));
@@ -1122,7 +1121,8 @@ INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
   vst1_s32(to + 2, vpadd_s32(vget_low_s32(sum.val[1]), vget_high_s32(sum.val[1])));
 }
 #define NEON_WEIGHTS(at) vmovl_s8(vld1_s8(at))
-DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, neon_inputs, neon_madd, neon_store)
+#define NEON_INPUTS(at) vreinterpretq_s16_s32(vdupq_n_s32(two_of(at)))
+DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_INPUTS, neon_madd, neon_store)
 #else
 typedef struct {
   int32_t at[4];
