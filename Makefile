@@ -70,8 +70,7 @@ android: $(STAMP)  ## the Android libraries, as a Maven repository in dist/maven
 
 release-check: $(STAMP) | node_modules  ## all that a release publishes, in dist/ with checksums and sizes; nothing is sent
 	rm -rf dist && mkdir dist
-	$(BIN)/python -c "from setuptools import build_meta; build_meta.build_sdist('dist')" >/dev/null
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist dist/*.tar.gz
+	$(BIN)/python -m tools.build_wheels --out dist
 	npm pack --silent --workspace npm --pack-destination dist
 	$(BIN)/python -m tools.c_archive
 	$(MAKE) --no-print-directory android

@@ -24,6 +24,8 @@
 #endif
 #elif defined(__wasm_simd128__)
 #include <wasm_simd128.h>
+#elif defined(__aarch64__) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+#include <arm_neon.h>
 #endif
 
 #ifdef RVL_FREESTANDING
@@ -90,17 +92,16 @@ INLINE float tanh_of(float x) {
 
 /* e to the power x, for x up to 0 and a little above. */
 static double exp_of(double x) {
+  /* 1 / n for n from 13 down: Horner's form of the series, without the divisions. */
+  static const double inverses[] = {1.0 / 13, 1.0 / 12, 1.0 / 11, 1.0 / 10, 1.0 / 9, 1.0 / 8, 1.0 / 7, 1.0 / 6, 1.0 / 5, 1.0 / 4, 1.0 / 3, 1.0 / 2, 1.0};
   double_bits power;
-  double term = 1.0, sum = 1.0;
+  double sum = 1.0;
   int k, n;
   if (!(x > -700.0)) return 0.0;
   if (x > 700.0) x = 700.0;
   k = (int)(x * 1.4426950408889634 + (x < 0 ? -0.5 : 0.5));
   x = x - k * LN2_HIGH - k * LN2_LOW;
-  for (n = 1; n < 16; n++) {
-    term = term * x / n;
-    sum += term;
-  }
+  for (n = 0; n < 13; n++) sum = 1.0 + x * inverses[n] * sum;
   power.i = (uint64_t)(1023 + k) << 52;
   return sum * power.f;
 }
@@ -166,7 +167,9 @@ enum {
   FORMAT = 1, HEADER = 64, CHECKSUM = 24, ENTRY = 16, ALIGN = 64, MOST_SECTIONS = 64, MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_INPUTS = 65536, MOST_REGION = 63,
   BITS = 21, PRIME = 65521, FACTOR = 46, MOST_CHARS = 16384, MOST_WINDOWS = 32, MOST_DECOMPOSED = 4,
   TILE = 4,      /* words that are multiplied with the same weights at once */
-  LANES = 32,    /* rows of integers are a multiple of this */
+  PACK = 16,     /* outputs whose weights stand together */
+  ROW = 16,      /* columns of the table of n-grams that are added at once */
+  LANES = 32,    /* rows that are added up are a multiple of this */
   KEY = 16,      /* UTF-16 units of a word that is kept */
   WAYS = 4,      /* places in which a word may be kept */
   LARGEST = 32767,
@@ -178,7 +181,7 @@ enum {
 /* A dense layer. Rows of weights belong to outputs; to inputs in layers that read binary digits, which add up rows. */
 typedef struct {
   int inputs, outputs, bits; /* of a weight: 8 or 4 */
-  int stride;                /* integers of a row, with zeros behind the end */
+  int stride;                /* integers of an output, or of a row that is added; with zeros behind the end */
   int limit;                 /* largest integer of an input: sums of products stay below 2^31 */
   const float *scales, *bias;
   const uint8_t *weights;
@@ -202,6 +205,7 @@ struct rvl {
   layer embedding[3], characters, word, region, logits, projection, pointwise[MOST_BLOCKS];
   const float *depthwise[MOST_BLOCKS]; /* [3][filters] */
   const int8_t *table;                 /* [buckets][columns + 1]: the last column holds the squares */
+  size_t table_size;
   const uint8_t *codes;
   const float *ngram_scales, *ngram_bias;
   int columns;
@@ -219,7 +223,9 @@ struct rvl {
   float *wide;     /* [TILE][width] */
   int16_t *narrow; /* [TILE][width] */
   int16_t *before; /* [row_size] */
-  int32_t *sums;   /* [TILE + 1][width] */
+  int32_t *sums;   /* [TILE][width] */
+  int8_t *unpacked; /* of the layers with 4 bits */
+  int unpacked_size;
   float *answers;  /* [labels], of one window */
   double *total;   /* [labels or dimension], of all windows */
   double total_weight;
@@ -299,7 +305,7 @@ static int is_known(uint32_t kind) {
          in_range(kind, SECTION_TABLE, SECTION_PROJECTION) || in_range(kind, SECTION_DISPLACEMENTS, SECTION_MEANING) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
 }
 
-static int check_frame(loader *from, const void *file, size_t size) {
+static int check_frame(loader *from, const void *file, size_t size, int sums_up) {
   static const char magic[8] = {'R', 'E', 'T', 'V', 'E', 'C', '\r', '\n'};
   const uint8_t *bytes = file;
   uint32_t number, end;
@@ -311,7 +317,7 @@ static int check_frame(loader *from, const void *file, size_t size) {
   if (read32(bytes + 16) != size || size % ALIGN) return RVL_TRUNCATED;
   if ((uintptr_t)file % 8) return RVL_ALIGNMENT;
   sum = (uint64_t)read32(bytes + CHECKSUM + 4) << 32 | read32(bytes + CHECKSUM);
-  if (!from->block && checksum(bytes, (uint32_t)size) != sum) return RVL_CHANGED; /* once: before there is a block */
+  if (sums_up && checksum(bytes, (uint32_t)size) != sum) return RVL_CHANGED;
   from->file = bytes;
   from->size = (uint32_t)size;
   from->sections = read32(bytes + 20);
@@ -384,10 +390,10 @@ static void read_layer(loader *from, uint32_t kind, uint32_t inputs, uint32_t ou
   }
   to->inputs = (int)inputs;
   to->outputs = (int)outputs;
-  to->stride = (int)rounded(adds_rows ? outputs : inputs, LANES);
+  to->stride = (int)(adds_rows ? rounded(outputs, LANES) : rounded(inputs, 2));
   to->limit = (int)(0x7FFFFFFF / (128 * (int64_t)inputs));
   if (to->limit > LARGEST) to->limit = LARGEST;
-  rows = adds_rows ? inputs : outputs;
+  rows = adds_rows ? inputs : rounded(outputs, PACK);
   numbers = rounded(4 * outputs, ALIGN);
   if (size != ALIGN + 2 * (uint64_t)numbers + (uint64_t)rows * (uint64_t)to->stride * (uint64_t)to->bits / 8) {
     from->problem = RVL_DAMAGED;
@@ -463,7 +469,8 @@ static void read_ngrams(loader *from, rvl *to) {
   const uint32_t *set = to->set;
   uint32_t columns = set[RANK] ? set[RANK] : set[LABELS];
   to->columns = (int)columns;
-  to->table = (const int8_t *)exactly(from, SECTION_TABLE, set[BUCKETS] * (uint64_t)(columns + 1));
+  to->table_size = (size_t)set[BUCKETS] * (columns + 1);
+  to->table = (const int8_t *)exactly(from, SECTION_TABLE, to->table_size);
   if (set[CODEBOOKS]) to->codes = exactly(from, SECTION_CODES, (uint64_t)PRIME * set[CODEBOOKS]);
   to->ngram_scales = float_section(from, SECTION_NGRAM_SCALES, columns);
   if (set[RANK])
@@ -494,7 +501,8 @@ static void read_meaning(loader *from, rvl *to) {
 }
 
 static void widen(rvl *to, const layer *of) {
-  if (of->stride > to->width) to->width = of->stride;
+  const int packed = of->bits == 4 ? of->stride * 4 * PACK : 0; /* up to 4 vectors of PACK outputs at once */
+  if (packed > to->unpacked_size) to->unpacked_size = packed;
   if (of->outputs > to->width) to->width = (int)rounded((uint32_t)of->outputs, LANES);
   if (of->inputs > to->width) to->width = (int)rounded((uint32_t)of->inputs, LANES);
 }
@@ -553,7 +561,8 @@ static void take_space(loader *from, rvl *to, uint32_t words) {
   width = (size_t)to->width;
   to->chars = take(from, set[MAX_CHARS] + 1, sizeof(uint32_t));
   to->flags = take(from, set[MAX_CHARS] + 1, sizeof(uint16_t));
-  to->sums = take(from, (TILE + 1) * width, sizeof(int32_t));
+  to->sums = take(from, TILE * width, sizeof(int32_t));
+  if (to->unpacked_size) to->unpacked = take(from, (size_t)to->unpacked_size, 1);
   to->answers = take(from, set[LABELS], sizeof(float));
   to->total = take(from, width, sizeof(double));
   to->wide = take(from, TILE * width, sizeof(float));
@@ -609,13 +618,14 @@ static void clear(void *at, size_t bytes) {
   for (place = 0; place < bytes; place++) to[place] = 0;
 }
 
-static int prepare(const void *file, size_t size, uint32_t words, void *block, size_t *bytes, rvl *engine) {
+/* Check a file, measure a block, and lay out the engine in it, if there is one; only opening adds up the file's checksum, once. */
+static int prepare(const void *file, size_t size, uint32_t words, void *block, size_t *bytes, rvl *engine, int sums_up) {
   loader from;
   int problem;
   clear(&from, sizeof from);
   clear(engine, sizeof *engine);
   from.block = block;
-  problem = check_frame(&from, file, size);
+  problem = check_frame(&from, file, size, sums_up);
   if (problem) return problem;
   take(&from, 1, sizeof(rvl));
   problem = load(&from, engine, words);
@@ -626,7 +636,7 @@ static int prepare(const void *file, size_t size, uint32_t words, void *block, s
 int rvl_block_size(const void *file, size_t size, uint32_t words, size_t *bytes) {
   rvl measured;
   *bytes = 0;
-  return prepare(file, size, words, 0, bytes, &measured);
+  return prepare(file, size, words, 0, bytes, &measured, 0);
 }
 
 int rvl_open(const void *file, size_t size, uint32_t words, void *block, size_t bytes, rvl **engine) {
@@ -634,11 +644,11 @@ int rvl_open(const void *file, size_t size, uint32_t words, void *block, size_t 
   size_t needed, place;
   int problem;
   *engine = 0;
-  problem = prepare(file, size, words, 0, &needed, &measured);
+  problem = prepare(file, size, words, 0, &needed, &measured, 1);
   if (problem) return problem;
   if ((uintptr_t)block % 8) return RVL_ALIGNMENT;
   if (!block || bytes < needed) return RVL_BLOCK_SIZE;
-  problem = prepare(file, size, words, block, &needed, block);
+  problem = prepare(file, size, words, block, &needed, block, 0);
   if (problem) return problem;
   *engine = block;
   for (place = 0; place < (size_t)(*engine)->sets * WAYS; place++) {
@@ -1057,90 +1067,102 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
   return top.f / (float)limit;
 }
 
-/* The sum of products of 8-bit weights and integers. */
-static int32_t dot(const int8_t *restrict w, const int16_t *restrict x, int count) {
-  int32_t sum = 0;
-  int n;
-  for (n = 0; n < count; n++) sum += (int32_t)w[n] * x[n];
-  return sum;
-}
+/* Sums of products of 8-bit weights and integers, for `vectors` vectors of outputs and `words` words: both are constants where this is
+ * inlined, and their product is at most 8, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two
+ * inputs of each output side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. */
+typedef void dot(const int8_t *w, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int vectors, int words);
 
-/* Four sums at once: four rows of weights with one word, or one row with four words. The other of the two steps is 0. */
-typedef void dot4(const int8_t *w, int w_step, const int16_t *x, int x_step, int count, int32_t *sums);
-
-/* Compilers find the instruction that adds pairs of products by themselves (gcc for x86, clang for ARM), or must be told. */
-#define DOT4(name, attribute, V, STEP, ZERO, WEIGHTS, INPUTS, MADD, ADD, LOW32, HIGH32, LOW64, HIGH64, STORE)                 \
-  attribute static inline void name(const int8_t *w, int w_step, const int16_t *x, int x_step, int count, int32_t *sums) {   \
-    V s0 = ZERO, s1 = ZERO, s2 = ZERO, s3 = ZERO;                                                                           \
-    int n;                                                                                                                  \
-    for (n = 0; n < count; n += STEP) {                                                                                     \
-      s0 = MADD(s0, WEIGHTS(w + n), INPUTS(x + n));                                                                         \
-      s1 = MADD(s1, WEIGHTS(w + w_step + n), INPUTS(x + x_step + n));                                                       \
-      s2 = MADD(s2, WEIGHTS(w + 2 * w_step + n), INPUTS(x + 2 * x_step + n));                                               \
-      s3 = MADD(s3, WEIGHTS(w + 3 * w_step + n), INPUTS(x + 3 * x_step + n));                                               \
-    }                                                                                                                       \
-    s0 = ADD(LOW32(s0, s1), HIGH32(s0, s1));                                                                                \
-    s2 = ADD(LOW32(s2, s3), HIGH32(s2, s3));                                                                                \
-    STORE(sums, ADD(LOW64(s0, s2), HIGH64(s0, s2)));                                                                        \
+#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, INPUTS, MADD, STORE)                                            \
+  attribute INLINE void name(const int8_t *w, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, \
+                             int step, int vectors, int words) {                                                              \
+    SUM s[8];                                                                                                                 \
+    WEIGHT row[4];                                                                                                            \
+    int n, v, word;                                                                                                           \
+    for (n = 0; n < vectors * words; n++) s[n] = ZERO;                                                                        \
+    for (n = 0; n < stride; n += 2) {                                                                                         \
+      for (v = 0; v < vectors; v++)                                                                                           \
+        row[v] = WEIGHTS(w + (size_t)((first + v * OUTS) / PACK) * block + (first + v * OUTS) % PACK * 2 + n * PACK);         \
+      for (word = 0; word < words; word++) {                                                                                  \
+        const INPUT two =  INPUTS(x + word * x_step + n);                                                                     \
+        for (v = 0; v < vectors; v++) s[word * vectors + v] = MADD(s[word * vectors + v], row[v], two);                       \
+      }                                                                                                                       \
+    }                                                                                                                         \
+    for (word = 0; word < words; word++)                                                                                      \
+      for (v = 0; v < vectors; v++) STORE(sums + word * step + v * OUTS, s[word * vectors + v]);                              \
   }
+
+#if defined(__GNUC__)
+INLINE int32_t two_of(const int16_t *at) {
+  int32_t both;
+  __builtin_memcpy(&both, at, 4);
+  return both;
+}
+#endif
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define X86_WEIGHTS_128(at) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(at))), 8)
-#define X86_INPUTS_128(at) _mm_loadu_si128((const __m128i *)(at))
+#define X86_INPUTS_128(at) _mm_set1_epi32(two_of(at))
 #define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
 #define X86_STORE_128(to, sum) _mm_storeu_si128((__m128i *)(to), sum)
-DOT4(dot4_plain, , __m128i, 8, _mm_setzero_si128(), X86_WEIGHTS_128, X86_INPUTS_128, X86_MADD_128, _mm_add_epi32, _mm_unpacklo_epi32,
-     _mm_unpackhi_epi32, _mm_unpacklo_epi64, _mm_unpackhi_epi64, X86_STORE_128)
+DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
 #elif defined(__wasm_simd128__)
-#define WASM_WEIGHTS(at) wasm_i16x8_load8x8(at)
 #define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
-#define WASM_LOW32(a, b) wasm_i32x4_shuffle(a, b, 0, 4, 1, 5)
-#define WASM_HIGH32(a, b) wasm_i32x4_shuffle(a, b, 2, 6, 3, 7)
-#define WASM_LOW64(a, b) wasm_i32x4_shuffle(a, b, 0, 1, 4, 5)
-#define WASM_HIGH64(a, b) wasm_i32x4_shuffle(a, b, 2, 3, 6, 7)
-DOT4(dot4_plain, , v128_t, 8, wasm_i32x4_splat(0), WASM_WEIGHTS, wasm_v128_load, WASM_MADD, wasm_i32x4_add, WASM_LOW32, WASM_HIGH32,
-     WASM_LOW64, WASM_HIGH64, wasm_v128_store)
-#else
-static inline void dot4_plain(const int8_t *restrict w, int w_step, const int16_t *restrict x, int x_step, int count, int32_t *sums) {
-  int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  int n;
-  for (n = 0; n < count; n++) {
-    s0 += (int32_t)w[n] * x[n];
-    s1 += (int32_t)w[n + w_step] * x[n + x_step];
-    s2 += (int32_t)w[n + 2 * w_step] * x[n + 2 * x_step];
-    s3 += (int32_t)w[n + 3 * w_step] * x[n + 3 * x_step];
-  }
-  sums[0] = s0;
-  sums[1] = s1;
-  sums[2] = s2;
-  sums[3] = s3;
+DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), wasm_i16x8_load8x8, wasm_v128_load32_splat, WASM_MADD, wasm_v128_store)
+#elif defined(__aarch64__) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+/* The sums of even and odd inputs stay apart until the end. */
+static const int32x4x2_t NO_SUMS = {{{0, 0, 0, 0}, {0, 0, 0, 0}}};
+INLINE int32x4x2_t neon_madd(int32x4x2_t sum, int16x8_t w, int16x8_t x) {
+  sum.val[0] = vmlal_s16(sum.val[0], vget_low_s16(w), vget_low_s16(x));
+  sum.val[1] = vmlal_s16(sum.val[1], vget_high_s16(w), vget_high_s16(x));
+  return sum;
 }
+INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
+  vst1_s32(to, vpadd_s32(vget_low_s32(sum.val[0]), vget_high_s32(sum.val[0])));
+  vst1_s32(to + 2, vpadd_s32(vget_low_s32(sum.val[1]), vget_high_s32(sum.val[1])));
+}
+#define NEON_WEIGHTS(at) vmovl_s8(vld1_s8(at))
+#define NEON_INPUTS(at) vreinterpretq_s16_s32(vdupq_n_s32(two_of(at)))
+DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_INPUTS, neon_madd, neon_store)
+#else
+typedef struct {
+  int32_t at[4];
+} four;
+static const four NO_SUMS = {{0, 0, 0, 0}};
+INLINE four plain_madd(four sum, const int8_t *w, const int16_t *x) {
+  int n;
+  for (n = 0; n < 4; n++) sum.at[n] += (int32_t)w[2 * n] * x[0] + (int32_t)w[2 * n + 1] * x[1];
+  return sum;
+}
+#define PLAIN_AT(at) (at)
+#define PLAIN_STORE(to, sum) (*(four *)(void *)(to) = (sum))
+DOT(dot_plain, , four, const int8_t *, const int16_t *, 4, NO_SUMS, PLAIN_AT, PLAIN_AT, plain_madd, PLAIN_STORE)
 #endif
 
 #ifdef RVL_WIDE
 #define FOR_AVX2 __attribute__((target("avx2")))
 #define X86_WEIGHTS_256(at) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(at)))
-#define X86_INPUTS_256(at) _mm256_loadu_si256((const __m256i *)(at))
+#define X86_INPUTS_256(at) _mm256_set1_epi32(two_of(at))
 #define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
-#define X86_STORE_256(to, sum) X86_STORE_128(to, _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1)))
-DOT4(dot4_avx2, FOR_AVX2, __m256i, 16, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_INPUTS_256, X86_MADD_256, _mm256_add_epi32,
-     _mm256_unpacklo_epi32, _mm256_unpackhi_epi32, _mm256_unpacklo_epi64, _mm256_unpackhi_epi64, X86_STORE_256)
+#define X86_STORE_256(to, sum) _mm256_storeu_si256((__m256i *)(to), sum)
+DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
 
 #define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #define X86_WEIGHTS_512(at) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(at)))
-#define X86_INPUTS_512(at) _mm512_loadu_si512(at)
-#define X86_STORE_512(to, sum) X86_STORE_256(to, _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1)))
-DOT4(dot4_vnni, FOR_VNNI, __m512i, 32, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, _mm512_add_epi32,
-     _mm512_unpacklo_epi32, _mm512_unpackhi_epi32, _mm512_unpacklo_epi64, _mm512_unpackhi_epi64, X86_STORE_512)
+#define X86_INPUTS_512(at) _mm512_set1_epi32(two_of(at))
+#define X86_STORE_512(to, sum) _mm512_storeu_si512(to, sum)
+DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, X86_STORE_512)
 #endif
 
-/* The 8-bit weights of a row of 4-bit ones: the low digits hold its first half, the high digits its second, 8 too large both. */
-INLINE void unpack(const uint8_t *restrict packed, int half, int8_t *restrict to) {
+/* 8-bit weights of 4-bit ones: of each LANES weights, the low digits hold the first half, the high digits the second, 8 too large both. */
+INLINE void unpack(const uint8_t *restrict packed, size_t count, int8_t *restrict to) {
+  const int half = LANES / 2;
+  size_t at;
   int n;
-  for (n = 0; n < half; n++) {
-    to[n] = (int8_t)((packed[n] & 15) - 8);
-    to[n + half] = (int8_t)((packed[n] >> 4) - 8);
-  }
+  for (at = 0; at < count; at += LANES, to += LANES, packed += half)
+    for (n = 0; n < half; n++) {
+      to[n] = (int8_t)((packed[n] & 15) - 8);
+      to[n + half] = (int8_t)((packed[n] >> 4) - 8);
+    }
 }
 
 INLINE void activate(int kind, float *values, int count) {
@@ -1151,29 +1173,34 @@ INLINE void activate(int kind, float *values, int count) {
     for (n = 0; n < count; n++) values[n] = tanh_of(values[n]);
 }
 
-/* A dense layer for up to TILE words: `narrow` holds their inputs, rows of e->width, with their scales; `wide` gets the outputs. */
-INLINE void dense_body(rvl *e, const layer *of, const float *scales, int words, int activation, dot4 *sum) {
-  const int stride = of->stride, width = e->width, step = words > 1 ? TILE : 1, outputs = of->outputs;
+/* A dense layer for up to TILE words: `narrow` holds their inputs, rows of e->width, with their scales; `wide` gets the outputs. A vector
+ * has `outs` outputs. */
+INLINE void dense_body(rvl *e, const layer *of, const float *scales, int words, int activation, dot *sum, int outs) {
+  const int stride = of->stride, width = e->width, outputs = of->outputs, all = (outputs + PACK - 1) / PACK * PACK;
+  const size_t block = (size_t)stride * PACK;
   const float *restrict scale = of->scales, *restrict bias = of->bias;
-  int8_t *unpacked = (int8_t *)(e->sums + TILE * width);
-  int out = 0, word;
-  for (; words == 1 && of->bits == 8 && out + TILE <= outputs; out += TILE)
-    sum((const int8_t *)of->weights + (size_t)out * (size_t)stride, stride, e->narrow, 0, stride, e->sums + out);
-  for (; out < outputs; out++) {
-    const int8_t *row = (const int8_t *)of->weights + (size_t)out * (size_t)stride;
+  int out, count, word;
+  for (out = 0; out < all; out += count) {
+    const int8_t *w = (const int8_t *)of->weights + (size_t)(out / PACK) * block;
+    const int several = words > 2 ? 2 : 4, first = out % PACK;
+    count = out + several * outs <= all ? several * outs : outs;
     if (of->bits == 4) {
-      unpack(of->weights + (size_t)out * (size_t)(stride / 2), stride / 2, unpacked);
-      row = unpacked;
+      if (!first) unpack(of->weights + (size_t)(out / PACK) * block / 2, (size_t)((count + PACK - 1) / PACK) * block, e->unpacked);
+      w = e->unpacked;
     }
-    if (words > 1)
-      sum(row, 0, e->narrow, width, stride, e->sums + TILE * out);
+    if (count == outs)
+      for (word = 0; word < words; word++) sum(w, block, first, e->narrow + word * width, 0, stride, e->sums + word * width + out, 0, 1, 1);
+    else if (words == 1)
+      sum(w, block, first, e->narrow, 0, stride, e->sums + out, 0, 4, 1);
+    else if (words == 2)
+      sum(w, block, first, e->narrow, width, stride, e->sums + out, width, 4, 2);
     else
-      e->sums[out] = dot(row, e->narrow, stride);
+      sum(w, block, first, e->narrow, width, stride, e->sums + out, width, 2, 4);
   }
   for (word = 0; word < words; word++) {
-    const int32_t *restrict sums = e->sums + word;
+    const int32_t *restrict sums = e->sums + word * width;
     float *restrict to = e->wide + word * width;
-    for (out = 0; out < outputs; out++) to[out] = (float)sums[step * out] * (scale[out] * scales[word]) + bias[out];
+    for (out = 0; out < outputs; out++) to[out] = (float)sums[out] * (scale[out] * scales[word]) + bias[out];
     activate(activation, to, outputs);
   }
 }
@@ -1189,9 +1216,12 @@ INLINE void add_digits_body(const layer *of, uint32_t code, int place, int32_t *
       for (n = 0; n < of->stride; n++) sums[n] += w[n];
     } else {
       const uint8_t *restrict w = of->weights + row / 2;
-      const int half = of->stride / 2;
-      for (n = 0; n < half; n++) sums[n] += (int32_t)(w[n] & 15) - 8;
-      for (n = 0; n < half; n++) sums[n + half] += (int32_t)(w[n] >> 4) - 8;
+      const int half = LANES / 2;
+      int32_t *restrict to = sums;
+      for (; to < sums + of->stride; to += LANES, w += half) {
+        for (n = 0; n < half; n++) to[n] += (int32_t)(w[n] & 15) - 8;
+        for (n = 0; n < half; n++) to[n + half] += (int32_t)(w[n] >> 4) - 8;
+      }
     }
   }
 }
@@ -1215,15 +1245,43 @@ INLINE void mix_body(float *restrict to, const float *weights, int count, const 
   }
 }
 
-INLINE void add_row_body(const int8_t *restrict row, int count, int32_t *restrict sums) {
-  int n;
-  for (n = 0; n < count; n++) sums[n] += row[n];
+/* Add the row of an n-gram: whole vectors, if the table goes on behind the row; what they read too much is not looked at. */
+INLINE void add_row(const rvl *e, uint32_t row, int32_t *restrict sums) {
+  const size_t size = (size_t)e->columns + 1, start = row * size, lanes = (size + ROW - 1) / ROW * ROW;
+  const int8_t *restrict from = e->table + start;
+  size_t n;
+  int lane;
+  if (start + lanes > e->table_size)
+    for (n = 0; n < size; n++) sums[n] += from[n];
+  else
+    for (n = 0; n < lanes; n += ROW)
+      for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
+}
+
+/* Add the rows of all n-grams of the folded characters. */
+INLINE void add_ngrams_body(const rvl *e, uint32_t count, int32_t *sums) {
+  const uint32_t shortest = e->set[SHORTEST], longest = e->set[LONGEST], books = e->set[CODEBOOKS], buckets = e->set[BUCKETS];
+  const uint64_t inverse = ((uint64_t)1 << 32) / buckets + 1; /* exact for what is below 2^16 */
+  uint32_t start, book;
+  /* A mark stands before the text and behind it: place 0 is the first of them. */
+  for (start = 0; start < count + 2; start++) {
+    uint32_t hash = 1, size, is_first = start && start <= count && e->chars[start - 1];
+    for (size = 1; size <= longest && start + size <= count + 2; size++) {
+      uint32_t at = start + size - 1, code = at && at <= count ? e->chars[at - 1] : 0;
+      hash = (hash * FACTOR + code) % PRIME;
+      if (size >= shortest && (is_first || (size > 1 && code) || size > 2)) {
+        if (!books) add_row(e, hash - (uint32_t)(hash * inverse >> 32) * buckets, sums);
+        for (book = 0; book < books; book++) add_row(e, 256 * book + e->codes[(size_t)hash * books + book], sums);
+      }
+      if (size > 1 && !code) break; /* a mark would be inside the next one */
+    }
+  }
 }
 
 /* The same, compiled for the least of all processors, and for wider ones. */
-#define DENSE(suffix, attribute)                                                                                            \
+#define DENSE(suffix, attribute, outs)                                                                                      \
   attribute static void dense_##suffix(rvl *e, const layer *of, const float *scales, int words, int activation) {           \
-    dense_body(e, of, scales, words, activation, dot4_##suffix);                                                                           \
+    dense_body(e, of, scales, words, activation, dot_##suffix, outs);                                                       \
   }
 #define KERNELS(suffix, attribute)                                                                                          \
   attribute static void add_digits_##suffix(const layer *of, uint32_t code, int place, int32_t *sums) {                     \
@@ -1235,13 +1293,13 @@ INLINE void add_row_body(const int8_t *restrict row, int count, int32_t *restric
   attribute static void mix_##suffix(float *to, const float *w, int count, const int16_t *const rows[3], const float s[3]) {  \
     mix_body(to, w, count, rows, s);                                                                                        \
   }                                                                                                                         \
-  attribute static void add_row_##suffix(const int8_t *row, int count, int32_t *sums) { add_row_body(row, count, sums); }
+  attribute static void add_ngrams_##suffix(const rvl *e, uint32_t count, int32_t *sums) { add_ngrams_body(e, count, sums); }
 
-DENSE(plain, )
+DENSE(plain, , 4)
 KERNELS(plain, )
 #ifdef RVL_WIDE
-DENSE(avx2, FOR_AVX2)
-DENSE(vnni, FOR_VNNI)
+DENSE(avx2, FOR_AVX2, 8)
+DENSE(vnni, FOR_VNNI, 16)
 KERNELS(avx2, FOR_AVX2)
 #define CALL(name, e, ...) ((e)->processor ? name##_avx2(__VA_ARGS__) : name##_plain(__VA_ARGS__))
 static void dense(rvl *e, const layer *of, const float *scales, int words, int activation) {
@@ -1561,32 +1619,14 @@ static uint32_t folded(const rvl *e, uint32_t place, int plain) {
   return level >= RVL_PLAIN ? (uint32_t)(level - RVL_PLAIN) : (uint32_t)((int32_t)code + level);
 }
 
-static void add_ngram(rvl *e, uint32_t hash) {
-  const size_t row = (size_t)e->columns + 1;
-  uint32_t book;
-  if (!e->codes) CALL(add_row, e, e->table + hash % e->set[BUCKETS] * row, e->columns + 1, e->sums);
-  for (book = 0; book < e->set[CODEBOOKS]; book++)
-    CALL(add_row, e, e->table + (256 * book + e->codes[(size_t)hash * e->set[CODEBOOKS] + book]) * row, e->columns + 1, e->sums);
-}
-
 /* Add the logits of the n-grams to `answers`. The characters are folded in place. */
 static void ngram_logits(rvl *e, uint32_t count) {
-  const uint32_t shortest = e->set[SHORTEST], longest = e->set[LONGEST];
   float scale, length;
-  uint32_t place, start;
+  uint32_t place;
   int n;
   for (place = 0; place < count; place++) e->chars[place] = folded(e, place, e->set[PLAIN_LETTERS] != 0);
-  clear_sums(e->sums, e->columns + 1);
-  /* A mark stands before the text and behind it: place 0 is the first of them. */
-  for (start = 0; start < count + 2; start++) {
-    uint32_t hash = 1, size, is_first = start && start <= count && e->chars[start - 1];
-    for (size = 1; size <= longest && start + size <= count + 2; size++) {
-      uint32_t at = start + size - 1, code = at && at <= count ? e->chars[at - 1] : 0;
-      hash = (hash * FACTOR + code) % PRIME;
-      if (size >= shortest && (is_first || (size > 1 && code) || size > 2)) add_ngram(e, hash);
-      if (size > 1 && !code) break; /* a mark would be inside the next one */
-    }
-  }
+  clear_sums(e->sums, (int)rounded((uint32_t)e->columns + 1, ROW));
+  CALL(add_ngrams, e, e, count, e->sums);
   length = (float)(1.0 / sqrt_of((double)(e->sums[e->columns] > 1 ? e->sums[e->columns] : 1)));
   for (n = 0; n < e->columns; n++) e->wide[n] = (float)e->sums[n] * length * e->ngram_scales[n];
   if (e->set[RANK]) {
@@ -1666,9 +1706,9 @@ static void meaning_logits(rvl *e, uint32_t count) {
 /* --- Texts -------------------------------------------------------------------------------------------------------------------------------------- */
 
 /* Turn logits into probabilities: a softmax, or a sigmoid each. */
-static void to_probabilities(const rvl *e, float *values) {
+static void to_probabilities(rvl *e, float *values) {
   const uint32_t count = e->set[LABELS];
-  double sum = 0.0;
+  double sum = 0.0, *powers = (double *)(void *)e->sums; /* free when the logits are there */
   float most = values[0];
   uint32_t n;
   if (e->set[MULTI_LABEL]) {
@@ -1679,8 +1719,11 @@ static void to_probabilities(const rvl *e, float *values) {
     return;
   }
   for (n = 1; n < count; n++) most = values[n] > most ? values[n] : most;
-  for (n = 0; n < count; n++) sum += exp_of((double)values[n] - most);
-  for (n = 0; n < count; n++) values[n] = (float)(exp_of((double)values[n] - most) / sum);
+  for (n = 0; n < count; n++) {
+    powers[n] = exp_of((double)values[n] - most);
+    sum += powers[n];
+  }
+  for (n = 0; n < count; n++) values[n] = (float)(powers[n] / sum);
 }
 
 /* Fill `answers` for the code points in `chars`. */

@@ -28,7 +28,7 @@ from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
 from retvec_lite.runtime.native import NATIVE, NativeEngine, is_built, library_path, load_library
-from retvec_lite.runtime.retvec_file import SECTIONS, Layer, part_sizes, sections_of
+from retvec_lite.runtime.retvec_file import SECTIONS, Layer, check_sum, part_sizes, sections_of
 from retvec_lite.version import __version__
 
 _CHUNK: Final = 64
@@ -41,6 +41,7 @@ class RetvecFile(OpenArtifact):
     def __init__(self, path: Path) -> None:
         """Read a file; raise RetvecLiteError when it is damaged."""
         self._artifact = read_artifact(path)
+        check_sum(self._artifact.model, str(path))
         self._sections = sections_of(self._artifact.model)
         self.metadata = self._artifact.metadata
 

@@ -3,7 +3,9 @@
 import ctypes
 import functools
 import sys
+from array import array
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,8 +24,10 @@ FOLDER: Final = Path(__file__).parents[1] / "native"
 LIBRARY: Final = {"win32": "retvec_lite.dll", "darwin": "libretvec_lite.dylib"}.get(sys.platform, "libretvec_lite.so")
 """The compiled engine, a part of the package."""
 
-_WORDS: Final = 512
+_WORDS: Final = 384
 """Words whose vectors an engine keeps."""
+
+_UTF32: Final = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
 
 _ALIGN: Final = 8
 """Where file and block must start, in bytes."""
@@ -99,10 +103,10 @@ class NativeEngine:
 
     def table(self, texts: Sequence[str]) -> Floats:
         """Return the probabilities of composed texts, float32 `[texts, classes]`."""
-        codes = _codes("".join(texts))
-        ends = np.cumsum([len(text) for text in texts], dtype=np.uint32)
+        # One call for all texts, and bytes, which ctypes passes as they are: each array would cost as much as a short text.
+        ends = array("I", accumulate(map(len, texts))).tobytes()
         found = np.empty((len(texts), self._classes), np.float32)
-        self._library.rvl_many(self._engine, codes.ctypes.data, ends.ctypes.data, len(texts), found.ctypes.data)
+        self._library.rvl_many(self._engine, _encoded("".join(texts)), ends, len(texts), found.ctypes.data)
         return found
 
     def probabilities(self, text: str) -> Floats:
@@ -152,19 +156,26 @@ class NativeEngine:
 
 
 def _codes(text: str) -> npt.NDArray[np.uint32]:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
+    return np.frombuffer(_encoded(text), np.uint32)
+
+
+def _encoded(text: str) -> bytes:
+    """Return code points of 32 bits each, in this machine's order of bytes."""
+    return text.encode(_UTF32, "surrogatepass")
 
 
 def _aligned(data: bytes) -> npt.NDArray[np.uint8]:
     """Return bytes at a multiple of 8: where they are, which is the rule, or else a copy."""
     found = np.frombuffer(data, np.uint8)
-    return found if found.ctypes.data % _ALIGN == 0 else _room(len(data), found)
+    if found.ctypes.data % _ALIGN == 0:
+        return found
+    room = _room(len(data))
+    room[:] = found
+    return room
 
 
-def _room(size: int, content: npt.NDArray[np.uint8] | int = 0) -> npt.NDArray[np.uint8]:
+def _room(size: int) -> npt.NDArray[np.uint8]:
     """Return new bytes at a multiple of `_ALIGN`."""
     room = np.empty(size + _ALIGN, np.uint8)
     start = -room.ctypes.data % _ALIGN
-    aligned: npt.NDArray[np.uint8] = room[start : start + size]
-    aligned[:] = content
-    return aligned
+    return room[start : start + size]

@@ -25,7 +25,10 @@ ALIGN: Final = 64
 """Where sections start, in bytes, and parts of a layer."""
 
 LANES: Final = 32
-"""Rows of weights are padded with zeros to a multiple of so many."""
+"""Rows that are added up are padded with zeros to a multiple of so many weights."""
+
+PACK: Final = 16
+"""Outputs whose weights stand together, two inputs of each side by side; the last ones are padded with zeros."""
 
 _HEADER: Final = struct.Struct("<8sIIIIQ32x")
 _ENTRY: Final = struct.Struct("<IIII")
@@ -100,12 +103,16 @@ class Layer:
         """Return the section: inputs, outputs and bits; scales; bias; the padded integers."""
         rows, columns = self.integers.shape
         inputs, outputs = (rows, columns) if self.adds_rows else (columns, rows)
-        padded = np.pad(self.integers, ((0, 0), (0, -columns % LANES)))
+        if self.adds_rows:
+            packed = np.pad(self.integers, ((0, 0), (0, -columns % LANES)))
+        else:
+            packed = np.pad(self.integers, ((0, -rows % PACK), (0, columns % 2)))
+            packed = packed.reshape(-1, PACK, (columns + 1) // 2, 2).transpose(0, 2, 1, 3)
         if self.bits == 4:
-            low, high = np.split((padded + 8).astype(np.uint8), 2, axis=1)
-            padded = (low | high << 4).astype(np.uint8)
+            low, high = (packed.reshape(-1, 2, LANES // 2) + 8).astype(np.uint8).transpose(1, 0, 2)
+            packed = (low | high << 4).astype(np.uint8)
         parts = (struct.pack("<III", inputs, outputs, self.bits), self.scales.astype("<f4"), self.bias.astype("<f4"))
-        return b"".join(aligned(bytes(part)) for part in parts) + padded.tobytes()
+        return b"".join(aligned(bytes(part)) for part in parts) + packed.tobytes()
 
     @classmethod
     def from_bytes(cls, section: bytes, adds_rows: bool = False) -> "Layer":
@@ -115,11 +122,16 @@ class Layer:
         scales, bias = (
             np.frombuffer(section, "<f4", outputs, ALIGN + place * numbers).astype(np.float32) for place in range(2)
         )
-        rows, columns = (inputs, outputs) if adds_rows else (outputs, inputs)
-        packed = np.frombuffer(section, np.uint8, -1, ALIGN + 2 * numbers).reshape(rows, -1)
+        packed = np.frombuffer(section, np.uint8, -1, ALIGN + 2 * numbers)
         if bits == 4:
+            packed = packed.reshape(-1, 1, LANES // 2)
             packed = np.concatenate([packed & 15, packed >> 4], axis=1) - np.uint8(8)
-        return cls(packed.view(np.int8)[:, :columns], scales, bias, bits, adds_rows)
+        if adds_rows:
+            integers = packed.reshape(inputs, -1)[:, :outputs]
+        else:
+            blocks = packed.reshape(-1, (inputs + 1) // 2, PACK, 2).transpose(0, 2, 1, 3)
+            integers = blocks.reshape(-1, inputs + inputs % 2)[:outputs, :inputs]
+        return cls(integers.view(np.int8), scales, bias, bits, adds_rows)
 
     def kernel(self) -> npt.NDArray[np.float32]:
         """Return what the engine computes with: float32 `[inputs, outputs]`."""
@@ -165,7 +177,7 @@ def to_file(sections: Mapping[str, bytes]) -> bytes:
 def read_retvec(file: Path) -> tuple[bytes, bytes, bytes]:
     """Read a .retvec file: return its bytes, its metadata as JSON, and its labels, one a line.
 
-    What the engine computes with, the engine checks.
+    What the engine computes with, and the checksum, the engine checks when it opens the file.
 
     Raises:
         RetvecLiteError: for a file that is missing, truncated, damaged or from another tool.
@@ -183,7 +195,7 @@ def read_retvec(file: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def check_frame(data: bytes, name: str) -> None:
-    """Check header, length, checksum and places of sections.
+    """Check header, length and places of sections.
 
     Raises:
         RetvecLiteError: naming the file, for anything that is wrong.
@@ -192,18 +204,22 @@ def check_frame(data: bytes, name: str) -> None:
         raise RetvecLiteError(f"{name} is not a .retvec file.")
     if len(data) < _HEADER.size:
         raise RetvecLiteError(f"{name} is truncated: it has {len(data)} bytes. Copy or download it again.")
-    _, version, order, size, count, found = _HEADER.unpack_from(data)
+    _, version, order, size, count, _ = _HEADER.unpack_from(data)
     if (version, order) != (VERSION, ORDER):
         raise RetvecLiteError(
             f"{name} is of version {version}, but this retvec-lite reads version {VERSION}. Update it."
         )
     if size != len(data) or size % ALIGN:
         raise RetvecLiteError(f"{name} has {len(data):,} bytes instead of {size:,}: copy or download it again.")
-    if checksum(data) != found:
-        raise RetvecLiteError(f"{name} was changed after its export (wrong checksum). Export the model again.")
     end = _HEADER.size + _ENTRY.size * count
     if end > size or any(start + length > size for _, start, length, _ in _entries(data)):
         raise RetvecLiteError(f"{name} is damaged: a section lies outside the file. Export the model again.")
+
+
+def check_sum(data: bytes, name: str) -> None:
+    """Check the checksum of a file that `check_frame` passed; raises RetvecLiteError, naming the file, for a wrong one."""
+    if checksum(data) != _HEADER.unpack_from(data)[5]:
+        raise RetvecLiteError(f"{name} was changed after its export (wrong checksum). Export the model again.")
 
 
 def _entries(data: bytes) -> list[tuple[int, int, int, int]]:

@@ -14,7 +14,7 @@ from engine_cases import CASES, compile_driver, drive, engine_of, file_of, mende
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.retvec_file import SECTIONS, check_frame, sections_of
+from retvec_lite.runtime.retvec_file import SECTIONS, check_frame, check_sum, sections_of
 from tools import engine_tables
 from tools.build_engine import EXPORTED, FLAGS, SOURCE, zig
 
@@ -158,6 +158,7 @@ def test_python_refuses_with_a_sentence(tmp_path: Path) -> None:
     ):
         with pytest.raises(RetvecLiteError, match=words):
             check_frame(content, "a.retvec")
+            check_sum(content, "a.retvec")
     with pytest.raises(RetvecLiteError, match=r"Cannot read .*none\.retvec"):
         read_artifact(tmp_path / "none.retvec")
 

@@ -1,6 +1,8 @@
 """The engine against the NumPy reference: generated texts and numbers, every head and option."""
 
+import ctypes
 import random
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +15,15 @@ from meaning_cases import WORDS
 
 from retvec_lite import contract
 from retvec_lite.contract import BITS, composed
+from retvec_lite.converters.parity.golden_texts import golden_texts, long_texts
 from retvec_lite.converters.parity.oracle import text_embedding
 from retvec_lite.meaning import text_vector
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.reference_network import linear_logits
+from retvec_lite.runtime.explanation import explain
 from retvec_lite.runtime.native import NativeEngine
-from retvec_lite.windows import combine, cut_windows, mean_embedding
+from retvec_lite.windows import combine, cut_windows, mean_embedding, read_limit
 
 MEANINGS = ["meaning", "meaning alone", "meaning of ngrams"]
 
@@ -126,6 +130,35 @@ def test_long_texts_are_read_in_windows(name: str, engines) -> None:
         if len(windows) > 1:
             right = mean_embedding(np.stack([engine.embedding(window) for window in windows]))
             np.testing.assert_allclose(engine.embedding(text), right, atol=1e-6)
+
+
+class Span(ctypes.Structure):
+    """rvl_span."""
+
+    _fields_ = (("start", ctypes.c_uint32), ("end", ctypes.c_uint32), ("weight", ctypes.c_double))
+
+
+@pytest.mark.parametrize("name", ["cnn", "pool", "meaning", "ngrams"])
+def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_path: Path) -> None:
+    engine, model = engine_of(file_of(name), tmp_path, library), CASES[name]
+    call = ctypes.CDLL(str(library)).rvl_explain
+    call.restype, call.argtypes = (
+        ctypes.c_size_t,
+        [*[ctypes.c_void_p] * 2, ctypes.c_size_t, ctypes.c_int32, *[ctypes.c_void_p] * 2],
+    )
+    spans = (Span * 4000)()
+    given = [golden.text for golden in golden_texts(model.encoder) if golden.text is not None]
+    for golden in (*given, *long_texts(model.encoder).values()):
+        text = unicodedata.normalize("NFC", golden)[: read_limit(model.encoder)]
+        if any(unicodedata.category(char) != unicodedata.ucd_3_2_0.category(char) for char in text):
+            continue  # the engine knows the marks of Unicode 3.2, as every Python does
+        right = explain(engine.table, model.labels, text, None, model.encoder.max_chars)
+        codes = np.array([ord(char) for char in text], np.uint32)
+        count = call(engine._engine, codes.ctypes.data, codes.size, -1, spans, len(spans))
+        assert [(span.start, span.end) for span in spans[:count]] == [(span.start, span.end) for span in right.spans]
+        np.testing.assert_allclose(
+            [span.weight for span in spans[:count]], [span.weight for span in right.spans], atol=1e-6, err_msg=text
+        )
 
 
 def test_words_that_were_seen_give_the_same_bits(engines, library: Path, tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""The wheels of a release: each has the engine of its machine and no other, and this machine's classifies a file."""
+
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from engine_cases import file_of
+
+from tools.build_engine import zig
+from tools.build_wheels import MACHINES, build_all
+
+FORMS = {
+    "manylinux_2_17_x86_64": b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\x3e",
+    "manylinux_2_17_aarch64": b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\xb7",
+    "macosx_11_0_arm64": b"\xcf\xfa\xed\xfe\x0c\x00\x00\x01",
+    "macosx_10_13_x86_64": b"\xcf\xfa\xed\xfe\x07\x00\x00\x01",
+    "win_amd64": b"MZ",
+}
+"""How the library of a platform begins."""
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    if zig() is None or any(find_spec(name) is None for name in ("setuptools", "wheel")):
+        pytest.skip("ziglang, setuptools or wheel is not installed")
+    return [path for path in build_all(tmp_path_factory.mktemp("dist")) if path.suffix == ".whl"]
+
+
+def test_there_is_a_form_for_every_machine() -> None:
+    assert [machine.tags.split(".")[0] for machine in MACHINES] == list(FORMS)
+
+
+@pytest.mark.exhaustive
+def test_each_wheel_has_the_engine_of_its_machine(wheels: list[Path], tmp_path: Path) -> None:
+    assert len(wheels) == len(MACHINES) + 1
+    for path in wheels:
+        with zipfile.ZipFile(path) as archive:
+            engines = {
+                name: archive.read(name) for name in archive.namelist() if name.startswith("retvec_lite/native/")
+            }
+            (about,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith(".dist-info/WHEEL"))
+        tags = {line.removeprefix("Tag: ") for line in about.splitlines() if line.startswith("Tag: ")}
+        if path.stem.endswith("-py3-none-any"):
+            assert (engines, tags) == ({}, {"py3-none-any"})
+            continue
+        assert "Root-Is-Purelib: false" in about
+        (machine,) = (machine for machine in MACHINES if {f"py3-none-{tag}" for tag in machine.tags.split(".")} == tags)
+        assert set(path.stem.split("-")[-1].split(".")) == set(machine.tags.split("."))
+        ((name, content),) = engines.items()
+        assert name == f"retvec_lite/native/{machine.library}"
+        assert content.startswith(FORMS[machine.tags.split(".")[0]])
+        assert b"rvl_open" in content
+        # Checks what RECORD says.
+        subprocess.run([sys.executable, "-m", "wheel", "unpack", "--dest", tmp_path / path.stem, path], check=True)
+
+
+@pytest.mark.exhaustive
+def test_the_installed_wheel_classifies_with_numpy_alone(wheels: list[Path], tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare", with_pip=True)
+    python = tmp_path / "bare" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    site = next((tmp_path / "bare").glob("**/site-packages"))
+    numpy = Path(np.__file__).parent
+    for folder in (numpy, numpy.with_name("numpy.libs")):
+        if folder.is_dir():
+            shutil.copytree(folder, site / folder.name)
+    command = [python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--find-links", wheels[0].parent]
+    subprocess.run([*command, "retvec-lite"], check=True, cwd=tmp_path)
+    (tmp_path / "m.retvec").write_bytes(file_of("cnn"))
+    code = "import retvec_lite as rl; c = rl.load('m.retvec'); print(c.runtime, c.predict('wkae me up')[0].label in c.labels)"
+    done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "retvec-lite True\n"), done.stderr
