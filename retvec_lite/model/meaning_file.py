@@ -159,6 +159,24 @@ def packaged_meaning(language: str) -> MeaningFile | None:
         return MeaningFile.load(path)
 
 
+def language_file(name: "str | os.PathLike[str] | MeaningFile") -> MeaningFile:
+    """Return the meanings of a language that is named by its tag or by a file, or that is there already.
+
+    Raises:
+        RetvecLiteError: for a language that there are no meanings of, or a file that is none.
+    """
+    if isinstance(name, MeaningFile):
+        return name
+    found = packaged_meaning(name) if isinstance(name, str) else None
+    if found:
+        return found
+    if Path(name).suffix == ".safetensors":
+        return MeaningFile.load(name)
+    raise RetvecLiteError(
+        f"Unknown language {str(name)!r}: choose from {', '.join(packaged_languages())}, or name a file such as de.safetensors."
+    )
+
+
 def packaged_languages() -> tuple[str, ...]:
     """Return the languages whose words' meanings ship with the package, by their tags."""
     names = (Path(entry.name) for entry in _weights().iterdir())
