@@ -1,4 +1,4 @@
-"""Texts in words of other languages: each word becomes one that means the same, as far as tables of meanings tell.
+"""Texts in words of other languages: each word becomes one that stands for it in translations, or else one that means the same.
 
 So what reads letters learns words of languages that no text is in. The order of the words stays, and so do words that no table has.
 """
@@ -50,7 +50,10 @@ class Translation:
         Texts that are rather in one of the other languages stay as they are.
         """
         words = {word for text in texts for word in plain_words(text)}
-        self._found = [similar_words(self._source, target, sorted(words)) for target in self._targets]
+        self._found = [
+            {**similar_words(self._source, target, sorted(words)), **_by_share(target.translations)}
+            for target in self._targets
+        ]
         draw = random.Random(seed).random
         return [[self._translate(text, draw) for text in texts] for _ in range(count)]
 
@@ -100,6 +103,13 @@ def similar_words(source: MeaningFile, target: MeaningFile, words: Sequence[str]
             if chosen:
                 found[word] = chosen
     return found
+
+
+def _by_share(translations: Mapping[str, Mapping[str, int]]) -> Mapping[str, Sequence[str]]:
+    """Return each word's translations, as often as their share says."""
+    return {
+        word: [other for other, share in shares.items() for _ in range(share)] for word, shares in translations.items()
+    }
 
 
 def directions(file: MeaningFile) -> Floats:
