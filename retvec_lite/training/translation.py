@@ -51,11 +51,20 @@ class Translation:
         """
         words = {word for text in texts for word in plain_words(text)}
         self._found = [
-            {**similar_words(self._source, target, sorted(words)), **_by_share(target.translations)}
+            {**similar_words(self._source, target, sorted(words)), **self._translations(target)}
             for target in self._targets
         ]
         draw = random.Random(seed).random
         return [[self._translate(text, draw) for text in texts] for _ in range(count)]
+
+    def _translations(self, target: MeaningFile) -> Mapping[str, Sequence[str]]:
+        """Return each word's translations, as often as their share says; they are of the language whose space it is, which has none."""
+        if self._source.translations:
+            return {}
+        return {
+            word: [other for other, share in shares.items() for _ in range(share)]
+            for word, shares in target.translations.items()
+        }
 
     def _translate(self, text: str, draw: Callable[[], float]) -> str:
         words = plain_words(text)
@@ -103,13 +112,6 @@ def similar_words(source: MeaningFile, target: MeaningFile, words: Sequence[str]
             if chosen:
                 found[word] = chosen
     return found
-
-
-def _by_share(translations: Mapping[str, Mapping[str, int]]) -> Mapping[str, Sequence[str]]:
-    """Return each word's translations, as often as their share says."""
-    return {
-        word: [other for other, share in shares.items() for _ in range(share)] for word, shares in translations.items()
-    }
 
 
 def directions(file: MeaningFile) -> Floats:

@@ -9,7 +9,7 @@ import pytest
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import meaning_file
-from retvec_lite.model.meaning_file import MeaningFile, packaged_languages, packaged_meaning
+from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages, packaged_meaning
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
 
 pytest.importorskip("safetensors", reason="safetensors is not installed: no weights to read")
@@ -39,6 +39,26 @@ def test_round_trip(tmp_path: Path) -> None:
     np.testing.assert_array_equal(after.codes, before.codes)
     np.testing.assert_array_equal(after.codebooks, before.codebooks)
     assert after.to_bytes() == before.to_bytes() == path.read_bytes()
+
+
+def test_translations_are_kept(tmp_path: Path) -> None:
+    shares = {"house": {"дом": 9, "zoza": 1}, "the": {"the": 255}}
+    file = dataclasses.replace(meanings(), translations=shares)
+    file.save(tmp_path / "m.safetensors")
+    after = MeaningFile.load(tmp_path / "m.safetensors")
+    assert after.translations == shares and after.to_bytes() == file.to_bytes()
+    for wrong in ({"a": {"b": 1}}, {"a": {"the": 0}}, {"a": {"the": 256}}):
+        with pytest.raises(RetvecLiteError, match="Translations are words of the file, with shares from 1 to 255"):
+            dataclasses.replace(meanings(), translations=wrong)
+
+
+def test_a_language_is_named_by_tag_or_file(tmp_path: Path) -> None:
+    file, path = meanings(), tmp_path / "m.safetensors"
+    file.save(path)
+    assert language_file(file) is file and language_file(str(path)).words == language_file(path).words == file.words
+    for unknown in ("tlh", "../en", "", tmp_path):
+        with pytest.raises(RetvecLiteError, match=r"Unknown language .*: choose from .*en"):
+            language_file(unknown)
 
 
 def test_vectors_are_the_rows_that_the_codes_name() -> None:
@@ -103,6 +123,9 @@ def rewritten(path: Path, tensors: dict, metadata: dict) -> None:
         ({}, {"card": "{"}, "is damaged"),
         ({}, {"card": json.dumps([1])}, "is damaged"),
         ({}, {"language": None}, "is damaged"),
+        ({"translations": np.zeros((1, 5), np.uint8)}, {}, "is damaged"),
+        ({"translations": np.full((1, 5), 9, np.uint8), "sources": np.asarray([65], np.uint8)}, {}, "is damaged"),
+        ({"translations": np.zeros((1, 5), np.uint8), "sources": np.asarray([65], np.uint8)}, {}, "shares from 1"),
     ],
 )
 def test_damaged_files(tmp_path: Path, tensors: dict, metadata: dict, part: str) -> None:

@@ -89,6 +89,17 @@ def test_texts_in_the_other_language_stay(translation: Translation) -> None:
     assert translation.copies(texts, 1, seed=0) == [texts]
 
 
+def test_translations_come_before_words_that_mean_the_same() -> None:
+    word, other = in_georgian("wake"), in_georgian("thanks")
+    target = dataclasses.replace(foreign(), translations={"wake": {other: 9, word: 1}, "please": {word: 1}})
+    (found,) = Translation(synonyms(), [target]).copies(["wake"] * 200 + ["please rain"], 1, seed=0)
+    assert 0.8 < np.mean([text == other for text in found[:200]]) < 1.0 and set(found[:200]) == {word, other}
+    assert found[-1].startswith(f"{word} "), "a word without a meaning of its own has translations"
+    elsewhere = dataclasses.replace(synonyms(), translations={"a": {"the": 1}})
+    (found,) = Translation(elsewhere, [target]).copies(["wake"] * 20, 1, seed=0)
+    assert other not in found, "they are of the words of another language"
+
+
 def test_every_second_copy_is_a_translation(data: TrainingData) -> None:
     assert len(data.mistyped) == len(data.examples.copies) == 4
     for copy, is_translated in zip(data.mistyped, (False, True, False, True), strict=True):
