@@ -171,7 +171,7 @@ def make_part(
         key=lambda place: (-counts[file.words[place]] * lengths[place], place),
     )
     # The first words get the keys of their typos: those that say much, and often.
-    orders = [(file, dict.fromkeys([*needed, *range(len(file.words))]))]
+    orders = [(file, list(dict.fromkeys([*needed, *range(len(file.words))])))]
     orders += [(other, _related_first(other, file, needed)) for other in others]
     rows = itertools.zip_longest(*(zip(itertools.repeat(each), order, strict=False) for each, order in orders))
     chosen: dict[str, tuple[MeaningFile, int]] = {}
@@ -179,13 +179,13 @@ def make_part(
         if all(is_meaning_letter(ord(char)) for char in each.words[place]):
             chosen.setdefault(each.words[place], (each, place))
     words = list(chosen)[: _most_words(kilobytes, len(chosen))]
-    least = LEAST_WORDS * len(orders)
-    if others and len(words) < least:
-        needed = -(-(_CODEBOOK_BYTES + table_bytes(least, _KEYS * least)) // 1000)
+    fewest = LEAST_WORDS * len(orders)
+    if others and len(words) < fewest:
+        enough = -(-(_CODEBOOK_BYTES + table_bytes(fewest, _KEYS * fewest)) // 1000)
         raise RetvecLiteError(
             f"{kilobytes} kB have room for {len(words):,} words, too few for {len(orders)} languages of at least {LEAST_WORDS:,}: name "
             f"at most {max(len(words) // LEAST_WORDS - 1, 0)} in languages"
-            + (f", or raise meaning_kb to {needed}." if least <= NO_WORD else ".")
+            + (f", or raise meaning_kb to {enough}." if fewest <= NO_WORD else ".")
         )
     own = {file.words[place]: (file, place) for place in needed}
     found = [own.get(word, chosen[word]) for word in words]
@@ -203,7 +203,7 @@ def make_part(
     return MeaningPart(config, weights), facts
 
 
-def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int]) -> Sequence[int]:
+def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int]) -> list[int]:
     """Return the order in which words of another language are kept: frequent ones, and those like words of the texts, first."""
     known = directions(file)[list(needed[:_RELATED])]
     vectors = directions(other)

@@ -6,7 +6,7 @@ translation comes from one word of the sentence or from none, and how likely it 
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ _LEAST_COUNT: Final = 0.5
 _TINY: Final = 1e-12
 
 Numbers = npt.NDArray[np.int64]
+Shares = npt.NDArray[np.floating[Any]]
 
 
 def learn_lexicon(
@@ -53,7 +54,8 @@ def learn_lexicon(
             right += [names.setdefault(word, len(names))] * len(numbers)
             tokens += [count] * len(numbers)
             count += 1
-    chances, counts, from_, to = _expectation_maximization(*map(np.asarray, (left, right, tokens)), len(names))
+    arrays = (np.array(column, np.int64) for column in (left, right, tokens))
+    chances, counts, from_, to = _expectation_maximization(*arrays, names=len(names))
     spelled, allowed = list(names), frozenset(targets)
     order = np.lexsort((-chances, from_))
     found: dict[str, Mapping[str, int]] = {}
@@ -70,8 +72,8 @@ def learn_lexicon(
 
 
 def _expectation_maximization(
-    left: Numbers, right: Numbers, tokens: Numbers, names: int
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Numbers, Numbers]:
+    left: Numbers, right: Numbers, tokens: Numbers, *, names: int
+) -> tuple[Shares, Shares, Numbers, Numbers]:
     """Return for each pair of words how likely the left one becomes the right one, how often it did, and both words.
 
     Args:
@@ -80,12 +82,13 @@ def _expectation_maximization(
         tokens: which word of all translations that is.
         names: different words of the translations.
     """
-    keys, places = np.unique(left.astype(np.int64) * names + right, return_inverse=True)
+    keys, places = np.unique(left * names + right, return_inverse=True)
     from_, to = keys // names, keys % names
-    chances, counts = np.ones(len(keys)), np.zeros(len(keys))
+    chances: Shares = np.ones(len(keys))
+    counts: Shares = np.zeros(len(keys))
     for _ in range(_PASSES):
         each = chances[places]
         each /= np.bincount(tokens, each)[tokens]
-        counts = np.bincount(places, each, len(keys))
+        counts = np.bincount(places, each, len(keys)).astype(np.float64)
         chances = counts / np.maximum(np.bincount(from_, counts)[from_], _TINY)
     return chances, counts, from_, to
