@@ -1,5 +1,6 @@
 """The file of a pre-training of meaning: the words of a language, and for each of them what it means, in 64 numbers coded in 8 bytes."""
 
+import bz2
 import dataclasses
 import json
 import os
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from importlib.abc import Traversable
 
 MEANING_FORMAT: Final = "retvec-lite-meaning"
-MEANING_VERSION: Final = "1"
+MEANING_VERSION: Final = "2"
 
 SUBSPACES: Final = 8
 """Bytes of a word: each of them names a row of a codebook."""
@@ -120,14 +121,15 @@ class MeaningFile:
         return typed_safetensors_bytes(tensors, metadata)
 
     def _entries(self) -> Codes:
-        """Return the translations: uint8 `[n, 5]`, the places of both words, two bytes each, lowest first, and the share."""
+        """Return the translations, packed: uint8 `[5, n]`, the places of both words, two bytes each, lowest first, and the share."""
         places = {word: place for place, word in enumerate(self.words)}
         rows = [
             (place, places[word], share)
             for place, shares in enumerate(self.translations.values())
             for word, share in shares.items()
         ]
-        return np.array([(a & 255, a >> 8, b & 255, b >> 8, share) for a, b, share in rows], np.uint8)
+        entries = np.array([(a & 255, a >> 8, b & 255, b >> 8, share) for a, b, share in rows], np.uint8)
+        return np.frombuffer(bz2.compress(entries.T.tobytes()), np.uint8)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file whole or not at all; raises RetvecLiteError where it cannot be written."""
@@ -154,7 +156,8 @@ class MeaningFile:
             translations: dict[str, dict[str, int]] = {}
             if "translations" in tensors:
                 sources = _unpacked(tensors["sources"])
-                for low, high, *target, share in _bytes(tensors["translations"]).astype(int).tolist():
+                entries = np.frombuffer(bz2.decompress(_bytes(tensors["translations"]).tobytes()), np.uint8)
+                for low, high, *target, share in entries.reshape(5, -1).T.astype(int).tolist():
                     word = words[target[0] + target[1] * 256]
                     translations.setdefault(sources[low + high * 256], {})[word] = share
             return cls(
@@ -167,7 +170,7 @@ class MeaningFile:
             )
         except RetvecLiteError as error:
             raise RetvecLiteError(f"{path}: {error}") from error
-        except (KeyError, IndexError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (KeyError, IndexError, OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise RetvecLiteError(f"{path} is damaged: its parts do not fit together. Copy it again.") from error
 
 
@@ -231,11 +234,13 @@ def _multiples(integers: npt.NDArray[np.generic], scale: npt.NDArray[np.float32]
 
 
 def _packed(words: Sequence[str]) -> Codes:
-    return np.frombuffer("\n".join(words).encode(), np.uint8)
+    """Return the words as bytes, packed: spelled out, they would take as many as their codes."""
+    return np.frombuffer(bz2.compress("\n".join(words).encode()), np.uint8)
 
 
 def _unpacked(text: Floats) -> list[str]:
-    return _bytes(text).tobytes().decode().split("\n")
+    """Return packed words; raises OSError or ValueError for damaged ones."""
+    return bz2.decompress(_bytes(text).tobytes()).decode().split("\n")
 
 
 def _bytes(values: Floats) -> Codes:

@@ -11,14 +11,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-SOURCES: Final = 10_000
+SOURCES: Final = 6_000
 """Words of a language that get translations: the most frequent ones."""
 LONGEST: Final = 25
 """Words of a sentence that are read."""
 TENTHS: Final = 10
 
 _PASSES: Final = 6
-_MOST: Final = 5
+_MOST: Final = 4
 """Most translations of a word."""
 _LEAST_SHARE: Final = 0.05
 """Share of the best translation that another one needs."""
