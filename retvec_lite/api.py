@@ -50,6 +50,7 @@ def train(  # noqa: D417  # the decorator documents the options
     ngram_kb: int | None = None,
     meaning: str | os.PathLike[str] | MeaningFile = "auto",
     meaning_kb: int | None = None,
+    languages: Sequence[str | os.PathLike[str] | MeaningFile] | None = None,
     max_kb: int = USUAL_KB,
     max_words: int | Literal["auto"] = "auto",
     epochs: int | None = None,

@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from retvec_lite.errors import RetvecLiteError
@@ -77,6 +77,14 @@ DELIMITER: Final = Limits(
     {"type": _delimiter, "metavar": "CHARACTER"},
 )
 """Which delimiters a table may have."""
+
+
+NAMES: Final = Limits(
+    lambda value: not isinstance(value, str) and isinstance(value, Sequence),
+    "{name} must be a list such as ['de', 'es'], not {value!r}.",
+    {"type": lambda text: tuple(name.strip() for name in text.split(",") if name.strip())},
+)
+"""Several names, on the command line with commas between them."""
 
 
 def option(default: Any, help: str, limits: Limits | None = None, **argument: Any) -> Any:

@@ -53,6 +53,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ngram_kb: int | None = None,
         meaning: str = "auto",
         meaning_kb: int | None = None,
+        languages: Sequence[str] | None = None,
         max_kb: int = USUAL_KB,
         max_words: int | Literal["auto"] = "auto",
         epochs: int | None = None,

@@ -41,6 +41,7 @@ def declare_evaluate(parser: argparse.ArgumentParser) -> None:
         help="shares of mistyped words (default: 0,10,20,50,100)",
     )
     parser.add_argument("--seed", type=int, default=TYPO_SEED, metavar="N", help=f"of the typos (default: {TYPO_SEED})")
+    parser.add_argument("--by", metavar="COLUMN", help="score each value of this column by itself, such as a language")
     parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw typo curve, calibration and coverage")
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")

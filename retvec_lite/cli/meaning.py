@@ -1,4 +1,4 @@
-"""`retvec-lite pretrain-meaning`: open text in, what its words mean out."""
+"""`retvec-lite pretrain-meaning`: open text or translations in, what their words mean out."""
 
 import argparse
 
@@ -9,7 +9,7 @@ def declare_pretrain_meaning(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "texts",
-        nargs="+",
+        nargs="*",
         metavar="TEXTS",
         help="UTF-8 text files, a sentence or paragraph a line, in which neighbouring lines belong together: .txt, also packed",
     )

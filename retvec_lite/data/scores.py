@@ -81,6 +81,15 @@ class TypoPoint(NamedTuple):
     micro_f1: float | None = None
 
 
+class GroupScore(NamedTuple):
+    """The texts with a value in the column that `evaluate` was told to go by."""
+
+    value: str
+    texts: int
+    accuracy: float
+    macro_f1: float
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """How good a classifier is on labelled texts. `print(evaluation)` shows tables.
@@ -101,6 +110,7 @@ class Evaluation:
         source: where the texts came from.
         left_out: sentences about rows that were not scored: empty ones, and bad ones that were to be skipped.
         micro_f1: F1 over all pairs of a text and a label; None where every text has one label.
+        groups: scores of clean texts for each value of a column, such as their language; empty without `by`.
 
     Example:
         >>> import retvec_lite as rl
@@ -121,10 +131,11 @@ class Evaluation:
     source: str = ""
     left_out: tuple[str, ...] = ()
     micro_f1: float | None = None
+    groups: tuple[GroupScore, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        lists = ("classes", "confusions", "reliability", "typos")
+        lists = ("classes", "confusions", "reliability", "typos", "groups")
         rows = {name: [row._asdict() for row in getattr(self, name)] for name in lists}
         return {**dataclasses.asdict(self), **rows, "rejection": self.rejection and self.rejection.to_dict()}
 
@@ -149,6 +160,9 @@ class Evaluation:
                 for point in self.typos
             ]
             parts.append(Table("Mistyped words", columns, curve, numbers))
+        if self.groups:
+            each = [(g.value, f"{g.texts:,}", f"{g.accuracy:.4f}", f"{g.macro_f1:.4f}") for g in self.groups]
+            parts.append(Table("Groups of texts", ("", "texts", "accuracy", "macro F1"), each, numbers))
         if self.rejection is not None:
             parts.append(Table("Answers, or none", ("", "value"), self.rejection.rows(), numbers))
         weakest = sorted(self.classes, key=lambda row: row.f1)[:_SHOWN]
@@ -193,9 +207,10 @@ def evaluate(
     unknown_label: str | None = None,
     typos: Sequence[float] = TYPO_RATES,
     seed: int = TYPO_SEED,
+    groups: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Evaluation:
-    """Score a classifier, whose columns are the `labels`, on clean texts and at each share of mistyped words.
+    """Score a classifier, whose columns are the `labels`, on clean texts and at each share of mistyped words; also by `groups`, if given.
 
     Without a `decision`, every text gets a label; without `max_chars`, texts are read to their end. Texts with the unknown label
     of the decision have no label, as have those with `unknown_label`.
@@ -228,20 +243,20 @@ def evaluate(
             progress("classifying", done, total)
         return np.concatenate(parts)
 
-    def judged(texts: Sequence[str], found: Floats) -> tuple[Evaluation, Bools]:
-        """Return the scores of the known texts, and which of them get no label."""
+    def judged(truth: Dataset, texts: Sequence[str], found: Floats) -> tuple[Evaluation, Bools]:
+        """Return the scores of known texts, and which of them get no label."""
         read = [text[:max_chars] for text in texts]
         if decision.multi_label:
             has = decision.has(read, found)
-            return score_sets(known.label_sets, found, has, labels), ~has.any(axis=1)
-        return score(known.labels, found[:, columns], names), decision.unknown(read, found, labels)
+            return score_sets(truth.label_sets, found, has, labels), ~has.any(axis=1)
+        return score(truth.labels, found[:, columns], names), decision.unknown(read, found, labels)
 
     def point(rate: float, result: Evaluation, unknown: Bools) -> TypoPoint:
         values = result.accuracy, result.macro_f1, result.calibration_error, float(unknown.mean())
         return TypoPoint(rate, *values, result.micro_f1)
 
     found = watched(dataset.texts)
-    clean, unanswered = judged(known.texts, found[~is_unknown])
+    clean, unanswered = judged(known, known.texts, found[~is_unknown])
     rejection = None
     if not decision.multi_label:
         expected = [None if unknown else label for unknown, label in zip(is_unknown, dataset.labels, strict=True)]
@@ -249,8 +264,15 @@ def evaluate(
     curve = [point(0.0, clean, unanswered)] if 0.0 in rates else []
     for rate in mistyped:
         texts = mistype_many(known.texts, rate, seed)
-        curve.append(point(rate, *judged(texts, watched(texts))))
-    clean = dataclasses.replace(clean, source=dataset.path.name, left_out=dataset.left_out)
+        curve.append(point(rate, *judged(known, texts, watched(texts))))
+    by_value = []
+    for value in dict.fromkeys(groups):
+        rows = np.flatnonzero(~is_unknown & (np.array(groups) == value))
+        if len(rows):
+            part = dataset.select(rows.tolist())
+            each, _ = judged(part, part.texts, found[rows])
+            by_value.append(GroupScore(value, len(part), each.accuracy, each.macro_f1))
+    clean = dataclasses.replace(clean, source=dataset.path.name, left_out=dataset.left_out, groups=tuple(by_value))
     return dataclasses.replace(clean, rejection=rejection, typos=tuple(curve))
 
 

@@ -1,9 +1,10 @@
 """The file of a pre-training of meaning: the words of a language, and for each of them what it means, in 64 numbers coded in 8 bytes."""
 
+import bz2
 import dataclasses
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from importlib.abc import Traversable
 
 MEANING_FORMAT: Final = "retvec-lite-meaning"
-MEANING_VERSION: Final = "1"
+MEANING_VERSION: Final = "2"
 
 SUBSPACES: Final = 8
 """Bytes of a word: each of them names a row of a codebook."""
@@ -47,6 +48,8 @@ class MeaningFile:
         codebooks: float32 `[8, 256, 8]`, all of them whole multiples, up to 127, of one scale.
         language: its tag, such as `en`.
         card: sources, licences, counts, limits and biases, by what they are about.
+        translations: for words of the language whose space these are in, the words here that stand for them, each with its share in
+            tenths, from 1 to 255; empty without.
 
     Raises:
         RetvecLiteError: on construction, for parts that do not fit together.
@@ -66,6 +69,7 @@ class MeaningFile:
     codebooks: Floats
     language: str
     card: Mapping[str, str]
+    translations: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.words or len(set(self.words)) != len(self.words):
@@ -85,6 +89,10 @@ class MeaningFile:
             raise RetvecLiteError("Codebooks of meaning are whole multiples, up to 127, of one scale.")
         if not self.language or not all(isinstance(value, str) for value in self.card.values()):
             raise RetvecLiteError("A file of meanings names its language, and its card consists of strings.")
+        shares = [(word, share) for shares in self.translations.values() for word, share in shares.items()]
+        known = frozenset(self.words)
+        if any(word not in known or not 1 <= share < CODES for word, share in shares):
+            raise RetvecLiteError("Translations are words of the file, with shares from 1 to 255.")
 
     @property
     def vectors(self) -> Floats:
@@ -100,8 +108,10 @@ class MeaningFile:
             "codebooks": integers,
             "codes": self.codes,
             "scale": scale,
-            "words": np.frombuffer("\n".join(self.words).encode(), np.uint8),
+            "words": _packed(self.words),
         }
+        if self.translations:
+            tensors |= {"sources": _packed(tuple(self.translations)), "translations": self._entries()}
         metadata = {
             "format": MEANING_FORMAT,
             "version": MEANING_VERSION,
@@ -109,6 +119,17 @@ class MeaningFile:
             "card": json.dumps(dict(self.card), sort_keys=True, ensure_ascii=False),
         }
         return typed_safetensors_bytes(tensors, metadata)
+
+    def _entries(self) -> Codes:
+        """Return the translations, packed: uint8 `[5, n]`, the places of both words, two bytes each, lowest first, and the share."""
+        places = {word: place for place, word in enumerate(self.words)}
+        rows = [
+            (place, places[word], share)
+            for place, shares in enumerate(self.translations.values())
+            for word, share in shares.items()
+        ]
+        entries = np.array([(a & 255, a >> 8, b & 255, b >> 8, share) for a, b, share in rows], np.uint8)
+        return np.frombuffer(bz2.compress(entries.T.tobytes()), np.uint8)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file whole or not at all; raises RetvecLiteError where it cannot be written."""
@@ -130,18 +151,26 @@ class MeaningFile:
             )
         try:
             codebooks, codes, scale, text = (tensors[name] for name in _TENSORS)
-            words = _bytes(text).tobytes().decode().split("\n")
+            words = _unpacked(text)
             card = json.loads(metadata["card"])
+            translations: dict[str, dict[str, int]] = {}
+            if "translations" in tensors:
+                sources = _unpacked(tensors["sources"])
+                entries = np.frombuffer(bz2.decompress(_bytes(tensors["translations"]).tobytes()), np.uint8)
+                for low, high, *target, share in entries.reshape(5, -1).T.astype(int).tolist():
+                    word = words[target[0] + target[1] * 256]
+                    translations.setdefault(sources[low + high * 256], {})[word] = share
             return cls(
                 tuple(words),
                 _bytes(codes),
                 _multiples(codebooks, scale.reshape(())),
                 metadata["language"],
                 dict(card),
+                translations,
             )
         except RetvecLiteError as error:
             raise RetvecLiteError(f"{path}: {error}") from error
-        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (KeyError, IndexError, OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise RetvecLiteError(f"{path} is damaged: its parts do not fit together. Copy it again.") from error
 
 
@@ -157,6 +186,24 @@ def packaged_meaning(language: str) -> MeaningFile | None:
         return None
     with resources.as_file(_weights() / f"meaning_{language}.safetensors") as path:
         return MeaningFile.load(path)
+
+
+def language_file(name: "str | os.PathLike[str] | MeaningFile") -> MeaningFile:
+    """Return the meanings of a language that is named by its tag or by a file, or that is there already.
+
+    Raises:
+        RetvecLiteError: for a language that there are no meanings of, or a file that is none.
+    """
+    if isinstance(name, MeaningFile):
+        return name
+    found = packaged_meaning(name) if isinstance(name, str) else None
+    if found:
+        return found
+    if Path(name).suffix == ".safetensors":
+        return MeaningFile.load(name)
+    raise RetvecLiteError(
+        f"Unknown language {str(name)!r}: choose from {', '.join(packaged_languages())}, or name a file such as de.safetensors."
+    )
 
 
 def packaged_languages() -> tuple[str, ...]:
@@ -184,6 +231,16 @@ def _integers(codebooks: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
 def _multiples(integers: npt.NDArray[np.generic], scale: npt.NDArray[np.float32]) -> Floats:
     found: Floats = integers.astype(np.float32) * scale.astype(np.float32)
     return found
+
+
+def _packed(words: Sequence[str]) -> Codes:
+    """Return the words as bytes, packed: spelled out, they would take as many as their codes."""
+    return np.frombuffer(bz2.compress("\n".join(words).encode()), np.uint8)
+
+
+def _unpacked(text: Floats) -> list[str]:
+    """Return packed words; raises OSError or ValueError for damaged ones."""
+    return bz2.decompress(_bytes(text).tobytes()).decode().split("\n")
 
 
 def _bytes(values: Floats) -> Codes:

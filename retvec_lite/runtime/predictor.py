@@ -10,7 +10,7 @@ import numpy as np
 
 from retvec_lite.arguments import checked
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.data.dataset import as_dataset
+from retvec_lite.data.dataset import Dataset, as_dataset
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
 from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.decision import Decision
@@ -193,6 +193,7 @@ class Predictor(abc.ABC):
         multi_label: bool | None = None,
         typos: Sequence[float] = TYPO_RATES,
         seed: int = TYPO_SEED,
+        by: str | None = None,
         text_column: str = "text",
         label_column: str = "label",
         delimiter: str | None = None,
@@ -213,6 +214,7 @@ class Predictor(abc.ABC):
                 and a file without a text that has is then refused as a mistake.
             typos: shares of mistyped words, 0 to 1; empty for clean texts only.
             seed: of the typos.
+            by: column of a file or table, such as the language of each text: each of its values is also scored by itself.
             text_column: column of the texts in a file or table.
             label_column: column of the labels in a file or table.
             delimiter: between the cells of a CSV or TSV file; by default recognized by the header.
@@ -230,16 +232,23 @@ class Predictor(abc.ABC):
             2
         """
         several = self.decision.multi_label
+        reading: dict[str, Any] = {"text_column": text_column, "delimiter": delimiter, "split": "test"}
         dataset = as_dataset(
             data,
             labels,
-            text_column=text_column,
             label_column=label_column,
-            delimiter=delimiter,
             skip_bad_rows=skip_bad_rows,
-            split="test",
             multi_label=several if multi_label is None else multi_label,
+            **reading,
         )
+        groups: tuple[str, ...] = ()
+        if by is not None:
+            if labels is not None or isinstance(data, Dataset):
+                raise RetvecLiteError("by names a column: pass a file or a table with it.")
+            values = as_dataset(data, label_column=by, skip_bad_rows=skip_bad_rows, **reading)
+            if values.texts != dataset.texts:
+                raise RetvecLiteError(f"Rows that have a label lack {by!r}, or the other way round: fill both in.")
+            groups = values.labels
         if several and multi_label is None and labels is None and all(len(found) == 1 for found in dataset.label_sets):
             raise RetvecLiteError(
                 f"Every text of {dataset.path} has exactly one label, but this classifier gives several or none. "
@@ -255,5 +264,6 @@ class Predictor(abc.ABC):
                 unknown_label=unknown_label,
                 typos=typos,
                 seed=seed,
+                groups=groups,
                 progress=report,
             )

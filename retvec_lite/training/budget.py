@@ -33,6 +33,8 @@ _MEANING_SHARE: Final = 4
 _LEAST_MEANING: Final = 40_000
 _MOST_MEANING: Final = 250_000
 """Bytes that it gets at least and at most. Intents need few words, topics many (docs/meaning.md)."""
+_MEANING_A_LANGUAGE: Final = 45_000
+"""Bytes of 3,000 words of another language: more of them gain little beside n-grams that have read translations."""
 _WORTH_A_NETWORK: Final = 2
 """Codebooks beside the head `cnn` that make it better than `pool` with more of them."""
 
@@ -127,16 +129,21 @@ def with_ngrams(network: Shapes, buckets: int, classes: int) -> Shapes:
 
 
 def choose_meaning_kb(
-    data: TrainingData, options: TrainOptions, embedding: Mapping[str, Floats], settings: FitSettings
+    data: TrainingData,
+    options: TrainOptions,
+    embedding: Mapping[str, Floats],
+    settings: FitSettings,
+    others: int = 0,
 ) -> int:
-    """Return how many kilobytes (1,000 bytes) what words mean gets."""
+    """Return how many kilobytes (1,000 bytes) what words mean gets, with words of so many other languages."""
     if options.meaning_kb is not None:
         return options.meaning_kb
     head = _usual_head(data) if options.head == "auto" else options.head
     network = network_shapes(HEADS[head](), embedding, len(data.labels), data.config, settings)
     room = _ngram_room(network, data.config, data.labels, options)
     left = room - MOST_BUCKETS * (len(data.labels) + 1)
-    return min(max(room // _MEANING_SHARE, left, _LEAST_MEANING), _MOST_MEANING) // 1000
+    least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE
+    return min(max(room // _MEANING_SHARE, left, least), _MOST_MEANING) // 1000
 
 
 def _usual_head(data: TrainingData) -> str:

@@ -20,6 +20,8 @@ from retvec_lite.model.encoder_graph import encode_words
 from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, Names, names_of
+from retvec_lite.training.translation import Translation
+from retvec_lite.training.word_table import WordTable, hash_multipliers
 
 Rows = npt.NDArray[np.int64]
 
@@ -32,6 +34,9 @@ VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 DISGUISED: Final = -1.0
 """Stands for a share of mistyped words where held-out texts are disguised or have an ending instead: they decide like the others, but
 are in no table."""
+
+TRANSLATED: Final = -2.0
+"""The same for held-out texts in words of other languages."""
 
 _SHARE_DISGUISED: Final = 0.3
 _MISTYPED: Final = 0.4
@@ -71,7 +76,7 @@ class Examples:
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """What models are tested on: word ids, int32 `[texts, max_words]`, by the share of mistyped words or `DISGUISED`, targets, weights.
+    """What models are tested on: word ids, int32 `[texts, max_words]`, by the share of mistyped words, `DISGUISED` or `TRANSLATED`, targets, weights.
 
     The latter count where these texts are learned from in the end.
     """
@@ -96,7 +101,7 @@ class TrainingData:
         share_cut: share of the training texts with words beyond `max_words` or `max_chars`.
         clean_ids: word ids of the training texts as they are, int32 `[texts, max_words]`.
         clean: the training texts as they are.
-        mistyped: the texts of `examples.copies`.
+        mistyped: the texts of `examples.copies`; with a translation, every second copy is one.
         names: of labels, which a linear part of few texts learns from as well.
         name_ids: their word ids, int32 `[names, max_words]`.
         held_out_texts: those of `held_out.ids`.
@@ -125,6 +130,16 @@ class TrainingData:
     hashes: dict[tuple[int, int], Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     @property
+    def spelled(self) -> Sequence[str]:
+        """Texts with the letters of all languages that are learned: those of the training as they are, and held-out translations."""
+        return [*self.clean, *self.held_out_texts.get(TRANSLATED, ())]
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether every second copy is a translation."""
+        return TRANSLATED in self.held_out_texts
+
+    @property
     def folds(self) -> int:
         """In how many folds the texts are cross-validated; 0 where they are not."""
         return len(self.splits) if len(self.splits) > 1 else 0
@@ -142,9 +157,12 @@ def make_examples(
     config: EncoderConfig | None = None,
     word_length: int = EncoderConfig.word_length,
     max_words: int | None = None,
+    translation: Translation | None = None,
     progress: Progress = silent,
 ) -> TrainingData:
     """Mistype and encode the texts of a training: those to learn from, in `augmented_copies`, and those to test on.
+
+    With a `translation`, each mistyped copy is followed by one in words of other languages.
 
     Without a `config`, the encoder gets words of `word_length` code points, and sizes that fit the training texts, see `choose_sizes`.
     `folds` are the splits of a cross-validation. Progress is told of "encoding texts".
@@ -155,6 +173,10 @@ def make_examples(
     if typo_rate:
         draw = random.Random(seed + 1).random
         held_out[DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in validation.texts]
+    if translation:
+        translated = translation.copies(training.texts, len(mistyped), seed)
+        mistyped = [copy for pair in zip(mistyped, translated, strict=True) for copy in pair]
+        (held_out[TRANSLATED],) = translation.copies(validation.texts, 1, seed + 1)
     targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
     names = names_of(labels)
     groups = [training.texts, *mistyped, *held_out.values(), names.texts]
@@ -237,7 +259,7 @@ class TextEncoder:
         self._starts = np.zeros(len(self._rows), np.int64)
         self._hashes: list[npt.NDArray[np.uint64]] = []
         self._stored = 0
-        self._words = _WordTable(rules.word_length)
+        self._words = WordTable(rules.word_length)
 
     def count_words(self, texts: Sequence[str], config: EncoderConfig | None = None) -> npt.NDArray[np.int64]:
         """Return how many words each text has within the sizes of `config`, or in its first 4,096 code points, int64 `[texts]`."""
@@ -287,7 +309,7 @@ class TextEncoder:
     def _run(self, part: Sequence[tuple[int, str]], size: int, slots: int) -> None:
         """Encode the texts of the given rows in a graph of `size` code points and `slots` words."""
         encode = _graph(dataclasses.replace(self.rules, max_chars=size, max_words=slots))
-        multipliers = _hash_multipliers(self.rules.word_length)
+        multipliers = hash_multipliers(self.rules.word_length)
         at_once = max(1, _CHARS_AT_ONCE // size)
         for start in range(0, len(part), at_once):
             chunk = part[start : start + at_once]
@@ -305,33 +327,6 @@ class TextEncoder:
             distinct, first = np.unique(hashes, return_index=True)
             self._words.add(distinct, words[first])
             self._progress("encoding texts", int((self._seen >= 0).sum()), len(self._rows))
-
-
-class _WordTable:
-    """Distinct words by hash; memory stays within a small multiple of what they take."""
-
-    def __init__(self, word_length: int) -> None:
-        self._hashes = np.zeros(1, np.uint64)
-        self._words = np.zeros((1, word_length), np.int32)
-        self._added: list[tuple[npt.NDArray[np.uint64], Ints]] = []
-
-    def add(self, hashes: npt.NDArray[np.uint64], words: Ints) -> None:
-        """Add words, known or new."""
-        self._added.append((hashes, words))
-        if sum(len(added) for added, _ in self._added) > len(self._hashes):
-            self._merge()
-
-    def sorted(self) -> tuple[npt.NDArray[np.uint64], Ints]:
-        """Return the hashes in ascending order, the empty word's 0 first, and their words."""
-        self._merge()
-        return self._hashes, self._words
-
-    def _merge(self) -> None:
-        hashes = np.concatenate([self._hashes, *(added for added, _ in self._added)])
-        words = np.concatenate([self._words, *(added for _, added in self._added)])
-        self._hashes, first = np.unique(hashes, return_index=True)
-        self._words = words[first]
-        self._added = []
 
 
 def choose_sizes(
@@ -390,8 +385,3 @@ def _graph(config: EncoderConfig) -> Callable[[Ints], Any]:
 
 def _round_up(value: int) -> int:
     return max(8, -(-value // 8) * 8)
-
-
-def _hash_multipliers(width: int) -> npt.NDArray[np.uint64]:
-    """Return fixed odd multipliers: the hash names words within one run only, so any good constants do."""
-    return np.random.default_rng(2023).integers(1, 2**63, width, dtype=np.uint64) * np.uint64(2) + np.uint64(1)

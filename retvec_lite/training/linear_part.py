@@ -155,7 +155,8 @@ class LinearFitter:
         def read(texts: Sequence[str], ids: Ints) -> Features:
             return features(texts, count_hashes(texts, data.config, kind), ids)
 
-        used = list(zip(data.mistyped, data.examples.copies, strict=True))[: self._settings.linear_copies]
+        count = self._settings.linear_copies * (1 + data.is_translated)
+        used = list(zip(data.mistyped, data.examples.copies, strict=True))[:count]
         self._read = _Read(
             NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True),
             features(data.clean, clean, data.clean_ids),

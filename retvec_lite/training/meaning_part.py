@@ -1,6 +1,7 @@
 """What words mean, in a training: in which language, which words there is room for, and what each text's words say together.
 
-The words of the training texts come first, then the most frequent ones of the language. Two keys a word were best on validation
+The words of the training texts come first, then the most frequent ones of the language. Other languages that the file shall carry
+come with the words that are like those of the texts. Two keys a word were best on validation
 texts: the second one is a word without one of its letters, and undoes a typo (docs/meaning.md).
 """
 
@@ -16,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints, codepoints
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, MeaningConfig, is_meaning_letter
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.meaning_file import MeaningFile
@@ -27,6 +29,7 @@ from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.meaning_table import build_table, table_bytes
 from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.translation import directions
 from retvec_lite.windows import cut_windows
 
 _KEYS: Final = 2
@@ -37,6 +40,16 @@ _LEAST_SHARE: Final = 0.2
 
 _TEXTS_TOLD: Final = 200
 """Texts whose language is told: so many tell a share of a fifth to 3 %."""
+
+LEAST_WORDS: Final = 1_000
+"""Words that each of several languages has at least."""
+_LIKENESS: Final = 8.0
+"""What the cosine to the likest word of the texts counts against the logarithm of a word's rank, chosen on validation texts."""
+_FIRST: Final = 100
+"""Words of a language, about so many, that are equally frequent in this order."""
+_RELATED: Final = 4_000
+"""Words of the texts, most, that those of other languages are compared with."""
+_AT_ONCE: Final = 1024
 
 _CODEBOOK_BYTES: Final = CODES * DIMENSION
 
@@ -80,28 +93,45 @@ class MeaningPart:
         return functools.cache(make)
 
 
-def choose_meaning(
-    files: Sequence[MeaningFile], data: TrainingData, options: TrainOptions, kilobytes: int
-) -> tuple[MeaningPart | None, dict[str, Any]]:
-    """Build the table of the language that most of the texts are in, of so many kilobytes; a file that was named is taken as it is.
+def choose_language(
+    files: Sequence[MeaningFile], texts: Sequence[str], options: TrainOptions
+) -> tuple[MeaningFile | None, dict[str, Any]]:
+    """Return the file of the language that most of the texts are in; a file that was named is taken as it is.
 
     Returns:
-        None where less than a fifth of the texts are in a language of the files; and what the report says of the table, or why there is
-        none.
+        None where less than a fifth of the texts are in a language of the files; and what the report says of the choice.
     """
     if not files:
         return None, {}
-    found, facts = files[0], {}
-    if options.meaning == "auto":
-        languages = language_shares(data.clean, options.seed)
-        found = max(files, key=lambda file: languages.get(file.language, 0.0))
-        share = languages.get(found.language, 0.0)
-        if share < _LEAST_SHARE:
-            known = " or ".join(file.language for file in files)
-            return None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"}
-        facts = {"share_of_texts": round(share, 3)}
-    part, more = make_part(found, data, kilobytes)
-    return part, facts | more
+    if options.meaning != "auto":
+        return files[0], {}
+    languages = language_shares(texts, options.seed)
+    found = max(files, key=lambda file: languages.get(file.language, 0.0))
+    share = languages.get(found.language, 0.0)
+    if share >= _LEAST_SHARE:
+        return found, {"share_of_texts": round(share, 3)}
+    known = " or ".join(file.language for file in files)
+    return None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"}
+
+
+def other_languages(source: MeaningFile | None, files: Sequence[MeaningFile]) -> Sequence[MeaningFile]:
+    """Return the files of the languages that no text needs to be in, without that of the texts.
+
+    Raises:
+        RetvecLiteError: where the texts are in a language without a file, or the files were not made to go together.
+    """
+    if files and source is None:
+        raise RetvecLiteError(
+            "languages needs texts in a language with a built-in table, of which there are none here: leave it out."
+        )
+    others = [file for file in files if source and file.language != source.language]
+    for file in others:
+        if source and not np.array_equal(file.codebooks, source.codebooks):
+            raise RetvecLiteError(
+                f"The meanings of {file.language} were not learned in the space of those of {source.language}: "
+                f"their numbers do not say the same. Leave {file.language} out of languages."
+            )
+    return others
 
 
 def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
@@ -122,27 +152,69 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
     return {detector.labels[place]: count / len(best) for place, count in Counter(best.tolist()).items()}
 
 
-def make_part(file: MeaningFile, data: TrainingData, kilobytes: int) -> tuple[MeaningPart, dict[str, Any]]:
-    """Choose the words of a file that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it."""
+def make_part(
+    file: MeaningFile, data: TrainingData, kilobytes: int, others: Sequence[MeaningFile] = ()
+) -> tuple[MeaningPart, dict[str, Any]]:
+    """Choose the words that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it.
+
+    Languages share the table fairly. A word that several of them have means what it means in the texts, if they have it; otherwise
+    what it means where it stands further in front.
+
+    Raises:
+        RetvecLiteError: for more languages than there is room for.
+    """
     counts = count_words(data)
-    places = {
-        word: place for place, word in enumerate(file.words) if all(is_meaning_letter(ord(char)) for char in word)
-    }
     lengths = np.linalg.norm(file.vectors, axis=1)
-    needed = [places[word] for word in counts if word in places]
-    needed.sort(key=lambda place: (-counts[file.words[place]] * lengths[place], place))
+    places = {word: place for place, word in enumerate(file.words)}
+    needed = sorted(
+        (places[word] for word in counts if word in places),
+        key=lambda place: (-counts[file.words[place]] * lengths[place], place),
+    )
     # The first words get the keys of their typos: those that say much, and often.
-    order = list(dict.fromkeys([*needed, *places.values()]))[: _most_words(kilobytes, len(places))]
-    words = [file.words[place] for place in order]
-    config, weights = build_table(words, file.codes[order], file.codebooks, _KEYS * len(words))
+    orders = [(file, list(dict.fromkeys([*needed, *range(len(file.words))])))]
+    orders += [(other, _related_first(other, file, needed)) for other in others]
+    rows = itertools.zip_longest(*(zip(itertools.repeat(each), order, strict=False) for each, order in orders))
+    chosen: dict[str, tuple[MeaningFile, int]] = {}
+    for each, place in filter(None, itertools.chain.from_iterable(rows)):
+        if all(is_meaning_letter(ord(char)) for char in each.words[place]):
+            chosen.setdefault(each.words[place], (each, place))
+    words = list(chosen)[: _most_words(kilobytes, len(chosen))]
+    fewest = LEAST_WORDS * len(orders)
+    if others and len(words) < fewest:
+        enough = -(-(_CODEBOOK_BYTES + table_bytes(fewest, _KEYS * fewest)) // 1000)
+        raise RetvecLiteError(
+            f"{kilobytes} kB have room for {len(words):,} words, too few for {len(orders)} languages of at least {LEAST_WORDS:,}: name "
+            f"at most {max(len(words) // LEAST_WORDS - 1, 0)} in languages"
+            + (f", or raise meaning_kb to {enough}." if fewest <= NO_WORD else ".")
+        )
+    own = {file.words[place]: (file, place) for place in needed}
+    found = [own.get(word, chosen[word]) for word in words]
+    codes = np.stack([each.codes[place] for each, place in found])
+    config, weights = build_table(words, codes, file.codebooks, _KEYS * len(words))
     kept = sum(counts[word] for word in words)
-    facts = {
+    facts: dict[str, Any] = {
         "language": file.language,
         "words": config.words,
         "rows": config.rows,
         "known_words": round(kept / max(counts.total(), 1), 4),
     }
+    if others:
+        facts["languages"] = dict(Counter(each.language for each, _ in found))
     return MeaningPart(config, weights), facts
+
+
+def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int]) -> list[int]:
+    """Return the order in which words of another language are kept: frequent ones, and those like words of the texts, first."""
+    known = directions(file)[list(needed[:_RELATED])]
+    vectors = directions(other)
+    likeness = np.zeros(len(vectors), np.float32)
+    if len(known):
+        for start in range(0, len(vectors), _AT_ONCE):
+            likeness[start : start + _AT_ONCE] = (vectors[start : start + _AT_ONCE] @ known.T).max(axis=1)
+    found: list[int] = np.argsort(
+        np.log(_FIRST + np.arange(len(vectors))) - _LIKENESS * likeness, kind="stable"
+    ).tolist()
+    return found
 
 
 def count_words(data: TrainingData) -> Counter[str]:

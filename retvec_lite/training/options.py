@@ -17,9 +17,9 @@ from retvec_lite.data.warnings import data_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import HEADS, BertHead, LinearHead, RnnHead
-from retvec_lite.model.meaning_file import MeaningFile, packaged_languages, packaged_meaning
+from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages, packaged_meaning
 from retvec_lite.model.weight_files import Embedding, choose_embedding
-from retvec_lite.option_fields import DELIMITER, Options, choice, integer, number, option
+from retvec_lite.option_fields import DELIMITER, NAMES, Options, choice, integer, number, option
 
 ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLike[str] | Any
 """What `as_dataset` takes, tables of any library included."""
@@ -66,6 +66,7 @@ class Inputs:
         unlabelled: distinct texts without labels.
         warnings: what to check in the texts.
         meanings: files of what words mean, to choose the language of the texts from; empty to do without.
+        languages: the same of other languages that the classifier shall know.
     """
 
     training: Dataset
@@ -75,6 +76,7 @@ class Inputs:
     unlabelled: Sequence[str]
     warnings: Sequence[str]
     meanings: Sequence[MeaningFile] = ()
+    languages: Sequence[MeaningFile] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -139,6 +141,13 @@ class TrainOptions(Options):
         f"kilobytes for what words mean, {_LEAST_MEANING_KB} at least (default: 40 to 250, what n-grams can spare; 0: none)",
         integer(0, 1000),
         metavar="KB",
+    )
+    languages: Sequence[str | os.PathLike[str] | MeaningFile] | None = option(
+        None,
+        "other languages that the classifier shall know besides that of the texts, such as de,es,fr (in Python a list), by what words "
+        "mean",
+        NAMES,
+        metavar="TAG,...",
     )
     max_kb: int = option(
         USUAL_KB,
@@ -208,6 +217,10 @@ class TrainOptions(Options):
             )
         if self.ngram_kb == 0 and self.meaning_kb != 0 and self.meaning not in (_AUTO, _NONE):
             raise RetvecLiteError("meaning needs n-grams: the linear part reads both. Leave ngram_kb 0 out.")
+        if self.languages and (0 in (self.ngram_kb, self.meaning_kb) or self.meaning == _NONE):
+            raise RetvecLiteError(
+                "languages needs n-grams and what words mean: leave meaning, meaning_kb and ngram_kb out."
+            )
         if isinstance(self.validation, (int, float)) and not 0.0 < self.validation < 1.0:
             raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {self.validation:g}.")
 
@@ -235,7 +248,10 @@ class TrainOptions(Options):
             raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
         embedding = choose_embedding(self.embedding)
         warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
-        return Inputs(training, validation, embedding, weights, unlabelled, [*warnings, *left_out], self._meanings())
+        languages = [language_file(name) for name in self.languages or ()]
+        return Inputs(
+            training, validation, embedding, weights, unlabelled, [*warnings, *left_out], self._meanings(), languages
+        )
 
     def _meanings(self) -> Sequence[MeaningFile]:
         if self.meaning_kb == 0 or self.ngram_kb == 0 or self.meaning == _NONE:

@@ -20,7 +20,7 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.calibration import Rejection, measure_rejection
 from retvec_lite.data.scores import Evaluation, score, score_sets
 from retvec_lite.decision import Decision, letters_and_digits
-from retvec_lite.training.examples import DISGUISED, TrainingData
+from retvec_lite.training.examples import TrainingData
 from retvec_lite.windows import read_limit
 
 _UNKNOWN_POWER: Final = 0.2
@@ -74,7 +74,7 @@ def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float,
         return Judged(several, scores, {}, error)
     truth = [data.labels[place] for place in data.held_out.truth]
     decision = choose_decision(probabilities, data, reject_at, unknown_label)
-    probabilities.pop(DISGUISED, None)
+    probabilities = {rate: found for rate, found in probabilities.items() if rate >= 0}
     scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
     return Judged(decision, scores, measure_held_out(probabilities, data, decision), error)
 
@@ -92,14 +92,14 @@ def _standard_error(logits: Floats, data: TrainingData) -> float:
 def choose_decision(
     probabilities: Mapping[float, Floats], data: TrainingData, keep: float, unknown_label: str | None = None
 ) -> Decision:
-    """Choose the largest threshold that keeps a share of the right answers, clean, mistyped and disguised texts together.
+    """Choose the largest threshold that keeps a share of the right answers, clean, mistyped, disguised and translated texts together.
 
     Clean texts alone would give a threshold that rejects many texts only because they are mistyped or disguised. All labels count alike,
     however many texts they have, or the threshold would keep nearly all of a common label and lose a rare one. Texts of `unknown_label`
     belong to no other label.
     """
     power = _UNKNOWN_POWER if unknown_label is not None else 0.0
-    characters = letters_and_digits(data.clean, data.config.contract_version)
+    characters = letters_and_digits(data.spelled, data.config.contract_version)
     decision = Decision(unknown_label=unknown_label, unknown_power=power, characters=characters)
     right = [_right_answers(rate, found, data, decision) for rate, found in probabilities.items()]
     scores, labels = (np.concatenate(part) for part in zip(*right, strict=True))
@@ -174,10 +174,10 @@ def choose_several(
     scores = {
         rate: score_sets(names, table, found.answers[place * count : (place + 1) * count], data.labels)
         for place, (rate, table) in enumerate(probabilities.items())
-        if rate != DISGUISED
+        if rate >= 0
     }
     return Decision(
-        characters=letters_and_digits(data.clean, data.config.contract_version), thresholds=found.values
+        characters=letters_and_digits(data.spelled, data.config.contract_version), thresholds=found.values
     ), scores
 
 

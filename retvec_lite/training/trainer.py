@@ -22,6 +22,7 @@ from retvec_lite.decision import letters_and_digits
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.distribution import Workers
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
+from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, silent
@@ -31,9 +32,10 @@ from retvec_lite.training.ensemble import Ensemble, Plan
 from retvec_lite.training.examples import Split, TrainingData, make_examples
 from retvec_lite.training.linear_features import clean_hashes
 from retvec_lite.training.linear_part import KINDS
-from retvec_lite.training.meaning_part import MeaningPart, choose_meaning
+from retvec_lite.training.meaning_part import MeaningPart, choose_language, make_part, other_languages
 from retvec_lite.training.options import FEW, FitSettings, Inputs, TrainOptions, settings_for
 from retvec_lite.training.thresholds import decide
+from retvec_lite.training.translation import Translation
 from retvec_lite.version import __version__
 from retvec_lite.windows import answer_in_windows, combine
 
@@ -56,6 +58,7 @@ class Prepared(NamedTuple):
     training: Dataset
     validation: Dataset
     plan: Plan
+    translation: Translation | None = None
 
 
 def train(
@@ -103,17 +106,22 @@ def prepare(
         training, validation = split(training, 0.1 if validation is None else validation, seed)
         refit = True
     settings = fixed or settings_for(training, options, inputs.class_weights)
+    source, facts = choose_language(inputs.meanings, training.texts, options)
+    others = other_languages(source, inputs.languages)
+    translation = Translation(source, others) if source and others else None
     data = make_examples(
         training,
         validation,
         **settings.typos,
+        translation=translation,
         folds=folds,
         refit=refit,
         word_length=inputs.embedding.word_length if inputs.embedding else EncoderConfig.word_length,
         max_words=None if options.max_words == "auto" else options.max_words,
         progress=progress,
     )
-    plan = _plan(inputs, options, data, settings)
+    language = _Language(source, others, facts)
+    plan = _plan(inputs, options, data, settings, language)
     network = network_shapes(
         plan.head,
         plan.embedding,
@@ -124,15 +132,27 @@ def prepare(
     )
     sizes = estimate_bytes(with_ngrams(network, plan.buckets, len(data.labels)), data.config, data.labels)
     progress(describe_sizes(sizes), 0, 0)
-    return Prepared(training, validation, plan)
+    return Prepared(training, validation, plan, translation)
 
 
-def _plan(inputs: Inputs, options: TrainOptions, data: TrainingData, settings: FitSettings) -> Plan:
+class _Language(NamedTuple):
+    """What the words of the texts mean, those of other languages that the file shall carry, and what the report says of the choice."""
+
+    source: MeaningFile | None
+    others: Sequence[MeaningFile]
+    facts: Mapping[str, Any]
+
+
+def _plan(
+    inputs: Inputs, options: TrainOptions, data: TrainingData, settings: FitSettings, language: _Language
+) -> Plan:
     """Choose the parts. What words mean gives way where it leaves no room for n-grams, beside which it is read."""
     embedding = inputs.embedding.weights if inputs.embedding else {}
-    meaning, facts = choose_meaning(
-        inputs.meanings, data, options, choose_meaning_kb(data, options, embedding, settings)
-    )
+    meaning, facts = None, dict(language.facts)
+    if language.source:
+        kilobytes = choose_meaning_kb(data, options, embedding, settings, len(language.others))
+        meaning, more = make_part(language.source, data, kilobytes, language.others)
+        facts |= more
 
     def plan(meaning: MeaningPart | None) -> Plan:
         head, buckets = choose_parts(
@@ -222,6 +242,7 @@ def improve(
         texts,
         prepared.validation,
         **settings.typos,
+        translation=prepared.translation,
         refit=plan.data.refit,
         config=plan.data.config,
         progress=progress,
@@ -230,7 +251,7 @@ def improve(
     again.learn_as(ensemble)
     facts = {**model.training, "unlabelled_texts": len(texts) - len(prepared.training)}
     decision = dataclasses.replace(
-        model.decision, characters=letters_and_digits(texts.texts, model.encoder.contract_version)
+        model.decision, characters=letters_and_digits(data.spelled, model.encoder.contract_version)
     )
     model = dataclasses.replace(model, weights=again.weights, training=facts, decision=decision)
     return Trained(model, trained.validation)

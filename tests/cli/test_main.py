@@ -49,6 +49,16 @@ def test_evaluate_tables(main: Main, tiny_model: str, tmp_path: Path) -> None:
         assert part in output
 
 
+def test_evaluate_by_a_column(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    rows = [("12", "digits", "de"), ("AB", "digits", "en"), ("x", LABELS[2], "en")]
+    path = write_table(tmp_path / "d.csv", rows, ("text", "label", "lang"))
+    code, output, _ = main("evaluate", tiny_model, "--data", path, "--by", "lang", "--typos", "0", "--json")
+    assert code == 0
+    assert [(row["value"], row["accuracy"]) for row in json.loads(output)["groups"]] == [("de", 1.0), ("en", 0.5)]
+    code, _, errors = main("evaluate", tiny_model, "--data", path, "--by", "country")
+    assert code == 2 and "'country'" in errors and errors.count("\n") == 1
+
+
 def test_evaluate_plot(main: Main, tiny_model: str, data: str, tmp_path: Path) -> None:
     plot = tmp_path / "curve.png"
     arguments = ["evaluate", tiny_model, "--data", data, "--json", "--typos", "0,100", "--plot", str(plot)]

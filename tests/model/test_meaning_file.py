@@ -1,5 +1,6 @@
 """The file of words' meanings: exact round trip, reproducible bytes, and checks on construction and loading."""
 
+import bz2
 import dataclasses
 import json
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import meaning_file
-from retvec_lite.model.meaning_file import MeaningFile, packaged_languages, packaged_meaning
+from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages, packaged_meaning
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
 
 pytest.importorskip("safetensors", reason="safetensors is not installed: no weights to read")
@@ -41,6 +42,26 @@ def test_round_trip(tmp_path: Path) -> None:
     assert after.to_bytes() == before.to_bytes() == path.read_bytes()
 
 
+def test_translations_are_kept(tmp_path: Path) -> None:
+    shares = {"house": {"дом": 9, "zoza": 1}, "the": {"the": 255}}
+    file = dataclasses.replace(meanings(), translations=shares)
+    file.save(tmp_path / "m.safetensors")
+    after = MeaningFile.load(tmp_path / "m.safetensors")
+    assert after.translations == shares and after.to_bytes() == file.to_bytes()
+    for wrong in ({"a": {"b": 1}}, {"a": {"the": 0}}, {"a": {"the": 256}}):
+        with pytest.raises(RetvecLiteError, match="Translations are words of the file, with shares from 1 to 255"):
+            dataclasses.replace(meanings(), translations=wrong)
+
+
+def test_a_language_is_named_by_tag_or_file(tmp_path: Path) -> None:
+    file, path = meanings(), tmp_path / "m.safetensors"
+    file.save(path)
+    assert language_file(file) is file and language_file(str(path)).words == language_file(path).words == file.words
+    for unknown in ("tlh", "../en", "", tmp_path):
+        with pytest.raises(RetvecLiteError, match=r"Unknown language .*: choose from .*en"):
+            language_file(unknown)
+
+
 def test_vectors_are_the_rows_that_the_codes_name() -> None:
     file = meanings()
     assert file.vectors.shape == (3, 64) and file.vectors.dtype == np.float32
@@ -50,13 +71,9 @@ def test_vectors_are_the_rows_that_the_codes_name() -> None:
             np.testing.assert_array_equal(file.vectors[word, 8 * place : 8 * place + 8], row)
 
 
-def test_a_word_takes_its_letters_and_nine_bytes(tmp_path: Path) -> None:
-    sizes = []
-    for count in (100, 1100):
-        path = tmp_path / f"{count}.safetensors"
-        meanings(tuple(f"w{number:05}" for number in range(count))).save(path)
-        sizes.append(path.stat().st_size)
-    assert (sizes[1] - sizes[0]) / 1000 == pytest.approx(8 + 6 + 1, abs=0.1)
+def test_a_word_takes_eight_bytes_and_its_packed_letters() -> None:
+    sizes = [len(meanings(tuple(f"w{number:05}" for number in range(count))).to_bytes()) for count in (100, 1100)]
+    assert 8 < (sizes[1] - sizes[0]) / 1000 < 8 + (6 + 1) / 2
 
 
 @pytest.mark.parametrize(
@@ -81,6 +98,10 @@ def test_parts_that_do_not_fit(change: dict, part: str) -> None:
     assert part in str(caught.value) and str(caught.value).endswith(".")
 
 
+def packed(content: bytes) -> np.ndarray:
+    return np.frombuffer(bz2.compress(content), np.uint8)
+
+
 def rewritten(path: Path, tensors: dict, metadata: dict) -> None:
     meanings().save(path)
     found, about = read_safetensors(path)
@@ -93,16 +114,21 @@ def rewritten(path: Path, tensors: dict, metadata: dict) -> None:
     ("tensors", "metadata", "part"),
     [
         ({}, {"format": "other"}, "its format is 'other'"),
-        ({}, {"version": "2"}, "its version '2'"),
+        ({}, {"version": "1"}, "its version '1'"),
         ({"codes": None}, {}, "is damaged"),
         ({"codes": np.full((3, 8), 0.5, np.float32)}, {}, "is damaged"),
         ({"codes": np.zeros((2, 8), np.float32)}, {}, "3 words need codes"),
         ({"words": np.asarray([0xFF], np.uint8)}, {}, "is damaged"),
-        ({"words": np.asarray([], np.uint8)}, {}, "1 to 16 letters"),
+        ({"words": packed(b"a\xff")}, {}, "is damaged"),
+        ({"words": packed(b"the\nzoza\nhouse")[:-4]}, {}, "is damaged"),
+        ({"words": packed(b"")}, {}, "1 to 16 letters"),
         ({"scale": np.ones(2, np.float32)}, {}, "is damaged"),
         ({}, {"card": "{"}, "is damaged"),
         ({}, {"card": json.dumps([1])}, "is damaged"),
         ({}, {"language": None}, "is damaged"),
+        ({"translations": np.zeros((1, 5), np.uint8)}, {}, "is damaged"),
+        ({"translations": packed(bytes([9]) * 5), "sources": packed(b"A")}, {}, "is damaged"),
+        ({"translations": packed(bytes(5)), "sources": packed(b"A")}, {}, "shares from 1"),
     ],
 )
 def test_damaged_files(tmp_path: Path, tensors: dict, metadata: dict, part: str) -> None:

@@ -107,3 +107,21 @@ def test_a_threshold_is_compared_in_double_precision(tmp_path: Path) -> None:
     for threshold, label in ((probability, "digits"), (float(above), None)):
         decision = Decision(threshold=threshold).to_dict()
         assert load(tmp_path, decision).predict("11A", top=1)[0].label == label
+
+
+def test_evaluate_by_a_column(classifier: TextClassifier) -> None:
+    table = {
+        "text": ["1111", "AAAA", "222", "BBB", "33"],
+        "label": ["digits", "CAPITALS", "CAPITALS", "CAPITALS", LABELS[2]],
+        "lang": ["de", "en", "de", "en", "xx"],
+    }
+    found = classifier.evaluate(table, typos=(), by="lang")
+    assert [(group.value, group.texts, group.accuracy) for group in found.groups] == [("de", 2, 0.5), ("en", 2, 1.0)]
+    assert found.groups[1].macro_f1 == 1.0 and found.to_dict()["groups"][0]["value"] == "de"
+    assert "Groups of texts" in str(found) and not classifier.evaluate(table, typos=()).groups
+    with pytest.raises(RetvecLiteError, match="by names a column: pass a file or a table with it"):
+        classifier.evaluate(table["text"], table["label"], by="lang")
+    with pytest.raises(RetvecLiteError, match="the column 'lang' is empty"):
+        classifier.evaluate({**table, "lang": ["de", None, "de", "en", "xx"]}, by="lang")
+    with pytest.raises(RetvecLiteError, match="'tongue'"):
+        classifier.evaluate(table, by="tongue")

@@ -1,6 +1,8 @@
 """A file of meanings for the tiny data: words of a label mean the same, those of the texts and others that no text has."""
 
+import dataclasses
 import functools
+from collections.abc import Callable
 
 import numpy as np
 from tiny_data import FILLERS, WORDS
@@ -26,3 +28,15 @@ def synonyms(language: str = "en") -> MeaningFile:
     codebooks[0, 255, 0] = 127  # the scale is 1
     codebooks[:, 0] = 0
     return MeaningFile(tuple(words), codes, codebooks, language, {"title": "for tests"})
+
+
+def in_georgian(text: str) -> str:
+    """Return a text with every Latin letter as a Georgian one: the same words in a language with letters of its own."""
+    return "".join(chr(0x10D0 + ord(char) - ord("a")) if "a" <= char <= "z" else char for char in text.lower())
+
+
+@functools.cache
+def foreign(language: str = "ka", spell: Callable[[str], str] = in_georgian) -> MeaningFile:
+    """Return the words of `synonyms`, spelled in another way: what they mean stays."""
+    file = synonyms()
+    return dataclasses.replace(file, words=tuple(map(spell, file.words)), language=language)

@@ -1,13 +1,12 @@
 """What words mean, in a training: the language, the words that are kept, texts as the file reads them, and only where it helps."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 from fitted import train
 from modeling_cases import random_embedding
-from synonyms import UNSEEN, synonyms
+from synonyms import UNSEEN, foreign, synonyms
 from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite import contract
@@ -21,7 +20,7 @@ from retvec_lite.training import linear_part, meaning_part
 from retvec_lite.training.checkpoint import origin
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearFitter
-from retvec_lite.training.meaning_part import MeaningPart, choose_meaning, count_words, language_shares, make_part
+from retvec_lite.training.meaning_part import MeaningPart, choose_language, count_words, language_shares, make_part
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.trainer import Trained
 
@@ -59,25 +58,19 @@ def test_the_detector_tells_the_languages_of_some_texts() -> None:
 
 
 @pytest.mark.parametrize(("texts", "language", "taken"), [(ENGLISH, "en", 1), (ENGLISH, "de", 0), (GERMAN, "en", 0)])
-def test_a_table_of_another_language_is_left_out(
-    data: TrainingData, texts: tuple[str, ...], language: str, taken: bool
-) -> None:
+def test_a_table_of_another_language_is_left_out(texts: tuple[str, ...], language: str, taken: bool) -> None:
     file = synonyms(language)
-    told = dataclasses.replace(data, clean=texts)
-    found, facts = choose_meaning((file,), told, TrainOptions(), KB)
-    assert (found is not None) == taken
-    if taken:
-        assert facts["language"] == "en" and facts["share_of_texts"] == 1.0
-    else:
-        assert facts == {"left_out": f"less than 20% of the texts are in {language}"}
-    found, facts = choose_meaning((file,), told, TrainOptions(meaning=file), KB)
-    assert found is not None and "share_of_texts" not in facts, "a file that was named is taken as it is"
+    left_out = {"left_out": f"less than 20% of the texts are in {language}"}
+    expected = (file, {"share_of_texts": 1.0}) if taken else (None, left_out)
+    assert choose_language((file,), texts, TrainOptions()) == expected
+    named = choose_language((file,), texts, TrainOptions(meaning=file))
+    assert named == (file, {}), "a file that was named is taken as it is"
 
 
-def test_the_language_of_most_texts_is_chosen(data: TrainingData) -> None:
-    told = dataclasses.replace(data, clean=(*ENGLISH[:1], *GERMAN))
-    _, facts = choose_meaning((synonyms("en"), synonyms("de")), told, TrainOptions(), KB)
-    assert (facts["language"], facts["share_of_texts"]) == ("de", 0.75)
+def test_the_language_of_most_texts_is_chosen() -> None:
+    files = synonyms("en"), synonyms("de")
+    found = choose_language(files, (*ENGLISH[:1], *GERMAN), TrainOptions())
+    assert found == (files[1], {"share_of_texts": 0.75})
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -273,10 +266,10 @@ def test_a_file_that_is_none_is_refused_before_the_work(tmp_path: Any) -> None:
     assert not TrainOptions(meaning="none").read_inputs(tiny_dataset(3)).meanings
 
 
-def test_detector_is_not_asked_about_a_named_file(data: TrainingData, monkeypatch: Any) -> None:
+def test_detector_is_not_asked_about_a_named_file(monkeypatch: Any) -> None:
     monkeypatch.setattr(meaning_part, "language_shares", lambda *_: pytest.fail("asked"))
-    assert choose_meaning((synonyms(),), data, TrainOptions(meaning=synonyms()), KB)[0] is not None
-    assert choose_meaning((), data, TrainOptions(meaning="none"), KB)[0] is None
+    assert choose_language((synonyms(),), ENGLISH, TrainOptions(meaning=synonyms()))[0] is not None
+    assert choose_language((), ENGLISH, TrainOptions(meaning="none"))[0] is None
 
 
 def test_a_checkpoint_of_another_table_is_of_another_training() -> None:
@@ -285,6 +278,7 @@ def test_a_checkpoint_of_another_table_is_of_another_training() -> None:
         {"meaning": synonyms()},
         {"meaning": synonyms("de")},
         {"meaning": synonyms(), "meaning_kb": 30},
+        {"meaning": synonyms(), "languages": [foreign()]},
     ]
     found = []
     for options in (TrainOptions(embedding="raw", **each) for each in given):

@@ -8,6 +8,7 @@ from retvec_lite.pretraining.meaning.biases import describe_biases
 from retvec_lite.pretraining.meaning.corpus import Corpus
 from retvec_lite.pretraining.meaning.neighbors import PAIRS
 from retvec_lite.pretraining.meaning.options import PretrainMeaningOptions
+from retvec_lite.pretraining.meaning.translations import Translations
 from retvec_lite.version import __version__
 
 _NOT_FOR = (
@@ -58,4 +59,26 @@ def meaning_card(
             if valence and options.valence is not None
             else "none"
         ),
+    }
+
+
+def translations_card(
+    options: PretrainMeaningOptions,
+    space: MeaningFile,
+    files: Sequence[Path],
+    found: Translations,
+    kept: int,
+    about: str,
+) -> dict[str, str]:
+    """Return the card of words that joined a space by translations; see `meaning_card`."""
+    frequent = ", and of wordfreq's list" if found.frequent else ""
+    return {
+        "biases": "Not measured. The vectors repeat the prejudices of the translations, and of the English words they lead to.",
+        "counts": f"{found.pairs:,} translations; {len(found.words):,} words of theirs{frequent}; {kept:,} kept",
+        "created_by": f"retvec-lite {__version__}, pretrain-meaning",
+        "files": ", ".join(file.name for file in files),
+        "method": "ridge regression: the words of a sentence add up to what those of its translation add up to",
+        "not_for": _NOT_FOR,
+        "sources": about.strip() or "not stated",
+        "space": f"{space.language}, {len(space.words):,} words: the codebooks are those of its file",
     }

@@ -103,17 +103,13 @@ def read_corpus(files: Sequence[Path], least_count: int, progress: Progress) -> 
     numbers: dict[str, int] = {}
     tokens = array("i")
     letters = unspaced = 0
-    for line in _lines(files, progress):
+    for line in read_lines(files, progress):
         for word in meaning_words_of(line):
             letters += len(word)
             tokens.append(numbers.setdefault(word, len(numbers)))
         tokens.append(LINE_END)
         unspaced += unspaced_letters(line)
-    if 2 * unspaced > letters:
-        raise RetvecLiteError(
-            "Most of the texts' letters are of scripts without spaces between words, such as Chinese, Japanese or Thai, which "
-            "cannot be cut into words here: leave the meaning out for such a language."
-        )
+    refuse_unspaced(letters, unspaced)
     found = np.frombuffer(tokens, np.int32) if tokens else np.zeros(0, np.int32)
     counts = np.bincount(found[found != LINE_END], minlength=len(numbers))
     total = int(counts.sum())
@@ -131,6 +127,15 @@ def read_corpus(files: Sequence[Path], least_count: int, progress: Progress) -> 
     return corpus
 
 
+def refuse_unspaced(letters: int, unspaced: int) -> None:
+    """Raise RetvecLiteError where more than half of the letters are of scripts without spaces between words."""
+    if 2 * unspaced > letters:
+        raise RetvecLiteError(
+            "Most of the texts' letters are of scripts without spaces between words, such as Chinese, Japanese or Thai, which "
+            "cannot be cut into words here: leave the meaning out for such a language."
+        )
+
+
 def _ranked(names: list[str], counts: Counts, tokens: Numbers, total: int, least_count: int) -> Corpus:
     """Number the frequent words by how often they occur, equally frequent ones by spelling, and leave out the others."""
     kept = sorted(np.flatnonzero(counts >= least_count).tolist(), key=lambda number: (-counts[number], names[number]))
@@ -143,7 +148,7 @@ def _ranked(names: list[str], counts: Counts, tokens: Numbers, total: int, least
     return Corpus(tuple(names[number] for number in kept), counts[kept], ranked[ranked != unknown], total)
 
 
-def _lines(files: Sequence[Path], progress: Progress) -> Iterator[str]:
+def read_lines(files: Sequence[Path], progress: Progress) -> Iterator[str]:
     """Yield the lines of all files; raises RetvecLiteError for what cannot be read, with the line that is no text."""
     done, everything = 0, sum(_size(path) for path in files)
     for path in files:

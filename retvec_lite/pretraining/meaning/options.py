@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from retvec_lite.option_fields import Limits, Options, integer, option
@@ -43,6 +44,16 @@ class PretrainMeaningOptions(Options):
         None,
         "text file about the sources of the texts and their licences, for the model card (default: none)",
         metavar="FILE",
+    )
+    translations: Sequence[str | os.PathLike[str]] | None = option(
+        None,
+        "in place of texts: files of pairs, English, a tab and the language (.tsv, also packed), or folders of files named like "
+        "pairs_de.tsv.bz2; the language's words join the space of the English ones (default: none)",
+        nargs="+",
+        metavar="FILE",
+    )
+    space: str | os.PathLike[str] | None = option(
+        None, "file of the English meanings that translations join (default: the one in the package)", metavar="FILE"
     )
     seed: int = option(0, "seed of everything random (default: 0)", integer(0))
     resume: str | os.PathLike[str] | None = option(

@@ -1,4 +1,4 @@
-"""Pre-training of meaning: from files of text to a file of meanings."""
+"""Pre-training of meaning: from files of text, or of translations, to a file of meanings."""
 
 import dataclasses
 import os
@@ -13,6 +13,7 @@ from retvec_lite.files import explain_os_error, require_writable
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.pretraining.meaning.card import meaning_card
 from retvec_lite.pretraining.meaning.corpus import digest_of
+from retvec_lite.pretraining.meaning.languages import learn_translations
 from retvec_lite.pretraining.meaning.options import PretrainMeaningOptions, stage_settings
 from retvec_lite.pretraining.meaning.stages import Stages
 from retvec_lite.pretraining.meaning.valence import read_valence
@@ -22,7 +23,7 @@ from retvec_lite.terminal import Progress, watched
 @PretrainMeaningOptions.document
 @checked
 def pretrain_meaning(  # noqa: D417  # the decorator documents the options
-    texts: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    texts: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     *,
     out: str | os.PathLike[str] = PretrainMeaningOptions.out,
     language: str = PretrainMeaningOptions.language,
@@ -33,14 +34,19 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
     code_steps: int = PretrainMeaningOptions.code_steps,
     valence: str | os.PathLike[str] | None = PretrainMeaningOptions.valence,
     about: str | os.PathLike[str] | None = PretrainMeaningOptions.about,
+    translations: str
+    | os.PathLike[str]
+    | Sequence[str | os.PathLike[str]]
+    | None = PretrainMeaningOptions.translations,
+    space: str | os.PathLike[str] | None = PretrainMeaningOptions.space,
     seed: int = PretrainMeaningOptions.seed,
     resume: str | os.PathLike[str] | None = PretrainMeaningOptions.resume,
     force: bool = PretrainMeaningOptions.force,
     progress: Progress | bool | None = None,
 ) -> MeaningFile:
-    """Learn from open text what the words of a language mean, and write it as safetensors.
+    """Learn from open text what the words of a language mean, or from translations into English, and write it as safetensors.
 
-    A run that is interrupted goes on where it was: the same call ends with the same bytes, on the same machine.
+    A run on texts that is interrupted goes on where it was: the same call ends with the same bytes, on the same machine.
 
     Args:
         texts: UTF-8 text files, a sentence or paragraph a line, in which neighbouring lines belong together; they may be packed.
@@ -49,7 +55,7 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
 
     Raises:
         RetvecLiteError: for a file at `out` without `force`, texts that cannot be read, fewer than a million words, scripts
-            without spaces, an option out of range, or a folder that belongs to a run of other texts or settings.
+            without spaces, fewer than 10,000 translations, an option out of range, or a folder that belongs to a run of other texts or settings.
         ModuleNotFoundError: when gensim is not installed.
 
     Example:
@@ -61,7 +67,20 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
         retvec_lite.errors.RetvecLiteError: The texts have 4 words, too few to learn what words mean: at least 1,000,000 are needed, ...
     """
     options = PretrainMeaningOptions.of(locals())
-    files = [Path(texts)] if isinstance(texts, (str, os.PathLike)) else [Path(file) for file in texts]
+    files = [Path(file) for file in _listed(texts)]
+    told = "" if about is None else read_text(Path(about))
+    if translations is not None:
+        if files:
+            raise RetvecLiteError("Meanings are learned from texts or from translations: name one of them.")
+        require_writable(out, force)
+        with watched(progress) as report:
+            result = learn_translations(_listed(translations), options, told, report)
+        result.save(out)
+        return result
+    if space is not None:
+        raise RetvecLiteError(
+            "Only translations join a space: name them with --translations (in Python: translations)."
+        )
     if not files:
         raise RetvecLiteError("texts must name at least one file.")
     for file in files:
@@ -70,7 +89,6 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
 
     require_writable(out, force)
     known_valence = None if valence is None else read_valence(Path(valence))
-    told = "" if about is None else read_text(Path(about))
     folder = Path(out).with_name(Path(out).stem + "-run") if resume is None else Path(resume)
     settings = stage_settings(options, digest_of(files), None if valence is None else digest_of([Path(valence)]))
     try:
@@ -86,3 +104,7 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
     result = dataclasses.replace(bare, card=meaning_card(bare, options, files, corpus, told, known_valence))
     result.save(out)
     return result
+
+
+def _listed(places: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str | os.PathLike[str]]:
+    return [places] if isinstance(places, (str, os.PathLike)) else list(places)
