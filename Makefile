@@ -83,7 +83,7 @@ android-model: $(STAMP)  ## train the starter model and put it into the Android 
 
 # The built page is in git, so that users need no Node.js: this is for who changes it.
 web: $(STAMP)  ## build the playground into retvec_lite/web (needs Node.js 20.19 or newer)
-	npm ci && npm run lint --workspaces && PYTHON="$(CURDIR)/$(BIN)/python" npm run build --workspaces
+	npm ci && PYTHON="$(CURDIR)/$(BIN)/python" npm run build --workspaces && npm run lint --workspaces
 
 node_modules: package-lock.json
 	@if ! command -v npm >/dev/null; then echo "Node.js is not installed: the tests of the playground will be skipped." >&2; \
