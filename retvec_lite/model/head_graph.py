@@ -41,8 +41,9 @@ def head_logits(
     Returns:
         float32 `[batch, classes]`.
     """
-    used = mask[:, :, None]
-    features = word_features(dropout(embeddings * used), head, weights)
+    # Without layers of its own, `text_logits` masks the vectors themselves.
+    vectors = embeddings if isinstance(head, LinearHead) else embeddings * mask[:, :, None]
+    features = word_features(dropout(vectors), head, weights)
     return text_logits(features, mask, head, weights, lstm, dropout)
 
 
