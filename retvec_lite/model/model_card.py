@@ -148,19 +148,18 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
         'It knows what 6,950 words of en mean, which are 98.0% of the words of the training texts, and repeats their biases.'
     """
     languages = facts.get("languages", {})
-    if not facts.get("used"):
-        return f"It does not know what words mean: {facts['left_out']}." if "left_out" in facts else ""
-    words = " and ".join(f"{count:,} words of {name}" for name, count in languages.items())
     others = " and ".join(name for name in languages if name != facts["language"])
-    return (
-        f"It knows what {words or format(facts['words'], ',') + ' words of ' + facts['language']} mean, which are "
-        f"{facts['known_words']:.1%} of the words of the training texts, and repeats their biases."
-        + (
-            f" It read words of {others}, but nothing was measured on texts in {others}: evaluate it on some."
-            if others
-            else ""
+    unmeasured = f" It read words of {others}, but no texts in {others} were measured: evaluate it on some."
+    if not facts.get("used"):
+        about = f"It does not know what words mean: {facts['left_out']}." if "left_out" in facts else ""
+    else:
+        counts = languages or {facts["language"]: facts["words"]}
+        words = " and ".join(f"{count:,} words of {name}" for name, count in counts.items())
+        about = (
+            f"It knows what {words} mean, which are {facts['known_words']:.1%} of the words of the training texts, and repeats their "
+            "biases."
         )
-    )
+    return about + unmeasured if others else about
 
 
 def _use(model: TrainedModel, files: Sequence[str]) -> str:

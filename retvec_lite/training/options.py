@@ -35,10 +35,8 @@ _FEWEST_SLOW_STEPS: Final = 1_200
 """Steps at least of what learns slowly, see `recommended`."""
 _SLOW_HEADS: Final = (RnnHead.name, BertHead.name)
 
-
 _AUTO, _NONE = "auto", "none"
 """What `meaning` may be besides a file."""
-
 _LEAST_MEANING_KB: Final = 20
 """Codebooks take 16 kB, however few words there are."""
 
