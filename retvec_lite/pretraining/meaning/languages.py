@@ -22,6 +22,9 @@ from retvec_lite.terminal import Progress
 MOST_SENTENCES: Final = 300_000
 """Pairs that words are paired by: a gigabyte of memory for a hundred thousand sentences."""
 
+LEAST_WORDS: Final = 3
+"""Words on both sides of a pair that words are paired by: sentences only, so that no dictionary is copied."""
+
 FREQUENCY_POWER: Final = 0.6
 """Words kept are those of the largest share to the power of this times the length of their vector: frequent ones that say much."""
 
@@ -53,7 +56,8 @@ def learn_translations(
     kept = choose_words(found, vectors, options.words)
     words = tuple(found.words[place] for place in kept.tolist())
     progress("pairing words", 0, 1)
-    lexicon = learn_lexicon(found.sentences[:MOST_SENTENCES], space.words[:SOURCES], words)
+    sentences = [pair for pair in found.sentences[:MOST_SENTENCES] if min(map(len, pair)) >= LEAST_WORDS]
+    lexicon = learn_lexicon(sentences, space.words[:SOURCES], words)
     progress("pairing words", 1, 1)
     card = translations_card(options, space, files, found, len(words), about)
     return MeaningFile(
