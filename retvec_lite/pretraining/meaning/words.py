@@ -15,6 +15,8 @@ from retvec_lite.ngrams import folded_letters
 from retvec_lite.normal_form import (
     ALPHABETS,
     OTHER_SCRIPTS,
+    SIGNS,
+    SYMBOLS,
     Ranges,
     compatibility_forms,
     is_ignored,
@@ -75,9 +77,15 @@ def _repeats() -> re.Pattern[str]:
 
 @functools.cache
 def _spread() -> re.Pattern[str]:
-    """Return what rule 2d needs to find somewhere: four single letters with three times the same separator between."""
+    """Return what rule 2d needs somewhere: a symbol between letters, or four single letters with three like separators between.
+
+    Signs and symbols are alike.
+    """
     letter = _letters()
-    return re.compile(rf"(?<![{letter}])[{letter}]([^{letter}])[{letter}]\1[{letter}]\1[{letter}](?![{letter}])")
+    sign = _pattern((*SIGNS, *SYMBOLS))
+    rest = rf"[{letter}](?:\1[{letter}]){{2}}|[{sign}][{letter}](?:[{sign}][{letter}]){{2}}"
+    between = rf"(?<![{letter}])[{letter}](?:([^{letter}]){rest})(?![{letter}])"
+    return re.compile(rf"{between}|[{letter}][{_pattern(SYMBOLS)}][{letter}]")
 
 
 @functools.cache

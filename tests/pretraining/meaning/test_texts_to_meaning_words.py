@@ -56,6 +56,8 @@ PIECES = st.sampled_from(
 @example("a.b.c.d e.f")
 @example("aaa.b.b.b.b")
 @example("ооо ooo")
+@example("a.A:A.a")
+@example("n🔥ow → a🔥b")
 def test_any_text(text: str) -> None:
     assert list(meaning_words_of(text)) == by_the_contract(text)
 
