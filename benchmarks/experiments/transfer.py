@@ -12,7 +12,7 @@ from typing import Final
 
 import retvec_lite as rl
 from benchmarks.common import Row, Rows, command_parser, result_path
-from benchmarks.data.sets import FOLDERS, read_part, sampled, sampled_of_each
+from benchmarks.data.sets import FOLDERS, read_part, sampled_of_each
 from benchmarks.systems.trained import share_right
 from benchmarks.tables.cells import markdown_table
 from retvec_lite.data.dataset import Dataset
@@ -21,7 +21,8 @@ from retvec_lite.model.meaning_file import language_file
 SET: Final = "MASSIVE"
 ENGLISH: Final = "en"
 NONE: Final = "none"
-QUICK_TEXTS: Final = 500
+QUICK_TEXTS: Final = 8
+"""Of each label, in each language."""
 
 
 def by_language(data: Path, part: str, quick: bool) -> Mapping[str, Dataset]:
@@ -31,9 +32,11 @@ def by_language(data: Path, part: str, quick: bool) -> Mapping[str, Dataset]:
     rows: dict[str, list[int]] = {}
     for row, tag in enumerate(tags):
         rows.setdefault(tag, []).append(row)
-    return {
-        tag: texts.select([own[place] for place in sampled(len(own), QUICK_TEXTS * quick)]) for tag, own in rows.items()
-    }
+    return {tag: few_of(texts.select(own)) if quick else texts.select(own) for tag, own in rows.items()}
+
+
+def few_of(texts: Dataset) -> Dataset:
+    return texts.select(sampled_of_each(texts.labels, QUICK_TEXTS))
 
 
 def measure(names: Sequence[str], shots: int, training: Mapping[str, Dataset], test: Mapping[str, Dataset]) -> Row:
@@ -72,7 +75,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = command_parser(__doc__, quick="500 texts of each language", data=True)
+    parser = command_parser(__doc__, quick="eight texts a label in each language", data=True)
     parser.add_argument("--languages", action="append", metavar="TAG,...", help="one training; repeatable")
     parser.add_argument("--shots", type=int, nargs="+", default=[0], metavar="N", help="texts a label (default: 0)")
     args = parser.parse_args(arguments)

@@ -163,7 +163,9 @@ def origin(inputs: Inputs, options: TrainOptions, settings: FitSettings | None) 
         "validation": held_out,
         "embedding": embedding
         and _digest(embedding.weights, [value.tobytes() for value in embedding.weights.values()]),
-        "meaning": _digest([file.to_bytes() for file in (*inputs.meanings, *inputs.languages)]),
+        "meaning": _digest(
+            [file if isinstance(file, str) else file.to_bytes() for file in (*inputs.meanings, *inputs.languages)]
+        ),
         "unlabelled": _digest(inputs.unlabelled),
         "class_weights": inputs.class_weights,
         **{name: getattr(options, name) for name in _DECISIVE},

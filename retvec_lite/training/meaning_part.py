@@ -20,7 +20,7 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints, codepoints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, MeaningConfig, is_meaning_letter
 from retvec_lite.model.encoder_graph import sanitize
-from retvec_lite.model.meaning_file import MeaningFile
+from retvec_lite.model.meaning_file import MeaningFile, language_file
 from retvec_lite.model.meaning_graph import find_letters, find_meaning
 from retvec_lite.model.reference_network import shares
 from retvec_lite.model.weight_files import load_trained_model
@@ -94,23 +94,23 @@ class MeaningPart:
 
 
 def choose_language(
-    files: Sequence[MeaningFile], texts: Sequence[str], options: TrainOptions
+    meanings: Sequence[MeaningFile | str], texts: Sequence[str], options: TrainOptions
 ) -> tuple[MeaningFile | None, dict[str, Any]]:
-    """Return the file of the language that most of the texts are in; a file that was named is taken as it is.
+    """Return the file of the language that most of the texts are in, from files and tags; a file that was named is taken as it is.
 
     Returns:
         None where less than a fifth of the texts are in a language of the files; and what the report says of the choice.
     """
-    if not files:
+    if not meanings:
         return None, {}
     if options.meaning != "auto":
-        return files[0], {}
+        return language_file(meanings[0]), {}
     languages = language_shares(texts, options.seed)
-    found = max(files, key=lambda file: languages.get(file.language, 0.0))
-    share = languages.get(found.language, 0.0)
+    tags = [meaning if isinstance(meaning, str) else meaning.language for meaning in meanings]
+    share, place = max((languages.get(tag, 0.0), -place) for place, tag in enumerate(tags))
     if share >= _LEAST_SHARE:
-        return found, {"share_of_texts": round(share, 3)}
-    known = " or ".join(file.language for file in files)
+        return language_file(meanings[-place]), {"share_of_texts": round(share, 3)}
+    known = tags[0] if len(tags) == 1 else "any language with a table of meanings"
     return None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"}
 
 

@@ -17,7 +17,7 @@ from retvec_lite.data.warnings import data_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import HEADS, BertHead, LinearHead, RnnHead
-from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages, packaged_meaning
+from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.weight_files import Embedding, choose_embedding
 from retvec_lite.option_fields import DELIMITER, NAMES, Options, choice, integer, number, option
 
@@ -63,7 +63,8 @@ class Inputs:
         class_weights: see `choose_class_weights`; None for the recommended ones.
         unlabelled: distinct texts without labels.
         warnings: what to check in the texts.
-        meanings: files of what words mean, to choose the language of the texts from; empty to do without.
+        meanings: what words mean, to choose the language of the texts from: files, or tags of those in the package, which are read once
+            chosen; empty to do without.
         languages: the same of other languages that the classifier shall know.
     """
 
@@ -73,7 +74,7 @@ class Inputs:
     class_weights: ClassWeights | None
     unlabelled: Sequence[str]
     warnings: Sequence[str]
-    meanings: Sequence[MeaningFile] = ()
+    meanings: Sequence[MeaningFile | str] = ()
     languages: Sequence[MeaningFile] = ()
 
 
@@ -251,15 +252,14 @@ class TrainOptions(Options):
             training, validation, embedding, weights, unlabelled, [*warnings, *left_out], self._meanings(), languages
         )
 
-    def _meanings(self) -> Sequence[MeaningFile]:
+    def _meanings(self) -> Sequence[MeaningFile | str]:
         if self.meaning_kb == 0 or self.ngram_kb == 0 or self.meaning == _NONE:
             return ()
         if isinstance(self.meaning, MeaningFile):
             return (self.meaning,)
         if self.meaning != _AUTO:
             return (MeaningFile.load(self.meaning),)
-        packaged = (packaged_meaning(language) for language in packaged_languages())
-        return tuple(file for file in packaged if file)
+        return packaged_languages()
 
     def _dataset(self, data: Any, labels: Sequence[Any] | None, multi_label: bool, **more: Any) -> Dataset:
         reading = ("text_column", "label_column", "delimiter", "skip_bad_rows")
@@ -371,9 +371,9 @@ def recommended(
     Few texts need strong dropout and many epochs. From 20,000 on, half of both is enough and better, because the texts
     themselves keep the head from overfitting; a tenth more of them is not worth fitting the linear part twice.
 
-    Below, a network is as accurate beside n-grams after a third to two fifths of the steps at a higher learning rate. That was not
-    measured where the embedding is fine-tuned, for deep heads, and for several labels a text: most labels are absent, and the few
-    that are not have to be learned from. They take their time. A fine-tuned embedding learns little from few texts and as fast as the head from many (docs/benchmarks.md).
+    Below, networks beside n-grams need few steps at a high learning rate. Three kinds get more, because fewer were not measured: with a
+    fine-tuned embedding, with deep heads, and with several labels a text. A fine-tuned embedding learns little from few texts, and as
+    fast as the head from many (docs/benchmarks.md).
     """
     many, fewest = texts >= _MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}

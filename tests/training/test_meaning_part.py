@@ -73,6 +73,13 @@ def test_the_language_of_most_texts_is_chosen() -> None:
     assert found == (files[1], {"share_of_texts": 0.75})
 
 
+def test_a_table_of_the_package_is_read_once_its_language_is_chosen() -> None:
+    found, facts = choose_language(("de", "en", "xx"), ENGLISH, TrainOptions())
+    assert found is not None and (found.language, facts) == ("en", {"share_of_texts": 1.0})
+    left_out = choose_language(("de", "es"), ENGLISH, TrainOptions())
+    assert left_out == (None, {"left_out": "less than 20% of the texts are in any language with a table of meanings"})
+
+
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
