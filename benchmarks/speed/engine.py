@@ -105,11 +105,11 @@ def measure(dist: Path, quick: bool) -> list[Row]:
     rows.append({"what": f"{WORDS} words typed, µs a letter", **median_times(single, typed)})
     vocabulary = [word(draw) for _ in range(VOCABULARY)]
     log = [" ".join(draw.choices(vocabulary, k=WORDS)) for _ in range(1_000 if quick else 4_000)]
-    for workers in (1, 2):
+    for workers, named in ((1, "one worker"), (2, "two workers")):
         rates = {
             name: texts_per_second(TextClassifier.load(file, workers=workers), log) for name, file in files.items()
         }
-        rows.append({"what": f"texts a second and core whose words repeat, {workers} workers", **rates})
+        rows.append({"what": f"texts a second and core whose words repeat, {named}", **rates})
     starts = {
         name: [run_module("benchmarks.speed.engine", "--start", file).split()[-2:] for _ in range(3 if quick else 7)]
         for name, file in files.items()

@@ -2,7 +2,7 @@
  * Run a `.retvec` file with retvec-lite's WebAssembly engine. Its calls return at once: they are good for workers.
  *
  *     const engine = await RetvecEngine.load(await insideEngine(), new Uint8Array(file));
- *     engine.predict("where is my parcle?"); // { label: "delivery", probability: 0.98 }
+ *     engine.predict("my pakcage never arived"); // { label: "delivery", probability: 0.99 }
  */
 import type { Prediction } from "./decision.js";
 import type { Span } from "./explain.js";

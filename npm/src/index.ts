@@ -2,7 +2,7 @@
  * Classify texts with a file that retvec-lite exported, in browsers, workers, Node.js, Deno and Bun.
  *
  *     const classifier = await load("classifier-int8.retvec");
- *     await classifier.predict("where is my parcle?"); // { label: "delivery", probability: 0.98 }
+ *     await classifier.predict("my pakcage never arived"); // { label: "delivery", probability: 0.99 }
  */
 import type { Classifier } from "./answers.js";
 import { ENGINE } from "./engine_wasm.js";

@@ -55,7 +55,8 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
 
     Raises:
         RetvecLiteError: for a file at `out` without `force`, texts that cannot be read, fewer than a million words, scripts
-            without spaces, fewer than 10,000 translations, an option out of range, or a folder that belongs to a run of other texts or settings.
+            without spaces, fewer than 10,000 translations, an option out of range, or a folder that belongs to a run of other texts
+            or settings.
         ModuleNotFoundError: when gensim is not installed.
 
     Example:
@@ -69,15 +70,23 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
     options = PretrainMeaningOptions.of(locals())
     files = [Path(file) for file in _listed(texts)]
     told = "" if about is None else read_text(Path(about))
-    if translations is not None:
-        if files:
-            raise RetvecLiteError("Meanings are learned from texts or from translations: name one of them.")
+    if translations is None:
+        result = _learn_texts(files, options, told, progress)
+    elif files:
+        raise RetvecLiteError("Meanings are learned from texts or from translations: name one of them.")
+    else:
         require_writable(out, force)
         with watched(progress) as report:
             result = learn_translations(_listed(translations), options, told, report)
-        result.save(out)
-        return result
-    if space is not None:
+    result.save(out)
+    return result
+
+
+def _learn_texts(
+    files: Sequence[Path], options: PretrainMeaningOptions, about: str, progress: Progress | bool | None
+) -> MeaningFile:
+    """Return the meanings of the words of texts; arguments and errors as of `pretrain_meaning`."""
+    if options.space is not None:
         raise RetvecLiteError(
             "Only translations join a space: name them with --translations (in Python: translations)."
         )
@@ -87,10 +96,12 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
         check_suffix(file, (TEXT_SUFFIX,), "a file of texts")
     import gensim  # noqa: F401  # what is missing is found before the work starts
 
-    require_writable(out, force)
-    known_valence = None if valence is None else read_valence(Path(valence))
-    folder = Path(out).with_name(Path(out).stem + "-run") if resume is None else Path(resume)
-    settings = stage_settings(options, digest_of(files), None if valence is None else digest_of([Path(valence)]))
+    require_writable(options.out, options.force)
+    valence = None if options.valence is None else Path(options.valence)
+    known_valence = None if valence is None else read_valence(valence)
+    out = Path(options.out)
+    folder = out.with_name(out.stem + "-run") if options.resume is None else Path(options.resume)
+    settings = stage_settings(options, digest_of(files), None if valence is None else digest_of([valence]))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -100,10 +111,8 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
         corpus = stages.read(files)
         codes, codebooks = stages.encode(corpus, stages.learn(corpus), known_valence)
     kept = corpus.words[: len(codes)]
-    bare = MeaningFile(kept, codes, codebooks, language, {})
-    result = dataclasses.replace(bare, card=meaning_card(bare, options, files, corpus, told, known_valence))
-    result.save(out)
-    return result
+    bare = MeaningFile(kept, codes, codebooks, options.language, {})
+    return dataclasses.replace(bare, card=meaning_card(bare, options, files, corpus, about, known_valence))
 
 
 def _listed(places: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str | os.PathLike[str]]:
