@@ -64,9 +64,13 @@ def measure(names: Sequence[str], shots: int, training: Mapping[str, Dataset], t
 
 def table(rows: Sequence[Row]) -> str:
     header = ["languages besides English", "texts a label in them", "English", "mean of the others", "each", "int8"]
+    # A file that knows no other language is measured in all of them; only those of other rows are of interest.
+    asked = {tag for row in rows if row["languages"] != NONE for tag in row["accuracy"]}
     body = []
     for row in rows:
-        others = {tag: value for tag, value in row["accuracy"].items() if tag != ENGLISH}
+        others = {
+            tag: value for tag, value in row["accuracy"].items() if tag != ENGLISH and (tag in asked or not asked)
+        }
         each = " ".join(f"{tag} {value:.3f}" for tag, value in others.items())
         mean = f"{sum(others.values()) / len(others):.3f}"
         english = f"{row['accuracy'][ENGLISH]:.3f}"
