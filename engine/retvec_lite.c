@@ -882,6 +882,19 @@ static void keep_letters(rvl *e, uint32_t count) {
   }
 }
 
+static int in_ranges(const uint32_t *ranges, size_t count, uint32_t code) {
+  size_t at;
+  for (at = 0; at < count; at += 2)
+    if (code >= ranges[at] && code <= ranges[at + 1]) return 1;
+  return 0;
+}
+
+enum { STAYS = 1u << 11 }; /* beside the flags of a word: a letter that stays, and the others with it */
+
+static int stays(uint32_t code, uint32_t flags) {
+  return (flags & RVL_OTHER) && (!(flags & RVL_LETTER) || in_ranges(rvl_right_to_left, sizeof rvl_right_to_left / sizeof *rvl_right_to_left, code));
+}
+
 /* The flags of all letters of the word that begins at a place; `end` is where it ends, `all` the flags that all letters have. */
 static uint32_t word_flags(const rvl *e, uint32_t start, uint32_t count, uint32_t *end, uint32_t *all) {
   uint32_t any = 0;
@@ -889,46 +902,40 @@ static uint32_t word_flags(const rvl *e, uint32_t start, uint32_t count, uint32_
   for (*end = start; *end < count && (e->flags[*end] & IN_WORD); ++*end) {
     any |= e->flags[*end];
     *all &= e->flags[*end];
+    if (stays(e->chars[*end], e->flags[*end])) any |= STAYS;
   }
-  return any & IN_WORD;
+  return any & (IN_WORD | STAYS);
 }
 
-static int is_latin_word(uint32_t any) { return (any & RVL_LATIN) && !(any & RVL_OTHER); }
+static int is_latin_word(uint32_t any) { return (any & RVL_LATIN) && !(any & STAYS); }
 
-/* Rule 2c: lookalikes of Latin words become Latin. */
+/* Rule 2c: letters of other alphabets become Latin in Latin words. */
 static void replace_lookalikes(rvl *e, uint32_t count) {
-  uint32_t place, end, all, words = 0, latin_words = 0, like = 0;
+  uint32_t place, end, all, words = 0, latin_words = 0, replaced = 0;
   int64_t balance = 0;
   int mixes = 0, text_is_latin;
   for (place = 0; place < count; place++) {
     balance += !!(e->flags[place] & RVL_LATIN) - !!(e->flags[place] & RVL_OTHER);
-    like |= e->flags[place] & RVL_LIKE;
+    replaced |= e->flags[place] & (RVL_OTHER | RVL_LIKE);
   }
-  if (balance < 0 || !like) return;
+  if (balance < 0 || !replaced) return;
   for (place = 0; place < count; place = end + 1) {
     uint32_t any = word_flags(e, place, count, &end, &all);
     words += end > place;
     if (!is_latin_word(any)) continue;
     latin_words++;
-    mixes |= (any & RVL_LIKE) != 0;
+    mixes |= (any & (RVL_OTHER | RVL_LIKE)) != 0;
   }
   text_is_latin = mixes || 2 * latin_words > words;
   for (place = 0; place < count; place = end + 1) {
     uint32_t any = word_flags(e, place, count, &end, &all);
     if (!is_latin_word(any) && !(text_is_latin && end > place && all == RVL_LIKE)) continue;
     for (; place < end; place++) {
-      if (!(e->flags[place] & RVL_LIKE)) continue;
-      e->chars[place] = latin_for(e->chars[place]);
+      if (e->flags[place] & RVL_LATIN) continue;
+      e->chars[place] = e->flags[place] & RVL_LIKE ? latin_for(e->chars[place]) : RVL_UNKNOWN_LETTER;
       e->flags[place] = (uint16_t)flags_of(e->chars[place]);
     }
   }
-}
-
-static int in_ranges(const uint32_t *ranges, size_t count, uint32_t code) {
-  size_t at;
-  for (at = 0; at < count; at += 2)
-    if (code >= ranges[at] && code <= ranges[at + 1]) return 1;
-  return 0;
 }
 
 static int is_symbol(uint32_t code) { return code >= rvl_symbols[0] && in_ranges(rvl_symbols, sizeof rvl_symbols / sizeof *rvl_symbols, code); }

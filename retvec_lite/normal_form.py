@@ -6,6 +6,7 @@ Unicode version. docs/contract.md states the rules.
 
 import functools
 import itertools
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -70,6 +71,7 @@ COMPATIBILITY: Final[tuple[tuple[int, str], ...]] = (
     (0x1D47, "bde   g km o"),
     (0x1D56, "ptu  v"),
     (0x1D62, "iruv"),
+    (0x1D6C, "bdfmnprrstz      p  bdfgklmnprs vxza de   i  u"),
     (0x1D9C, "c   f"),
     (0x1DBB, "z"),
     (0x2024, "."),
@@ -84,9 +86,15 @@ COMPATIBILITY: Final[tuple[tuple[int, str], ...]] = (
     (0x2145, "Ddeij"),
     (0x2160, "I   V    X  LCDMi   v    x  lcdm"),
     (0x2460, "123456789" + _TEENS + "123456789" + _TEENS + "123456789" + _TEENS + _LOWER + _UPPER + _LOWER + "0"),
+    (0x2C60, "LlLPRatHhKkZz M  vWwv   e o   SZ"),
     (0x2C7C, "jV"),
     (0xA730, "fs"),
+    (0xA740, "KkKkKk  LlOoOo  PpPpPpQqQq    Vv"),
+    (0xA78E, "l NnCcchBbFf      GgKkNnRrSsH  L    J     Uu"),
+    (0xA7C4, "CSZDdSs"),
     (0xA7F2, "CFQ"),
+    (0xAB34, "e  lllmn"),
+    (0xAB49, "r    u   u   xxxxy"),
     (0xFB50, "ٱٱٻٻٻٻپپپپڀڀڀڀٺٺٺٺٿٿٿٿٹٹٹٹڤڤڤڤڦڦڦڦڄڄڄڄڃڃڃڃچچچچڇڇڇڇڍڍڌڌڎڎڈڈژژڑڑککککگگگگڳڳڳڳڱڱڱڱںںڻڻڻڻۀۀہہہہھھھھےےۓۓ"),
     (0xFBFC, "یییی"),
     (
@@ -134,60 +142,16 @@ LOOKALIKES: Final[tuple[tuple[str, str], ...]] = (
 those that spam uses as well. Whether they become Latin depends on the text, see rule 2c."""
 
 ALPHABETS: Final[Ranges] = (
-    (0x41, 0x5A),
-    (0x61, 0x7A),
-    (0xAA, 0xAA),
-    (0xBA, 0xBA),
-    (0xC0, 0xD6),
-    (0xD8, 0xF6),
-    (0xF8, 0x2AF),
-    (0x370, 0x373),
-    (0x376, 0x377),
-    (0x37B, 0x37D),
-    (0x37F, 0x37F),
-    (0x386, 0x386),
-    (0x388, 0x481),
-    (0x48A, 0x556),
-    (0x560, 0x588),
-    (0x591, 0x5BD),
-    (0x5BF, 0x5BF),
-    (0x5C1, 0x5C2),
-    (0x5C4, 0x5C5),
-    (0x5C7, 0x5F2),
-    (0x610, 0x61A),
-    (0x620, 0x65F),
-    (0x66E, 0x6D3),
-    (0x6D5, 0x6DC),
-    (0x6DF, 0x6E8),
-    (0x6EA, 0x6EF),
-    (0x6FA, 0x6FC),
-    (0x6FF, 0x6FF),
-    (0x10A0, 0x10FA),
-    (0x10FC, 0x10FF),
-    (0x13A0, 0x13FF),
-    (0x1C80, 0x1C8F),
-    (0x1C90, 0x1CBF),
-    (0x1D00, 0x1DBF),
-    (0x1E00, 0x1FBC),
-    (0x1FC2, 0x1FCC),
-    (0x1FD0, 0x1FDB),
-    (0x1FE0, 0x1FEC),
-    (0x1FF2, 0x1FFC),
-    (0x2C60, 0x2CE4),
-    (0x2D00, 0x2D2F),
-    (0xA4D0, 0xA4F7),
-    (0xA640, 0xA66E),
-    (0xA680, 0xA69D),
-    (0xA722, 0xA788),
-    (0xA78B, 0xA7FF),
-    (0xAB30, 0xAB5A),
-    (0xAB5C, 0xAB69),
-    (0xAB70, 0xABBF),
-    (0xFB50, 0xFBB1),
-    (0xFBD3, 0xFD3D),
-    (0xFD50, 0xFDFB),
+    (0x041, 0x05A), (0x061, 0x07A), (0x0AA, 0x0AA), (0x0BA, 0x0BA), (0x0C0, 0x0D6), (0x0D8, 0x0F6), (0x0F8, 0x2AF),
+    (0x370, 0x373), (0x376, 0x377), (0x37B, 0x37D), (0x37F, 0x37F), (0x386, 0x386), (0x388, 0x481), (0x48A, 0x556),
+    (0x560, 0x588), (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5F2), (0x610, 0x61A),
+    (0x620, 0x65F), (0x66E, 0x6D3), (0x6D5, 0x6DC), (0x6DF, 0x6E8), (0x6EA, 0x6EF), (0x6FA, 0x6FC), (0x6FF, 0x6FF),
+    (0x10A0, 0x10FA), (0x10FC, 0x10FF), (0x13A0, 0x13FF), (0x1C80, 0x1C8F), (0x1C90, 0x1CBF), (0x1D00, 0x1DBF),
+    (0x1E00, 0x1FBC), (0x1FC2, 0x1FCC), (0x1FD0, 0x1FDB), (0x1FE0, 0x1FEC), (0x1FF2, 0x1FFC), (0x2C60, 0x2CE4),
+    (0x2D00, 0x2D2F), (0xA4D0, 0xA4F7), (0xA640, 0xA66E), (0xA680, 0xA69D), (0xA722, 0xA788), (0xA78B, 0xA7FF),
+    (0xAB30, 0xAB5A), (0xAB5C, 0xAB69), (0xAB70, 0xABBF), (0xFB50, 0xFBB1), (0xFBD3, 0xFD3D), (0xFD50, 0xFDFB),
     (0xFE70, 0xFEFC),
-)
+)  # fmt: skip
 """Letters with their marks as (first, last), for rules 2c to 2e: Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Georgian,
 Cherokee, Coptic and Lisu, with code points that Unicode may assign to them."""
 
@@ -201,30 +165,18 @@ LATIN: Final[Ranges] = (
 )
 """Code points of `ALPHABETS` that are Latin, as (first, last)."""
 
+RIGHT_TO_LEFT: Final[Ranges] = ((0x591, 0x6FF), (0xFB50, 0xFEFC))
+"""Code points of `ALPHABETS` that are Hebrew or Arabic, as (first, last)."""
+
+UNKNOWN_LETTER: Final = 0x2AD
+"""Stands in Latin words for the letters of other alphabets that look like none: a Latin letter that no language writes."""
+
 OTHER_SCRIPTS: Final[Ranges] = (
-    (0x0700, 0x109F),
-    (0x1100, 0x139F),
-    (0x1400, 0x1C7F),
-    (0x1CC0, 0x1CFF),
-    (0x2D30, 0x2DFF),
-    (0x2E80, 0x2FFF),
-    (0x3005, 0x3007),
-    (0x3021, 0x3029),
-    (0x3031, 0x3035),
-    (0x3038, 0x303C),
-    (0x3041, 0x30FA),
-    (0x30FC, 0x31EF),
-    (0x31F0, 0xA4CF),
-    (0xA500, 0xA63F),
-    (0xA6A0, 0xA6FF),
-    (0xA800, 0xAB2F),
-    (0xABC0, 0xD7FF),
-    (0xF900, 0xFAFF),
-    (0xFF66, 0xFFDC),
-    (0x10000, 0x1CFFF),
-    (0x1E000, 0x1EFFF),
-    (0x20000, 0x3FFFF),
-)
+    (0x700, 0x109F), (0x1100, 0x139F), (0x1400, 0x1C7F), (0x1CC0, 0x1CFF), (0x2D30, 0x2DFF), (0x2E80, 0x2FFF),
+    (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C), (0x3041, 0x30FA), (0x30FC, 0x31EF),
+    (0x31F0, 0xA4CF), (0xA500, 0xA63F), (0xA6A0, 0xA6FF), (0xA800, 0xAB2F), (0xABC0, 0xD7FF), (0xF900, 0xFAFF),
+    (0xFF66, 0xFFDC), (0x10000, 0x1CFFF), (0x1E000, 0x1EFFF), (0x20000, 0x3FFFF),
+)  # fmt: skip
 """Blocks of the other scripts, as (first, last). For rule 2c all of their code points count as letters."""
 
 SIGNS: Final[Ranges] = (
@@ -269,12 +221,19 @@ def compatibility_forms() -> dict[int, int]:
 
 @functools.cache
 def lookalikes() -> dict[int, int]:
-    """Return the letters that rule 2c may replace, and the Latin letter for each of them."""
-    return {
+    """Return the letters that rule 2c may replace, and the Latin letter for each of them.
+
+    They are those of `LOOKALIKES`, and those of Greek and Cyrillic that have the name of one "with" an accent, a stroke, a hook, a tail
+    or the like. Unicode never changes a name.
+    """
+    listed = {
         ord(source): ord(target)
         for sources, targets in LOOKALIKES
         for source, target in zip(sources, targets, strict=True)
     }
+    named = {unicodedata.name(chr(code)): target for code, target in listed.items()}
+    names = ((code, unicodedata.name(chr(code), "").partition(" WITH ")[0]) for code in range(0x370, 0x2000))
+    return {code: named[name] for code, name in names if name in named} | listed
 
 
 @functools.cache
@@ -300,6 +259,12 @@ def is_other_letter(code: int) -> bool:
     """Return whether a code point is a letter for rule 2c that is neither Latin nor like a Latin one."""
     known = is_latin(code) or code in lookalikes()
     return not known and (ranges_hold(ALPHABETS, code) or ranges_hold(OTHER_SCRIPTS, code))
+
+
+@functools.cache
+def is_foreign(code: int) -> bool:
+    """Return whether rule 2c replaces a letter in Latin words by `UNKNOWN_LETTER`."""
+    return is_other_letter(code) and ranges_hold(ALPHABETS, code) and not ranges_hold(RIGHT_TO_LEFT, code)
 
 
 def normalize(
@@ -343,16 +308,22 @@ def _without_lookalikes(chars: Sequence[int]) -> Sequence[int]:
     if sum(map(is_other_letter, chars)) > sum(map(is_latin, chars)):
         return chars
     runs = [(is_word, list(run)) for is_word, run in itertools.groupby(chars, _in_word)]
-    latin = [any(map(is_latin, run)) and not any(map(is_other_letter, run)) for _, run in runs]
-    mixes = any(
-        of_latin and any(code in lookalikes() for code in run) for of_latin, (_, run) in zip(latin, runs, strict=True)
-    )
+    latin = [any(map(is_latin, run)) and not any(map(_is_of_no_alphabet, run)) for _, run in runs]
+    mixes = any(of_latin and not all(map(is_latin, run)) for of_latin, (_, run) in zip(latin, runs, strict=True))
     text_is_latin = mixes or 2 * sum(latin) > sum(is_word for is_word, _ in runs)
     found: list[int] = []
     for word_is_latin, (is_word, run) in zip(latin, runs, strict=True):
         replaces = word_is_latin or (is_word and text_is_latin and all(code in lookalikes() for code in run))
-        found += [lookalikes().get(code, code) for code in run] if replaces else run
+        found += [_as_latin(code) for code in run] if replaces else run
     return found
+
+
+def _as_latin(code: int) -> int:
+    return UNKNOWN_LETTER if is_foreign(code) else lookalikes().get(code, code)
+
+
+def _is_of_no_alphabet(code: int) -> bool:
+    return is_other_letter(code) and not is_foreign(code)
 
 
 def _in_word(code: int) -> bool:

@@ -16,7 +16,7 @@ from retvec_lite.model.character_table import (
     CLASS,
     DIGIT,
     FIRST_SYMBOL,
-    LATIN_LETTER,
+    FOREIGN_LETTER,
     LIKE_LATIN,
     SIGN,
     CharacterTable,
@@ -106,7 +106,8 @@ def _keeps(group: Var, table: CharacterTable, length: int) -> Var:
     words = _sums(weight, word, length)
     votes = mb.minimum(x=mb.maximum(x=words, y=_float(LIKE_LATIN)), y=_float(-LIKE_LATIN))
     votes = mb.maximum(x=mb.reduce_sum(x=votes, axes=[0], keep_dims=True), y=_float(0), name="votes")
-    balance = mb.reduce_sum(x=mb.maximum(x=weight, y=_float(-LATIN_LETTER)), axes=[1], keep_dims=False)
+    balance = mb.maximum(x=mb.minimum(x=weight, y=_float(-FOREIGN_LETTER)), y=_float(FOREIGN_LETTER))
+    balance = mb.reduce_sum(x=balance, axes=[1], keep_dims=False)
     veto = mb.minimum(x=mb.add(x=balance, y=_float(1.5 * _PURE)), y=_float(0), name="veto")
     of_word = mb.add(x=mb.gather(x=words, indices=word, axis=0), y=_look_up(table.replaced, group), name="for_the_word")
     is_replaced = mb.cast(x=mb.greater(x=of_word, y=_float(0.5)), dtype="fp32")

@@ -116,6 +116,7 @@ _NORMAL_TEXTS: Final[Mapping[str, str]] = {
     "f\u0336r\u0332e\u20dde\u0338 \u0489m\u0301\u0302y 1\ufe0f\u20e3 e\u0301",
     "forms of letters": "Ｆｒｅｅ　𝐦𝑜𝓃𝔢𝕪 𝖼𝗅𝘪𝙘𝚔 ①２³！ ⒻⓡⒺⓔ 🅜🄾🅽🄴🅈 ⒞⒧⒤⒞⒦ 🄐🄓 ꜰʀᴇᴇ ᴍᴏɴᴇʏ ᶜˡⁱᶜᵏ ₕₑᵣₑ ℎºª ﺍﻟﺴﻼﻡ ﭘﺎﮐ ｱｲｳﾊﾞﾝ",
     "lookalikes in a Latin text": "Frее mоnеу wіthουt Ꮢisk fοr уоu, ꓖo send сору to а сосо now",
+    "letters that look like none, or like one with a stroke": "ЖuҌ thiцgs ыoᲀ kдοw, ҫoҏҷ ⱥ ᵽlaᶆ Ἀll ἐs ok, שgo العgo 漢дa д",
     "lookalikes in a Cyrillic text": "проверь copy а сосо вiн незабаром повернеться",
     "lookalikes in a Greek text": "κάνε mute την ώρα",
     "letters set apart": "f.r.e.e f-r-e-e w i n a a.b.c _p_a_y_ 1.2.3.4 x+y+z+w f.r-e.e a b.c d a.b.c d.e.f (f/r/e/e) f\u200b.r.\u034fe.\u0336e",

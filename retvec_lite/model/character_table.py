@@ -12,9 +12,11 @@ from retvec_lite.normal_form import (
     IGNORED,
     LATIN,
     OTHER_SCRIPTS,
+    RIGHT_TO_LEFT,
     SIGNS,
     SYMBOLS,
     TECHNICAL,
+    UNKNOWN_LETTER,
     Ranges,
     compatibility_forms,
     lookalikes,
@@ -34,12 +36,13 @@ FIRST_SYMBOL: Final = float(SYMBOLS[0][0])
 """Signs lie below it, symbols do not."""
 
 LIKE_LATIN: Final = -2.0
-LATIN_LETTER: Final = 2.0**18
-OTHER_LETTER: Final = -(2.0**36)
-"""Weights of letters, for their sum over a word: a Latin letter outweighs all that only look like one, and a letter of another
-script outweighs both, in texts of up to 65,536 code points."""
+FOREIGN_LETTER: Final = -(2.0**36)
+LATIN_LETTER: Final = 2.0**53
+OTHER_LETTER: Final = -(2.0**70)
+"""Weights of letters, for their sum over a word: each of these outweighs all of the ones before it, in texts of up to 65,536 code
+points, with what the text adds for each of its words."""
 
-NEVER: Final = -(2.0**40)
+NEVER: Final = -(2.0**90)
 ALWAYS: Final = 2.0**100
 """What makes a code point keep or lose its own number, whatever its word is."""
 
@@ -123,6 +126,7 @@ def character_table(unspaced: tuple[str, ...], drops_ignored: bool, letters_only
     base[:] = classes * CLASS
     replaced[:] = NEVER
     weight[other | alphabet] = OTHER_LETTER
+    weight[alphabet & ~_flags(RIGHT_TO_LEFT, size)] = FOREIGN_LETTER
     weight[latin] = LATIN_LETTER
     weight[like] = LIKE_LATIN
     parts[weight == 0] = 1
@@ -141,6 +145,10 @@ def character_table(unspaced: tuple[str, ...], drops_ignored: bool, letters_only
         base[source] += latin_letter
         target[source] = latin_letter
         replaced[source] = 0
+    foreign = weight == FOREIGN_LETTER
+    base[foreign] += UNKNOWN_LETTER
+    target[foreign] = UNKNOWN_LETTER
+    replaced[foreign] = 0
     separators = np.zeros(size, bool)
     separators[[*SEPARATING]] = True
     if letters_only:

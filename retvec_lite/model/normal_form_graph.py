@@ -15,7 +15,7 @@ from retvec_lite.model.character_table import (
     CLASS,
     DIGIT,
     FIRST_SYMBOL,
-    LATIN_LETTER,
+    FOREIGN_LETTER,
     LIKE_LATIN,
     SIGN,
     CharacterTable,
@@ -30,7 +30,7 @@ _BLOCK: Final = 128
 """Rows per block: three stages take half the bytes of two."""
 
 _PURE: Final = 2.0**17
-"""Makes up for the largest weight of a word of lookalikes, and is half the weight of a Latin letter."""
+"""Makes up for the largest weight of a word of lookalikes."""
 
 _VETO: Final = 2.0**45
 
@@ -90,10 +90,10 @@ def _keeps(group: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     word = tf.cumsum(tf.gather(table.parts, group), axis=1, exclusive=True)
     words = scatter_in_rows(word, weight)
     votes = tf.reduce_sum(tf.maximum(tf.minimum(words, -LIKE_LATIN), LIKE_LATIN), axis=1, keepdims=True)
-    balance = tf.reduce_sum(tf.maximum(weight, -LATIN_LETTER), axis=1, keepdims=True)
+    balance = tf.reduce_sum(tf.maximum(tf.minimum(weight, -FOREIGN_LETTER), FOREIGN_LETTER), axis=1, keepdims=True)
     of_word = gather_in_rows(words, word, length) + tf.gather(table.replaced, group)
     mixed = tf.reduce_sum(tf.nn.relu(tf.gather(table.like, group) - tf.nn.relu(1.0 - of_word)), axis=1, keepdims=True)
-    # All lookalikes of a text weigh less than a Latin letter.
+    # All lookalikes of a text weigh less than any other letter.
     veto = tf.minimum(balance + 1.5 * _PURE, 0.0) * _VETO
     return tf.nn.relu(1.0 - tf.nn.relu(of_word + ((tf.nn.relu(votes) + mixed) * _PURE + veto)))
 

@@ -32,8 +32,8 @@ VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
 """Shares of mistyped words at which validation is scored: for early stopping and for the final table."""
 
 DISGUISED: Final = -1.0
-"""Stands for a share of mistyped words where held-out texts are disguised or have an ending instead: they decide like the others, but
-are in no table."""
+"""Stands for a share of mistyped words where held-out texts are disguised or have an ending instead: they decide how much each part
+counts, and are in no table."""
 
 TRANSLATED: Final = -2.0
 """The same for held-out texts in words of other languages."""

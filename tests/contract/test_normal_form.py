@@ -76,6 +76,10 @@ def test_other_forms_and_what_stays() -> None:
         ("αccοunτ βalαnce", "account balance"),
         ("Ꮢefund ցet ꓖo ⲟk", "Refund get Go ok"),
         ("Ｆгее", "Free"),
+        ("ҫоҏӱ ἀll ⱥ ᵽlⱥⱪ", "copy all a plak"),
+        ("Ѝow ҭҳіs ɓɗ", "Now txis ɓɗ"),
+        ("mдпeჯ сosо", "m\u02adne\u02ad coso"),
+        ("Жait д for me", "\u02adait д for me"),
     ],
 )
 def test_lookalikes_in_latin_texts(disguised: str, read: str) -> None:
@@ -98,6 +102,8 @@ def test_lookalikes_in_latin_texts(disguised: str, read: str) -> None:
         "სად არის ჩემი ამანათი",
         "ᎣᏏᏲ ᏙᎯᏧ",
         "我的 а 包裹",
+        "הGoogle шלiPhone",
+        "iPhoneを買う 漢дa",
     ],
 )
 def test_texts_of_other_scripts_stay(text: str) -> None:
@@ -170,7 +176,10 @@ def test_forms_are_those_of_unicode() -> None:
     more = 0
     for source, target in compatibility_forms().items():
         found = unicodedata.normalize("NFKC", chr(source))
-        if found == chr(source):
+        case = "CAPITAL" if target < 0x61 else "SMALL"
+        if unicodedata.name(chr(source), "").startswith(f"LATIN {case} LETTER {chr(target).upper()} WITH "):
+            assert source > 0x1D00
+        elif found == chr(source):
             more += 1
             assert chr(target).isascii() and chr(target).isalpha(), hex(source)
         else:

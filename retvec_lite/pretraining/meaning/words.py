@@ -14,6 +14,7 @@ from retvec_lite.model.meaning_file import LONGEST_WORD
 from retvec_lite.ngrams import folded_letters
 from retvec_lite.normal_form import (
     ALPHABETS,
+    LATIN,
     OTHER_SCRIPTS,
     SIGNS,
     SYMBOLS,
@@ -90,7 +91,8 @@ def _spread() -> re.Pattern[str]:
 
 @functools.cache
 def _disguises() -> re.Pattern[str]:
-    return re.compile(f"[{_pattern((), ''.join(map(chr, lookalikes())))}]")
+    """Return the letters that rule 2c may replace, and a few of Hebrew and Arabic."""
+    return re.compile(rf"(?![{_pattern(LATIN)}])[{_letters()}]")
 
 
 @functools.cache
