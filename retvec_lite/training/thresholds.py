@@ -97,9 +97,9 @@ def choose_decision(
 ) -> Decision:
     """Choose the largest threshold that keeps a share of the right answers to clean texts and those with a few typos together.
 
-    With disguised, translated and badly mistyped texts, whose right answers are less probable, it would let many more texts pass that
-    have no label (docs/benchmarks.md). All labels count alike, however many texts they have, or the threshold would keep nearly all of a common label and lose a rare one. Texts of
-    `unknown_label` belong to no other label.
+    Disguised, translated and badly mistyped texts do not choose: their right answers are less probable, and a threshold that keeps them
+    lets many more texts pass that have no label (docs/benchmarks.md). All labels count alike, however many texts they have, or the
+    threshold would keep nearly all of a common label and lose a rare one. Texts of `unknown_label` belong to no other label.
     """
     power = _UNKNOWN_POWER if unknown_label is not None else 0.0
     characters = letters_and_digits(data.spelled, data.config.contract_version)
