@@ -35,7 +35,7 @@ _BY_HIGHEST_BIT: Final[tuple[tuple[int, ...], ...]] = (
     tuple(map(ord, "bTazQ")),
     tuple(map(ord, "éßÑçö")),
     tuple(map(ord, "ďłžŏƀ")),
-    tuple(map(ord, "αωΩșə")),
+    tuple(map(ord, "λφΩψδ")),
     tuple(map(ord, "жЯשعյ")),
     tuple(map(ord, "हिकதഴ")),
     tuple(map(ord, "გლቀệᏀ")),
