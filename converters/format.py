@@ -345,8 +345,16 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         "created_by": CREATED_BY,
         "tensors": _tensors(classifier),
         **({} if classifier.meaning is None else {"meaning": classifier.meaning.to_dict()}),
+        **_languages(classifier),
         **classifier.decision.entry(),
     }
+
+
+def _languages(classifier: TrainedModel) -> dict[str, list[str]]:
+    """Return the languages whose words the table of meaning knows, that of the training texts first; nothing where it is that one alone."""
+    known = classifier.training.get("meaning", {})
+    tags = dict.fromkeys([known.get("language"), *known.get("languages", {})])
+    return {"languages": list(tags)} if classifier.meaning and len(tags) > 1 else {}
 
 
 def _tensors(classifier: TrainedModel) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The plots: accuracy over the share of mistyped words, over the number of training texts, and against a cost; heat maps."""
+"""The plots: accuracy over the share of mistyped words, over the number of training texts, against a cost, and by name; heat maps."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -171,6 +171,28 @@ def draw_heat_maps(
         axis.set_yticks(range(len(rows)), rows if axis is axes[0] else [], fontsize=8)
         axis.tick_params(length=0)
         axis.set_title(title, fontsize=9)
+    save(figure, path)
+
+
+def draw_marks(series: Mapping[str, Mapping[str, float]], path: Path) -> None:
+    """Draw the accuracy of each name by several systems as PNG: one mark a system, names from left to right.
+
+    Args:
+        series: system -> name -> accuracy; a name that a system lacks has no mark of it.
+        path: the .png file.
+    """
+    figure, (axis,) = new_figure(1)
+    names = list(dict.fromkeys(name for values in series.values() for name in values))
+    figure.set_size_inches(2.5 + 0.34 * len(names), 4.2)
+    marks = []
+    for place, (system, values) in enumerate(series.items()):
+        style = {"color": f"C{place}", "marker": _MARKERS[place]}
+        axis.plot([names.index(name) for name in values], list(values.values()), linestyle="", **style)
+        marks.append({**style, "linestyle": "", "label": system})
+    axis.set_xticks(range(len(names)), names)
+    axis.set(ylabel="accuracy", ylim=(0, 1))
+    axis.grid(alpha=0.3)
+    _legend(figure, marks, 2)
     save(figure, path)
 
 

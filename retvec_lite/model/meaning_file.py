@@ -202,7 +202,8 @@ def language_file(name: "str | os.PathLike[str] | MeaningFile") -> MeaningFile:
     if Path(name).suffix == ".safetensors":
         return MeaningFile.load(name)
     raise RetvecLiteError(
-        f"Unknown language {str(name)!r}: choose from {', '.join(packaged_languages())}, or name a file such as de.safetensors."
+        f"There is no table of meanings for the language {str(name)!r}: choose from {', '.join(packaged_languages())}, or name a file such "
+        "as de.safetensors."
     )
 
 

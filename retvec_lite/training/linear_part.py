@@ -29,6 +29,9 @@ _FEW_LABELS: Final = 20
 _LONG: Final = 30
 """Words of a typical text from which the second kind is taken, unless the first is clearly better."""
 
+_TRANSLATED_SHARE: Final = 0.5
+"""How much a text put into another language counts in the linear part: more costs the texts' own language."""
+
 _SHARES: Final = (0.25, 0.5)
 _SHARES_OF_MANY: Final = (0.125, 0.25)
 """Shares of the texts in the learning curve, besides all of them; smaller ones where a fit takes long."""
@@ -231,6 +234,11 @@ class LinearFitter:
                 others = np.ones(len(data.held_out.truth), np.float32)
             ones = [np.ones(len(data.names.targets), np.float32)] * len(names)
             text_weights = np.concatenate([own] * (1 + len(read.mistyped)) + [others] * len(held_out) + ones)
+        if data.is_translated:
+            shares = [1.0, *(_TRANSLATED_SHARE if copy % 2 else 1.0 for copy in range(len(read.mistyped)))]
+            counts = np.repeat(shares, len(rows)).astype(np.float32)
+            counts = np.concatenate([counts, np.ones(len(targets) - len(counts), np.float32)])
+            text_weights = counts if text_weights is None else text_weights * counts
         model = fit_linear(
             features,
             targets,

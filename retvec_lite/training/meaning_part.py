@@ -182,9 +182,10 @@ def make_part(
     fewest = LEAST_WORDS * len(orders)
     if others and len(words) < fewest:
         enough = -(-(_CODEBOOK_BYTES + table_bytes(fewest, _KEYS * fewest)) // 1000)
+        most = len(words) // LEAST_WORDS - 1
         raise RetvecLiteError(
-            f"{kilobytes} kB have room for {len(words):,} words, too few for {len(orders)} languages of at least {LEAST_WORDS:,}: name "
-            f"at most {max(len(words) // LEAST_WORDS - 1, 0)} in languages"
+            f"{len(orders)} languages, {file.language} included, need {LEAST_WORDS:,} words each, but a table of {kilobytes} kB has room "
+            f"for {len(words):,}: {f'name at most {most} in languages' if most > 0 else 'leave languages out'}"
             + (f", or raise meaning_kb to {enough}." if fewest <= NO_WORD else ".")
         )
     own = {file.words[place]: (file, place) for place in needed}

@@ -353,14 +353,20 @@ class FitSettings:
         return self.epochs * max(1, texts // self.batch(texts))
 
 
-def settings_for(texts: Dataset, options: TrainOptions, class_weights: ClassWeights | None) -> FitSettings:
-    """Return the recommended settings for some training texts, but for what was asked for."""
+def settings_for(
+    texts: Dataset, options: TrainOptions, class_weights: ClassWeights | None, translated: bool = False
+) -> FitSettings:
+    """Return the recommended settings for some training texts, but for what was asked for.
+
+    Where every second copy is `translated`, twice the epochs show as many of the others.
+    """
     names = ("epochs", "typo_rate", "character_filters", "seed")
     chosen = {name: getattr(options, name) for name in names} | {"class_weights": class_weights}
     given = {name: value for name, value in chosen.items() if value is not None}
-    return recommended(
+    found = recommended(
         len(texts), fine_tune=options.fine_tune_embedding, multi_label=texts.multi_label, head=options.head, **given
     )
+    return dataclasses.replace(found, epochs=2 * found.epochs) if translated and options.epochs is None else found
 
 
 def recommended(

@@ -105,7 +105,7 @@ def prepare(
         # Set aside here, and not by the user: learned from in the end.
         training, validation = split(training, 0.1 if validation is None else validation, seed)
         refit = True
-    settings = fixed or settings_for(training, options, inputs.class_weights)
+    settings = fixed or settings_for(training, options, inputs.class_weights, translated=bool(inputs.languages))
     source, facts = choose_language(inputs.meanings, training.texts, options)
     others = other_languages(source, inputs.languages)
     translation = Translation(source, others) if source and others else None
@@ -237,7 +237,7 @@ def improve(
     """
     model, plan = trained.model, prepared.plan
     texts = label_texts(model, inputs.unlabelled, prepared.training)
-    settings = fixed or settings_for(texts, options, inputs.class_weights)
+    settings = fixed or settings_for(texts, options, inputs.class_weights, translated=bool(prepared.translation))
     data = make_examples(
         texts,
         prepared.validation,

@@ -58,7 +58,7 @@ def test_a_language_is_named_by_tag_or_file(tmp_path: Path) -> None:
     file.save(path)
     assert language_file(file) is file and language_file(str(path)).words == language_file(path).words == file.words
     for unknown in ("tlh", "../en", "", tmp_path):
-        with pytest.raises(RetvecLiteError, match=r"Unknown language .*: choose from .*en"):
+        with pytest.raises(RetvecLiteError, match=r"no table of meanings for the language .*: choose from .*en"):
             language_file(unknown)
 
 

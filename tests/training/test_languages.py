@@ -152,12 +152,16 @@ def test_too_many_languages_are_refused(data: TrainingData, monkeypatch: pytest.
     with pytest.raises(RetvecLiteError) as refused:
         make_part(synonyms(), data, 40, others)
     assert str(refused.value) == (
-        "40 kB have room for 1,547 words, too few for 5 languages of at least 1,000: name at most 0 in languages, "
+        "5 languages, en included, need 1,000 words each, but a table of 40 kB has room for 1,547: leave languages out, "
         "or raise meaning_kb to 93."
     )
+    with pytest.raises(
+        RetvecLiteError, match=r"room for 4,[0-9]{3}: name at most 3 in languages, or raise meaning_kb to 93"
+    ):
+        make_part(synonyms(), data, 85, others)
     assert 5000 <= make_part(synonyms(), data, 93, others)[1]["words"] < 5100
     monkeypatch.setattr(meaning_part, "LEAST_WORDS", 4000)
-    with pytest.raises(RetvecLiteError, match=r"name at most 0 in languages\.$"):
+    with pytest.raises(RetvecLiteError, match=r"leave languages out\.$"):
         make_part(synonyms(), data, 93, others)
 
 
@@ -182,7 +186,10 @@ def test_languages_go_together() -> None:
         ({"languages": ["de"], "meaning": "none"}, "languages needs n-grams and what words mean"),
         ({"languages": ["de"], "meaning_kb": 0}, "languages needs n-grams and what words mean"),
         ({"languages": ["de"], "ngram_kb": 0}, "languages needs n-grams and what words mean"),
-        ({"languages": ["tlh"]}, "Unknown language 'tlh': choose from .*en.*, or name a file such as de.safetensors."),
+        (
+            {"languages": ["tlh"]},
+            "There is no table of meanings for the language 'tlh': choose from .*en.*, or name a file such as de.safetensors.",
+        ),
         ({"languages": ["de", "no.safetensors"]}, "no.safetensors"),
     ],
 )

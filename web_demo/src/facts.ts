@@ -18,6 +18,7 @@ export function showFacts({ size, labels, encoder, signatures, decision, metadat
     ["Embedding, head", `${embedding(metadata)}, ${text(metadata.head)}`],
     ["Labels", `${labels.length}: ${labels.join(", ")}`],
     ["None of these", rejection(decision)],
+    ...languages(metadata),
     ["Input", `${encoder.max_chars} code points, ${encoder.max_words} words of ${encoder.word_length} characters`],
     ["Longer words", encoder.overflow === "wrap" ? "continue in the next slot" : "are cut off"],
     ["Invisible characters", encoder.drop_invisible ? "dropped" : "kept"],
@@ -37,6 +38,11 @@ export function showFacts({ size, labels, encoder, signatures, decision, metadat
 }
 
 const UNSPACED = { han_piece: "Han", kana_piece: "kana", sea_piece: "Thai, Lao, Khmer, Burmese" };
+
+/** Name the languages that a file was trained for with texts of one of them. */
+export function languages({ languages: tags }: Artifact["metadata"]): [string, string][] {
+  return Array.isArray(tags) ? [["Languages", tags.map(String).join(", ")]] : [];
+}
 
 /** Describe how the encoder splits scripts without spaces; the config has [length, step] or null for each of them. */
 export function pieces(encoder: EncoderConfig): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { embedding, pieces, rejection } from "../src/facts";
+import { embedding, languages, pieces, rejection } from "../src/facts";
 
 describe("how the page describes an embedding", () => {
   it("by its name alone when it was frozen or the file does not say", () => {
@@ -22,6 +22,13 @@ describe("how the page describes scripts without spaces", () => {
     expect(pieces({ ...sizes, han_piece: [1, 1], kana_piece: [2, 1], sea_piece: null })).toBe(
       "Han 1; kana 2 (step 1); Thai, Lao, Khmer, Burmese all",
     );
+  });
+});
+
+describe("how the page describes the languages of a file", () => {
+  it("by their tags where there are several", () => {
+    expect(languages({ languages: ["en", "de", "es"] })).toEqual([["Languages", "en, de, es"]]);
+    expect(languages({})).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 """The table of languages without a training text, and the few texts of its quick form."""
 
-from benchmarks.experiments.transfer import QUICK_TEXTS, few_of, table
+from benchmarks.experiments.transfer import QUICK_TEXTS, few_of, pictured, table
 from retvec_lite.data.dataset import Dataset
 
 
@@ -17,3 +17,16 @@ def test_the_quick_form_has_some_texts_of_every_label() -> None:
     labels = ("a",) * 20 + ("b",) * 3
     texts = few_of(Dataset(tuple(f"text {place}" for place in range(23)), labels))
     assert {label: texts.labels.count(label) for label in "ab"} == {"a": QUICK_TEXTS, "b": 3}
+
+
+def test_the_plot_has_a_mark_for_each_way_to_a_language() -> None:
+    rows = [
+        {"languages": "de, es", "shots": 0, "accuracy": {"en": 0.9, "es": 0.7, "de": 0.5}},
+        {"languages": "de", "shots": 10, "accuracy": {"en": 0.9, "de": 0.8}},
+        {"languages": "none", "shots": 0, "accuracy": {"en": 0.9, "de": 0.3, "es": 0.4, "zu": 0.1}},
+    ]
+    assert pictured(rows) == {
+        "English alone": {"de": 0.3, "es": 0.4},
+        "with it and 1 others": {"de": 0.5, "es": 0.7},
+        "with it, 10 texts a label": {"de": 0.8},
+    }

@@ -17,6 +17,7 @@ import retvec_lite as rl
 from retvec_lite.classifier import Classifier
 from retvec_lite.converters.engine.format import RetvecFile
 from retvec_lite.converters.export import export_model
+from retvec_lite.converters.format import details
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.runtime.retvec_file import Layer, sections_of
 
@@ -43,6 +44,16 @@ def dist(tmp_path_factory: pytest.TempPathFactory, engine_library: Path, data: P
         model = dataclasses.replace(CASES[name], weights=own)
         export_model(model, folder / name, formats="engine", recipes=("int8", "int4"), data=data)
     return folder
+
+
+def test_metadata_name_the_languages_where_there_are_several() -> None:
+    model = CASES[NAMES[0]]
+    known = {"used": True, "language": "en", "languages": {"ka": 2000, "en": 1900}}
+    several = dataclasses.replace(model, training={"meaning": known})
+    assert details(several, "int8", {})["languages"] == ["en", "ka"]
+    alone = dataclasses.replace(model, training={"meaning": {"used": True, "language": "en"}})
+    without = dataclasses.replace(several, meaning=None)
+    assert not {"languages"} & {*details(alone, "int8", {}), *details(without, "int8", {}), *details(model, "int8", {})}
 
 
 @pytest.mark.parametrize("name", NAMES)
