@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from retvec_lite.contract import SEPARATORS, UNSPACED
 from retvec_lite.normal_form import (
     ALPHABETS,
+    COMPATIBILITY,
     IGNORED,
     LATIN,
     OTHER_SCRIPTS,
@@ -186,6 +187,12 @@ def test_forms_are_those_of_unicode() -> None:
             assert (found.strip("().") or found) == chr(target), hex(source)
     assert more == 102
     assert not set(compatibility_forms()) & set(compatibility_forms().values())
+
+
+def test_no_two_rows_of_forms_overlap() -> None:
+    ends = [(first, first + len(targets)) for first, targets in COMPATIBILITY]
+    assert ends == sorted(ends)
+    assert all(end <= first for (_, end), (first, _) in itertools.pairwise(ends))
 
 
 def test_lookalikes_are_letters_of_other_scripts() -> None:

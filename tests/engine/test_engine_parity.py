@@ -21,6 +21,7 @@ from retvec_lite.meaning import text_vector
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.reference_network import linear_logits
+from retvec_lite.normal_form import compatibility_forms, lookalikes
 from retvec_lite.runtime.explanation import explain
 from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.windows import combine, cut_windows, mean_embedding, read_limit
@@ -61,6 +62,14 @@ def test_any_code_points(name: str, engines, weights, data: st.DataObject) -> No
     if not isinstance(CASES[name].head, NgramHead):
         slots, _ = engines[name].words_of(row.view(np.uint32))
         np.testing.assert_array_equal(slots, contract.words(row, config))
+
+
+def test_every_form_and_lookalike_is_read_as_the_contract_says(engines) -> None:
+    config = CASES["pool"].encoder
+    for code in sorted({*compatibility_forms(), *lookalikes()}):
+        row = padded([ord("a"), code, ord("b")], config.max_chars)
+        slots, _ = engines["pool"].words_of(row.view(np.uint32))
+        np.testing.assert_array_equal(slots, contract.words(row, config), err_msg=f"U+{code:04X}")
 
 
 @pytest.mark.parametrize("name", ["pool", "raw"])
