@@ -1,49 +1,73 @@
-"""Work beside the main thread: its result, its error and its progress arrive there, and it ends with what it runs beside."""
+"""What runs beside the main thread: its result, its errors, its progress and its end."""
 
 import threading
+import time
 
 import pytest
 
 from retvec_lite.training.beside import Beside
 
+WAIT = 10.0
 
-def test_progress_is_told_in_the_main_thread() -> None:
-    told: list[tuple[str, int, int, bool]] = []
-    beside = Beside(lambda *what: told.append((*what, threading.current_thread() is threading.main_thread())))
 
-    def work() -> int:
-        beside.report("fitting", 1, 2)
-        beside.report("fitting", 2, 2)
-        return 7
+def test_progress_of_both_is_told_by_the_main_thread() -> None:
+    told: list[tuple[str, int, str]] = []
+    beside = Beside(lambda what, done, _: told.append((what, done, threading.current_thread().name)))
 
-    for _ in range(2):
-        with beside.run(work) as found:
-            beside.tell("training", 1, 1)
-            assert found() == 7
-    assert sorted(told) == 2 * [("fitting", 1, 2, True)] + 2 * [("fitting", 2, 2, True)] + 2 * [
-        ("training", 1, 1, True)
-    ]
+    def fit() -> str:
+        for done in range(1, 4):
+            beside.report("beside", done, 3)
+        return "fitted"
+
+    with beside.run(fit) as result:
+        beside.tell("main", 1, 1)
+        assert result() == "fitted"
+    main = threading.current_thread().name
+    assert [entry for entry in told if entry[0] == "beside"] == [("beside", done, main) for done in (1, 2, 3)]
+    assert ("main", 1, main) in told and len(told) == 4
+
+
+def test_both_run_at_the_same_time() -> None:
+    here, there = threading.Event(), threading.Event()
+    beside = Beside(lambda *_: None)
+
+    def fit() -> bool:
+        there.set()
+        return here.wait(WAIT)
+
+    with beside.run(fit) as result:
+        assert there.wait(WAIT)
+        here.set()
+        assert result()
 
 
 def test_an_error_is_raised_where_the_result_is_waited_for() -> None:
-    beside = Beside(lambda *what: None)
-    with pytest.raises(ZeroDivisionError), beside.run(lambda: 1 // 0) as found:
-        found()
+    def fit() -> None:
+        raise ValueError("no solution")
+
+    with Beside(lambda *_: None).run(fit) as result, pytest.raises(ValueError, match="no solution"):
+        result()
 
 
-def test_work_ends_once_nobody_waits() -> None:
-    beside = Beside(lambda *what: None)
-    go, went_on, ended = threading.Event(), threading.Event(), threading.Event()
+def test_what_ends_the_main_thread_ends_the_other() -> None:
+    beside, ended = Beside(lambda *_: None), threading.Event()
 
-    def work() -> None:
-        go.wait()
+    def fit() -> None:
         try:
-            beside.report("fitting", 1, 2)
-            went_on.set()
+            for done in range(10_000):
+                beside.report("beside", done, 10_000)
+                time.sleep(0.001)
         finally:
             ended.set()
 
-    with pytest.raises(KeyboardInterrupt), beside.run(work):
+    with pytest.raises(KeyboardInterrupt), beside.run(fit):
         raise KeyboardInterrupt
-    go.set()
-    assert ended.wait(10) and not went_on.is_set()
+    assert ended.wait(WAIT / 2), "at its next report"
+
+
+def test_it_runs_again_with_a_result_of_its_own() -> None:
+    beside = Beside(lambda *_: None)
+    for expected in (1, 2):
+        with beside.run(lambda: expected) as result:  # noqa: B023
+            beside.tell("main", 1, 1)
+            assert result() == expected
