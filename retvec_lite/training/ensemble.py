@@ -19,6 +19,7 @@ from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, init
 from retvec_lite.model.network_graph import embed_bits
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.beside import Beside
 from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
@@ -82,7 +83,6 @@ class NetworkFitter:
         self._plan = plan
         self._progress = progress
         self._checkpoint = checkpoint or Checkpoint()
-        self._vectors = None if plan.fine_tune else embed_words(plan.data.words, plan.embedding, progress)
         self._network: TrainableNetwork | None = None
 
     @property
@@ -140,7 +140,7 @@ class NetworkFitter:
             self._network = TrainableNetwork(
                 head,
                 weights,
-                self._vectors,
+                None if self._plan.fine_tune else embed_words(data.words, embedding, self._progress),
                 data.words,
                 shares,
                 schedule,
@@ -197,24 +197,26 @@ class Ensemble:
 
     def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
         self._plan = plan
+        self._beside = Beside(progress)
         self._linear: LinearFitter | None = None
         self._network: NetworkFitter | None = None
         vectors = None
         if isinstance(plan.head, LinearHead):
             vectors = embed_words(plan.data.words, plan.embedding, progress)
         else:
-            self._network = NetworkFitter(plan, progress, checkpoint)
+            self._network = NetworkFitter(plan, self._beside.tell, checkpoint)
         if plan.buckets:
-            self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, progress, plan.meaning)
+            told = self._beside.report
+            self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, told, plan.meaning)
         self._best: Course | None = None
 
     def learn(self) -> None:
         """Fit everything, and decide how much each part counts."""
-        data, found = self._plan.data, {}
-        if self._linear:
-            found[LINEAR] = self._linear.learn()
-        if self._network:
-            found[NETWORK] = self._learn_network(self._network)
+        data = self._plan.data
+        with self._beside.run(lambda: self._linear.learn() if self._linear else None) as fitted:
+            network = self._learn_network(self._network) if self._network else None
+            parts = {LINEAR: fitted(), NETWORK: network}
+        found = {name: part for name, part in parts.items() if part is not None}
         together = {name: np.concatenate(list(part.values())) for name, part in found.items()}
         truth = np.concatenate([data.held_out.truth] * len(data.held_out.ids))
         usual = _USUAL_OF_SOFTMAX if self._linear and self._linear.is_softmax else _USUAL
@@ -235,11 +237,12 @@ class Ensemble:
     def learn_as(self, other: "Ensemble") -> None:
         """Fit everything to more texts, as `other` decided: with its choice of n-grams and its factors."""
         self.factors, self._shift = other.factors, other._shift
-        if self._linear and other._linear:
-            self._linear.learn_as(other._linear)
-        if self._network:
-            # Cross-validated, the held-out texts are training texts, and do not decide when to stop.
-            self._best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
+        linear, like = self._linear, other._linear
+        with self._beside.run(lambda: linear.learn_as(like) if linear and like else None) as fitted:
+            if self._network:
+                # Cross-validated, the held-out texts are training texts, and do not decide when to stop.
+                self._best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
+            fitted()
         self._add_up()
 
     def _meaning_facts(self) -> dict[str, Any]:

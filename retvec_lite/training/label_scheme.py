@@ -23,6 +23,10 @@ _NO_WORD: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 """Between the words of a name, such as `card_arrival`, `Card arrival` or `cardArrival`."""
 
 
+_SAYS: Final = re.compile(r"[^\W\d_]{3}")
+"""What a name needs to say something: not `7` or `C`."""
+
+
 class Names(NamedTuple):
     """Names of labels as texts, and their targets, int32 `[names]`."""
 
@@ -31,9 +35,9 @@ class Names(NamedTuple):
 
 
 def names_of(labels: Sequence[str]) -> Names:
-    """Return the names of two or more words: they say what texts are about. One word may mean many things (World, spam)."""
+    """Return the names that have a word of three letters: they say what texts are about."""
     texts = [" ".join(_NO_WORD.sub(" ", label).split()) for label in labels]
-    said = [place for place, text in enumerate(texts) if " " in text]
+    said = [place for place, text in enumerate(texts) if _SAYS.search(text)]
     return Names([texts[place] for place in said], np.array(said, np.int32))
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -13,15 +13,13 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.ngram_graph import find_ngrams
 from retvec_lite.ngrams import PRIME, NgramConfig
-from retvec_lite.runtime.interpreters import codepoint_rows
+from retvec_lite.training.batches import alike
 from retvec_lite.training.examples import TrainingData
 
 Matrix = Any  # scipy.sparse.csr_matrix, float32
 
 Kind = tuple[int, int]
 """The shortest and the longest n-grams that are read."""
-
-_CODES_AT_ONCE: Final = 2**18
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,17 +56,18 @@ class Features:
 
 def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConfig) -> Matrix:
     """Return how often each bucket occurs in each text, float32 CSR `[texts, buckets]`, by the graph that is exported."""
-    graph = _graph(encoder, config)
-    at_once = max(1, _CODES_AT_ONCE // encoder.max_chars)
-    parts = []
-    for start in range(0, len(texts), at_once):
-        buckets, present = graph(codepoint_rows(texts[start : start + at_once], encoder.max_chars))
-        buckets, present = buckets.numpy(), present.numpy() > 0
-        rows = np.repeat(np.arange(len(buckets)), present.sum(axis=1))
-        columns = buckets[present].astype(np.int64)
-        ones = np.ones(len(rows), np.float32)
-        parts.append(sparse.csr_matrix((ones, (rows, columns)), shape=(len(buckets), config.buckets)))
-    return sparse.vstack(parts, format="csr")
+    order, parts = [], [sparse.csr_matrix((0, config.buckets), dtype=np.float32)]
+    for batch in alike(texts, encoder):
+        buckets, present = (found.numpy() for found in _graph(batch.encoder, config)(batch.codes))
+        is_there = present > 0
+        ends = np.concatenate([[0], np.cumsum(is_there.sum(axis=1))])
+        columns = buckets[is_there].astype(np.int32)
+        ones = np.ones(len(columns), np.float32)
+        parts.append(sparse.csr_matrix((ones, columns, ends), shape=(len(buckets), config.buckets)))
+        parts[-1].sum_duplicates()
+        order.append(batch.rows)
+    found = sparse.vstack(parts, format="csr")
+    return found[np.argsort(np.concatenate(order))] if order else found
 
 
 def clean_hashes(data: TrainingData, kind: Kind) -> Matrix:

@@ -4,7 +4,8 @@ Texts are weighted by TF-IDF; `linear_model` solves the problem.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.linear_features import Features, Kind, Matrix, clean_hashes, count_hashes, fold, mean_vectors
 from retvec_lite.training.linear_model import LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.options import FEW, FitSettings
+from retvec_lite.training.options import FEW, MANY, FitSettings
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
@@ -29,36 +30,42 @@ _FEW_LABELS: Final = 20
 _LONG: Final = 30
 """Words of a typical text from which the second kind is taken, unless the first is clearly better."""
 
+_NAME_WEIGHT: Final = 3.0
+"""How much the name of a label counts beside its texts, chosen on validation texts with 5 and 10 texts a label."""
+
 _TRANSLATED_SHARE: Final = 0.5
 """How much a text put into another language counts in the linear part: more costs the texts' own language."""
 
 _SHARES: Final = (0.25, 0.5)
 _SHARES_OF_MANY: Final = (0.125, 0.25)
 """Shares of the texts in the learning curve, besides all of them; smaller ones where a fit takes long."""
+_TRIED_OF_MANY: Final = _SHARES_OF_MANY[-1]
+"""Share of many texts that choose what is read: one that the learning curve needs as well."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Read:
-    """All texts, as a kind of n-grams reads them; of the mistyped copies, those that are learned from."""
+    """All texts, as a kind of n-grams reads them: as they are and mistyped, as far as they are learned from.
+
+    `shares` say how much each of the copies counts.
+    """
 
     config: NgramConfig
-    clean: Features
-    mistyped: Sequence[Features]
+    copies: Sequence[Features]
+    shares: Sequence[float]
     held_out: Mapping[float, Features]
     names: Features | None = None
 
     def without_meaning(self) -> "_Read":
         held_out = {rate: features.without_meaning() for rate, features in self.held_out.items()}
-        mistyped = [features.without_meaning() for features in self.mistyped]
-        return _Read(self.config, self.clean.without_meaning(), mistyped, held_out)
+        return _Read(self.config, [features.without_meaning() for features in self.copies], self.shares, held_out)
 
 
 class _Try(NamedTuple):
-    """What was read, the logits of the held-out texts, and the model that was fitted last."""
+    """What was read, and the logits of the held-out texts."""
 
     read: _Read
     logits: Mapping[float, Floats]
-    model: LinearModel
 
 
 class LinearFitter:
@@ -108,7 +115,7 @@ class LinearFitter:
     @property
     def reads_meaning(self) -> bool:
         """Whether it reads what words mean."""
-        return self._read.clean.meaning is not None
+        return self._read.copies[0].meaning is not None
 
     @property
     def is_softmax(self) -> bool:
@@ -121,20 +128,24 @@ class LinearFitter:
         Returns:
             The logits of the held-out texts at each share of mistyped words, each by a model that has not seen it.
         """
-        kinds, last = self._likely_kinds(), bool(self._data.folds) or self._refit
-        tries = len(kinds) + (self._meaning is not None)
-        self._total = (tries + len(_SHARES)) * len(self._data.splits) + last
-        best = self._tried(kinds[0])
+        folds = len(self._data.splits)
+        kinds, last = self._likely_kinds(), folds > 1 or self._refit
+        tried, shares = (1.0, _SHARES) if folds > 1 else (_TRIED_OF_MANY, _SHARES_OF_MANY)
+        self._total = (len(kinds) + (self._meaning is not None) + len({*shares, 1.0} - {tried})) * folds + last
+        best = self._tried(kinds[0], tried)
         for kind in kinds[1:]:
-            best = self._better(best, self._tried(kind))
+            best = self._better(best, self._tried(kind, tried))
         if self._meaning is not None:
             self._read = best.read.without_meaning()
-            best = self._better(best, _Try(self._read, self._predict(), self.model))
-        self._read, logits, self.model = best
-        self.curve = self._learning_curve(logits[0.0])
+            best = self._better(best, _Try(self._read, self._predict(tried)))
+        self._read, found = best.read, {tried: best.logits}
+        found |= {share: self._predict(share, (0.0,)) for share in shares if share != tried}
+        if tried < 1.0:
+            found[1.0] = self._predict()
+        self.curve = self._learning_curve(found)
         if last:
             self._fit_all()
-        return logits
+        return found[1.0]
 
     def learn_as(self, other: "LinearFitter") -> None:
         """Fit `model` to all texts as `other` did to fewer: with its kind of n-grams, and what words mean if it reads that."""
@@ -145,10 +156,23 @@ class LinearFitter:
         self._fit_all()
 
     def choose(self, kind: Kind) -> None:
-        """Read n-grams of a kind."""
-        data = self._data
-        clean = clean_hashes(data, kind)
-        books = choose_codebooks(len(np.unique(clean.indices)), self._buckets, len(data.labels))
+        """Read n-grams of a kind in the texts and their copies; of many long texts, in copies alone: most of their words are as they were."""
+        data, settings = self._data, self._settings
+        shares = (1.0, _TRANSLATED_SHARE) if data.is_translated else (1.0,)
+        used = zip(
+            data.mistyped[: settings.linear_copies * len(shares)],
+            data.examples.copies,
+            settings.linear_copies * shares,
+            strict=False,
+        )
+        copies = [(texts, ids, share) for texts, ids, share in used if texts != data.clean]
+        if not (self._is_long and len(data.clean) >= MANY and copies):
+            copies = [(data.clean, data.clean_ids, 1.0), *copies]
+        hashes = [
+            clean_hashes(data, kind) if texts is data.clean else count_hashes(texts, data.config, kind)
+            for texts, _, _ in copies
+        ]
+        books = choose_codebooks(len(np.unique(hashes[0].indices)), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
 
         def features(texts: Sequence[str], hashes: Matrix, ids: Ints) -> Features:
@@ -158,19 +182,17 @@ class LinearFitter:
         def read(texts: Sequence[str], ids: Ints) -> Features:
             return features(texts, count_hashes(texts, data.config, kind), ids)
 
-        count = self._settings.linear_copies * (1 + data.is_translated)
-        used = list(zip(data.mistyped, data.examples.copies, strict=True))[:count]
         self._read = _Read(
             NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True),
-            features(data.clean, clean, data.clean_ids),
-            [read(texts, ids) for texts, ids in used if texts != data.clean],
+            [features(texts, found, ids) for (texts, ids, _), found in zip(copies, hashes, strict=True)],
+            [share for _, _, share in copies],
             {rate: read(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()},
             read(data.names.texts, data.name_ids) if data.names.texts else None,
         )
 
-    def _tried(self, kind: Kind) -> "_Try":
+    def _tried(self, kind: Kind, share: float) -> "_Try":
         self.choose(kind)
-        return _Try(self._read, self._predict(), self.model)
+        return _Try(self._read, self._predict(share))
 
     def _better(self, best: "_Try", other: "_Try") -> "_Try":
         """Return the other try if it is clearly better: by more than the standard error of the score."""
@@ -190,27 +212,22 @@ class LinearFitter:
     def _fit_all(self) -> None:
         """Fit `model` to all texts there are to learn from."""
         read = self._read
-        held_out = list(read.held_out.values())[: 1 + len(read.mistyped)] if self._refit else []
+        held_out = list(read.held_out.values())[: len(read.copies)] if self._refit else []
         self.model = self._fit(np.arange(len(self._data.clean)), held_out)
 
-    def _learning_curve(self, best: Floats) -> list[tuple[int, float]]:
-        """Return the points of `curve`; `best` are the logits of clean held-out texts by models of all texts."""
-        data, points = self._data, []
-        logits = np.zeros_like(best)
-        for share in _SHARES if data.folds else _SHARES_OF_MANY:
-            count = 0
-            for rows, others in data.splits:
-                part = self._share(rows, share)
-                logits[others] = self._fit(part).scores(self._read.held_out[0.0][others])
-                count += len(part)
-            points.append((round(count / len(data.splits)), data.scheme.score(logits, data.held_out.truth)))
-        whole = data.scheme.score(best, data.held_out.truth)
-        # With a text or two of each label, every share is all of them.
-        everything = round(np.mean([len(rows) for rows, _ in data.splits]))
-        return [*((count, score) for count, score in dict(points).items() if count < everything), (everything, whole)]
+    def _learning_curve(self, found: Mapping[float, Mapping[float, Floats]]) -> list[tuple[int, float]]:
+        """Return the points of `curve`, from the logits of held-out texts by models of shares of the texts."""
+        data, points = self._data, {}
+        for share in sorted(found):
+            # With a text or two of each label, every share is all of them.
+            count = round(np.mean([len(self._share(rows, share)) for rows, _ in data.splits]))
+            points[count] = data.scheme.score(found[share][0.0], data.held_out.truth)
+        return list(points.items())
 
     def _share(self, rows: Rows, share: float) -> Rows:
         """Return that share of the texts of every label, but one of each at least: no label is unknown."""
+        if share == 1.0:
+            return rows
         shuffled = np.random.default_rng(self._settings.seed).permutation(rows)
         strata = self._data.strata[shuffled]
         groups = [shuffled[strata == stratum] for stratum in np.unique(strata)]
@@ -220,31 +237,19 @@ class LinearFitter:
         """Fit a model to some of the training texts and their mistyped copies, all held-out texts given, and names of labels."""
         read, data, settings = self._read, self._data, self._settings
         names = [read.names] if read.names and self.is_softmax else []
-        features = read.clean[rows].joined([*(part[rows] for part in read.mistyped), *held_out, *names])
+        features = read.copies[0][rows].joined([*(part[rows] for part in read.copies[1:]), *held_out, *names])
         targets = np.concatenate(
-            [data.examples.targets[rows]] * (1 + len(read.mistyped))
+            [data.examples.targets[rows]] * len(read.copies)
             + [data.held_out.truth] * len(held_out)
             + [data.names.targets] * len(names)
         )
         weights = class_weights(settings.class_weights, targets, data.labels)
-        text_weights = None
-        if data.examples.weights is not None:
-            own, others = data.examples.weights[rows], data.held_out.weights
-            if others is None:  # validation texts of the user's own count as usual
-                others = np.ones(len(data.held_out.truth), np.float32)
-            ones = [np.ones(len(data.names.targets), np.float32)] * len(names)
-            text_weights = np.concatenate([own] * (1 + len(read.mistyped)) + [others] * len(held_out) + ones)
-        if data.is_translated:
-            shares = [1.0, *(_TRANSLATED_SHARE if copy % 2 else 1.0 for copy in range(len(read.mistyped)))]
-            counts = np.repeat(shares, len(rows)).astype(np.float32)
-            counts = np.concatenate([counts, np.ones(len(targets) - len(counts), np.float32)])
-            text_weights = counts if text_weights is None else text_weights * counts
         model = fit_linear(
             features,
             targets,
             len(data.labels),
             weights=weights,
-            text_weights=text_weights,
+            text_weights=self._text_weights(rows, held_out, names),
             seed=settings.seed,
             softmax=self.is_softmax,
         )
@@ -255,21 +260,39 @@ class LinearFitter:
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model
 
-    def _predict(self) -> Mapping[float, Floats]:
+    def _text_weights(self, rows: Rows, held_out: Sequence[Features], names: Sequence[Features]) -> Floats:
+        """Return how much each text of `_fit` counts, float32 `[texts]`."""
+        data = self._data
+        ones = np.ones(len(data.clean), np.float32)
+        own = (ones if data.examples.weights is None else data.examples.weights)[rows]
+        # Validation texts of the user's own have no weights, and count as usual.
+        others = (
+            np.ones(len(data.held_out.truth), np.float32) if data.held_out.weights is None else data.held_out.weights
+        )
+        of_names = np.full(len(data.names.targets), _NAME_WEIGHT, np.float32)
+        copies = [np.float32(share) * own for share in self._read.shares]
+        return np.concatenate([*copies, *[others] * len(held_out), *[of_names] * len(names)])
+
+    def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> Mapping[float, Floats]:
+        """Return the logits of held-out texts, at some shares of mistyped words or all, by models of a share of the texts."""
         shape = len(self._data.held_out.truth), len(self._data.labels)
-        logits = {rate: np.zeros(shape, np.float32) for rate in self._read.held_out}
+        logits = {rate: np.zeros(shape, np.float32) for rate in rates or self._read.held_out}
         for rows, others in self._data.splits:
-            self.model = self._fit(rows)
-            for rate, features in self._read.held_out.items():
-                logits[rate][others] = self.model.scores(features[others])
+            self.model = self._fit(self._share(rows, share))
+            for rate, found in logits.items():
+                found[others] = self.model.scores(self._read.held_out[rate][others])
         return logits
 
     def _likely_kinds(self) -> tuple[Kind, ...]:
         """Return the kinds to try. The first is kept unless another is clearly better; the length of the texts chooses it."""
         if len(self._data.labels) > _FEW_LABELS:
             return KINDS[:1]
-        words = np.median((self._data.clean_ids != 0).sum(axis=1))
-        return KINDS[::-1] if words >= _LONG else KINDS
+        return KINDS[::-1] if self._is_long else KINDS
+
+    @functools.cached_property
+    def _is_long(self) -> bool:
+        """Whether the texts have many words."""
+        return bool(np.median((self._data.clean_ids != 0).sum(axis=1)) >= _LONG)
 
     def _mean(self, measure: Callable[[Floats, Ints], float], logits: Mapping[float, Floats]) -> float:
         return float(np.mean([measure(found, self._data.held_out.truth) for found in logits.values()]))

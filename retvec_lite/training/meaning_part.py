@@ -18,14 +18,14 @@ import tensorflow as tf
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints, codepoints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, MeaningConfig, is_meaning_letter
+from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, MeaningConfig, is_meaning_letter, word_limit
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.meaning_file import MeaningFile, language_file
 from retvec_lite.model.meaning_graph import find_letters, find_meaning
 from retvec_lite.model.reference_network import shares
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import CODES, folded_letters, ngram_logits
-from retvec_lite.runtime.interpreters import codepoint_rows
+from retvec_lite.training.batches import alike
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.meaning_table import build_table, table_bytes
 from retvec_lite.training.options import TrainOptions
@@ -55,8 +55,6 @@ _CODEBOOK_BYTES: Final = CODES * DIMENSION
 
 _DETECTOR: Final = "language"
 
-_CODES_AT_ONCE: Final = 2**18
-
 
 @dataclasses.dataclass(frozen=True)
 class MeaningPart:
@@ -72,19 +70,17 @@ class MeaningPart:
 
     def vectors(self, texts: Sequence[str], encoder: EncoderConfig) -> Floats:
         """Return what the words of each text mean together, float32 `[texts, 64]`, by the graph that is exported."""
-        at_once = max(1, _CODES_AT_ONCE // encoder.max_chars)
-        graph = self._graphs(encoder)
-        parts = [
-            graph(codepoint_rows(texts[start : start + at_once], encoder.max_chars)).numpy()
-            for start in range(0, len(texts), at_once)
-        ]
-        return np.concatenate(parts) if parts else np.zeros((0, DIMENSION), np.float32)
+        found = np.zeros((len(texts), DIMENSION), np.float32)
+        limit = word_limit(encoder.max_chars)
+        for batch in alike(texts, encoder):
+            found[batch.rows] = self._graphs(batch.encoder, limit)(batch.codes).numpy()
+        return found
 
     @functools.cached_property
-    def _graphs(self) -> Callable[[EncoderConfig], Callable[[Ints], Any]]:
-        def make(encoder: EncoderConfig) -> Callable[[Ints], Any]:
+    def _graphs(self) -> Callable[[EncoderConfig, int], Callable[[Ints], Any]]:
+        def make(encoder: EncoderConfig, limit: int) -> Callable[[Ints], Any]:
             found: Callable[[Ints], Any] = tf.function(
-                lambda rows: find_meaning(find_letters(sanitize(rows, encoder)), self.weights),
+                lambda rows: find_meaning(find_letters(sanitize(rows, encoder)), self.weights, limit),
                 input_signature=[tf.TensorSpec([None, encoder.max_chars], tf.int32)],
                 autograph=False,
             )

@@ -26,20 +26,18 @@ ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLi
 
 REJECT_AT: Final = 0.99
 
-FEW: Final = 3_000
-"""Texts up to which they are cross-validated."""
-_MANY: Final = 20_000
+FEW: Final = 3_000  # up to so many texts are cross-validated
+MANY: Final = 20_000
+_VERY_MANY: Final = 100_000
 _FEWEST_STEPS: Final = 480
-"""Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
-"""Steps at least of what learns slowly, see `recommended`."""
+"""Optimizer steps that even few texts get, and those of what learns slowly: a few dozen epochs of them are too short to learn from."""
 _SLOW_HEADS: Final = (RnnHead.name, BertHead.name)
 
 _AUTO, _NONE = "auto", "none"
 """What `meaning` may be besides a file."""
 _LEAST_MEANING_KB: Final = 20
 """Codebooks take 16 kB, however few words there are."""
-
 _NUMBER: Final = re.compile(r"[\d.,]+\s*%?")
 """What is meant as a share and is none."""
 
@@ -313,7 +311,7 @@ class FitSettings:
         embedding_rate: the embedding's learning rate as a share of the head's, when fine-tuned.
         typo_rate: mean share of mistyped words in a text of a copy that is mistyped, see `augmented_copies`; 0: copies are the texts.
         copies: differently written copies of the texts that the epochs take turns with.
-        linear_copies: how many of them the linear part learns from, besides the texts themselves.
+        linear_copies: how many of them the linear part learns from, see `LinearFitter.choose`.
         refit: the linear part finally learns from the texts that were set aside as well, see `LinearFitter`.
         character_filters: features of neighbouring characters that the head gets beside a fine-tuned embedding; 0 for none.
         dropout: rate on the head's input and on the pooled text.
@@ -374,18 +372,17 @@ def recommended(
 ) -> FitSettings:
     """Return the settings for so many training texts; `chosen` fields override them.
 
-    Few texts need strong dropout and many epochs. From 20,000 on, half of both is enough and better, because the texts
-    themselves keep the head from overfitting; a tenth more of them is not worth fitting the linear part twice.
+    Few texts need strong dropout and many epochs; many keep the head from overfitting themselves.
 
-    Below, networks beside n-grams need few steps at a high learning rate. Three kinds get more, because fewer were not measured: with a
+    Networks beside n-grams need few steps at a high learning rate. Three kinds get more, because fewer were not measured: with a
     fine-tuned embedding, with deep heads, and with several labels a text. A fine-tuned embedding learns little from few texts, and as
     fast as the head from many (docs/benchmarks.md).
     """
-    many, fewest = texts >= _MANY, _FEWEST_STEPS
+    many, fewest = texts >= MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
         defaults |= {"dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
-    if many or fine_tune or multi_label or head in _SLOW_HEADS:
+    if fine_tune or multi_label or head in _SLOW_HEADS:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {
             "learning_rate": (1e-3 if fine_tune else 2e-3 if multi_label else 1.5e-3) * (1 + multi_label),
@@ -393,6 +390,9 @@ def recommended(
             "patience": (6 if many else 10) * (1 + fine_tune),
             "batch_size": 64,
         }
+    elif many:
+        very_many: dict[str, Any] = {"learning_rate": 4e-3, "epochs": 4, "batch_size": 256}
+        defaults |= very_many if texts >= _VERY_MANY else {"learning_rate": 3e-3, "epochs": 8}
     elif texts <= FEW:
         defaults |= {"learning_rate": 3e-3, "batch_size": 64}
     if multi_label:

@@ -15,7 +15,7 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.ngram_graph import table_integers
 from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
-from retvec_lite.training import linear_features
+from retvec_lite.training import batches
 from retvec_lite.training.examples import TextEncoder
 from retvec_lite.training.linear_features import Features, count_ngrams, mean_vectors
 from retvec_lite.training.linear_model import LinearModel, fit_linear
@@ -149,10 +149,11 @@ def test_scores_are_those_of_the_reference(words: bool) -> None:
         np.testing.assert_allclose(scores[row], expected, atol=1e-4, err_msg=repr(text))
 
 
-@pytest.mark.parametrize("longest", [1, 4, 5])
-def test_counts_are_those_of_the_reference(longest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over several batches; an n-gram that occurs twice counts twice."""
-    monkeypatch.setattr(linear_features, "_CODES_AT_ONCE", 3 * TINY_CONFIG.max_chars)
+@pytest.mark.parametrize(("longest", "worth"), [(1, 1), (4, 1), (5, 1), (4, 2_000)])
+def test_counts_are_those_of_the_reference(longest: int, worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over several batches, of one size or several; an n-gram that occurs twice counts twice."""
+    monkeypatch.setattr(batches, "_CODES_AT_ONCE", 3 * TINY_CONFIG.max_chars)
+    monkeypatch.setattr(batches, "_WORTH_SIZES", worth)
     config = NgramConfig(buckets=100, longest=longest)
     texts = [*ODD, "tick tick tick"]
     counts = count_ngrams(texts, TINY_CONFIG, config)

@@ -1,5 +1,6 @@
 """What words mean, in a training: the language, the words that are kept, texts as the file reads them, and only where it helps."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -207,11 +208,11 @@ class Judged(LinearFitter):
 
     shares = (1.0, 1.0)
 
-    def _predict(self) -> dict[float, Floats]:
+    def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> dict[float, Floats]:
         truth, classes = self._data.held_out.truth, len(self._data.labels)
         self.model = self._fit(np.arange(len(self._data.clean)))
-        share = self.shares[not self.reads_meaning]
-        answer = np.where(np.arange(len(truth)) < share * len(truth), truth, (truth + 1) % classes)
+        right = self.shares[not self.reads_meaning]
+        answer = np.where(np.arange(len(truth)) < right * len(truth), truth, (truth + 1) % classes)
         return {rate: np.eye(classes, dtype=np.float32)[answer] for rate in self._data.held_out.ids}
 
 

@@ -1,0 +1,87 @@
+"""Work beside the main thread: a second core fits n-grams while the first takes the network's steps."""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
+
+from retvec_lite.terminal import Progress
+
+Found = TypeVar("Found")
+
+_OVER: Final = ("", 0, 0)
+
+
+class _StoppedError(Exception):
+    """The main thread has ended its work, and nobody waits for the result."""
+
+
+class Beside:
+    """Runs a function in a thread of its own, and tells of its progress in the main thread: a callback need not be safe for threads.
+
+    Compiled solvers and TensorFlow leave the interpreter to other threads. Unlike a process, a thread needs no guarded script and no
+    copy of the texts.
+
+    Args:
+        progress: the user's callback.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._reports: queue.SimpleQueue[tuple[str, int, int]] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+        self._is_over = False
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Keep what the other thread's work reports, for the main thread to tell; end that work once nobody waits for it."""
+        if self._stopped.is_set():
+            raise _StoppedError
+        self._reports.put((what, done, total))
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Tell of the main thread's work, and of what was reported meanwhile."""
+        while not self._reports.empty():
+            self._next()
+        self._progress(what, done, total)
+
+    def _next(self) -> None:
+        """Tell of the next report; wait for it if there is none."""
+        report = self._reports.get()
+        self._is_over |= report == _OVER
+        if report != _OVER:
+            self._progress(*report)
+
+    @contextlib.contextmanager
+    def run(self, function: Callable[[], Found]) -> Iterator[Callable[[], Found]]:
+        """Run a function beside the block, and yield what waits for its result; what it raises is raised there.
+
+        What ends the block, such as Ctrl-C, ends the function at its next report.
+        """
+        found: list[Found] = []
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                found.append(function())
+            except BaseException as error:  # noqa: BLE001 - raised again where the result is waited for
+                errors.append(error)
+            self._reports.put(_OVER)
+
+        # A daemon: an interpreter that ends does not wait for a solver.
+        thread = threading.Thread(target=work, daemon=True)
+
+        def result() -> Found:
+            while not self._is_over:
+                self._next()
+            if errors:
+                raise errors[0]
+            return found[0]
+
+        self._is_over = False
+        self._stopped.clear()
+        thread.start()
+        try:
+            yield result
+        finally:
+            self._stopped.set()
