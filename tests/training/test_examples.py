@@ -228,7 +228,8 @@ def test_a_distinct_text_passes_the_encoder_once(monkeypatch: pytest.MonkeyPatch
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))
     data = make_examples(training, validation, copies=3, typo_rate=0.3, seed=5)
-    distinct = {text for part in (training.texts, *data.mistyped, *data.held_out_texts.values()) for text in part}
+    groups = (training.texts, *data.mistyped, *data.held_out_texts.values(), data.names.texts)
+    distinct = {text for part in groups for text in part}
     most = data.config.max_chars
     assert len(long) > most and long in passes
     counted = [text for text in {*training.texts} if len(text) > most]
