@@ -26,5 +26,8 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     ).execute()
     assert (tmp_path / "trained").is_dir()
     assert (tmp_path / "dist/classifier-int8.tflite").stat().st_size < 1_000_000
-    predicted = notebook.cells[-2].outputs[-1]["data"]["text/plain"]
+    answers = notebook.cells[-2].outputs[-1]["data"]["text/plain"]
+    labels = [answers.find(f"label={label!r}") for label in ("alarm", "delivery", "music", None)]
+    assert labels == sorted(labels) and labels[0] > 0, answers
+    predicted = notebook.cells[-4].outputs[-1]["data"]["text/plain"]
     assert "Prediction(label=" in predicted
