@@ -35,6 +35,8 @@ _MOST_MEANING: Final = 250_000
 """Bytes that it gets at least and at most. Intents need few words, topics many (docs/meaning.md)."""
 _MEANING_A_LANGUAGE: Final = 45_000
 """Bytes of 3,000 words of another language: more of them gain little beside n-grams that have read translations."""
+_MANY_LABELS: Final = 20
+"""Labels from which n-grams may be worth more than a larger network: with few, the network tells more."""
 _WORTH_A_NETWORK: Final = 2
 """Codebooks beside the head `cnn` that make it better than `pool` with more of them."""
 
@@ -67,7 +69,7 @@ def choose_parts(
     if head == "auto":
         head = _usual_head(data)
         # Where the size of the table is given, a smaller head leaves it no more room.
-        if head == CnnHead.name and not multi_label and options.ngram_kb is None:
+        if head == CnnHead.name and len(labels) >= _MANY_LABELS and not multi_label and options.ngram_kb is None:
             buckets = choose_buckets(shapes_of(CnnHead()), data.config, labels, options)
             if codebooks_in(buckets, len(labels)) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
                 head = PoolHead.name
