@@ -25,6 +25,8 @@ Item = TypeVar("Item")
 BIT_TEXTS: Final = "bits:"
 """Prefix of the names of texts whose words set bits that no real text sets together."""
 
+_GREEK: Final = 9
+"""The place of Greek letters in the list below."""
 _BY_HIGHEST_BIT: Final[tuple[tuple[int, ...], ...]] = (
     (0x1,),
     (0x2, 0x3),
@@ -35,7 +37,7 @@ _BY_HIGHEST_BIT: Final[tuple[tuple[int, ...], ...]] = (
     tuple(map(ord, "bTazQ")),
     tuple(map(ord, "éßÑçö")),
     tuple(map(ord, "ďłžŏƀ")),
-    tuple(map(ord, "λφΩψδ")),
+    tuple(map(ord, "αωΩșə")),
     tuple(map(ord, "жЯשعյ")),
     tuple(map(ord, "हिकதഴ")),
     tuple(map(ord, "გლቀệᏀ")),
@@ -208,7 +210,7 @@ def golden_windows(config: EncoderConfig) -> dict[str, str]:
 
 
 def edge_sample(config: EncoderConfig) -> Sample:
-    """Return texts with the first and last code point of every range of the contract, and their neighbours outside.
+    """Return texts with every letter of the alphabets, the ends of every other range of the contract, and their neighbours outside.
 
     A graph keeps the ranges as constants. The golden texts hold characters of all of them, but not every edge: with every edge,
     `golden.json` would grow by a quarter under the default config.
@@ -217,7 +219,9 @@ def edge_sample(config: EncoderConfig) -> Sample:
     ranges += [found for script in UNSPACED.values() for found in script]
     if config.contract_version > 1:
         ranges += [*IGNORED, *ALPHABETS, *OTHER_SCRIPTS]
-        ranges += [(code, code) for code in (*compatibility_forms(), *lookalikes())]
+        # A graph tells each letter of the alphabets by a byte of its own.
+        letters = (code for first, last in ALPHABETS for code in range(first, last + 1))
+        ranges += [(code, code) for code in (*letters, *compatibility_forms(), *lookalikes())]
     edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
     # Three of a kind tell all cutting rules apart; with their neighbours they need at most five slots.
     together = max(1, min(config.max_words // 5, config.max_chars // 6))
@@ -261,6 +265,7 @@ def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     pools = [*_BY_HIGHEST_BIT, _BIT_17_IN_WORDS, _EVEN]
     if config.contract_version > 1:
         pools = [tuple(code for code in pool if code not in compatibility_forms()) for pool in pools]
+        pools[_GREEK] = tuple(map(ord, "λφΩψδ"))  # like no Latin letter
     words = [
         "".join(chr(pool[(place + turn) % len(pool)]) for place in range(length)) for turn, pool in enumerate(pools)
     ]

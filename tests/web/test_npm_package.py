@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NPM = ROOT / "npm"
 CONSUMER = NPM / "tests" / "consumer"
 GOLDEN = ROOT / "golden"
-TEXTS = 3 * 136
+TEXTS = 3 * 137
 """Texts of golden/ with `.retvec` files."""
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.experiments.disguises import ENDINGS, FORMS, GROUPS, LOOKALIKES, MIXED, SPAM_ATTACKS, WAYS, write_all
 from retvec_lite.ngrams import folded_letters
+from retvec_lite.normal_form import compatibility_forms, lookalikes
 
 TEXT = "Claim your FREE prize now, it is worth 500 pounds!"
 WORDS = ["Claim", "your", "FREE", "prize", "now", "it", "is", "worth", "500", "pounds"]
@@ -94,11 +95,12 @@ def test_letters_and_emoji_are_not_those_of_training() -> None:
     learned = set("".join(training._LOOKALIKES.values()))
     for name in ("unlisted", "hooks and strokes"):
         assert not set("".join(LOOKALIKES[name].values())) & (learned | set(training._FOREIGN)), name
-    for name, shared, listed in (("Cyrillic", 29, 31), ("Greek", 18, 29), ("mixed", 39, 99)):
-        doubles = set("".join(LOOKALIKES[name].values()))
-        assert (len(doubles & learned), len(doubles)) == (shared, listed), "docs/robustness.md says so"
-    hooks = set("".join(LOOKALIKES["hooks and strokes"].values()))
-    assert (len(hooks & {*map(chr, folded_letters(True))}), len(hooks)) == (21, 31), "docs/robustness.md says so"
+    known = {**folded_letters(True), **lookalikes(), **compatibility_forms()}
+    counts = {"Cyrillic": (31, 32), "Greek": (29, 29), "mixed": (99, 99), "Armenian": (14, 16), "unlisted": (13, 37)}
+    for name, expected in {**counts, "hooks and strokes": (29, 31)}.items():
+        pairs = [(letter, ord(double)) for letter, doubles in LOOKALIKES[name].items() for double in doubles]
+        read = [letter for letter, double in pairs if chr(known.get(double, 0)).lower() == letter.lower()]
+        assert (len(read), len(pairs)) == expected, f"{name}: docs/robustness.md says so"
     emoji = set("".join(written(name, seed=seed) for name in GROUPS["emoji"] for seed in range(20))) - set(TEXT)
     assert not emoji & set(training._EMOJI)
 
