@@ -92,19 +92,27 @@ def test_codebooks_are_for_many_ngrams_in_little_room(distinct: int, buckets: in
 
 
 @pytest.mark.parametrize(
-    ("few", "crowded", "buckets", "kilobytes", "head"),
+    ("few", "many_labels", "crowded", "buckets", "kilobytes", "head"),
     [
-        (3000, 10, 90, None, "pool"),
-        (10, 10, 90, None, "pool"),
-        (10, 50_000, 90, None, "cnn"),
-        (10, 10, 40_000, None, "cnn"),
-        (10, 10, 0, 0, "cnn"),
+        (3000, 4, 10, 90, None, "pool"),
+        (10, 4, 10, 90, None, "pool"),
+        (10, 20, 10, 90, None, "cnn"),
+        (10, 4, 50_000, 90, None, "cnn"),
+        (10, 4, 10, 40_000, None, "cnn"),
+        (10, 4, 10, 0, 0, "cnn"),
     ],
 )
-def test_pool_is_for_few_texts_and_for_many_ngrams_in_little_room(
-    monkeypatch: pytest.MonkeyPatch, few: int, crowded: int, buckets: int, kilobytes: int | None, head: str
+def test_pool_is_for_few_texts_and_for_many_ngrams_of_many_labels_in_little_room(
+    monkeypatch: pytest.MonkeyPatch,
+    few: int,
+    many_labels: int,
+    crowded: int,
+    buckets: int,
+    kilobytes: int | None,
+    head: str,
 ) -> None:
     monkeypatch.setattr(budget, "FEW", few)
+    monkeypatch.setattr(budget, "_MANY_LABELS", many_labels)
     monkeypatch.setattr(codebooks, "_CROWDED", crowded)
     monkeypatch.setattr(budget, "choose_buckets", lambda *_: buckets)
     training = tiny_dataset(9)
