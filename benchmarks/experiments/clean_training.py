@@ -36,7 +36,7 @@ from retvec_lite.model.weight_files import choose_embedding
 from retvec_lite.terminal import silent
 from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import HeldOut, make_examples
-from retvec_lite.training.options import FitSettings
+from retvec_lite.training.settings import FitSettings
 
 RATES: Final = (0.0, 0.2, 0.5, 1.0)
 SETS: Final = ("Banking77", "CLINC150", "SMS spam", "AG News", "MASSIVE")

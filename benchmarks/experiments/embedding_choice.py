@@ -29,7 +29,7 @@ from retvec_lite.model.heads import CnnHead, HeadSpec, PoolHead
 from retvec_lite.model.weight_files import choose_embedding
 from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.options import FitSettings
+from retvec_lite.training.settings import FitSettings
 
 RATES: Final = (0.0, 0.5, 1.0)
 SETS: Final = ("Banking77", "CLINC150", "SMS spam", "MASSIVE", "Banking77, 10 a label")

@@ -204,7 +204,7 @@ def _load(system: str, folder: Path) -> Trained:
 
 def _settings(corpus: Corpus, plan: Plan, *, fine_tune: bool = False) -> Any:
     """Return the product's own settings for so many texts."""
-    from retvec_lite.training.options import recommended
+    from retvec_lite.training.settings import recommended
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
     return recommended(len(corpus.training), fine_tune=fine_tune, **chosen)

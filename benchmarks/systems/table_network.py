@@ -41,7 +41,7 @@ from retvec_lite.runtime.interpreters import import_runtime, silent_standard_err
 from retvec_lite.terminal import Progress
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
 from retvec_lite.training.network import TrainableNetwork, run_epochs, schedule_for
-from retvec_lite.training.options import FitSettings
+from retvec_lite.training.settings import FitSettings
 
 TABLE: Final = "embedding/table"
 _SIZES: Final = (1, 8, 64, 256)

@@ -18,7 +18,7 @@ _WORTH_SIZES: Final = 2_000
 """Texts from which graphs of several sizes pay."""
 
 
-class TextBatch(NamedTuple):
+class CodeBatch(NamedTuple):
     """Numbers of texts, their code points, int32 `[texts, max_chars]`, and the encoder of that size."""
 
     rows: npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ class TextBatch(NamedTuple):
     encoder: EncoderConfig
 
 
-def alike(texts: Sequence[str], encoder: EncoderConfig) -> Iterator[TextBatch]:
+def alike(texts: Sequence[str], encoder: EncoderConfig) -> Iterator[CodeBatch]:
     """Yield every text once, in batches of similar length."""
     whole = [composed(text, encoder.max_chars) for text in texts]
     lengths = np.array([len(text) for text in whole])
@@ -39,4 +39,4 @@ def alike(texts: Sequence[str], encoder: EncoderConfig) -> Iterator[TextBatch]:
         reader = dataclasses.replace(encoder, max_chars=size, max_words=min(encoder.max_words, size))
         for first in range(start, end, at_once):
             rows = order[first : min(first + at_once, end)]
-            yield TextBatch(rows, codepoint_rows([whole[row] for row in rows], size), reader)
+            yield CodeBatch(rows, codepoint_rows([whole[row] for row in rows], size), reader)

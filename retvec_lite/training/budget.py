@@ -15,7 +15,8 @@ from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHe
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.training.codebooks import codebooks_in, is_crowded
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.options import FEW, FitSettings, TrainOptions
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.settings import FEW, FitSettings
 
 _LARGEST_FILE: Final = 950_000
 """Bytes that an int8 file usually takes: less than 1 MB, so that the int4 file of the head cnn with 150 labels is below 600 kB."""

@@ -21,7 +21,8 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.checkpoints import damaged, read_arrays, write_arrays
 from retvec_lite.model.distribution import Workers
-from retvec_lite.training.options import FitSettings, Inputs, TrainOptions
+from retvec_lite.training.options import Inputs, TrainOptions
+from retvec_lite.training.settings import FitSettings
 from retvec_lite.version import __version__
 
 NAME: Final = "checkpoint.npz"

@@ -26,7 +26,7 @@ from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
-from retvec_lite.training.options import FitSettings
+from retvec_lite.training.settings import FitSettings
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""

@@ -19,7 +19,7 @@ from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.linear_features import Features, Kind, Matrix, clean_hashes, count_hashes, fold, mean_vectors
 from retvec_lite.training.linear_model import LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.options import FEW, MANY, FitSettings
+from retvec_lite.training.settings import FEW, MANY, FitSettings
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels

@@ -21,7 +21,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
-from retvec_lite.training.options import FitSettings
+from retvec_lite.training.settings import FitSettings
 
 RateSchedule = Callable[[int], float]
 """The learning rate by step, counted from 0."""

@@ -33,7 +33,8 @@ from retvec_lite.training.examples import Split, TrainingData, make_examples
 from retvec_lite.training.linear_features import clean_hashes
 from retvec_lite.training.linear_part import KINDS
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, make_part, other_languages
-from retvec_lite.training.options import FEW, FitSettings, Inputs, TrainOptions, settings_for
+from retvec_lite.training.options import Inputs, TrainOptions
+from retvec_lite.training.settings import FEW, FitSettings, settings_for
 from retvec_lite.training.thresholds import decide
 from retvec_lite.training.translation import Translation
 from retvec_lite.version import __version__

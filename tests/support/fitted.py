@@ -13,7 +13,8 @@ from retvec_lite.training import trainer
 from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.linear_part import LinearFitter
-from retvec_lite.training.options import FitSettings, TrainOptions
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.trainer import Trained
 
 Told = dict[str, list[tuple[int, int]]]

@@ -13,7 +13,8 @@ from retvec_lite.model.file_sizes import estimate_bytes
 from retvec_lite.model.weight_files import load_default_embedding
 from retvec_lite.training import budget
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.options import FitSettings, TrainOptions
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.settings import FitSettings
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_model import LinearModel
 from retvec_lite.training.linear_part import LinearFitter
-from retvec_lite.training.options import FitSettings, TrainOptions
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.settings import FitSettings
 
 RNG = np.random.default_rng(3)
 TABLE = RNG.normal(0, 1, (PRIME, 3)).astype(np.float32)

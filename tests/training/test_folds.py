@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import Dataset, check_trainable
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training.options import FEW, TrainOptions
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.settings import FEW
 from retvec_lite.training.trainer import choose_folds, prepare
 
 

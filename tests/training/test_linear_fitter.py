@@ -23,7 +23,8 @@ from retvec_lite.training.budget import choose_buckets, network_shapes
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_features import Kind, count_ngrams
 from retvec_lite.training.linear_part import KINDS, LinearFitter
-from retvec_lite.training.options import FitSettings, TrainOptions
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.trainer import choose_folds
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)

@@ -19,7 +19,7 @@ from retvec_lite.training.network import (
     lengths,
     used_words,
 )
-from retvec_lite.training.options import FitSettings
+from retvec_lite.training.settings import FitSettings
 
 
 def ids_of(counts: list[int], max_words: int) -> np.ndarray:

@@ -25,7 +25,7 @@ from retvec_lite.training import ensemble, trainer
 from retvec_lite.training.examples import TextEncoder
 from retvec_lite.training.linear_features import Features, count_ngrams
 from retvec_lite.training.linear_part import LinearFitter
-from retvec_lite.training.options import FitSettings
+from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.trainer import Trained
 
 OTHERS = tiny_dataset(5, seed=7).texts

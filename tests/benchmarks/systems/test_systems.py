@@ -15,7 +15,7 @@ from benchmarks.systems.networks import Plan, available, settings_of
 from benchmarks.systems.trained import fingerprint
 from benchmarks.systems.vectorizers import TINY, FastTextVectors, TableSize, Whitespace, eight_bit_rows, words_of
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training.options import recommended
+from retvec_lite.training.settings import recommended
 
 
 def test_words_are_lower_case_without_punctuation() -> None:

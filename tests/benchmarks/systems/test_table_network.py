@@ -9,7 +9,7 @@ from test_systems import TinyFastText
 from benchmarks.data.sets import Corpus
 from benchmarks.systems.vectorizers import FastTextVectors, TableSize, Whitespace
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training.options import FitSettings
+from retvec_lite.training.settings import FitSettings
 
 WORDS = {"food": ("bread", "cheese", "apple", "soup"), "play": ("music", "song", "radio", "guitar")}
 

@@ -1,0 +1,126 @@
+"""How a classifier is fitted: the settings that decide the weights, and which ones suit so many texts."""
+
+import dataclasses
+import math
+from typing import Any, Final
+
+from retvec_lite.data.class_weights import DEFAULT, ClassWeights
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.model.heads import BertHead, RnnHead
+from retvec_lite.training.options import TrainOptions
+
+FEW: Final = 3_000
+"""Texts up to which they are cross-validated."""
+MANY: Final = 20_000
+"""Texts from which they keep a network from overfitting by themselves."""
+_FEWEST_STEPS: Final = 480
+"""Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
+_FEWEST_SLOW_STEPS: Final = 1_200
+"""Steps at least of what learns slowly, see `recommended`."""
+_SLOW_HEADS: Final = (RnnHead.name, BertHead.name)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """What decides the weights, besides data, head and embedding. Chosen on validation splits only.
+
+    Attributes:
+        epochs: passes over the training texts at most.
+        patience: epochs without a better validation score after which training stops.
+        batch_size: texts a step.
+        learning_rate: peak of the head's cosine schedule.
+        embedding_rate: the embedding's learning rate as a share of the head's, when fine-tuned.
+        typo_rate: mean share of mistyped words in a text of a copy that is mistyped, see `augmented_copies`; 0: copies are the texts.
+        copies: differently written copies of the texts that the epochs take turns with.
+        linear_copies: how many of them the linear part learns from, see `LinearFitter.choose`.
+        refit: the linear part finally learns from the texts that were set aside as well, see `LinearFitter`.
+        character_filters: features of neighbouring characters that the head gets beside a fine-tuned embedding; 0 for none.
+        dropout: rate on the head's input and on the pooled text.
+        label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
+        weight_decay: of AdamW (Loshchilov and Hutter 2019).
+        class_weights: how much the texts of each label count, see `data.class_weights`.
+        seed: of everything random.
+    """
+
+    epochs: int = 20
+    patience: int = 7
+    batch_size: int = 128
+    learning_rate: float = 2e-3
+    embedding_rate: float = 0.25
+    typo_rate: float = 0.4
+    copies: int = 6
+    linear_copies: int = 2
+    refit: bool = True
+    character_filters: int = 0
+    dropout: float = 0.4
+    label_smoothing: float = 0.1
+    weight_decay: float = 1e-2
+    class_weights: ClassWeights = DEFAULT
+    seed: int = 0
+
+    @property
+    def typos(self) -> dict[str, Any]:
+        """The arguments of `make_examples` and `augmented_copies` that say how texts are mistyped."""
+        return {"copies": self.copies, "typo_rate": self.typo_rate, "seed": self.seed}
+
+    def batch(self, texts: int) -> int:
+        """Return how many texts a step takes: as set, or a quarter of very few texts."""
+        return min(self.batch_size, max(1, texts // 4))
+
+    def steps(self, texts: int) -> int:
+        """Return how many optimizer steps all epochs take."""
+        return self.epochs * max(1, texts // self.batch(texts))
+
+
+def settings_for(
+    texts: Dataset, options: TrainOptions, class_weights: ClassWeights | None, translated: bool = False
+) -> FitSettings:
+    """Return the recommended settings for some training texts, but for what was asked for.
+
+    Where every second copy is `translated`, twice the epochs show as many of the others.
+    """
+    names = ("epochs", "typo_rate", "character_filters", "seed")
+    chosen = {name: getattr(options, name) for name in names} | {"class_weights": class_weights}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    found = recommended(
+        len(texts), fine_tune=options.fine_tune_embedding, multi_label=texts.multi_label, head=options.head, **given
+    )
+    return dataclasses.replace(found, epochs=2 * found.epochs) if translated and options.epochs is None else found
+
+
+def recommended(
+    texts: int, *, fine_tune: bool, multi_label: bool = False, head: str = "auto", **chosen: Any
+) -> FitSettings:
+    """Return the settings for so many training texts; `chosen` fields override them.
+
+    Few texts need strong dropout and many epochs; many keep the head from overfitting themselves.
+
+    Networks beside n-grams need few steps at a high learning rate. Three kinds get more, because fewer were not measured: with a
+    fine-tuned embedding, with deep heads, and with several labels a text. A fine-tuned embedding learns little from few texts, and as
+    fast as the head from many (docs/benchmarks.md).
+    """
+    many, fewest = texts >= MANY, _FEWEST_STEPS
+    defaults: dict[str, Any] = {}
+    if many:
+        defaults |= {"dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
+    if fine_tune or multi_label or head in _SLOW_HEADS:
+        fewest = _FEWEST_SLOW_STEPS
+        defaults |= {
+            "learning_rate": (1e-3 if fine_tune else 2e-3 if multi_label else 1.5e-3) * (1 + multi_label),
+            "epochs": (16 if many else 30) * (1 + fine_tune) * (1 + multi_label),
+            "patience": (6 if many else 10) * (1 + fine_tune),
+            "batch_size": 64,
+        }
+    elif many:
+        defaults |= {"learning_rate": 3e-3, "epochs": 8}
+    elif texts <= FEW:
+        defaults |= {"learning_rate": 3e-3, "batch_size": 64}
+    if multi_label:
+        defaults |= {"class_weights": "none"}
+    if fine_tune:
+        defaults |= {"character_filters": 128, **({"embedding_rate": 1.0} if many else {})}
+    found = FitSettings(**{**defaults, **chosen})
+    if "epochs" in chosen:
+        return found
+    steps_an_epoch = found.steps(texts) // found.epochs
+    return dataclasses.replace(found, epochs=max(found.epochs, math.ceil(fewest / steps_an_epoch)))
