@@ -1,13 +1,14 @@
 """A solved linear part: weighted n-grams, what words mean and mean word vectors, told apart by a linear classifier.
 
-The problems are convex, so each has one solution. Few texts with meaning get a softmax regression; others, and several
-labels a text, a support vector machine, one label against the rest (liblinear, Fan et al. 2008,
-https://www.jmlr.org/papers/v9/fan08a.html). scikit-learn solves both.
+The problems are convex, so each has one solution. Few texts with meaning get a softmax regression; others a support vector machine
+for all labels at once (Crammer and Singer 2001, https://www.jmlr.org/papers/v2/crammer01a.html), which takes a third of the time of
+one label against the rest, and is as good; several labels a text need the latter. scikit-learn solves all three, the machines by
+liblinear (Fan et al. 2008, https://www.jmlr.org/papers/v9/fan08a.html).
 """
 
 import dataclasses
 import warnings
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy import sparse
@@ -24,8 +25,11 @@ _MEANING_LENGTH: Final = 0.6
 _MEANING_LENGTH_OF_SOFTMAX: Final = 0.7
 """Length of a text's meaning beside n-grams, chosen on validation texts; that of a softmax regression."""
 
-_PENALTY: Final = 1.0
-"""LinearSVC's C: its default."""
+_PENALTY: Final = 0.5
+_PENALTY_OF_EACH: Final = 1.0
+"""LinearSVC's C for all labels at once, chosen on validation texts, and for one label against the rest: its default."""
+_TOLERANCE: Final = 0.1
+"""When LinearSVC ends: weights are rounded to 8 bits afterwards, so its default precision of 1e-4 would be wasted time."""
 _UNSEEN: Final = -2.0
 """The score of a label without a text: below that of any label that the solver saw."""
 
@@ -98,10 +102,12 @@ def fit_linear(
     scaled = scaled.tocsr().astype(np.float32)
     weights = np.ones(classes, np.float32) if weights is None else weights
     shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
-    if softmax:
+    if targets.ndim == 2:
+        kernel, bias = _one_against_rest(scaled, targets, classes, seed, weights, shares)
+    elif softmax:
         kernel, bias = _softmax_regression(scaled, targets, classes, seed, weights[targets] * shares)
     else:
-        kernel, bias = _one_against_rest(scaled, targets, classes, seed, weights, shares)
+        kernel, bias = _support_vectors(scaled, targets, classes, seed, weights, shares)
     buckets = features.counts.shape[1]
     solved = {
         "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
@@ -123,7 +129,6 @@ def _softmax_regression(
     scaled: Matrix, targets: Ints, classes: int, seed: int, shares: Floats
 ) -> tuple[Floats, Floats]:
     """Return kernel and bias as `_one_against_rest` does, for one label a text: those of the highest likelihood, but for a penalty."""
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     kernel = np.zeros((scaled.shape[1], classes), np.float32)
@@ -133,9 +138,7 @@ def _softmax_regression(
     solver = LogisticRegression(C=_PENALTY_OF_SOFTMAX, max_iter=_STEPS)
     if len(targets) >= _WORTH_PASSES:
         solver.set_params(solver="saga", max_iter=_PASSES, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        solver.fit(scaled[:, used], targets, sample_weight=shares)
+    _solve(solver, scaled[:, used], targets, shares)
     # With two labels there is one row, the difference of their scores.
     sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-0.5, 0.5])
     kernel[np.ix_(used, solver.classes_)] = (solver.coef_ * sign[:, None]).T
@@ -143,37 +146,49 @@ def _softmax_regression(
     return kernel, bias
 
 
+def _support_vectors(
+    scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats, shares: Floats
+) -> tuple[Floats, Floats]:
+    """Return kernel and bias of a support vector machine for one label a text: the right one has the highest score, with a margin."""
+    from sklearn.svm import LinearSVC
+
+    kernel, bias = np.zeros((scaled.shape[1], classes), np.float32), np.full(classes, _UNSEEN, np.float32)
+    solver = LinearSVC(C=_PENALTY, multi_class="crammer_singer", random_state=seed, tol=_TOLERANCE)
+    _solve(solver, scaled, targets, weights[targets] * shares)
+    # With two labels there is one row, the difference of their scores.
+    sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-0.5, 0.5])
+    kernel[:, solver.classes_] = (solver.coef_ * sign[:, None]).T
+    bias[solver.classes_] = solver.intercept_ * sign
+    return kernel, bias
+
+
 def _one_against_rest(
     scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats, shares: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the kernel `[features, classes]` and the bias `[classes]` that tell each label from all others."""
-    from sklearn.exceptions import ConvergenceWarning
+    """Return kernel and bias of a support vector machine for each label, which tells texts with it from all others."""
     from sklearn.svm import LinearSVC
 
-    kernel = np.zeros((scaled.shape[1], classes), np.float32)
-    bias = np.full(classes, _UNSEEN, np.float32)
-    # The weights are rounded to 8 bits afterwards, so the default precision of 1e-4 would be wasted time.
+    kernel, bias = np.zeros((scaled.shape[1], classes), np.float32), np.full(classes, _UNSEEN, np.float32)
     # Left to choose, scikit-learn takes the primal problem for more texts than features: two to three times slower here.
-    solver = LinearSVC(C=_PENALTY, dual=True, random_state=seed, tol=0.1)
+    solver = LinearSVC(C=_PENALTY_OF_EACH, dual=True, random_state=seed, tol=_TOLERANCE)
+    for label, wanted in enumerate(targets.T):
+        if wanted.min() == wanted.max():
+            bias[label] = _UNSEEN if wanted[0] == 0 else -_UNSEEN
+            continue
+        _solve(solver, scaled, wanted, np.where(wanted, weights[label], 1.0) * shares)
+        kernel[:, label], bias[label] = solver.coef_[0], solver.intercept_[0]
+    return kernel, bias
+
+
+def _solve(solver: Any, scaled: Matrix, targets: Ints, shares: Floats) -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         # What is left to gain after the last pass is lost in rounding as well.
         warnings.simplefilter("ignore", ConvergenceWarning)
         # Two texts a label look like a regression to scikit-learn.
         warnings.simplefilter("ignore", UserWarning)
-        if targets.ndim == 2:
-            for label, wanted in enumerate(targets.T):
-                if wanted.min() == wanted.max():
-                    bias[label] = _UNSEEN if wanted[0] == 0 else -_UNSEEN
-                    continue
-                solver.fit(scaled, wanted, sample_weight=np.where(wanted, weights[label], 1.0) * shares)
-                kernel[:, label], bias[label] = solver.coef_[0], solver.intercept_[0]
-            return kernel, bias
-        solver.fit(scaled, targets, sample_weight=weights[targets] * shares)
-    # With two labels there is one row, for the second of them.
-    sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-1.0, 1.0])
-    rows, shifts = solver.coef_ * sign[:, None], solver.intercept_ * sign
-    kernel[:, solver.classes_], bias[solver.classes_] = rows.T, shifts
-    return kernel, bias
+        solver.fit(scaled, targets, sample_weight=shares)
 
 
 def _squares(counts: Matrix) -> Floats:
