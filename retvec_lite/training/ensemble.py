@@ -76,7 +76,7 @@ class NetworkFitter:
     """Fits the network of a plan as often as asked: to folds of the texts, then to all of them.
 
     A fine-tuned embedding is trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint, and go
-    on from there. Progress is told of "embedding words", and of each fit by its name.
+    on from there. Progress is told of "embedding words", and of the steps of all fits together as "training".
     """
 
     def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
@@ -84,6 +84,10 @@ class NetworkFitter:
         self._progress = progress
         self._checkpoint = checkpoint or Checkpoint()
         self._network: TrainableNetwork | None = None
+        data = plan.data
+        fits = [(len(rows), _FOLD_SHARE) for rows, _ in data.splits] if data.folds else []
+        self._steps = [self._settings(share).steps(texts) for texts, share in (*fits, (len(data.clean), 1.0))]
+        self._fits = 0
 
     @property
     def levels(self) -> int:
@@ -98,23 +102,26 @@ class NetworkFitter:
         self,
         rows: Rows | None = None,
         held_out: HeldOut | None = None,
-        what: str = "training",
-        share: float = 1.0,
     ) -> Course:
-        """Train on some rows (None: all) from new starting weights; equal seeds on one machine give equal weights.
+        """Train on some rows, or on all, from new starting weights; equal seeds on one machine give equal weights.
 
-        `held_out` decides which epoch is the best; without it, the last one is. A `share` of the settings' epochs is run.
+        `held_out` decides which epoch is the best; without it, the last one is. Some rows, those of a fold, get half of the epochs.
 
         Returns:
             How it went, with all weights of the classifier but those of n-grams.
         """
-        examples, settings = self._plan.data.examples, self._plan.settings
+        examples, settings = self._plan.data.examples, self._settings(1.0 if rows is None else _FOLD_SHARE)
         if rows is not None:
             examples = examples.chosen(rows)
-        settings = dataclasses.replace(settings, epochs=max(1, round(share * settings.epochs)))
         rng = np.random.default_rng(settings.seed)
         network = self._fresh_network(examples, settings, rng)
-        best = run_epochs(network, examples, held_out, settings, rng, self._progress, what, self._checkpoint)
+        before, total = sum(self._steps[: self._fits]), sum(self._steps)
+
+        def tell(what: str, done: int, _: int) -> None:
+            self._progress(what, min(before + done, total), total)
+
+        best = run_epochs(network, examples, held_out, settings, rng, tell, self._checkpoint)
+        self._fits += 1
         network.load(best.weights)
         return dataclasses.replace(best, weights={**self._plan.embedding, **best.weights})
 
@@ -122,6 +129,11 @@ class NetworkFitter:
         """Return the logits of texts under the weights fitted last, float32 `[texts, classes]`."""
         assert self._network is not None
         return self._network.logits(ids, len(self._plan.data.labels), PREDICTION_BATCH)
+
+    def _settings(self, share: float) -> FitSettings:
+        """Return the settings of a fit with a share of the epochs."""
+        settings = self._plan.settings
+        return dataclasses.replace(settings, epochs=max(1, round(share * settings.epochs)))
 
     def _fresh_network(self, examples: Examples, settings: FitSettings, rng: np.random.Generator) -> TrainableNetwork:
         data, head, embedding = self._plan.data, self._plan.head, self._plan.embedding
@@ -274,15 +286,15 @@ class Ensemble:
         data, folds = self._plan.data, self._plan.data.folds
         held_out = data.held_out
         logits = {rate: np.zeros((len(ids), len(data.labels)), np.float32) for rate, ids in held_out.ids.items()}
-        for number, (rows, others) in enumerate(data.splits, start=1):
+        for rows, others in data.splits:
             if folds:
-                network.fit(rows, what=f"training {number} of {folds + 1}", share=_FOLD_SHARE)
+                network.fit(rows)
             else:
                 self._best = network.fit(held_out=held_out)
             for rate, ids in held_out.ids.items():
                 logits[rate][others] = network.logits(ids[others])
         if folds:
-            self._best = network.fit(what=f"training {folds + 1} of {folds + 1}")
+            self._best = network.fit()
         return logits
 
 

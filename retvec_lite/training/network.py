@@ -332,13 +332,12 @@ def run_epochs(
     settings: FitSettings,
     rng: np.random.Generator,
     progress: Progress = silent,
-    what: str = "training",
     checkpoint: Checkpoint | None = None,
 ) -> Course:
     """Train until validation has not improved for `settings.patience` epochs, or to the last one.
 
     The best epoch is the one with the highest mean score on `held_out`, or the last where that is None; `network` is left with the
-    weights of the last one. `rng` draws the order of the texts; `what` names this fit to `progress`.
+    weights of the last one. `rng` draws the order of the texts. Progress is told of "training", in steps.
 
     Raises:
         RetvecLiteError: when the loss is no longer finite.
@@ -350,7 +349,7 @@ def run_epochs(
     if state:
         network.restore(state)
     if course.generator:
-        progress(what, min(course.steps, steps), steps)
+        progress("training", min(course.steps, steps), steps)
         rng.bit_generator.state = course.generator
     while not course.is_over:
         course.generator = rng.bit_generator.state
@@ -359,7 +358,7 @@ def run_epochs(
             weights = None if examples.weights is None else examples.weights[batch.rows]
             course.losses.append(network.train(batch, examples.targets[batch.rows], course.steps, weights))
             course.steps += 1
-            progress(what, min(course.steps, steps), steps)
+            progress("training", min(course.steps, steps), steps)
             checkpoint.keep(network.state)
         _end_epoch(course, network, examples, held_out, settings)
     return course

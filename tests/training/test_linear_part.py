@@ -223,12 +223,13 @@ def test_softmax_regression_leaves_labels_without_texts_below_all_others() -> No
     assert not found.weights["ngrams/table"][:, [1, 4]].any()
 
 
-def test_texts_of_more_weight_decide() -> None:
+@pytest.mark.parametrize("softmax", [False, True], ids=["support vectors", "softmax"])
+def test_texts_of_more_weight_decide(softmax: bool) -> None:
     """The same texts have both labels: the heavier copies win."""
     texts = tiny_dataset(6).texts
     features = features_of([*texts, *texts], words=False)
     targets = np.repeat(np.array([0, 1], np.int32), len(texts))
     for heavy in (0, 1):
         shares = np.where(targets == heavy, 3.0, 1.0).astype(np.float32)
-        found = fit_linear(features, targets, 2, seed=0, softmax=True, text_weights=shares)
+        found = fit_linear(features, targets, 2, seed=0, softmax=softmax, text_weights=shares)
         assert (found.scores(features).argmax(axis=1) == heavy).all()

@@ -66,7 +66,7 @@ def test_the_model_is_that_of_the_last_fit_each_part_by_its_factor(crossed: Cros
     found = reference_logits(load_trained_model(tmp_path / "saved"), OTHERS)
     np.testing.assert_allclose(found, expected, atol=0.02 * np.abs(expected).max())
 
-    last = crossed.network.fit(what="again")
+    last = crossed.network.fit()
     for name in ("head/word/kernel", "head/word/bias"):
         np.testing.assert_array_equal(model.weights[name], last.weights[name], err_msg="learned from all texts")
     scaled = last.weights["head/logits/kernel"] * np.float32(factors["network"])
@@ -80,9 +80,11 @@ def test_the_graph_says_what_the_reference_says(crossed: Crossed, tmp_path: Path
     np.testing.assert_allclose(found, reference_logits(crossed.trained.model, OTHERS), atol=1e-3)
 
 
-def test_progress_names_each_training(crossed: Crossed) -> None:
-    names = [f"training {number} of 4" for number in range(1, 5)]
-    assert set(crossed.told) == {"encoding texts", "embedding words", "fitting n-grams", *names}
+def test_progress_counts_the_steps_of_all_fits_together(crossed: Crossed) -> None:
+    """So the time that is left is that of the whole training."""
+    assert set(crossed.told) == {"encoding texts", "embedding words", "fitting n-grams", "training"}
+    halved = dataclasses.replace(QUICK, epochs=QUICK.epochs // 2)
+    assert crossed.told["training"][0][1] == 3 * halved.steps(32) + QUICK.steps(48)
     for steps in crossed.told.values():
         done = [count for count, _ in steps]
         assert done == sorted(done) and steps[-1][0] == steps[-1][1]
