@@ -38,7 +38,7 @@ _LEAST: Final = 0.01
 LINEAR, NETWORK = "linear", "network"
 """Names of the parts."""
 
-_USUAL: Final = {LINEAR: 6.0, NETWORK: 0.5}
+_USUAL: Final = {LINEAR: 8.0, NETWORK: 0.5}
 _USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
 """Factors that suit most data; the latter for a linear part fitted by softmax regression, whose logits are larger."""
 
