@@ -32,6 +32,7 @@ class Beside:
         self._reports: queue.SimpleQueue[tuple[str, int, int]] = queue.SimpleQueue()
         self._stopped = threading.Event()
         self._is_over = False
+        self._errors: list[BaseException] = []
 
     def report(self, what: str, done: int, total: int) -> None:
         """Keep what the other thread's work reports, for the main thread to tell; end that work once nobody waits for it."""
@@ -40,9 +41,11 @@ class Beside:
         self._reports.put((what, done, total))
 
     def tell(self, what: str, done: int, total: int) -> None:
-        """Tell of the main thread's work, and of what was reported meanwhile."""
+        """Tell of the main thread's work, and of what was reported meanwhile; raise what the other thread raised."""
         while not self._reports.empty():
             self._next()
+        if self._errors:
+            raise self._errors[0]
         self._progress(what, done, total)
 
     def _next(self) -> None:
@@ -54,17 +57,17 @@ class Beside:
 
     @contextlib.contextmanager
     def run(self, function: Callable[[], Found]) -> Iterator[Callable[[], Found]]:
-        """Run a function beside the block, and yield what waits for its result; what it raises is raised there.
+        """Run a function beside the block, and yield what waits for its result; what it raises is raised there, or by the next `tell`.
 
         What ends the block, such as Ctrl-C, ends the function at its next report.
         """
         found: list[Found] = []
-        errors: list[BaseException] = []
+        self._errors = errors = []
 
         def work() -> None:
             try:
                 found.append(function())
-            except BaseException as error:  # noqa: BLE001 - raised again where the result is waited for
+            except BaseException as error:  # noqa: BLE001 - raised again in the main thread
                 errors.append(error)
             self._reports.put(_OVER)
 

@@ -71,7 +71,9 @@ def _nearest_rows(values: Floats, frequency: Floats, seed: int) -> tuple[npt.NDA
     """Return the cluster of each row, and the clusters' means, float32 `[256, columns]` (k-means, in small batches)."""
     from sklearn.cluster import MiniBatchKMeans
 
-    shares: npt.NDArray[Any] = frequency.astype(np.float64) / frequency.sum()
+    # In float64 throughout: sums of millions of texts are not exact in float32, and the shares would not add up to 1.
+    shares: npt.NDArray[Any] = frequency.astype(np.float64)
+    shares /= shares.sum()
     seen = np.flatnonzero(shares)
     start = np.random.default_rng(seed).choice(len(values), CODES, replace=False, p=shares)
     solver = MiniBatchKMeans(

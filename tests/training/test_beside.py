@@ -49,6 +49,18 @@ def test_an_error_is_raised_where_the_result_is_waited_for() -> None:
         result()
 
 
+def test_an_error_does_not_wait_for_the_main_thread_to_finish() -> None:
+    def fit() -> None:
+        raise ValueError("no solution")
+
+    beside = Beside(lambda *_: None)
+    with pytest.raises(ValueError, match="no solution"), beside.run(fit):
+        for done in range(10_000):
+            time.sleep(0.001)
+            beside.tell("main", done, 10_000)
+        pytest.fail("nobody was told")
+
+
 def test_what_ends_the_main_thread_ends_the_other() -> None:
     beside, ended = Beside(lambda *_: None), threading.Event()
 

@@ -66,6 +66,13 @@ def test_every_codebook_comes_nearer_and_frequent_ngrams_come_nearest() -> None:
     assert distance[frequency > 20].mean() < 0.8 * distance[frequency == 0].mean()
 
 
+def test_so_many_texts_that_float32_does_not_count_them_exactly() -> None:
+    frequency = (1e5 * RNG.pareto(1.0, PRIME)).astype(np.float32)
+    assert abs((frequency.astype(np.float64) / frequency.sum()).sum() - 1) > 1e-8, "float32 is not enough"
+    found = squeeze(model_of(TABLE, SQUARES).weights, frequency, 1, seed=0)
+    assert found["ngrams/codes"].shape == (PRIME, 1)
+
+
 def test_weights_fit_their_bytes_and_equal_seeds_give_equal_weights() -> None:
     features = texts(500)
     one, other = (squeeze(model_of(TABLE, SQUARES).weights, frequency_of(features), 2, seed=4) for _ in range(2))
