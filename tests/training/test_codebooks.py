@@ -67,7 +67,7 @@ def test_every_codebook_comes_nearer_and_frequent_ngrams_come_nearest() -> None:
 
 
 def test_so_many_texts_that_float32_does_not_count_them_exactly() -> None:
-    frequency = (1e5 * RNG.pareto(1.0, PRIME)).astype(np.float32)
+    frequency = (1e5 * np.random.default_rng(5).pareto(1.0, PRIME)).astype(np.float32)
     assert abs((frequency.astype(np.float64) / frequency.sum()).sum() - 1) > 1e-8, "float32 is not enough"
     found = squeeze(model_of(TABLE, SQUARES).weights, frequency, 1, seed=0)
     assert found["ngrams/codes"].shape == (PRIME, 1)
