@@ -13,6 +13,8 @@ FEW: Final = 3_000
 """Texts up to which they are cross-validated."""
 MANY: Final = 20_000
 """Texts from which they keep a network from overfitting by themselves."""
+_MOST_SHOWN: Final = 270_000
+"""Texts that all epochs together show at most, below `MANY`: 30 epochs of 9,000."""
 _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
@@ -42,7 +44,7 @@ class FitSettings:
         seed: of everything random.
     """
 
-    epochs: int = 20
+    epochs: int = 30
     patience: int = 7
     batch_size: int = 128
     learning_rate: float = 2e-3
@@ -114,7 +116,9 @@ def recommended(
     elif many:
         defaults |= {"learning_rate": 3e-3, "epochs": 8}
     elif texts <= FEW:
-        defaults |= {"learning_rate": 3e-3, "batch_size": 64}
+        defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20}
+    else:
+        defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
     if multi_label:
         defaults |= {"class_weights": "none"}
     if fine_tune:

@@ -7,7 +7,8 @@ from retvec_lite.training.settings import FEW, FitSettings, recommended
 
 def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
     few, many = 19_999, 20_000
-    assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [20, 8]
+    assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [13, 8]
+    assert [recommended(texts, fine_tune=False).epochs for texts in (FEW, FEW + 1, 9_000)] == [20, 30, 30]
     assert [recommended(texts, fine_tune=True).epochs for texts in (few, many)] == [60, 32]
     assert [recommended(texts, fine_tune=False, multi_label=True).epochs for texts in (few, many)] == [60, 32]
     assert [recommended(texts, fine_tune=True, multi_label=True).epochs for texts in (few, many)] == [120, 64]
