@@ -234,6 +234,11 @@ CHARACTER_WINDOW: Final = 3
 _CHARACTER_KERNEL: Final = "characters/kernel"
 
 
+def word_dimension(embedding: Mapping[str, Any], word_length: int) -> int:
+    """Return how many numbers a word has under an embedding, or without one: the bits of its characters."""
+    return int(embedding["embedding/dense_2/kernel"].shape[1]) if embedding else word_length * BITS
+
+
 def character_shapes(filters: int, window: int = CHARACTER_WINDOW) -> Shapes:
     """Return name -> shape of the weights of `filters` character filters; empty for 0."""
     return {_CHARACTER_KERNEL: (window * BITS, filters), "characters/bias": (filters,)} if filters else {}

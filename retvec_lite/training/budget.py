@@ -7,11 +7,20 @@ from typing import Final
 
 import numpy as np
 
-from retvec_lite.contract import BITS, EncoderConfig, Floats
+from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_shapes
 from retvec_lite.model.file_sizes import USUAL_KB, Shapes, estimate_bytes
-from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, character_shapes, ngram_shapes
+from retvec_lite.model.heads import (
+    HEADS,
+    CnnHead,
+    HeadSpec,
+    LinearHead,
+    PoolHead,
+    character_shapes,
+    ngram_shapes,
+    word_dimension,
+)
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.training.codebooks import codebooks_in, is_crowded
 from retvec_lite.training.examples import TrainingData
@@ -119,7 +128,7 @@ def network_shapes(
     meaning: MeaningConfig | None = None,
 ) -> dict[str, tuple[int, ...]]:
     """Return the shapes of all weights of a file but those of n-grams, which get what these leave."""
-    inputs = embedding["embedding/dense_2/kernel"].shape[1] if embedding else encoder.word_length * BITS
+    inputs = word_dimension(embedding, encoder.word_length)
     shapes = dict(head.shapes(inputs + settings.character_filters, classes, encoder.max_words))
     shapes |= character_shapes(settings.character_filters)
     shapes |= meaning_shapes(meaning, classes) if meaning else {}

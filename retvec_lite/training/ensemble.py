@@ -9,13 +9,13 @@ import numpy.typing as npt
 import tensorflow as tf
 from scipy.optimize import minimize
 
-from retvec_lite.contract import BITS, Floats, Ints
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.class_weights import class_weights
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.head_graph import Tensors
-from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, initial
+from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, initial, word_dimension
 from retvec_lite.model.network_graph import embed_bits
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.terminal import Progress, silent
@@ -137,9 +137,7 @@ class NetworkFitter:
 
     def _fresh_network(self, examples: Examples, settings: FitSettings, rng: np.random.Generator) -> TrainableNetwork:
         data, head, embedding = self._plan.data, self._plan.head, self._plan.embedding
-        classes, inputs = len(data.labels), data.config.word_length * BITS
-        if embedding:
-            inputs = embedding["embedding/dense_2/kernel"].shape[1]
+        classes, inputs = len(data.labels), word_dimension(embedding, data.config.word_length)
         filters = settings.character_filters if self._plan.fine_tune else 0
         weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
         weights |= head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
@@ -177,13 +175,12 @@ def embed_words(words: Ints, weights: Tensors, progress: Progress = silent) -> n
         jit_compile=True,
         autograph=False,
     )
-    vectors = []
+    table = np.empty((len(words), word_dimension(weights, words.shape[1])), np.float16)
     for start in range(0, len(words), _WORDS_AT_ONCE):
         chunk = words[start : start + _WORDS_AT_ONCE]
         padded = np.pad(chunk, ((0, _WORDS_AT_ONCE - len(chunk)), (0, 0)))
-        vectors.append(embed(padded).numpy()[: len(chunk)])
+        table[start : start + len(chunk)] = embed(padded).numpy()[: len(chunk)]
         progress("embedding words", start + len(chunk), len(words))
-    table: npt.NDArray[np.float16] = np.concatenate(vectors)
     table[0] = 0.0
     return table
 

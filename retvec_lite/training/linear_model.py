@@ -94,9 +94,11 @@ def fit_linear(
     squares = _squares(features.counts)
     roots = np.sqrt(squares)
     counts = features.counts
-    factors = roots[counts.indices] / np.repeat(_lengths(counts, squares), np.diff(counts.indptr))
-    # In float64, as liblinear wants it, and with the same indices: of many texts, each copy takes gigabytes.
-    scaled = sparse.csr_matrix((counts.data * factors.astype(np.float64), counts.indices, counts.indptr), counts.shape)
+    # In float64, as liblinear wants it, in place, and with the same indices: of many texts, each copy takes gigabytes.
+    values = counts.data.astype(np.float64)
+    values *= roots[counts.indices]
+    values /= np.repeat(_lengths(counts, squares), np.diff(counts.indptr))
+    scaled = sparse.csr_matrix((values, counts.indices, counts.indptr), counts.shape)
     centre, basis = np.zeros(0, np.float32), np.zeros((0, 0), np.float32)
     if features.means is not None:
         centre = features.means.mean(axis=0)
