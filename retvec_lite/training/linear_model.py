@@ -93,7 +93,10 @@ def fit_linear(
     length = _MEANING_LENGTH_OF_SOFTMAX if softmax else _MEANING_LENGTH
     squares = _squares(features.counts)
     roots = np.sqrt(squares)
-    scaled = sparse.diags(1 / _lengths(features.counts, squares)) @ features.counts @ sparse.diags(roots)
+    counts = features.counts
+    factors = roots[counts.indices] / np.repeat(_lengths(counts, squares), np.diff(counts.indptr))
+    # In float64, as liblinear wants it, and with the same indices: of many texts, each copy takes gigabytes.
+    scaled = sparse.csr_matrix((counts.data * factors.astype(np.float64), counts.indices, counts.indptr), counts.shape)
     centre, basis = np.zeros(0, np.float32), np.zeros((0, 0), np.float32)
     if features.means is not None:
         centre = features.means.mean(axis=0)
@@ -101,7 +104,7 @@ def fit_linear(
         scaled = sparse.hstack([scaled, (features.means - centre) @ basis])
     if features.meaning is not None:
         scaled = sparse.hstack([scaled, length * features.meaning])
-    scaled = scaled.tocsr().astype(np.float32)
+    scaled = scaled.tocsr()
     weights = np.ones(classes, np.float32) if weights is None else weights
     shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
     if targets.ndim == 2:
@@ -139,7 +142,7 @@ def _softmax_regression(
     solver = LogisticRegression(C=_PENALTY_OF_SOFTMAX, max_iter=_STEPS)
     if len(targets) >= _WORTH_PASSES:
         solver.set_params(solver="saga", max_iter=_PASSES, random_state=seed)
-    _solve(solver, scaled[:, used], targets, shares)
+    _solve(solver, scaled[:, used].astype(np.float32), targets, shares)
     # With two labels there is one row, the difference of their scores.
     sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-0.5, 0.5])
     kernel[np.ix_(used, solver.classes_)] = (solver.coef_ * sign[:, None]).T
