@@ -57,6 +57,8 @@ def explain_os_error(error: OSError, path: str | os.PathLike[str]) -> RetvecLite
         return RetvecLiteError(f"{name} was changed by somebody else meanwhile, and stays as it is.")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return RetvecLiteError(f"No room to write {name}: {error.strerror}. Free some space; no partial file is left.")
+    if above := next((folder for folder in Path(name).parents if os.path.isfile(folder)), None):
+        return RetvecLiteError(f"Cannot write {name}: {above} is a file, not a folder. Choose another name.")
     return RetvecLiteError(f"Cannot write {name}: {error.strerror or error}.")
 
 

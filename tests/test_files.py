@@ -110,7 +110,10 @@ def test_room_is_asked_for_before_the_work(tmp_path: Path, monkeypatch: pytest.M
         require_room(tmp_path / "not" / "there", 6)
 
 
-@pytest.mark.parametrize(("name", "sentence"), [("file", "--force"), ("folder", "is a folder"), ("file/below", "file")])
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("file", "--force"), ("folder", "is a folder"), ("file/below", "file is a file, not a folder")],
+)
 def test_a_file_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, name: str, sentence: str) -> None:
     (tmp_path / "file").write_bytes(b"old")
     (tmp_path / "folder").mkdir()

@@ -290,13 +290,15 @@ class Info:
         parts = [(_PARTS[part], f"{size:,}") for part, size in facts["sizes"].items()]
         kinds = [(row["name"], str(row["version"]), str(row["count"])) for row in facts["operators"]]
         lengths = ("code points", "word slots")
-        return draw(
+        tables = [
             Table(str(facts["file"]), ("", "value"), about),
             Table("Text to words", ("setting", "value"), encoder),
             Table("Signatures", ("name", "kind", *lengths), signatures, frozenset(lengths)),
             Table("Size", ("part", "bytes"), [*parts, ("file", f"{facts['bytes']:,}")], frozenset({"bytes"})),
-            Table("Operators", ("name", "version", "count"), kinds, frozenset({"version", "count"})),
-        )
+        ]
+        if kinds:  # the C engine has none
+            tables.append(Table("Operators", ("name", "version", "count"), kinds, frozenset({"version", "count"})))
+        return draw(*tables)
 
 
 @checked

@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from retvec_lite.classifier import Classifier
     from retvec_lite.runtime.text_classifier import TextClassifier
 
-MODEL: Final = (
-    "an exported .tflite, a trained folder, hf://user/model on the hub, or language for the detector in the package"
-)
+MODEL: Final = "an exported .tflite or .retvec, a trained folder, hf://user/model on the hub, or language for the detector in the package"
 """What `classify` and `evaluate` run."""
 
 
@@ -52,13 +50,13 @@ positive_integer.__name__ = "integer"  # argparse says "invalid integer value: '
 
 def percentages(text: str) -> tuple[float, ...]:
     """Parse comma-separated percentages into ascending shares from 0 to 1, without repeats."""
-    rates = sorted({float(part) / 100 for part in text.split(",")})
-    if not all(0 <= rate <= 1 for rate in rates):
-        raise argparse.ArgumentTypeError(f"percentages lie between 0 and 100: {text!r}")
-    return tuple(rates)
-
-
-percentages.__name__ = "list of percentages"
+    try:
+        rates = sorted({float(part) / 100 for part in text.split(",")})
+        if all(0 <= rate <= 1 for rate in rates):
+            return tuple(rates)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"must be percentages from 0 to 100 such as 0,20,50, not {text!r}")
 
 
 def png_file(text: str) -> str:

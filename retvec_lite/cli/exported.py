@@ -9,7 +9,7 @@ from retvec_lite.training.options import TrainOptions
 def declare_info(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "model", metavar="MODEL", help="an exported .tflite, or language for the detector in the package"
+        "model", metavar="MODEL", help="an exported .tflite or .retvec, or language for the detector in the package"
     )
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 

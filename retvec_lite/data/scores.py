@@ -306,7 +306,7 @@ def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
         known = ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
         raise RetvecLiteError(
             f"The classifier does not know these labels in {dataset.path}: {', '.join(map(repr, unknown[:5]))}{more} "
-            f"(it knows: {known})."
+            f"(it knows: {known}). Correct them, or pass --unknown-label (unknown_label) if their texts belong to none."
         )
 
 

@@ -245,7 +245,11 @@ class Predictor(abc.ABC):
         if by is not None:
             if labels is not None or isinstance(data, Dataset):
                 raise RetvecLiteError("by names a column: pass a file or a table with it.")
-            values = as_dataset(data, label_column=by, skip_bad_rows=skip_bad_rows, **reading)
+            try:
+                values = as_dataset(data, label_column=by, skip_bad_rows=skip_bad_rows, **reading)
+            except RetvecLiteError as error:
+                told = str(error).replace("--label-column", "--by").replace("label_column", "by")
+                raise RetvecLiteError(told) from error
             if values.texts != dataset.texts:
                 raise RetvecLiteError(f"Rows that have a label lack {by!r}, or the other way round: fill both in.")
             groups = values.labels

@@ -56,7 +56,7 @@ def test_evaluate_by_a_column(main: Main, tiny_model: str, tmp_path: Path) -> No
     assert code == 0
     assert [(row["value"], row["accuracy"]) for row in json.loads(output)["groups"]] == [("de", 1.0), ("en", 0.5)]
     code, _, errors = main("evaluate", tiny_model, "--data", path, "--by", "country")
-    assert code == 2 and "'country'" in errors and errors.count("\n") == 1
+    assert code == 2 and "'country'" in errors and "Name it with --by." in errors and errors.count("\n") == 1
 
 
 def test_evaluate_plot(main: Main, tiny_model: str, data: str, tmp_path: Path) -> None:
