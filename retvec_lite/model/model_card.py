@@ -148,8 +148,8 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
         'It knows what 6,950 words of en mean, which are 98.0% of the words of the training texts, and repeats their biases.'
     """
     languages = facts.get("languages", {})
-    others = " and ".join(name for name in languages if name != facts["language"])
-    unmeasured = f" It read words of {others}, but no texts in {others} were measured: evaluate it on some."
+    others = [name for name in languages if name != facts["language"]]
+    unmeasured = f" It read words of {' and '.join(others)}, but no texts in {' or '.join(others)} were measured: evaluate it on some."
     if not facts.get("used"):
         about = f"It does not know what words mean: {facts['left_out']}." if "left_out" in facts else ""
     else:
