@@ -296,7 +296,7 @@ class Info:
             Table("Signatures", ("name", "kind", *lengths), signatures, frozenset(lengths)),
             Table("Size", ("part", "bytes"), [*parts, ("file", f"{facts['bytes']:,}")], frozenset({"bytes"})),
         ]
-        if kinds:  # the C engine has none
+        if kinds:  # a .retvec has none
             tables.append(Table("Operators", ("name", "version", "count"), kinds, frozenset({"version", "count"})))
         return draw(*tables)
 

@@ -374,9 +374,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], d
     except FileNotFoundError as error:
         raise RetvecLiteError(f"{path} does not exist.") from error
     except (SafetensorError, OSError, TypeError) as error:  # TypeError: a type that NumPy lacks, such as bfloat16
-        raise RetvecLiteError(
-            f"{path} is not a readable safetensors file: {error}. Copy it again, or name another."
-        ) from error
+        raise RetvecLiteError(f"{path} is not a readable safetensors file: {error}. Copy it again.") from error
 
 
 def safetensors_bytes(tensors: Mapping[str, Floats], metadata: Mapping[str, str]) -> bytes:

@@ -241,18 +241,9 @@ class Predictor(abc.ABC):
             multi_label=several if multi_label is None else multi_label,
             **reading,
         )
-        groups: tuple[str, ...] = ()
-        if by is not None:
-            if labels is not None or isinstance(data, Dataset):
-                raise RetvecLiteError("by names a column: pass a file or a table with it.")
-            try:
-                values = as_dataset(data, label_column=by, skip_bad_rows=skip_bad_rows, **reading)
-            except RetvecLiteError as error:
-                told = str(error).replace("--label-column", "--by").replace("label_column", "by")
-                raise RetvecLiteError(told) from error
-            if values.texts != dataset.texts:
-                raise RetvecLiteError(f"Rows that have a label lack {by!r}, or the other way round: fill both in.")
-            groups = values.labels
+        if by is not None and (labels is not None or isinstance(data, Dataset)):
+            raise RetvecLiteError("by names a column: pass a file or a table with it.")
+        groups = () if by is None else _values_of(by, data, dataset, skip_bad_rows=skip_bad_rows, **reading)
         if several and multi_label is None and labels is None and all(len(found) == 1 for found in dataset.label_sets):
             raise RetvecLiteError(
                 f"Every text of {dataset.path} has exactly one label, but this classifier gives several or none. "
@@ -271,3 +262,14 @@ class Predictor(abc.ABC):
                 groups=groups,
                 progress=report,
             )
+
+
+def _values_of(column: str, data: Any, dataset: Dataset, **reading: Any) -> tuple[str, ...]:
+    """Return what a column of the data says of each text of `dataset`; the reader takes it for the column of the labels."""
+    try:
+        values = as_dataset(data, label_column=column, **reading)
+    except RetvecLiteError as error:
+        raise RetvecLiteError(str(error).replace("--label-column", "--by").replace("label_column", "by")) from error
+    if values.texts != dataset.texts:
+        raise RetvecLiteError(f"Rows that have a label lack {column!r}, or the other way round: fill both in.")
+    return values.labels

@@ -114,7 +114,7 @@ def fit_linear(
     elif softmax:
         kernel, bias = _softmax_regression(scaled, targets, classes, seed, weights[targets] * shares)
     else:
-        kernel, bias = _support_vectors(scaled, targets, classes, seed, weights, shares)
+        kernel, bias = _support_vectors(scaled, targets, classes, seed, weights[targets] * shares)
     buckets = features.counts.shape[1]
     solved = {
         "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
@@ -134,33 +134,34 @@ def fit_linear(
 def _softmax_regression(
     scaled: Matrix, targets: Ints, classes: int, seed: int, shares: Floats
 ) -> tuple[Floats, Floats]:
-    """Return kernel and bias as `_one_against_rest` does, for one label a text: those of the highest likelihood, but for a penalty."""
+    """Return the kernel `[features, classes]` and the bias `[classes]` of the highest likelihood, but for a penalty, for one label a text."""
     from sklearn.linear_model import LogisticRegression
 
-    kernel = np.zeros((scaled.shape[1], classes), np.float32)
-    bias = np.full(classes, _UNSEEN_BY_SOFTMAX, np.float32)
     # Few texts have few n-grams, and the solver keeps twenty copies of its weights.
     used = np.unique(scaled.indices)
     solver = LogisticRegression(C=_PENALTY_OF_SOFTMAX, max_iter=_STEPS)
     if len(targets) >= _WORTH_PASSES:
         solver.set_params(solver="saga", max_iter=_PASSES, random_state=seed)
-    _solve(solver, scaled[:, used].astype(np.float32), targets, shares)
-    # With two labels there is one row, the difference of their scores.
-    sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-0.5, 0.5])
-    kernel[np.ix_(used, solver.classes_)] = (solver.coef_ * sign[:, None]).T
-    bias[solver.classes_] = solver.intercept_ * sign
+    kernel = np.zeros((scaled.shape[1], classes), np.float32)
+    seen = scaled[:, used].astype(np.float32)
+    kernel[used], bias = _together(solver, seen, targets, classes, shares, _UNSEEN_BY_SOFTMAX)
     return kernel, bias
 
 
-def _support_vectors(
-    scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats, shares: Floats
-) -> tuple[Floats, Floats]:
-    """Return kernel and bias of a support vector machine for one label a text: the right one has the highest score, with a margin."""
+def _support_vectors(scaled: Matrix, targets: Ints, classes: int, seed: int, shares: Floats) -> tuple[Floats, Floats]:
+    """Return kernel and bias, as `_softmax_regression` does, that give the right label of each text the highest score, with a margin."""
     from sklearn.svm import LinearSVC
 
-    kernel, bias = np.zeros((scaled.shape[1], classes), np.float32), np.full(classes, _UNSEEN, np.float32)
     solver = LinearSVC(C=_PENALTY, multi_class="crammer_singer", random_state=seed, tol=_TOLERANCE)
-    _solve(solver, scaled, targets, weights[targets] * shares)
+    return _together(solver, scaled, targets, classes, shares, _UNSEEN)
+
+
+def _together(
+    solver: Any, scaled: Matrix, targets: Ints, classes: int, shares: Floats, unseen: float
+) -> tuple[Floats, Floats]:
+    """Solve for all labels at once; one without a text has the bias `unseen`."""
+    kernel, bias = np.zeros((scaled.shape[1], classes), np.float32), np.full(classes, unseen, np.float32)
+    _solve(solver, scaled, targets, shares)
     # With two labels there is one row, the difference of their scores.
     sign = np.ones(1) if len(solver.coef_) > 1 else np.array([-0.5, 0.5])
     kernel[:, solver.classes_] = (solver.coef_ * sign[:, None]).T
@@ -171,7 +172,7 @@ def _support_vectors(
 def _one_against_rest(
     scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats, shares: Floats
 ) -> tuple[Floats, Floats]:
-    """Return kernel and bias of a support vector machine for each label, which tells texts with it from all others."""
+    """Return kernel and bias, as `_softmax_regression` does, of a machine for each label that tells texts with it from all others."""
     from sklearn.svm import LinearSVC
 
     kernel, bias = np.zeros((scaled.shape[1], classes), np.float32), np.full(classes, _UNSEEN, np.float32)
