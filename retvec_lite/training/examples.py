@@ -1,27 +1,22 @@
 """From labelled texts to training examples: mistyped copies, and all texts as word ids."""
 
 import dataclasses
-import functools
 import math
 import random
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import tensorflow as tf
 
-from retvec_lite.contract import UNSPACED, EncoderConfig, Floats, Ints
+from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.disguises import add_ending, disguise
 from retvec_lite.data.typos import mistype, mistype_many
-from retvec_lite.model.encoder_graph import encode_words
-from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, Names, names_of
+from retvec_lite.training.text_encoder import LONGEST_COUNTED, TextEncoder
 from retvec_lite.training.translation import Translation
-from retvec_lite.training.word_table import WordTable, hash_multipliers
 
 Rows = npt.NDArray[np.int64]
 
@@ -42,18 +37,6 @@ _SHARE_DISGUISED: Final = 0.3
 _MISTYPED: Final = 0.4
 _ENDED: Final = 0.3
 """Shares of a copy's texts that are disguised, mistyped, and get an ending."""
-
-_LONGEST_COUNTED: Final = 4096
-"""Code points of a text in which words are counted: more than any phone will classify."""
-_CHARS_AT_ONCE: Final = 2**17
-_SHORTEST: Final = 64
-_WORTH_A_GRAPH: Final = 2**19
-"""Code points from which a graph of their own size pays: tracing one takes as long as encoding about so many."""
-_TEXTS_AT_ONCE: Final = 8192
-
-_UNSPACED_CHAR: Final = re.compile(
-    "[" + "".join(f"{chr(first)}-{chr(last)}" for ranges in UNSPACED.values() for first, last in ranges) + "]"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +91,7 @@ class TrainingData:
         splits: what is fitted to which texts, and tested on which. Cross-validated, the held-out texts are the training texts, and
             each of them is in one split; otherwise they are others, and there is one split of everything.
         refit: the held-out texts may be learned from as well, once they have decided what they were set aside for.
+        encoder: knows all of these texts, and counts their n-grams.
         hashes: how often the hashes of n-grams occur in `clean`, by the kind of n-grams, see `linear_features.clean_hashes`.
     """
 
@@ -126,6 +110,7 @@ class TrainingData:
     name_ids: Ints
     held_out_texts: Mapping[float, Sequence[str]]
     splits: Sequence[Split]
+    encoder: TextEncoder
     refit: bool = False
     hashes: dict[tuple[int, int], Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
@@ -206,6 +191,7 @@ def make_examples(
         ids[-1],
         held_out,
         folds or [(np.arange(len(training)), np.arange(len(validation)))],
+        encoder,
         refit,
     )
 
@@ -238,97 +224,6 @@ def augmented_copies(texts: Sequence[str], *, copies: int, typo_rate: float, see
     return [[rewrite(text) for text in texts] for _ in range(copies)]
 
 
-class TextEncoder:
-    """Runs texts through the encoder's graph, each distinct text once, and gives their words numbers.
-
-    A text is encoded with as many word slots as it can fill, so that the same pass counts its words before the sizes of
-    the encoder are known; cutting its words to `max_words` is then exact. Only a text longer than `max_chars` is encoded
-    again, because cutting code points can change its last words. Words are told apart by a 64-bit hash of their code
-    points: among ten million words the chance that any two collide is below 3e-6. The sizes in `rules` do not matter here.
-    """
-
-    def __init__(self, texts: Iterable[str], rules: EncoderConfig, progress: Progress = silent) -> None:
-        self.rules = rules
-        self._progress = progress
-        self._rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        # Of each distinct text: how many code points were encoded, how many words were asked for at most, how many there
-        # are, and where they start in the concatenated `_hashes`.
-        self._seen = np.full(len(self._rows), -1)
-        self._most = np.zeros(len(self._rows), np.int64)
-        self._counts = np.zeros(len(self._rows), np.int64)
-        self._starts = np.zeros(len(self._rows), np.int64)
-        self._hashes: list[npt.NDArray[np.uint64]] = []
-        self._stored = 0
-        self._words = WordTable(rules.word_length)
-
-    def count_words(self, texts: Sequence[str], config: EncoderConfig | None = None) -> npt.NDArray[np.int64]:
-        """Return how many words each text has within the sizes of `config`, or in its first 4,096 code points, int64 `[texts]`."""
-        chars, slots = (config.max_chars, config.max_words) if config else (_LONGEST_COUNTED, _LONGEST_COUNTED)
-        rows = self._encoded(texts, chars, slots)
-        counts: npt.NDArray[np.int64] = np.minimum(self._counts[rows], slots)
-        return counts
-
-    def encode(self, groups: Sequence[Sequence[str]], config: EncoderConfig) -> tuple[list[Ints], Ints]:
-        """Encode groups of the encoder's texts in the sizes of `config`.
-
-        Returns:
-            For each group the ids, int32 `[texts, max_words]`, 0 for the empty slot; and the words by id, int32
-            `[distinct words, word_length]`, row 0 the empty word. Exactly the words that the ids name are there.
-        """
-        found = self._encoded([text for group in groups for text in group], config.max_chars, config.max_words)
-        rows, places = np.unique(found, return_inverse=True)
-        hashes, words = self._words.sorted()
-        numbers = np.concatenate(
-            [np.zeros(0, np.int32), *(np.searchsorted(hashes, part).astype(np.int32) for part in self._hashes)]
-        )
-        ids = np.zeros((len(rows), config.max_words), np.int32)
-        for start in range(0, len(rows), _TEXTS_AT_ONCE):
-            part = rows[start : start + _TEXTS_AT_ONCE, None]
-            column = np.arange(config.max_words)
-            used = column < self._counts[part]
-            ids[start : start + _TEXTS_AT_ONCE][used] = numbers[(self._starts[part] + column)[used]]
-        is_used = np.zeros(len(words), bool)
-        is_used[0] = True
-        is_used[ids] = True
-        ids = (np.cumsum(is_used, dtype=np.int32) - 1)[ids]
-        ends = np.cumsum([len(group) for group in groups])[:-1]
-        return [ids[part] for part in np.split(places, ends)], words[is_used]
-
-    def _encoded(self, texts: Sequence[str], max_chars: int, max_words: int) -> npt.NDArray[np.int64]:
-        """Encode the texts that are not yet encoded in these sizes; return the rows of all."""
-        rows = np.fromiter((self._rows[text] for text in texts), np.int64, len(texts))
-        missing = {}
-        for text, row in zip(texts, rows.tolist(), strict=True):
-            if self._seen[row] != min(len(text), max_chars) or self._most[row] < max_words:
-                missing[row] = text[:max_chars]
-        for size, slots, part in _alike(missing, self.rules.word_length):
-            self._run([(row, missing[row]) for row in part], size, min(slots, max_words))
-        self._most[list(missing)] = max_words
-        return rows
-
-    def _run(self, part: Sequence[tuple[int, str]], size: int, slots: int) -> None:
-        """Encode the texts of the given rows in a graph of `size` code points and `slots` words."""
-        encode = _graph(dataclasses.replace(self.rules, max_chars=size, max_words=slots))
-        multipliers = hash_multipliers(self.rules.word_length)
-        at_once = max(1, _CHARS_AT_ONCE // size)
-        for start in range(0, len(part), at_once):
-            chunk = part[start : start + at_once]
-            words = encode(codepoint_rows([text for _, text in chunk], size)).numpy()
-            is_word = words[:, :, 0] != 0
-            words, counts = words[is_word], is_word.sum(axis=1)
-            hashes = (words.astype(np.uint64) * multipliers).sum(axis=-1, dtype=np.uint64)
-            hashes ^= hashes >> np.uint64(32)
-            rows = [row for row, _ in chunk]
-            self._seen[rows] = [len(text) for _, text in chunk]
-            self._counts[rows] = counts
-            self._starts[rows] = self._stored + np.cumsum(counts) - counts
-            self._stored += len(hashes)
-            self._hashes.append(hashes)
-            distinct, first = np.unique(hashes, return_index=True)
-            self._words.add(distinct, words[first])
-            self._progress("encoding texts", int((self._seen >= 0).sum()), len(self._rows))
-
-
 def choose_sizes(
     texts: Sequence[str], counts: npt.NDArray[np.int64], rules: EncoderConfig, max_words: int | None = None
 ) -> EncoderConfig:
@@ -337,50 +232,13 @@ def choose_sizes(
     Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts fit. `counts` are the words of each text.
     """
     slots = max_words or min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
-    lengths = np.minimum(np.array([len(text) for text in texts]), _LONGEST_COUNTED)
+    lengths = np.minimum(np.array([len(text) for text in texts]), LONGEST_COUNTED)
     # What the texts that fit the slots need in code points, and what full slots of this data's words would.
     fits = counts <= slots
     needed = float(np.percentile(lengths[fits], 99.5)) if fits.any() else 0.0
     per_word = float(np.percentile(lengths[counts > 0] / counts[counts > 0], 90)) if counts.any() else 1.0
     chars = max(needed, min(per_word, rules.word_length + 1.0) * slots)
     return dataclasses.replace(rules, max_words=slots, max_chars=min(_round_up(math.ceil(chars)), 65536))
-
-
-def _alike(texts: Mapping[int, str], word_length: int) -> Iterator[tuple[int, int, list[int]]]:
-    """Yield (code points, most words, keys) of texts that share a graph: of similar length and kind of script.
-
-    Graphs have powers of two as their lengths. Lengths with few texts join the next longer one.
-    """
-    unspaced: list[int] = []
-    spaced: list[int] = []
-    for key, text in texts.items():
-        (unspaced if word_length == 1 or _UNSPACED_CHAR.search(text) else spaced).append(key)
-    # Where words are spaced, each but the last is followed by a separator, or goes on in the next slot after two or more
-    # code points; elsewhere each code point may be a word.
-    for keys, chars_per_word in ((spaced, 2), (unspaced, 1)):
-        size = _SHORTEST
-        part: list[int] = []
-        by_length = sorted(keys, key=lambda key: len(texts[key]))
-        for key in by_length:
-            while len(texts[key]) > size:
-                if len(part) * size >= _WORTH_A_GRAPH:
-                    yield size, size // chars_per_word, part
-                    part = []
-                size *= 2
-            part.append(key)
-        if part:
-            yield size, size // chars_per_word, part
-
-
-@functools.cache
-def _graph(config: EncoderConfig) -> Callable[[Ints], Any]:
-    """Return the encoder, compiled once per process for each size."""
-    graph: Callable[[Ints], Any] = tf.function(
-        lambda rows: encode_words(rows, config),
-        input_signature=[tf.TensorSpec([None, config.max_chars], tf.int32)],
-        autograph=False,
-    )
-    return graph
 
 
 def _round_up(value: int) -> int:

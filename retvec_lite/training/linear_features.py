@@ -1,22 +1,16 @@
 """What the linear part reads of texts: how often each n-gram occurs, what the words mean together, and mean word vectors."""
 
 import dataclasses
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from scipy import sparse
 
-from retvec_lite.contract import EncoderConfig, Floats, Ints
-from retvec_lite.model.encoder_graph import sanitize
-from retvec_lite.model.ngram_graph import find_ngrams
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.ngrams import PRIME, NgramConfig
-from retvec_lite.training.batches import alike
 from retvec_lite.training.examples import TrainingData
-
-Matrix = Any  # scipy.sparse.csr_matrix, float32
+from retvec_lite.training.text_encoder import Matrix
 
 Kind = tuple[int, int]
 """The shortest and the longest n-grams that are read."""
@@ -54,39 +48,28 @@ class Features:
         return dataclasses.replace(self, meaning=None)
 
 
-def count_ngrams(texts: Sequence[str], encoder: EncoderConfig, config: NgramConfig) -> Matrix:
-    """Return how often each bucket occurs in each text, float32 CSR `[texts, buckets]`, by the graph that is exported."""
-    order, parts = [], [sparse.csr_matrix((0, config.buckets), dtype=np.float32)]
-    for batch in alike(texts, encoder):
-        buckets, present = (found.numpy() for found in _graph(batch.encoder, config)(batch.codes))
-        is_there = present > 0
-        ends = np.concatenate([[0], np.cumsum(is_there.sum(axis=1))])
-        columns = buckets[is_there].astype(np.int32)
-        ones = np.ones(len(columns), np.float32)
-        parts.append(sparse.csr_matrix((ones, columns, ends), shape=(len(buckets), config.buckets)))
-        parts[-1].sum_duplicates()
-        order.append(batch.rows)
-    found = sparse.vstack(parts, format="csr")
-    return found[np.argsort(np.concatenate(order))] if order else found
-
-
 def clean_hashes(data: TrainingData, kind: Kind) -> Matrix:
     """Return what `count_hashes` finds in the training texts as they are; the last kind is kept."""
     if kind not in data.hashes:
         data.hashes.clear()
-        data.hashes[kind] = count_hashes(data.clean, data.config, kind)
+        data.hashes[kind] = count_hashes(data, data.clean, kind)
     return data.hashes[kind]
 
 
-def count_hashes(texts: Sequence[str], encoder: EncoderConfig, kind: Kind) -> Matrix:
-    """Return how often each n-gram's hash occurs in each text, float32 CSR `[texts, 65521]`."""
-    return count_ngrams(
-        texts, encoder, NgramConfig(buckets=PRIME, longest=kind[1], shortest=kind[0], plain_letters=True)
-    )
+def count_hashes(data: TrainingData, texts: Sequence[str], kind: Kind) -> Matrix:
+    """Return how often each n-gram's hash occurs in texts of a training, float32 CSR `[texts, 65521]`."""
+    shortest, longest = kind
+    ngrams = NgramConfig(buckets=PRIME, longest=longest, shortest=shortest, plain_letters=True)
+    return data.encoder.count_ngrams(texts, data.config.max_chars, ngrams)
+
+
+def count_distinct(hashes: Matrix) -> int:
+    """Return how many different hashes occur."""
+    return int(np.count_nonzero(np.bincount(hashes.indices, minlength=PRIME)))
 
 
 def fold(hashes: Matrix, buckets: int) -> Matrix:
-    """Return how often each bucket occurs, from counts of hashes, CSR `[texts, 65521]`: as `count_ngrams` for so many buckets."""
+    """Return how often each bucket occurs, from counts of hashes, CSR `[texts, 65521]`: as `TextEncoder.count_ngrams` for so many buckets."""
     columns = np.arange(PRIME)
     ones = np.ones(PRIME, np.float32)
     return hashes @ sparse.csr_matrix((ones, (columns, columns % buckets)), shape=(PRIME, buckets))
@@ -95,20 +78,10 @@ def fold(hashes: Matrix, buckets: int) -> Matrix:
 def mean_vectors(ids: Ints, vectors: Any) -> Floats:
     """Return the mean word vector of each text, float32 `[texts, dimension]`; zeros for a text without words (ids 0)."""
     texts, slots = ids.shape
-    shape = (texts, len(vectors))
+    distinct, columns = np.unique(ids, return_inverse=True)
     used = sparse.csr_matrix(
-        (np.ones(ids.size, np.float32), ids.reshape(-1), np.arange(texts + 1) * slots), shape=shape
+        (np.ones(ids.size, np.float32), columns.reshape(-1), np.arange(texts + 1) * slots), shape=(texts, len(distinct))
     )
     counts = np.maximum((ids != 0).sum(axis=1, keepdims=True), 1)
-    means: Floats = ((used @ vectors.astype(np.float32)) / counts).astype(np.float32)
+    means: Floats = ((used @ vectors[distinct].astype(np.float32)) / counts).astype(np.float32)
     return means
-
-
-@functools.cache
-def _graph(encoder: EncoderConfig, config: NgramConfig) -> Callable[[Ints], Any]:
-    graph: Callable[[Ints], Any] = tf.function(
-        lambda rows: find_ngrams(sanitize(rows, encoder), config),
-        input_signature=[tf.TensorSpec([None, encoder.max_chars], tf.int32)],
-        autograph=False,
-    )
-    return graph

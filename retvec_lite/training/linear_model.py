@@ -16,7 +16,8 @@ from scipy import sparse
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, INTEGERS
-from retvec_lite.training.linear_features import Features, Matrix
+from retvec_lite.training.linear_features import Features
+from retvec_lite.training.text_encoder import Matrix
 
 _EMBEDDING_SHARE: Final = 0.2
 """Length of a typical mean word vector beside n-grams, whose length is 1: n-grams lead."""

@@ -16,10 +16,19 @@ from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import Rows, TrainingData
-from retvec_lite.training.linear_features import Features, Kind, Matrix, clean_hashes, count_hashes, fold, mean_vectors
+from retvec_lite.training.linear_features import (
+    Features,
+    Kind,
+    clean_hashes,
+    count_distinct,
+    count_hashes,
+    fold,
+    mean_vectors,
+)
 from retvec_lite.training.linear_model import LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.settings import FEW, MANY, FitSettings
+from retvec_lite.training.text_encoder import Matrix
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
@@ -105,6 +114,7 @@ class LinearFitter:
         self._refit = data.refit and settings.refit
         self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
+        self._means: dict[int, Floats] = {}
         self._meanings: dict[int, Floats] = {}
 
     @property
@@ -169,18 +179,17 @@ class LinearFitter:
         if not (self._is_long and len(data.clean) >= MANY and copies):
             copies = [(data.clean, data.clean_ids, 1.0), *copies]
         hashes = [
-            clean_hashes(data, kind) if texts is data.clean else count_hashes(texts, data.config, kind)
+            clean_hashes(data, kind) if texts is data.clean else count_hashes(data, texts, kind)
             for texts, _, _ in copies
         ]
-        books = choose_codebooks(len(np.unique(hashes[0].indices)), self._buckets, len(data.labels))
+        books = choose_codebooks(count_distinct(hashes[0]), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
 
         def features(texts: Sequence[str], hashes: Matrix, ids: Ints) -> Features:
-            means = None if self._vectors is None else mean_vectors(ids, self._vectors)
-            return Features(hashes if books else fold(hashes, buckets), means, self._meaning_of(texts))
+            return Features(hashes if books else fold(hashes, buckets), self._means_of(ids), self._meaning_of(texts))
 
         def read(texts: Sequence[str], ids: Ints) -> Features:
-            return features(texts, count_hashes(texts, data.config, kind), ids)
+            return features(texts, count_hashes(data, texts, kind), ids)
 
         self._read = _Read(
             NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True),
@@ -200,14 +209,21 @@ class LinearFitter:
         least = self._mean(score, best.logits) + self._mean(error, best.logits)
         return other if self._mean(score, other.logits) > least else best
 
+    def _means_of(self, ids: Ints) -> Floats | None:
+        """Return the mean word vector of each text; the same texts are read once."""
+        if self._vectors is None:
+            return None
+        if id(ids) not in self._means:
+            self._means[id(ids)] = mean_vectors(ids, self._vectors)
+        return self._means[id(ids)]
+
     def _meaning_of(self, texts: Sequence[str]) -> Floats | None:
         """Return what the words of each text mean together; the same texts are read once."""
         if self._meaning is None:
             return None
-        key = id(texts)
-        if key not in self._meanings:
-            self._meanings[key] = self._meaning.vectors(texts, self._data.config)
-        return self._meanings[key]
+        if id(texts) not in self._meanings:
+            self._meanings[id(texts)] = self._meaning.vectors(texts, self._data.config)
+        return self._meanings[id(texts)]
 
     def _fit_all(self) -> None:
         """Fit `model` to all texts there are to learn from."""

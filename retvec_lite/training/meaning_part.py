@@ -25,6 +25,7 @@ from retvec_lite.model.meaning_graph import find_letters, find_meaning
 from retvec_lite.model.reference_network import shares
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import CODES, folded_letters, ngram_logits
+from retvec_lite.training.ahead import ahead
 from retvec_lite.training.batches import alike
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.meaning_table import build_table, table_bytes
@@ -72,8 +73,10 @@ class MeaningPart:
         """Return what the words of each text mean together, float32 `[texts, 64]`, by the graph that is exported."""
         found = np.zeros((len(texts), DIMENSION), np.float32)
         limit = word_limit(encoder.max_chars)
-        for batch in alike(texts, encoder):
-            found[batch.rows] = self._graphs(batch.encoder, limit)(batch.codes).numpy()
+        for batch, vectors in ahead(
+            lambda batch: self._graphs(batch.encoder, limit)(batch.codes).numpy(), alike(texts, encoder)
+        ):
+            found[batch.rows] = vectors
         return found
 
     @functools.cached_property

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from retvec_lite.data.class_weights import DEFAULT, ClassWeights
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.model.heads import BertHead, RnnHead
+from retvec_lite.model.heads import BertHead, LinearHead, RnnHead
 from retvec_lite.training.options import TrainOptions
 
 FEW: Final = 3_000
@@ -124,6 +124,9 @@ def recommended(
     if fine_tune:
         defaults |= {"character_filters": 128, **({"embedding_rate": 1.0} if many else {})}
     found = FitSettings(**{**defaults, **chosen})
+    if head == LinearHead.name:
+        # Without a network, nothing reads the others.
+        found = dataclasses.replace(found, copies=min(found.copies, found.linear_copies))
     if "epochs" in chosen:
         return found
     steps_an_epoch = found.steps(texts) // found.epochs

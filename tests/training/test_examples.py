@@ -1,4 +1,4 @@
-"""Texts as examples: the ids name the reference's words, however they were encoded; copies and sizes fit the data."""
+"""Texts as examples: copies and sizes fit the data."""
 
 import dataclasses
 from collections import Counter
@@ -7,155 +7,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract_cases import KINDS
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tiny_data import tiny_dataset
 
 from retvec_lite import contract
-from retvec_lite.contract import EncoderConfig, Ints, Piece
-from retvec_lite.training import examples
+from retvec_lite.contract import EncoderConfig
+from retvec_lite.training import text_encoder
 from retvec_lite.training.examples import (
     DISGUISED,
     VALIDATION_RATES,
-    TextEncoder,
     augmented_copies,
     choose_sizes,
     make_examples,
 )
-
-TEXTS = ["", "  ", "hello hello world", "world", "漢字かな ไทยภาษา x", "wor\u200bld", "supercalifragilisticexpialidocious", "🙂 \ud800", "a b c d e f g h i j k l"]  # fmt: skip
-CONFIG = EncoderConfig(max_chars=40, max_words=9)
-OTHER_RULES = EncoderConfig(word_length=5, han_piece=Piece(3, 2), kana_piece=None, sea_piece=Piece(4, 4), overflow="truncate", drop_invisible=False)  # fmt: skip
-ONE_CHARACTER = EncoderConfig(word_length=1, han_piece=None, kana_piece=None, sea_piece=None)
-
-characters = st.one_of(st.characters(codec=None), st.sampled_from([chr(c) for kind in KINDS for c in kind if 0 <= c <= 0x10FFFF]))  # fmt: skip
-texts = st.lists(st.text(characters, max_size=90), max_size=6)
-
-
-def encode(found: Sequence[str], config: EncoderConfig) -> tuple[Ints, Ints]:
-    (ids,), words = TextEncoder(found, config).encode([found], config)
-    return ids, words
+from retvec_lite.training.text_encoder import TextEncoder
 
 
 def sized(found: Sequence[str], max_words: int | None = None) -> EncoderConfig:
     rules = EncoderConfig()
     return choose_sizes(found, TextEncoder(found, rules).count_words(found), rules, max_words)
-
-
-# --- word ids ---------------------------------------------------------------------------------------------------------
-
-
-def assert_reference_words(groups: Sequence[Sequence[str]], ids: Sequence[Ints], words: Ints, config: EncoderConfig) -> None:  # fmt: skip
-    """The ids name exactly the words that the contract's reference finds under `config`, each kept once."""
-    assert words.dtype == np.int32 and not words[0].any()
-    assert len(np.unique(words, axis=0)) == len(words), "every distinct word stands there once"
-    assert set(np.concatenate([[0], *(part.ravel() for part in ids)])) == set(range(len(words)))
-    for group, part in zip(groups, ids, strict=True):
-        assert part.dtype == np.int32 and part.shape == (len(group), config.max_words)
-        for row, text in zip(part, group, strict=True):
-            expected = contract.words(contract.codepoints(text, config.max_chars), config)
-            np.testing.assert_array_equal(words[row], expected)
-            np.testing.assert_array_equal(row != 0, expected[:, 0] != 0)
-
-
-RULES = {"usual": EncoderConfig(), "other": OTHER_RULES, "characters": ONE_CHARACTER}
-chosen = st.sampled_from([(24, 5), (64, 9), (128, 200)])
-
-
-def assert_counted_and_cut_is_encoded(rules: EncoderConfig, found: list[str], size: tuple[int, int]) -> None:
-    """Counted first and then cut, as training does it, or encoded directly: the words are the same."""
-    config = dataclasses.replace(rules, max_chars=size[0], max_words=size[1])
-    groups = [found, found[::-1], TEXTS]
-    encoder = TextEncoder([*found, *TEXTS], rules)
-    counts = encoder.count_words(found)
-    assert counts.tolist() == [contract.count_pieces([ord(char) for char in text], rules) for text in found]
-    ids, words = encoder.encode(groups, config)
-    assert_reference_words(groups, ids, words, config)
-    assert encoder.count_words(found, config).tolist() == (ids[0] != 0).sum(axis=1).tolist()
-    directly = TextEncoder([*found, *TEXTS], rules).encode(groups, config)
-    np.testing.assert_array_equal(directly[1], words)
-    for one, other in zip(directly[0], ids, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("rules", RULES)
-@given(texts, chosen)
-@settings(max_examples=12)
-def test_ids_name_the_reference_s_words(rules: str, found: list[str], size: tuple[int, int]) -> None:
-    assert_counted_and_cut_is_encoded(RULES[rules], found, size)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("rules", RULES)
-@given(texts, chosen)
-@settings(max_examples=200)
-def test_ids_name_the_reference_s_words_in_many_texts(rules: str, found: list[str], size: tuple[int, int]) -> None:
-    assert_counted_and_cut_is_encoded(RULES[rules], found, size)
-
-
-def test_equal_words_have_equal_ids() -> None:
-    ids, _ = encode(TEXTS, CONFIG)
-    assert ids[2, 0] == ids[2, 1] != ids[2, 2] == ids[3, 0] == ids[5, 0]
-
-
-LONG = ["word " * 300, "漢字かな" * 200, "ไทยภาษา" * 90 + " abc" * 60, "x" * 999, "ab cd " * 900, "w " * 2600, "short", "漢" * 70]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "size", [(8, 8), (200, 60), (1000, 400), pytest.param((5000, 4000), marks=pytest.mark.exhaustive)], ids=str
-)
-def test_long_texts_and_unspaced_scripts(size: tuple[int, int]) -> None:
-    config = EncoderConfig(max_chars=size[0], max_words=size[1])
-    encoder = TextEncoder(LONG, config)
-    counts = encoder.count_words(LONG)
-    assert counts.tolist() == [contract.count_pieces([ord(char) for char in text[:4096]], config) for text in LONG]
-    ids, words = encoder.encode([LONG], config)
-    assert_reference_words([LONG], ids, words, config)
-
-
-def test_more_slots_than_before_are_encoded_again() -> None:
-    encoder = TextEncoder(TEXTS, CONFIG)
-    for slots in (2, 9, 4):
-        config = dataclasses.replace(CONFIG, max_words=slots)
-        ids, words = encoder.encode([TEXTS], config)
-        assert_reference_words([TEXTS], ids, words, config)
-
-
-def test_chunks_and_graphs_of_several_sizes_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [*TEXTS, *(f"w{number} " * (number % 40) for number in range(60))]
-    whole_ids, whole = encode(found, CONFIG)
-    monkeypatch.setattr(examples, "_CHARS_AT_ONCE", 128)
-    monkeypatch.setattr(examples, "_WORTH_A_GRAPH", 256)
-    monkeypatch.setattr(examples, "_TEXTS_AT_ONCE", 7)
-    seen: list[tuple[int, int]] = []
-    encoder = TextEncoder(found, CONFIG, lambda what, done, total: seen.append((done, total)))
-    encoder.count_words(found)
-    (ids,), words = encoder.encode([found], CONFIG)
-    np.testing.assert_array_equal(ids, whole_ids)
-    np.testing.assert_array_equal(words, whole)
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen) and len(seen) > 20
-    assert seen[-1] == (len(set(found)), len(set(found)))
-
-
-def test_texts_share_graphs_of_few_sizes() -> None:
-    found = {key: "w" * length for key, length in enumerate([3, 64, 65, 100, 129, 400, 401])}
-    alike = list(examples._alike(found, 16))
-    assert alike == [(512, 256, [0, 1, 2, 3, 4, 5, 6])], "few texts share the longest's"
-    many = {key: "漢 " * (5 if key < 9000 else 60) for key in range(14_000)}
-    assert [(size, slots, len(keys)) for size, slots, keys in examples._alike(many, 16)] == [(64, 64, 9000), (128, 128, 5000)]  # fmt: skip
-
-
-def test_no_texts_and_no_words() -> None:
-    ids, words = encode([], CONFIG)
-    assert ids.shape == (0, CONFIG.max_words) and len(words) == 1
-    assert len(encode(["", " "], CONFIG)[1]) == 1
-
-
-def test_words_are_counted_beyond_every_limit() -> None:
-    tiny = EncoderConfig(max_chars=1, max_words=1)
-    found = ["7 " * 2047 + "漢" * 9]
-    assert TextEncoder(found, tiny).count_words(found).tolist() == [2047 + 2], "the first 4,096 code points"
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
@@ -217,13 +86,13 @@ def test_copies_follow_the_seed() -> None:
 def test_a_distinct_text_passes_the_encoder_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a text longer than `max_chars` passes twice: before the sizes are known, and cut."""
     passes: Counter[str] = Counter()
-    plain = examples.codepoint_rows
+    plain = text_encoder.codepoint_rows
 
     def counting(found: Sequence[str], max_chars: int) -> Any:
         passes.update(found)
         return plain(found, max_chars)
 
-    monkeypatch.setattr(examples, "codepoint_rows", counting)
+    monkeypatch.setattr(text_encoder, "codepoint_rows", counting)
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))

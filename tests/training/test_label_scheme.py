@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from ngram_counts import count_ngrams
 from scipy.optimize import approx_fprime
 from scipy.special import expit
 from tiny_data import QUICK, WORDS, tiny_dataset
@@ -14,7 +15,7 @@ from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training.ensemble import LINEAR, NETWORK, NetworkFitter, Plan, fit_mix
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, best_micro_f1, names_of
-from retvec_lite.training.linear_features import Features, count_ngrams
+from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_model import fit_linear
 
 TEXTS, CLASSES = 40, 5

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from modeling_cases import random_head
+from ngram_counts import count_ngrams
 from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
 from retvec_lite.contract import EncoderConfig, Floats
@@ -21,7 +22,7 @@ from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.training import linear_part
 from retvec_lite.training.budget import choose_buckets, network_shapes
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.linear_features import Kind, count_ngrams
+from retvec_lite.training.linear_features import Kind
 from retvec_lite.training.linear_part import KINDS, LinearFitter
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FitSettings

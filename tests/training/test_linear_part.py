@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from contract_cases import KINDS
 from modeling_cases import random_embedding
+from ngram_counts import count_ngrams
 from tiny_data import TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite import contract
@@ -16,9 +17,9 @@ from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.ngram_graph import table_integers
 from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
 from retvec_lite.training import batches
-from retvec_lite.training.examples import TextEncoder
-from retvec_lite.training.linear_features import Features, count_ngrams, mean_vectors
+from retvec_lite.training.linear_features import Features, mean_vectors
 from retvec_lite.training.linear_model import LinearModel, fit_linear
+from retvec_lite.training.text_encoder import TextEncoder
 
 NGRAMS = NgramConfig(buckets=512)
 EMBEDDING = random_embedding(dimension=64).weights

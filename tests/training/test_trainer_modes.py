@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from fitted import Crossed, train
 from modeling_cases import random_embedding
+from ngram_counts import count_ngrams
 from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite import contract
@@ -22,10 +23,10 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import ensemble, trainer
-from retvec_lite.training.examples import TextEncoder
-from retvec_lite.training.linear_features import Features, count_ngrams
+from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.text_encoder import TextEncoder
 from retvec_lite.training.trainer import Trained
 
 OTHERS = tiny_dataset(5, seed=7).texts

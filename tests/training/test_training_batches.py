@@ -1,13 +1,10 @@
-"""Graphs of several sizes read what one of the longest text reads."""
+"""Texts in batches of similar length."""
 
-import numpy as np
 import pytest
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training import batches
 from retvec_lite.training.batches import alike
-from retvec_lite.training.linear_features import count_ngrams
 
 ENCODER = EncoderConfig(max_chars=40, max_words=12)
 TEXTS = [
@@ -28,12 +25,3 @@ def test_every_text_is_read_once_in_the_smallest_size_that_holds_it(monkeypatch:
     found = {int(row): batch.encoder.max_chars for batch in alike(TEXTS, ENCODER) for row in batch.rows}
     assert found == dict(enumerate([10, 10, 20, 20, 40, 20, 40, 10]))
     assert [batch.encoder for batch in alike([], ENCODER)] == []
-
-
-def test_counts_do_not_depend_on_the_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = NgramConfig(buckets=101, longest=3)
-    whole = count_ngrams(TEXTS, ENCODER, config).toarray()
-    monkeypatch.setattr(batches, "_WORTH_SIZES", 1)
-    assert len({batch.encoder for batch in alike(TEXTS, ENCODER)}) == 3
-    np.testing.assert_array_equal(count_ngrams(TEXTS, ENCODER, config).toarray(), whole)
-    assert whole.sum() > 100
