@@ -13,7 +13,7 @@ from retvec_lite.arguments import checked
 from retvec_lite.classifier import SAVED_FILES, Classifier
 from retvec_lite.data.class_weights import ClassWeights
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import KEPT, WORK, atomic_directory, refuse_existing, require_room
+from retvec_lite.files import KEPT, WORK, atomic_directory, refuse_existing_folder, require_room
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.weight_files import Embedding, load_trained_model
@@ -95,7 +95,7 @@ def train(  # noqa: D417  # the decorator documents the options
     """
     options = TrainOptions.of(locals())
     if out is not None:
-        refuse_existing(out, force)
+        refuse_existing_folder(out, force)
     inputs = options.read_inputs(data, labels, sample_weight)
     if out is not None:
         require_room(out, _ROOM)

@@ -75,6 +75,14 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
     )
 
 
+def refuse_existing_folder(path: str | os.PathLike[str], force: bool) -> None:
+    """Refuse like `refuse_existing`, and refuse a file where a folder will be written, which `force` does not replace."""
+    target = Path(path)
+    if target.exists() and not target.is_dir():
+        raise RetvecLiteError(f"{target} is a file, not a folder. Choose another name.")
+    refuse_existing(path, force)
+
+
 def require_writable(path: str | os.PathLike[str], force: bool) -> None:
     """Check, before long work, that a file can be written; raises RetvecLiteError. Creates missing parent folders."""
     target = Path(os.path.realpath(path))
@@ -99,7 +107,9 @@ def require_room(path: str | os.PathLike[str], needed: int) -> None:
     except OSError as error:
         raise explain_os_error(error, path) from error
     if free < needed:
-        raise RetvecLiteError(f"Not enough disk space for {path}: {needed:,} bytes needed, {free:,} free.")
+        raise RetvecLiteError(
+            f"Not enough disk space for {path}: {needed:,} bytes needed, {free:,} free. Free some, or write to another disk."
+        )
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
@@ -333,11 +343,9 @@ def _keep(new: Path, target: Path) -> Path:
 
 def _refuse(target: Path, force: bool, owned: Sequence[str]) -> None:
     """Refuse to replace anything without `force`, and a folder that contains anything but `owned` files."""
-    refuse_existing(target, force)
+    refuse_existing_folder(target, force)
     if not target.exists():
         return
-    if not target.is_dir():
-        raise RetvecLiteError(f"{target} is a file, not a folder. Choose another name.")
     if Path.cwd() == target or target in Path.cwd().parents:
         raise RetvecLiteError(f"{target} contains the current folder and cannot be replaced. Choose another folder.")
     names = [entry.name for entry in _entries(target)]

@@ -18,6 +18,7 @@ from retvec_lite.files import (
     atomic_write,
     open_locked,
     refuse_existing,
+    refuse_existing_folder,
     require_room,
     require_writable,
 )
@@ -106,8 +107,23 @@ def test_room_is_asked_for_before_the_work(tmp_path: Path, monkeypatch: pytest.M
     require_room(tmp_path / "not" / "there" / "yet", 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=5))
     require_room(tmp_path / "a", 5)
-    with pytest.raises(RetvecLiteError, match=r"^Not enough disk space for .*there: 6 bytes needed, 5 free\.$"):
+    with pytest.raises(
+        RetvecLiteError, match=r"^Not enough disk space for .*there: 6 bytes needed, 5 free\. Free some, or"
+    ):
         require_room(tmp_path / "not" / "there", 6)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_file_where_a_folder_will_be_written_is_no_matter_of_force(tmp_path: Path, force: bool) -> None:
+    (tmp_path / "dist").touch()
+    with pytest.raises(RetvecLiteError, match=r"^.*dist is a file, not a folder\. Choose another name\.$"):
+        refuse_existing_folder(tmp_path / "dist", force)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a").touch()
+    with pytest.raises(RetvecLiteError, match="--force"):
+        refuse_existing_folder(tmp_path / "full", force=False)
+    refuse_existing_folder(tmp_path / "full", force=True)
+    refuse_existing_folder(tmp_path / "new", force)
 
 
 @pytest.mark.parametrize(

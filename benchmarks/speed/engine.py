@@ -124,6 +124,14 @@ def measure(dist: Path, quick: bool) -> list[Row]:
     return rows
 
 
+def table_of(rows: Sequence[Row]) -> str:
+    """Return what was measured of both engines as a table, and what is known of ours alone as a sentence under it."""
+    cells = [[row["what"], *(f"{row[name]:,}" for name in KINDS)] for row in rows if KINDS.keys() <= row.keys()]
+    alone = [f"{row['what']}: {row['engine']:,}" for row in rows if not KINDS.keys() <= row.keys()]
+    table = markdown_table(["", *KINDS], cells)
+    return f"{table}\nThe engine's {'; '.join(alone)}.\n" if alone else table
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser(__doc__, quick="an eighth of the texts")
     parser.add_argument("dist", type=Path, help="folder with both files of a classifier")
@@ -133,10 +141,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         start(args.dist)
         return
     rows = measure(args.dist, args.quick)
-    cells = [[row["what"], *(f"{row[name]:,}" if name in row else "" for name in KINDS)] for row in rows]
-    table = markdown_table(["", *KINDS], cells)
     print(f"{os.cpu_count()} cores", file=sys.stderr)
-    write_results(result_path("engine", quick=args.quick), rows, table)
+    write_results(result_path("engine", quick=args.quick), rows, table_of(rows))
 
 
 if __name__ == "__main__":

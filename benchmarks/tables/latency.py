@@ -22,17 +22,22 @@ def tables(found: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _time_tables(rows: Sequence[Row]) -> Iterable[str]:
-    """Yield a table for each runtime and number of threads: names down, words across."""
+    """Yield a table for each runtime, number of threads and set of lengths: names down, words across."""
     for runtime, threads in dict.fromkeys((row["runtime"], row["threads"]) for row in rows):
         chosen = [row for row in rows if (row["runtime"], row["threads"]) == (runtime, threads)]
-        words = list(dict.fromkeys(row["words"] for row in chosen))
-        times = {(row["name"], row["words"]): row["microseconds"] for row in chosen}
-        names = dict.fromkeys(row["name"] for row in chosen)
-        title = f"{runtime}, {threads} thread{'s' if threads > 1 else ''}"
-        yield f"**{title}**\n\n" + markdown_table(
-            ["microseconds", *(f"{count} words" for count in words)],
-            [[name, *(_microseconds(times.get((name, count))) for count in words)] for name in names],
-        )
+        times: dict[str, dict[int, float]] = {}
+        for row in chosen:
+            times.setdefault(row["name"], {})[row["words"]] = row["microseconds"]
+        for words in dict.fromkeys(tuple(found) for found in times.values()):
+            title = f"{runtime}, {threads} thread{'s' if threads > 1 else ''}"
+            yield f"**{title}**\n\n" + markdown_table(
+                ["microseconds", *(f"{count} words" for count in words)],
+                [
+                    [name, *(f"{time:.0f}" for time in found.values())]
+                    for name, found in times.items()
+                    if tuple(found) == words
+                ],
+            )
 
 
 def _share_table(rows: Sequence[Row]) -> str:
@@ -68,10 +73,6 @@ def _points(rows: Sequence[Row], name: str) -> list[tuple[int, float]]:
 
 def _by_name(rows: Iterable[Row]) -> dict[tuple[str, int], float]:
     return {(row["name"], row["words"]): row["microseconds"] for row in rows}
-
-
-def _microseconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"
 
 
 def curve_plot(rows: Sequence[Row], file: Path) -> None:

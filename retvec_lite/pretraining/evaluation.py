@@ -14,7 +14,7 @@ import numpy as np
 from retvec_lite.arguments import checked
 from retvec_lite.data.dataset import read_dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_directory, refuse_existing
+from retvec_lite.files import atomic_directory, refuse_existing_folder
 from retvec_lite.model.weight_files import load_default_embedding, load_embedding
 from retvec_lite.pretraining.measures import (
     FLOAT32,
@@ -131,7 +131,7 @@ def evaluate_embedding(
         if value < least:
             raise RetvecLiteError(f"{name} must be at least {least}, not {value}.")
     if out is not None:
-        refuse_existing(out, force)
+        refuse_existing_folder(out, force)
         import matplotlib.figure  # noqa: F401 - what is missing is found before the work
     paths = [Path(file), *map(Path, against)]
     embeddings = [load_default_embedding() if path == Path("default") else load_embedding(path) for path in paths]

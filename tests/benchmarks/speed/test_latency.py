@@ -7,10 +7,10 @@ import pytest
 
 from benchmarks import common
 from benchmarks.common import read_results, write_results
-from benchmarks.speed import latency
+from benchmarks.speed import engine, latency
 from benchmarks.speed import stopwatch as latency_measure
 from benchmarks.speed.latency import Bench
-from benchmarks.tables.latency import curve_plot
+from benchmarks.tables.latency import curve_plot, tables
 
 Row = dict[str, Any]
 NOTHING: dict[str, list[Row]] = {step: [] for step in latency.STEPS}
@@ -93,3 +93,17 @@ def test_a_run_of_some_steps_keeps_the_rows_of_the_others(tmp_path: Path, monkey
     rows = {part["step"]: part["rows"] for part in read_results(tmp_path / "latency-quick")}
     assert rows == {**NOTHING, "curve": curve, "start": START}
     assert "| 9.5 ms | 0.9 ms | 206 µs | 60 MB |" in (tmp_path / "latency-quick.md").read_text(encoding="utf-8")
+
+
+def test_a_table_has_no_empty_cells() -> None:
+    rows = [timed("a, plain", 10, 1.2), timed("a, plain", 60, 7.0), timed("b, plain", 60, 8.0)]
+    made = tables(NOTHING | {"ai-edge-litert": rows}).split("**LiteRT, 1 thread**\n\n")[1:]
+    assert [table.splitlines()[2:3] for table in made] == [["| a, plain | 1 | 7 |"], ["| b, plain | 8 |"]]
+    assert made[1].startswith("| microseconds | 60 words |")
+
+
+def test_what_one_engine_alone_has_stands_under_the_table() -> None:
+    made = engine.table_of(
+        [{"what": "load, ms", "engine": 2.0, "LiteRT": 85.5}, {"what": "code, bytes", "engine": 7000}]
+    )
+    assert made.splitlines()[2:] == ["| load, ms | 2.0 | 85.5 |", "", "The engine's code, bytes: 7,000."]
