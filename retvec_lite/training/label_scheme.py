@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 from scipy.special import expit, log_softmax, logit, softmax
 
@@ -39,6 +40,36 @@ def names_of(labels: Sequence[str]) -> Names:
     texts = [" ".join(_NO_WORD.sub(" ", label).split()) for label in labels]
     said = [place for place, text in enumerate(texts) if _SAYS.search(text)]
     return Names([texts[place] for place in said], np.array(said, np.int32))
+
+
+def telling_names(texts: Floats, targets: Ints, names: Floats, of_labels: Ints) -> npt.NDArray[np.bool_]:
+    """Tell which names of labels mean what the texts of their label mean: *ham* names messages, but is meat.
+
+    Such a name is closer to a text of its label than to another one more often than not: its area under the ROC curve is half or
+    more. A single one would only draw texts to its label, so none is left then.
+
+    Args:
+        texts: what each text means, `[texts, 64]`, of length 1 or 0.
+        targets: the label of each text, `[texts]`.
+        names: the same of each name.
+        of_labels: the label of each name.
+
+    Returns:
+        bool `[names]`. A name without a known word is kept: its spelling may say something.
+    """
+    cosines = texts @ names.T
+    areas = [
+        _area(column[targets == label], column[targets != label])
+        for column, label in zip(cosines.T, of_labels, strict=True)
+    ]
+    found: npt.NDArray[np.bool_] = np.array(areas, np.float64) >= 0.5
+    return found & (np.count_nonzero(found) > 1)
+
+
+def _area(own: Floats, others: Floats) -> float:
+    """Return how often a text of the label is above another one; equal ones count half."""
+    above, equal = own[:, None] > others, own[:, None] == others
+    return float((above + 0.5 * equal).mean())
 
 
 class LabelScheme:

@@ -16,6 +16,7 @@ from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import Rows, TrainingData
+from retvec_lite.training.label_scheme import telling_names
 from retvec_lite.training.linear_features import (
     Features,
     Kind,
@@ -252,12 +253,13 @@ class LinearFitter:
     def _fit(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
         """Fit a model to some of the training texts and their mistyped copies, all held-out texts given, and names of labels."""
         read, data, settings = self._read, self._data, self._settings
-        names = [read.names] if read.names and self.is_softmax else []
+        telling = self._telling_names if self.is_softmax else np.zeros(0, np.int64)
+        names = [read.names[telling]] if read.names and len(telling) else []
         features = read.copies[0][rows].joined([*(part[rows] for part in read.copies[1:]), *held_out, *names])
         targets = np.concatenate(
             [data.examples.targets[rows]] * len(read.copies)
             + [data.held_out.truth] * len(held_out)
-            + [data.names.targets] * len(names)
+            + [data.names.targets[telling]] * len(names)
         )
         weights = class_weights(settings.class_weights, targets, data.labels)
         model = fit_linear(
@@ -285,9 +287,23 @@ class LinearFitter:
         others = (
             np.ones(len(data.held_out.truth), np.float32) if data.held_out.weights is None else data.held_out.weights
         )
-        of_names = np.full(len(data.names.targets), _NAME_WEIGHT, np.float32)
         copies = [np.float32(share) * own for share in self._read.shares]
-        return np.concatenate([*copies, *[others] * len(held_out), *[of_names] * len(names)])
+        return np.concatenate(
+            [
+                *copies,
+                *[others] * len(held_out),
+                *(np.full(part.counts.shape[0], _NAME_WEIGHT, np.float32) for part in names),
+            ]
+        )
+
+    @functools.cached_property
+    def _telling_names(self) -> Rows:
+        """The rows of the names of labels that are learned from, int64 `[rows]`: those that mean what their texts mean."""
+        data, names = self._data, self._data.names
+        texts, called = self._meaning_of(data.clean), self._meaning_of(names.texts)
+        if texts is None or called is None:
+            return np.arange(0)
+        return np.flatnonzero(telling_names(texts, data.examples.targets, called, names.targets))
 
     def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> Mapping[float, Floats]:
         """Return the logits of held-out texts, at some shares of mistyped words or all, by models of a share of the texts."""

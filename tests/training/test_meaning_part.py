@@ -320,3 +320,27 @@ def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
     fitter._fit(np.arange(24))
     assert fitter.is_softmax == expected
     assert seen == [(expected, 2 * 24 + 4 * expected)], "texts, a mistyped copy, and names"
+
+
+def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
+    part: MeaningPart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = tiny_dataset(6)
+    labels = sorted(set(training.labels))
+    words = [WORDS[label][0] for label in labels]
+
+    def learned(names: list[str]) -> int:
+        renamed = dict(zip(labels, names, strict=True))
+        named = Dataset(training.texts, tuple(renamed[label] for label in training.labels), training.path)
+        told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
+        fitter = LinearFitter(told, 256, None, QUICK, meaning=part)
+        fitter.choose((1, 4))
+        seen: list[int] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(linear_part, "fit_linear", lambda features, *_, **__: seen.append(features.counts.shape[0]))
+            fitter._fit(np.arange(24))
+        return seen[0] - 2 * 24
+
+    assert learned(words) == 4
+    # Names in the places of one another.
+    assert learned([*words[1:], words[0]]) == 0
