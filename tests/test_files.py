@@ -118,11 +118,6 @@ def test_a_file_where_a_folder_will_be_written_is_no_matter_of_force(tmp_path: P
     (tmp_path / "dist").touch()
     with pytest.raises(RetvecLiteError, match=r"^.*dist is a file, not a folder\. Choose another name\.$"):
         refuse_existing_folder(tmp_path / "dist", force)
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "a").touch()
-    with pytest.raises(RetvecLiteError, match="--force"):
-        refuse_existing_folder(tmp_path / "full", force=False)
-    refuse_existing_folder(tmp_path / "full", force=True)
     refuse_existing_folder(tmp_path / "new", force)
 
 

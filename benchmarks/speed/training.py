@@ -48,7 +48,7 @@ STAGES: Final[dict[str, tuple[str, ...]]] = {
         f"{_TRAINING}.meaning_part:MeaningPart.vectors",
     ),
     "embedding words": (f"{_TRAINING}.ensemble:embed_words",),
-    "counting n-grams": (f"{_TRAINING}.linear_part:LinearFitter.choose", f"{_TRAINING}.trainer:clean_hashes"),
+    "counting n-grams": (f"{_TRAINING}.linear_part:LinearFitter.choose", f"{_TRAINING}.trainer:count_hashes"),
     "fitting n-grams": (f"{_TRAINING}.linear_part:fit_linear",),
     "codebooks": (f"{_TRAINING}.linear_part:squeeze",),
     "steps": (f"{_TRAINING}.ensemble:run_epochs",),

@@ -2,7 +2,6 @@
 
 import argparse
 import functools
-import os
 
 from retvec_lite.pretraining.options import PretrainOptions
 
@@ -14,12 +13,10 @@ def declare_pretrain(parser: argparse.ArgumentParser) -> None:
 
 def run_pretrain(args: argparse.Namespace) -> int:
     """Pre-train and write the embedding."""
-    from retvec_lite.runtime.interpreters import silent_standard_error
+    from retvec_lite.model import import_tensorflow
 
-    # The module imports TensorFlow, which prints messages. No operation may run yet: several machines join first.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with silent_standard_error():
-        from retvec_lite.pretraining.pretrain import pretrain_embedding
+    import_tensorflow()
+    from retvec_lite.pretraining.pretrain import pretrain_embedding
 
     pretrain_embedding(log=functools.partial(print, flush=True), **vars(args))
     print(f"Written to {args.out}. Next: retvec-lite train DATA --embedding {args.out} --out DIR")

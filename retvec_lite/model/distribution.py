@@ -100,11 +100,12 @@ def join_workers(strategy: "tf.distribute.Strategy | None" = None) -> Workers:
     """
     if strategy is None and not os.environ.get("TF_CONFIG", "").strip():
         return Workers()
+    from retvec_lite.model import import_tensorflow
     from retvec_lite.runtime.interpreters import silent_standard_error
 
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with silent_standard_error():
-        import tensorflow as tf
+    import_tensorflow()
+    import tensorflow as tf
+
     try:
         with silent_standard_error():
             strategy = strategy or tf.distribute.MultiWorkerMirroredStrategy()

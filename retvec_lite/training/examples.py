@@ -4,7 +4,7 @@ import dataclasses
 import math
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +92,6 @@ class TrainingData:
             each of them is in one split; otherwise they are others, and there is one split of everything.
         refit: the held-out texts may be learned from as well, once they have decided what they were set aside for.
         encoder: knows all of these texts, and counts their n-grams.
-        hashes: how often the hashes of n-grams occur in `clean`, by the kind of n-grams, see `linear_features.clean_hashes`.
     """
 
     config: EncoderConfig
@@ -112,7 +111,6 @@ class TrainingData:
     splits: Sequence[Split]
     encoder: TextEncoder
     refit: bool = False
-    hashes: dict[tuple[int, int], Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     @property
     def spelled(self) -> Sequence[str]:

@@ -43,10 +43,10 @@ def names_of(labels: Sequence[str]) -> Names:
 
 
 def telling_names(texts: Floats, targets: Ints, names: Floats, of_labels: Ints) -> npt.NDArray[np.bool_]:
-    """Tell which names of labels mean what the texts of their label mean: *ham* names messages, but is meat.
+    """Return which names of labels mean what the texts of their label mean: *ham* is also meat, and says nothing of messages.
 
-    Such a name is closer to a text of its label than to another one more often than not: its area under the ROC curve is half or
-    more. A single one would only draw texts to its label, so none is left then.
+    Such a name is nearer to a text of its label than to another one at least half of the time, which is the area under the ROC
+    curve. A single one would only draw texts to its label, so none is left then.
 
     Args:
         texts: what each text means, `[texts, 64]`, of length 1 or 0.
@@ -55,21 +55,16 @@ def telling_names(texts: Floats, targets: Ints, names: Floats, of_labels: Ints) 
         of_labels: the label of each name.
 
     Returns:
-        bool `[names]`. A name without a known word is kept: its spelling may say something.
+        bool `[names]`. A name without a known word, or of a label without a text here, is kept: it may say something.
     """
-    cosines = texts @ names.T
+    from sklearn.metrics import roc_auc_score
+
     areas = [
-        _area(column[targets == label], column[targets != label])
-        for column, label in zip(cosines.T, of_labels, strict=True)
+        roc_auc_score(targets == label, column) if label in targets else 1.0
+        for column, label in zip((texts @ names.T).T, of_labels, strict=True)
     ]
-    found: npt.NDArray[np.bool_] = np.array(areas, np.float64) >= 0.5
+    found: npt.NDArray[np.bool_] = np.array(areas) >= 0.5
     return found & (np.count_nonzero(found) > 1)
-
-
-def _area(own: Floats, others: Floats) -> float:
-    """Return how often a text of the label is above another one; equal ones count half."""
-    above, equal = own[:, None] > others, own[:, None] == others
-    return float((above + 0.5 * equal).mean())
 
 
 class LabelScheme:

@@ -48,14 +48,6 @@ class Features:
         return dataclasses.replace(self, meaning=None)
 
 
-def clean_hashes(data: TrainingData, kind: Kind) -> Matrix:
-    """Return what `count_hashes` finds in the training texts as they are; the last kind is kept."""
-    if kind not in data.hashes:
-        data.hashes.clear()
-        data.hashes[kind] = count_hashes(data, data.clean, kind)
-    return data.hashes[kind]
-
-
 def count_hashes(data: TrainingData, texts: Sequence[str], kind: Kind) -> Matrix:
     """Return how often each n-gram's hash occurs in texts of a training, float32 CSR `[texts, 65521]`."""
     shortest, longest = kind

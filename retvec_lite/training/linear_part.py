@@ -20,7 +20,6 @@ from retvec_lite.training.label_scheme import telling_names
 from retvec_lite.training.linear_features import (
     Features,
     Kind,
-    clean_hashes,
     count_distinct,
     count_hashes,
     fold,
@@ -115,8 +114,7 @@ class LinearFitter:
         self._refit = data.refit and settings.refit
         self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
-        self._means: dict[int, Floats] = {}
-        self._meanings: dict[int, Floats] = {}
+        self._once_read: dict[int, Floats] = {}
 
     @property
     def config(self) -> NgramConfig:
@@ -179,10 +177,7 @@ class LinearFitter:
         copies = [(texts, ids, share) for texts, ids, share in used if texts != data.clean]
         if not (self._is_long and len(data.clean) >= MANY and copies):
             copies = [(data.clean, data.clean_ids, 1.0), *copies]
-        hashes = [
-            clean_hashes(data, kind) if texts is data.clean else count_hashes(data, texts, kind)
-            for texts, _, _ in copies
-        ]
+        hashes = [count_hashes(data, texts, kind) for texts, _, _ in copies]
         books = choose_codebooks(count_distinct(hashes[0]), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
 
@@ -211,20 +206,20 @@ class LinearFitter:
         return other if self._mean(score, other.logits) > least else best
 
     def _means_of(self, ids: Ints) -> Floats | None:
-        """Return the mean word vector of each text; the same texts are read once."""
-        if self._vectors is None:
-            return None
-        if id(ids) not in self._means:
-            self._means[id(ids)] = mean_vectors(ids, self._vectors)
-        return self._means[id(ids)]
+        """Return the mean word vector of each text."""
+        vectors = self._vectors
+        return None if vectors is None else self._once(ids, lambda: mean_vectors(ids, vectors))
 
     def _meaning_of(self, texts: Sequence[str]) -> Floats | None:
-        """Return what the words of each text mean together; the same texts are read once."""
-        if self._meaning is None:
-            return None
-        if id(texts) not in self._meanings:
-            self._meanings[id(texts)] = self._meaning.vectors(texts, self._data.config)
-        return self._meanings[id(texts)]
+        """Return what the words of each text mean together."""
+        meaning = self._meaning
+        return None if meaning is None else self._once(texts, lambda: meaning.vectors(texts, self._data.config))
+
+    def _once(self, source: object, read: Callable[[], Floats]) -> Floats:
+        """Return what is read of a source, one of `TrainingData`: once, since it is the same beside all kinds of n-grams."""
+        if id(source) not in self._once_read:
+            self._once_read[id(source)] = read()
+        return self._once_read[id(source)]
 
     def _fit_all(self) -> None:
         """Fit `model` to all texts there are to learn from."""
@@ -253,7 +248,7 @@ class LinearFitter:
     def _fit(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
         """Fit a model to some of the training texts and their mistyped copies, all held-out texts given, and names of labels."""
         read, data, settings = self._read, self._data, self._settings
-        telling = self._telling_names if self.is_softmax else np.zeros(0, np.int64)
+        telling = self._telling_names(rows) if self.is_softmax else np.zeros(0, np.int64)
         names = [read.names[telling]] if read.names and len(telling) else []
         features = read.copies[0][rows].joined([*(part[rows] for part in read.copies[1:]), *held_out, *names])
         targets = np.concatenate(
@@ -296,14 +291,13 @@ class LinearFitter:
             ]
         )
 
-    @functools.cached_property
-    def _telling_names(self) -> Rows:
-        """The rows of the names of labels that are learned from, int64 `[rows]`: those that mean what their texts mean."""
+    def _telling_names(self, rows: Rows) -> Rows:
+        """Return the names of labels that mean what the texts of these rows mean: rows, int64 `[names]`."""
         data, names = self._data, self._data.names
         texts, called = self._meaning_of(data.clean), self._meaning_of(names.texts)
-        if texts is None or called is None:
-            return np.arange(0)
-        return np.flatnonzero(telling_names(texts, data.examples.targets, called, names.targets))
+        assert texts is not None
+        assert called is not None
+        return np.flatnonzero(telling_names(texts[rows], data.examples.targets[rows], called, names.targets))
 
     def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> Mapping[float, Floats]:
         """Return the logits of held-out texts, at some shares of mistyped words or all, by models of a share of the texts."""

@@ -125,7 +125,7 @@ def recommended(
         defaults |= {"character_filters": 128, **({"embedding_rate": 1.0} if many else {})}
     found = FitSettings(**{**defaults, **chosen})
     if head == LinearHead.name:
-        # Without a network, nothing reads the others.
+        # The linear part reads no more, and there is no network.
         found = dataclasses.replace(found, copies=min(found.copies, found.linear_copies))
     if "epochs" in chosen:
         return found

@@ -21,7 +21,7 @@ from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.ahead import ahead
 from retvec_lite.training.run_table import Hashes, Places, Runs, RunTable, in_sizes, ragged
-from retvec_lite.training.word_table import WordTable, hash_multipliers
+from retvec_lite.training.word_table import WordTable, hash_multipliers, mixed
 
 Matrix = Any  # scipy.sparse.csr_matrix, float32
 
@@ -29,7 +29,8 @@ LONGEST_COUNTED: Final = 4096
 """Code points of a text in which words are counted: more than any phone will classify."""
 
 _MOST_CHARS: Final = 2**16
-"""Code points of the longest text that a classifier reads."""
+_MOST_WORDS: Final = 4096
+"""Code points and words of the longest text that a classifier reads, see `EncoderConfig`."""
 _CHARS_AT_ONCE: Final = 2**17
 _SHORTEST: Final = 64
 _TEXTS_AT_ONCE: Final = 8192
@@ -54,7 +55,7 @@ class TextEncoder:
         self._most = np.zeros(len(self._rows), np.int64)
         self._counts = np.zeros(len(self._rows), np.int64)
         self._starts = np.zeros(len(self._rows), np.int64)
-        self._runs: list[Ints] = []
+        self._runs = np.zeros(0, np.int32)
         self._found: list[Hashes] = []
         self._stored = 0
         self._table = RunTable()
@@ -152,8 +153,7 @@ class TextEncoder:
         lengths = np.diff(np.append(first, len(flat)))
         place = np.arange(len(flat)) - np.repeat(first, lengths)
         products = flat.astype(np.uint64) * _multipliers()[place]
-        hashes = np.add.reduceat(products, first) if len(first) else np.zeros(0, np.uint64)
-        hashes ^= hashes >> np.uint64(32)
+        hashes = mixed(np.add.reduceat(products, first)) if len(first) else np.zeros(0, np.uint64)
         counts = starts.sum(axis=1)
         self._counts[rows] = counts
         self._starts[rows] = self._stored + np.cumsum(counts) - counts
@@ -164,10 +164,10 @@ class TextEncoder:
     def _all_runs(self) -> Ints:
         """Return the number of every run that was found, int32 `[runs]`, and cut those that are new."""
         self._table.settle()
-        self._runs = [np.concatenate([np.zeros(0, np.int32), *self._runs, *map(self._table.numbers, self._found)])]
+        self._runs = np.concatenate([self._runs, *map(self._table.numbers, self._found)])
         self._found = []
         self._words.cut(self._table)
-        return self._runs[0]
+        return self._runs
 
 
 class _RunWords:
@@ -196,8 +196,7 @@ class _RunWords:
             words = _word_graph(self._rules, characters.shape[1])(characters).numpy()
             is_word = words[:, :, 0] != 0
             words, counts = words[is_word], is_word.sum(axis=1)
-            hashes = (words.astype(np.uint64) * multipliers).sum(axis=-1, dtype=np.uint64)
-            hashes ^= hashes >> np.uint64(32)
+            hashes = mixed((words.astype(np.uint64) * multipliers).sum(axis=-1, dtype=np.uint64))
             self.counts[known + places] = counts
             self.starts[known + places] = self._stored + np.cumsum(counts) - counts
             self._stored += len(hashes)
@@ -237,7 +236,7 @@ def _ngram_graph(size: int, ngrams: NgramConfig) -> Callable[[Floats], Any]:
 def _traced(
     build: Callable[[Any, EncoderConfig], Any], rules: EncoderConfig, size: int, kind: Any
 ) -> Callable[[Any], Any]:
-    config = dataclasses.replace(rules, max_chars=size, max_words=min(size, LONGEST_COUNTED))
+    config = dataclasses.replace(rules, max_chars=size, max_words=min(size, _MOST_WORDS))
     graph: Callable[[Any], Any] = tf.function(
         lambda rows: build(rows, config), input_signature=[tf.TensorSpec([None, size], kind)], autograph=False
     )

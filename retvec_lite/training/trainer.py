@@ -30,7 +30,7 @@ from retvec_lite.training.budget import choose_meaning_kb, choose_parts, network
 from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.ensemble import Ensemble, Plan
 from retvec_lite.training.examples import Split, TrainingData, make_examples
-from retvec_lite.training.linear_features import clean_hashes, count_distinct
+from retvec_lite.training.linear_features import count_distinct, count_hashes
 from retvec_lite.training.linear_part import KINDS
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, make_part, other_languages
 from retvec_lite.training.options import Inputs, TrainOptions
@@ -161,7 +161,7 @@ def _plan(
             options,
             embedding,
             settings,
-            lambda: count_distinct(clean_hashes(data, KINDS[0])),
+            lambda: count_distinct(count_hashes(data, data.clean, KINDS[0])),
             meaning.config if meaning else None,
         )
         return Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings, meaning, facts)

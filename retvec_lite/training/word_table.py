@@ -34,5 +34,10 @@ class WordTable:
 
 
 def hash_multipliers(width: int) -> npt.NDArray[np.uint64]:
-    """Return fixed odd multipliers: the hash names words within one run only, so any good constants do."""
+    """Return fixed odd multipliers: the hash names words and runs within one process only, so any good constants do."""
     return np.random.default_rng(2023).integers(1, 2**63, width, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+
+
+def mixed(sums: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return hashes whose lower half, too, depends on all bits of the code points' sums."""
+    return sums ^ (sums >> np.uint64(32))

@@ -173,5 +173,6 @@ def test_names_are_told_that_mean_what_their_texts_mean() -> None:
     assert telling(prize, message) == [False, False]
     assert telling(prize, prize) == [False, False], "one name that is left would only draw texts to its label"
     assert telling(message, prize, prize, labels=(0, 1, 0)) == [True, True, False]
+    assert telling(message, prize, meat, labels=(0, 1, 2)) == [True] * 3, "a label without a text here"
     slightly = (message + 0.9 * prize) / np.linalg.norm(message + 0.9 * prize)
     assert telling(slightly, prize) == [True, True]

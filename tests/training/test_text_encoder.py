@@ -101,7 +101,7 @@ def test_long_texts_and_unspaced_scripts(size: tuple[int, int]) -> None:
     assert_reference_words([LONG], ids, words, config)
 
 
-def test_more_slots_than_before_are_encoded_again() -> None:
+def test_a_text_is_cut_to_fewer_and_to_more_slots_than_before() -> None:
     encoder = TextEncoder(TEXTS, CONFIG)
     for slots in (2, 9, 4):
         config = dataclasses.replace(CONFIG, max_words=slots)
