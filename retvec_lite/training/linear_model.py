@@ -8,7 +8,7 @@ liblinear (Fan et al. 2008, https://www.jmlr.org/papers/v9/fan08a.html).
 
 import dataclasses
 import warnings
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -28,9 +28,8 @@ _MEANING_LENGTH: Final = 0.6
 _MEANING_LENGTH_OF_SOFTMAX: Final = 0.7
 """Length of a text's meaning beside n-grams, chosen on validation texts; that of a softmax regression."""
 
-_PENALTY: Final = 0.5
 _PENALTY_OF_EACH: Final = 1.0
-"""LinearSVC's C for all labels at once, chosen on validation texts, and for one label against the rest: its default."""
+"""LinearSVC's C for one label against the rest: its default."""
 _TOLERANCE: Final = 0.1
 """When LinearSVC ends: weights are rounded to 8 bits afterwards, so its default precision of 1e-4 would be wasted time."""
 _UNSEEN: Final = -2.0
@@ -43,6 +42,23 @@ _WORTH_PASSES: Final = 200
 """C of softmax regression, and when it ends: after steps of L-BFGS, or, with so many texts and copies, after passes of SAGA (Defazio et
 al. 2014, https://arxiv.org/abs/1407.0202), which take less time. More gained nothing."""
 _UNSEEN_BY_SOFTMAX: Final = -4.0
+
+
+class Weighing(NamedTuple):
+    """How n-grams are weighted, and how much a text may count.
+
+    Attributes:
+        power: of the inverse document frequency that the weight of an n-gram's square is.
+        penalty: LinearSVC's C for all labels at once.
+    """
+
+    power: int
+    penalty: float
+
+
+USUAL: Final = Weighing(power=2, penalty=0.5)
+RARE: Final = Weighing(power=4, penalty=0.3)
+"""Chosen on validation texts: TF-IDF, and one in which rare n-grams count more."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +100,7 @@ def fit_linear(
     *,
     seed: int,
     softmax: bool = False,
+    weighing: Weighing = USUAL,
     weights: Floats | None = None,
     text_weights: Floats | None = None,
 ) -> LinearModel:
@@ -92,7 +109,7 @@ def fit_linear(
     `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does.
     """
     length = _MEANING_LENGTH_OF_SOFTMAX if softmax else _MEANING_LENGTH
-    squares = _squares(features.counts)
+    squares = _squares(features.counts, weighing.power)
     roots = np.sqrt(squares)
     counts = features.counts
     # In float64, as liblinear wants it, in place, and with the same indices: of many texts, each copy takes gigabytes.
@@ -115,7 +132,10 @@ def fit_linear(
     elif softmax:
         kernel, bias = _softmax_regression(scaled, targets, classes, seed, weights[targets] * shares)
     else:
-        kernel, bias = _support_vectors(scaled, targets, classes, seed, weights[targets] * shares)
+        from sklearn.svm import LinearSVC
+
+        solver = LinearSVC(C=weighing.penalty, multi_class="crammer_singer", random_state=seed, tol=_TOLERANCE)
+        kernel, bias = _together(solver, scaled, targets, classes, weights[targets] * shares, _UNSEEN)
     buckets = features.counts.shape[1]
     solved = {
         "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
@@ -147,14 +167,6 @@ def _softmax_regression(
     seen = scaled[:, used].astype(np.float32)
     kernel[used], bias = _together(solver, seen, targets, classes, shares, _UNSEEN_BY_SOFTMAX)
     return kernel, bias
-
-
-def _support_vectors(scaled: Matrix, targets: Ints, classes: int, seed: int, shares: Floats) -> tuple[Floats, Floats]:
-    """Return kernel and bias, as `_softmax_regression` does, that give the right label of each text the highest score, with a margin."""
-    from sklearn.svm import LinearSVC
-
-    solver = LinearSVC(C=_PENALTY, multi_class="crammer_singer", random_state=seed, tol=_TOLERANCE)
-    return _together(solver, scaled, targets, classes, shares, _UNSEEN)
 
 
 def _together(
@@ -207,11 +219,11 @@ def _main_directions(centred: Floats) -> Floats:
     return found
 
 
-def _squares(counts: Matrix) -> Floats:
-    """Return the squared weight of each bucket, integers from 1 to 127 as float32: its smoothed inverse document frequency."""
+def _squares(counts: Matrix, power: int) -> Floats:
+    """Return the squared weight of each bucket, integers from 1 to 127 as float32: a power of its smoothed inverse document frequency."""
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     inverse = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
-    squares: Floats = np.maximum(np.rint((inverse / inverse.max()) ** 2 * INTEGERS), 1)
+    squares: Floats = np.maximum(np.rint((inverse / inverse.max()) ** power * INTEGERS), 1)
     return squares.astype(np.float32)
 
 

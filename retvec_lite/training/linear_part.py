@@ -25,7 +25,7 @@ from retvec_lite.training.linear_features import (
     fold,
     mean_vectors,
 )
-from retvec_lite.training.linear_model import LinearModel, fit_linear
+from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.settings import FEW, MANY, FitSettings
 from retvec_lite.training.text_encoder import Matrix
@@ -265,6 +265,7 @@ class LinearFitter:
             text_weights=self._text_weights(rows, held_out, names),
             seed=settings.seed,
             softmax=self.is_softmax,
+            weighing=RARE if self._rare_lead else USUAL,
         )
         if read.config.codebooks:
             frequency = np.bincount(features.counts.indices, features.counts.data, PRIME).astype(np.float32)
@@ -308,6 +309,13 @@ class LinearFitter:
             for rate, found in logits.items():
                 found[others] = self.model.scores(self._read.held_out[rate][others])
         return logits
+
+    @property
+    def _rare_lead(self) -> bool:
+        """Whether rare n-grams count more: where they share no bucket with frequent ones, and topics rather than intents are told apart."""
+        data = self._data
+        is_usual = self.is_softmax or data.scheme.multi_label or len(data.labels) > _FEW_LABELS
+        return self.config.codebooks > 0 and not is_usual
 
     def _likely_kinds(self) -> tuple[Kind, ...]:
         """Return the kinds to try. The first is kept unless another is clearly better; the length of the texts chooses it."""

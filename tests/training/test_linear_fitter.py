@@ -23,6 +23,7 @@ from retvec_lite.training import linear_part
 from retvec_lite.training.budget import choose_buckets, network_shapes
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_features import Kind
+from retvec_lite.training.linear_model import RARE, USUAL, Weighing
 from retvec_lite.training.linear_part import KINDS, LinearFitter
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FitSettings
@@ -192,6 +193,27 @@ def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.Monke
     found = fitter(data_of())
     found.learn()
     assert tried == [KINDS[0]] == [kind_of(found)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "codebooks", "weighing"),
+    [(4, 1, RARE), (4, 0, USUAL), (3, 1, USUAL)],
+    ids=["rare", "buckets", "many labels"],
+)
+def test_rare_ngrams_lead_with_codebooks_and_few_labels(
+    monkeypatch: pytest.MonkeyPatch, labels: int, codebooks: int, weighing: Weighing
+) -> None:
+    monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: codebooks)
+    monkeypatch.setattr(linear_part, "_FEW_LABELS", labels)
+    plain, seen = linear_part.fit_linear, []
+    monkeypatch.setattr(
+        linear_part,
+        "fit_linear",
+        lambda *data, **options: (seen.append(options["weighing"]), plain(*data, **options))[1],
+    )
+    found = fitter(data_of())
+    found.learn()
+    assert set(seen) == {weighing} and found.config.codebooks == codebooks
 
 
 # --- the last fit -----------------------------------------------------------------------------------------------------

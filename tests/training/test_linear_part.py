@@ -18,7 +18,7 @@ from retvec_lite.model.ngram_graph import table_integers
 from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
 from retvec_lite.training import batches
 from retvec_lite.training.linear_features import Features, mean_vectors
-from retvec_lite.training.linear_model import LinearModel, fit_linear
+from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, Weighing, fit_linear
 from retvec_lite.training.text_encoder import TextEncoder
 
 NGRAMS = NgramConfig(buckets=512)
@@ -171,16 +171,17 @@ def test_mean_vectors_leave_empty_slots_out() -> None:
     np.testing.assert_array_equal(mean_vectors(ids, vectors), [[2, -1], [3, -4], [0, 0]])
 
 
-def test_rare_ngrams_count_more() -> None:
-    """By the square of ln((1 + texts) / (1 + texts with it)) + 1."""
-    texts = ["a"] * 30 + ["a b"]
+@pytest.mark.parametrize("weighing", [USUAL, RARE], ids=["usual", "rare"])
+def test_rare_ngrams_count_more(weighing: Weighing) -> None:
+    """By a power of ln((1 + texts) / (1 + texts with it)) + 1."""
+    texts = ["a", "a", "a b"]
     config = NgramConfig(buckets=64, longest=1)
-    targets = np.array([0] * 30 + [1], np.int32)
+    targets = np.array([0, 0, 1], np.int32)
     a, b = (ngram_buckets(contract.codepoints(text, 64), TINY_CONFIG, config)[0] for text in "ab")
-    found = fit_linear(Features(count_ngrams(texts, TINY_CONFIG, config)), targets, 2, seed=0)
-    squares = found.weights["ngrams/squares"]
-    common, rare = (np.log(32 / (1 + count)) + 1 for count in (31, 1))
-    assert squares[b] / squares[a] == pytest.approx((rare / common) ** 2, rel=0.1)
+    counts = Features(count_ngrams(texts, TINY_CONFIG, config))
+    squares = fit_linear(counts, targets, 2, seed=0, weighing=weighing).weights["ngrams/squares"]
+    common, rare = (np.log(4 / (1 + count)) + 1 for count in (3, 1))
+    assert squares[b] / squares[a] == pytest.approx((rare / common) ** weighing.power, rel=0.1)
 
 
 def test_features_can_be_chosen_and_joined() -> None:
