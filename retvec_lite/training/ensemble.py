@@ -19,6 +19,7 @@ from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, init
 from retvec_lite.model.network_graph import embed_bits
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.ahead import ahead
 from retvec_lite.training.beside import Beside
 from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
@@ -175,12 +176,16 @@ def embed_words(words: Ints, weights: Tensors, progress: Progress = silent) -> n
         jit_compile=True,
         autograph=False,
     )
-    table = np.empty((len(words), word_dimension(weights, words.shape[1])), np.float16)
-    for start in range(0, len(words), _WORDS_AT_ONCE):
+
+    def vectors(start: int) -> npt.NDArray[np.float16]:
         chunk = words[start : start + _WORDS_AT_ONCE]
-        padded = np.pad(chunk, ((0, _WORDS_AT_ONCE - len(chunk)), (0, 0)))
-        table[start : start + len(chunk)] = embed(padded).numpy()[: len(chunk)]
-        progress("embedding words", start + len(chunk), len(words))
+        found: npt.NDArray[np.float16] = embed(np.pad(chunk, ((0, _WORDS_AT_ONCE - len(chunk)), (0, 0)))).numpy()
+        return found[: len(chunk)]
+
+    table = np.empty((len(words), word_dimension(weights, words.shape[1])), np.float16)
+    for start, found in ahead(vectors, range(0, len(words), _WORDS_AT_ONCE)):
+        table[start : start + len(found)] = found
+        progress("embedding words", start + len(found), len(words))
     table[0] = 0.0
     return table
 

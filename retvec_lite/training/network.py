@@ -1,9 +1,9 @@
-"""The network in training: batches of word ids, weights as variables, steps and prediction as graphs, epochs until it stops."""
+"""The network in training: weights as variables, steps and prediction as graphs, epochs until it stops."""
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,17 @@ from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
 from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.word_batches import WordBatch, epoch, in_order, used_words
 
 RateSchedule = Callable[[int], float]
 """The learning rate by step, counted from 0."""
 
 PREDICTION_BATCH: Final = 256
 
-_WINDOW: Final = 16
-"""Batches are formed within this many batches' worth of shuffled texts, sorted by length."""
+_TEXTS_A_PART: Final = 32
+"""Texts of a part of a batch: fewer are not worth the ops, and more parts than cores cost little. Parts do not depend on the cores,
+because sums in another order round differently."""
+
 _WORDS_STEP: Final = 512
 """Distinct words of a batch are padded to a multiple of this, so that XLA compiles few shapes."""
 _SCORED: Final = 500
@@ -42,63 +45,12 @@ _LARGEST_NORM: Final = 1.0
 """The gradients of one learning rate are scaled down to this norm together."""
 
 
-class TextBatch(NamedTuple):
-    """Rows of the data set and their word ids, int32 `[batch, words]` with `words` one of `lengths(max_words)`."""
-
-    rows: npt.NDArray[np.int64]
-    ids: Ints
-
-
-def lengths(max_words: int) -> tuple[int, ...]:
-    """Return the lengths that batches are cut to: few, because XLA compiles a step for each."""
-    return tuple(sorted({max(1, round(max_words * share)) for share in (0.25, 0.5, 0.75, 1.0)}))
-
-
-def epoch(ids: Ints, batch_size: int, rng: np.random.Generator) -> Iterator[TextBatch]:
-    """Yield texts in random order, none twice, in batches of similar length, cut to what their texts need.
-
-    Padding is the most expensive part of short texts. The few texts that fill no batch wait for the next epoch.
-    """
-    used = used_words(ids)
-    order = rng.permutation(len(ids))
-    window = batch_size * _WINDOW
-    groups = [order[start : start + window] for start in range(0, len(order), window)]
-    batches: list[npt.NDArray[np.int64]] = []
-    for group in groups:
-        group = group[np.argsort(used[group], kind="stable")]
-        count = len(group) // batch_size
-        skipped = rng.integers(0, len(group) - count * batch_size + 1)
-        batches += np.split(group[skipped : skipped + count * batch_size], count) if count else []
-    for index in rng.permutation(len(batches)):
-        rows = batches[index]
-        yield TextBatch(rows, _cut(ids[rows], int(used[rows].max())))
-
-
-def in_order(ids: Ints, batch_size: int) -> Iterator[TextBatch]:
-    """Yield every text once, sorted by length, for prediction; the last batch is filled up with repeated rows."""
-    used = used_words(ids)
-    order = np.argsort(used, kind="stable")
-    for start in range(0, len(order), batch_size):
-        rows = order[start : start + batch_size]
-        rows = np.concatenate([rows, np.repeat(rows[-1:], batch_size - len(rows))])
-        yield TextBatch(rows, _cut(ids[rows], int(used[rows].max())))
-
-
-def used_words(ids: Ints) -> npt.NDArray[np.int64]:
-    """Return how many slots each text uses; they are always the first ones."""
-    used: npt.NDArray[np.int64] = (ids != 0).sum(axis=1)
-    return used
-
-
-def _cut(ids: Ints, needed: int) -> Ints:
-    return ids[:, : next(length for length in lengths(ids.shape[1]) if length >= needed)]
-
-
 class TrainableNetwork:
     """Head (and, when fine-tuned, embedding) weights with their optimizer.
 
     On a frozen embedding, TensorFlow runs the step op by op, and one graph serves every length: XLA would compile for four
-    seconds for each length and gain nothing, because its matrix products are no faster and its other loops use one core.
+    seconds for each length and gain nothing, because its matrix products are no faster and its other loops use one core. Such a
+    graph computes in parts, of words and then of texts, which run side by side: single ops are too small to share among cores.
     A fine-tuned embedding and an LSTM are many small ops on the same numbers; XLA fuses them and is worth its compilation.
 
     Args:
@@ -168,7 +120,7 @@ class TrainableNetwork:
         self._class_weights.assign(class_weights)
         self._schedule = schedule
 
-    def train(self, batch: TextBatch, targets: Ints, count: int, weights: Floats | None = None) -> float:
+    def train(self, batch: WordBatch, targets: Ints, count: int, weights: Floats | None = None) -> float:
         """Take one optimizer step and return its loss.
 
         `count` numbers the steps from 0; `weights` `[batch]` say how much each text counts.
@@ -247,9 +199,24 @@ class TrainableNetwork:
 
     def _logits(self, table: tf.Tensor, ids: tf.Tensor, dropout: Dropout = tf.identity) -> tf.Tensor:
         weights = self._tensors()
-        features = word_features(dropout(self._vectors(table, weights)), self._head, weights)
-        mask = tf.cast(tf.not_equal(ids, 0), tf.float32)
-        return text_logits(tf.gather(features, ids), mask, self._head, weights, scan_lstm, dropout)
+
+        def read(rows: tf.Tensor) -> tf.Tensor:
+            return word_features(dropout(self._vectors(rows, weights)), self._head, weights)
+
+        def answer(texts: tf.Tensor) -> tf.Tensor:
+            mask = tf.cast(tf.not_equal(texts, 0), tf.float32)
+            return text_logits(tf.gather(features, texts), mask, self._head, weights, scan_lstm, dropout)
+
+        features = self._in_parts(read, table)
+        return self._in_parts(answer, ids)
+
+    def _in_parts(self, function: Callable[[tf.Tensor], tf.Tensor], rows: tf.Tensor) -> tf.Tensor:
+        """Return what a function makes of rows, each by itself: part by part unless XLA fuses everything."""
+        if self._compiled:
+            return function(rows)
+        parts = max(1, self._settings.batch_size // _TEXTS_A_PART)
+        ends = [tf.shape(rows)[0] * part // parts for part in range(parts + 1)]
+        return tf.concat([function(rows[start:end]) for start, end in itertools.pairwise(ends)], axis=0)
 
     def _train_step(
         self,

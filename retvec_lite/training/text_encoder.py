@@ -108,12 +108,17 @@ class TextEncoder:
 
     def _ngrams_of(self, runs: Places, ngrams: NgramConfig) -> Matrix:
         """Return how often each bucket occurs in runs, float32 CSR `[runs, buckets]`."""
-        rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for places, characters in self._table.matrices(runs):
+
+        def found_in(part: tuple[Places, Floats]) -> tuple[Places, Places]:
+            places, characters = part
             buckets, present = (found.numpy() for found in _ngram_graph(characters.shape[1], ngrams)(characters))
             is_there = present > 0
-            rows.append(np.repeat(places, is_there.sum(axis=1)))
-            columns.append(buckets[is_there].astype(np.int64))
+            return np.repeat(places, is_there.sum(axis=1)), buckets[is_there].astype(np.int64)
+
+        none = np.zeros(0, np.int64)
+        rows, columns = zip(
+            (none, none), *(found for _, found in ahead(found_in, self._table.matrices(runs))), strict=True
+        )
         place = np.concatenate(rows), np.concatenate(columns)
         return sparse.csr_matrix((np.ones(len(place[0]), np.float32), place), shape=(len(runs), ngrams.buckets))
 
@@ -192,8 +197,13 @@ class _RunWords:
         new = len(table) - known
         self.counts, self.starts = (np.append(found, np.zeros(new, np.int64)) for found in (self.counts, self.starts))
         multipliers = hash_multipliers(self._rules.word_length)
-        for places, characters in table.matrices(np.arange(known, len(table))):
-            words = _word_graph(self._rules, characters.shape[1])(characters).numpy()
+
+        def cut(part: tuple[Places, Floats]) -> Ints:
+            _, characters = part
+            found: Ints = _word_graph(self._rules, characters.shape[1])(characters).numpy()
+            return found
+
+        for (places, _), words in ahead(cut, table.matrices(np.arange(known, len(table)))):
             is_word = words[:, :, 0] != 0
             words, counts = words[is_word], is_word.sum(axis=1)
             hashes = mixed((words.astype(np.uint64) * multipliers).sum(axis=-1, dtype=np.uint64))

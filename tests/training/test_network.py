@@ -1,99 +1,17 @@
-"""The network in training: batches hold every text at most once and none cut short; weights, class weights and learning rate."""
+"""The network in training: weights, class weights and learning rate; batches in parts."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from modeling_cases import SMALL_HEADS
 
-from retvec_lite.training.network import (
-    TextBatch,
-    TrainableNetwork,
-    cosine_schedule,
-    epoch,
-    in_order,
-    lengths,
-    used_words,
-)
+from retvec_lite.training.network import TrainableNetwork, cosine_schedule
 from retvec_lite.training.settings import FitSettings
-
-
-def ids_of(counts: list[int], max_words: int) -> np.ndarray:
-    """Texts of the given lengths; each id names its text."""
-    used = np.arange(max_words) < np.array(counts).reshape(-1, 1)
-    return np.where(used, np.arange(1, len(counts) + 1)[:, None], 0).astype(np.int32)
-
-
-sizes = st.integers(1, 40).flatmap(lambda words: st.tuples(st.just(words), st.lists(st.integers(0, words), min_size=1, max_size=300)))  # fmt: skip
-
-
-# --- batches ----------------------------------------------------------------------------------------------------------
-
-
-@given(st.integers(1, 4096))
-def test_lengths_are_few_and_end_with_all(max_words: int) -> None:
-    found = lengths(max_words)
-    assert list(found) == sorted(set(found)) and found[0] >= 1 and found[-1] == max_words and len(found) <= 5
-
-
-@given(sizes, st.integers(1, 20), st.integers(0, 99))
-def test_an_epoch_is_every_text_at_most_once(size: tuple[int, list[int]], batch_size: int, seed: int) -> None:
-    words, counts = size
-    ids = ids_of(counts, words)
-    batches = list(epoch(ids, batch_size, np.random.default_rng(seed)))
-    seen = [row for batch in batches for row in batch.rows]
-    assert len(seen) == len(set(seen)) == len(counts) // batch_size * batch_size
-    for batch in batches:
-        width = batch.ids.shape[1]
-        assert batch.ids.shape[0] == batch_size and width in lengths(words)
-        np.testing.assert_array_equal(batch.ids, ids[batch.rows, :width])
-        assert not ids[batch.rows, width:].any(), "no word may be cut off"
-        shorter = [length for length in lengths(words) if length < width]
-        assert not shorter or used_words(batch.ids).max() > shorter[-1], "the shortest that fits"
-
-
-def test_epochs_follow_the_generator() -> None:
-    ids = ids_of(list(range(20)) * 20, 20)
-
-    def rows(seed: int) -> list[list[int]]:
-        return [batch.rows.tolist() for batch in epoch(ids, 16, np.random.default_rng(seed))]
-
-    assert rows(1) == rows(1) != rows(2)
-    rng = np.random.default_rng(1)
-    first, second = (sorted(row for batch in epoch(ids[:35], 16, rng) for row in batch.rows) for _ in range(2))
-    assert first != second, "another rest is left out in another epoch"
-
-
-def test_batches_are_of_similar_length() -> None:
-    counts = list(range(1, 33)) * 32
-    cut = np.mean([batch.ids.shape[1] for batch in epoch(ids_of(counts, 32), 16, np.random.default_rng(0))])
-    assert cut < 26, "shuffled batches of 16 would nearly all need 32"
-
-
-@given(sizes, st.integers(1, 20))
-def test_predictions_cover_every_text(size: tuple[int, list[int]], batch_size: int) -> None:
-    words, counts = size
-    ids = ids_of(counts, words)
-    found = np.zeros(len(counts), int)
-    for batch in in_order(ids, batch_size):
-        assert len(batch.rows) == batch_size and batch.ids.shape[1] in lengths(words)
-        found[batch.rows] = batch.ids.max(axis=1)
-        assert not ids[batch.rows, batch.ids.shape[1] :].any()
-    np.testing.assert_array_equal(found, ids.max(axis=1))
-
-
-@pytest.mark.parametrize("counts", [[], [0, 0, 0]])
-def test_no_texts_and_no_words(counts: list[int]) -> None:
-    ids = ids_of(counts, 8)
-    assert sum(len(batch.rows) for batch in epoch(ids, 1, np.random.default_rng(0))) == len(counts)
-    assert len(list(in_order(ids, 4))) == (1 if counts else 0)
-
-
-# --- weights ----------------------------------------------------------------------------------------------------------
+from retvec_lite.training.word_batches import WordBatch
 
 
 def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:
@@ -106,11 +24,17 @@ def test_the_schedule_warms_up_and_comes_down() -> None:
     np.testing.assert_allclose(found, [0.0, 0.025, 0.05, 0.05 * 0.51, 0.05 * 0.02, 0.05 * 0.02], rtol=1e-4, atol=1e-9)
 
 
+def ids_of(counts: list[int], max_words: int) -> npt.NDArray[np.int32]:
+    """Texts of the given lengths, whose words differ."""
+    used = np.arange(max_words) < np.array(counts)[:, None]
+    return np.where(used, np.arange(1, used.size + 1).reshape(used.shape) % 40, 0).astype(np.int32)
+
+
 HEAD = SMALL_HEADS[0]
 SETTINGS = FitSettings(dropout=0.5, embedding_rate=1.0, weight_decay=0.01)
 
 
-def a_network(seed: int) -> tuple[dict[str, Any], TrainableNetwork]:
+def a_network(seed: int, settings: FitSettings = SETTINGS) -> tuple[dict[str, Any], TrainableNetwork]:
     """Arguments that depend on the seed, and a network of them."""
     rng = np.random.default_rng(seed)
     words = np.zeros((40, 16), np.int32)
@@ -121,7 +45,7 @@ def a_network(seed: int) -> tuple[dict[str, Any], TrainableNetwork]:
         "class_weights": rng.uniform(0.5, 1.5, 4).astype(np.float32),
         "schedule": cosine_schedule(0.1 / (seed + 1), 10, 2),
     }
-    return parts, TrainableNetwork(HEAD, frozen=vectors, words=words, settings=SETTINGS, levels=7, **parts)
+    return parts, TrainableNetwork(HEAD, frozen=vectors, words=words, settings=settings, levels=7, **parts)
 
 
 def trained(network: TrainableNetwork, steps: int = 5) -> dict[str, npt.NDArray[Any]]:
@@ -129,7 +53,7 @@ def trained(network: TrainableNetwork, steps: int = 5) -> dict[str, npt.NDArray[
     rng = np.random.default_rng(0)
     for count in range(steps):
         ids = np.where(np.arange(8) < rng.integers(1, 9), rng.integers(1, 40, (4, 8)), 0).astype(np.int32)
-        loss = network.train(TextBatch(np.arange(4), ids), rng.integers(0, 4, 4).astype(np.int32), count)
+        loss = network.train(WordBatch(np.arange(4), ids), rng.integers(0, 4, 4).astype(np.int32), count)
         assert np.isfinite(loss)
     return network.weights()
 
@@ -148,6 +72,20 @@ def test_a_network_is_reset_to_its_own_shapes_only() -> None:
     for wrong in ({"weights": few}, {"class_weights": np.ones(3, np.float32)}):
         with pytest.raises(ValueError):
             network.reset(**parts | wrong)
+
+
+@pytest.mark.parametrize("batch_size", [64, 128])
+def test_parts_of_a_batch_do_what_the_whole_does(batch_size: int) -> None:
+    (_, whole), (_, parts) = (
+        a_network(0, dataclasses.replace(SETTINGS, dropout=0.0, batch_size=size)) for size in (32, batch_size)
+    )
+    ids = ids_of([3, 8, 0, 1, 5], 8)
+    for texts in range(1, 6):
+        np.testing.assert_allclose(parts.logits(ids[:texts], 4, 8), whole.logits(ids[:texts], 4, 8), atol=1e-6)
+    batch, targets = WordBatch(np.arange(5), ids), np.array([0, 1, 2, 3, 0], np.int32)
+    losses = [[network.train(batch, targets, step) for step in range(5)] for network in (parts, whole)]
+    assert losses[1][4] < losses[1][0]
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-3)
 
 
 def test_padding_changes_nothing() -> None:
