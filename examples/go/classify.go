@@ -44,6 +44,10 @@ func (e *Engine) Classify(text string) (string, float32) {
 }
 
 func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "Name a .retvec file.")
+		os.Exit(1)
+	}
 	file, err := os.ReadFile(os.Args[1])
 	var engine *Engine
 	if err == nil {
