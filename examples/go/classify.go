@@ -44,11 +44,7 @@ func (e *Engine) Classify(text string) (string, float32) {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "Name a .retvec file.")
-		os.Exit(1)
-	}
-	file, err := os.ReadFile(os.Args[1])
+	file, err := os.ReadFile(os.Args[len(os.Args)-1]) // without a name the program itself, which is refused
 	var engine *Engine
 	if err == nil {
 		engine, err = Open(file)

@@ -20,10 +20,7 @@ struct Answer {
 }
 
 /// An engine with its memory, as 64-bit numbers because both must start at a multiple of 8 bytes. It serves one thread.
-struct Engine {
-    engine: *mut c_void,
-    _memory: [Vec<u64>; 2],
-}
+struct Engine(*mut c_void, #[allow(dead_code)] [Vec<u64>; 2]);
 
 impl Engine {
     fn open(file: &[u8]) -> Result<Engine, String> {
@@ -35,14 +32,14 @@ impl Engine {
         if problem == 0 {
             problem = unsafe { rvl_open(kept.as_ptr(), file.len(), 384, block.as_mut_ptr(), bytes, &mut engine) };
         }
-        if problem == 0 { Ok(Engine { engine, _memory: [kept, block] }) } else { Err(string(unsafe { rvl_message(problem) })) }
+        if problem == 0 { Ok(Engine(engine, [kept, block])) } else { Err(string(unsafe { rvl_message(problem) })) }
     }
 
     /// The label of a text, None for none of them, and the probability of the most probable one.
     fn classify(&mut self, text: &str) -> (Option<String>, f32) {
         let mut answer = Answer { label: -1, probability: 0.0 };
-        unsafe { rvl_classify_utf8(self.engine, text.as_ptr(), text.len(), &mut answer, 1) };
-        let label = u32::try_from(answer.label).ok().map(|label| string(unsafe { rvl_label(self.engine, label) }));
+        unsafe { rvl_classify_utf8(self.0, text.as_ptr(), text.len(), &mut answer, 1) };
+        let label = u32::try_from(answer.label).ok().map(|label| string(unsafe { rvl_label(self.0, label) }));
         (label, answer.probability)
     }
 }
