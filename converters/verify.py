@@ -203,7 +203,9 @@ def real_texts(
     is_starter = isinstance(given, str) and given == STARTER
     chosen = _spread(dataset, STARTER_TEXTS if is_starter else DATA_TEXTS)
     labels = chosen.label_sets if set(model.labels).issuperset(chosen.classes) else None
-    return RealTexts("the starter data (test.csv)" if is_starter else dataset.path.name, chosen.texts, labels)
+    return RealTexts(
+        "the starter data (test.csv, ten languages)" if is_starter else dataset.path.name, chosen.texts, labels
+    )
 
 
 def labels_bytes(labels: Sequence[str]) -> bytes:

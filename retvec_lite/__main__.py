@@ -12,7 +12,7 @@ from retvec_lite.version import __version__
 
 COMMANDS: Final = {
     "train": "train a classifier on a labelled file",
-    "export": "export a trained classifier as .tflite or .mlpackage",
+    "export": "export a trained classifier as .tflite, .mlpackage or .retvec",
     "verify": "prove exported files against the float reference",
     "classify": "classify texts with an exported file or a trained classifier",
     "evaluate": "measure an exported file or a trained classifier on labelled data, with typos",
@@ -117,7 +117,7 @@ def find_command(name: str) -> tuple[Callable[[argparse.ArgumentParser], None], 
 
 
 def _overview() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="retvec-lite", description="Typo-proof text classifiers as one .tflite file.")
+    parser = argparse.ArgumentParser(prog="retvec-lite", description="Typo-proof text classifiers in one small file.")
     parser.add_argument("--version", action="version", version=f"retvec-lite {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, help_text in COMMANDS.items():

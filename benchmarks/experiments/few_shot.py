@@ -45,7 +45,7 @@ PUBLISHED: Final[Mapping[str, tuple[str, Points]]] = {
     "AG News": ("SetFit, published", [(8, 0.873, 0)]),
     "Banking77": ("SetFit, published", [(25, 0.853, 0)]),
 }
-"""Data set -> what others say of a system that is not run here, on draws of their own, with clean texts (docs/tables/few-shot.md)."""
+"""Data set -> what others say of a system that is not run here, on draws of their own, with clean texts (docs/compare.md)."""
 KEY: Final = ("data", "system", "shots", "seed")
 
 Line = list[Row]

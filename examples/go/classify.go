@@ -44,7 +44,7 @@ func (e *Engine) Classify(text string) (string, float32) {
 }
 
 func main() {
-	file, err := os.ReadFile(os.Args[1])
+	file, err := os.ReadFile(os.Args[len(os.Args)-1]) // without a name the program itself, which is refused
 	var engine *Engine
 	if err == nil {
 		engine, err = Open(file)

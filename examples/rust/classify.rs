@@ -20,7 +20,7 @@ struct Answer {
 }
 
 /// An engine with its memory, as 64-bit numbers because both must start at a multiple of 8 bytes. It serves one thread.
-struct Engine(*mut c_void, [Vec<u64>; 2]);
+struct Engine(*mut c_void, #[allow(dead_code)] [Vec<u64>; 2]);
 
 impl Engine {
     fn open(file: &[u8]) -> Result<Engine, String> {

@@ -38,7 +38,7 @@ def draw_reliability(axes: Any, bins: Sequence[ReliabilityBin], error: float) ->
     axes.plot(*places, color="C0", linewidth=1)
     axes.scatter(*places, s=[12 + 300 * part.texts / texts for part in bins], color="C0", zorder=3)
     axes.set(xlabel=f"probability (calibration error {error:.3f})", xlim=(0.0, 1.02), ylim=(0.0, 1.02))
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right")
 
 
 def draw_coverage(axes: Any, found: Rejection) -> None:

@@ -73,7 +73,8 @@ def check_suffix(file: Path, suffixes: Sequence[str], what: str) -> None:
     suffix, codec = format_of(file)
     if suffix not in suffixes or (codec and suffix in PARQUET):
         hint = " Save the sheet as CSV UTF-8." if suffix in _SHEETS else ""
-        raise RetvecLiteError(f"Cannot read {file}: the name of {what} ends in {endings(suffixes)}.{hint}")
+        folder = "it is a folder, and " if file.is_dir() else ""
+        raise RetvecLiteError(f"Cannot read {file}: {folder}the name of {what} ends in {endings(suffixes)}.{hint}")
 
 
 def endings(suffixes: Sequence[str]) -> str:

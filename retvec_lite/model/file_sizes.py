@@ -56,8 +56,8 @@ def describe_sizes(sizes: Mapping[str, int]) -> str:
         'A .tflite will take about 3,612 kB as float32, 953 kB as int8 and int8-dynamic.'
     """
     recipes: dict[str, list[str]] = {}
-    for recipe, size in sizes.items():
-        recipes.setdefault(f"{size / 1000:,.0f} kB", []).append(recipe)
+    for recipe in (name for name in RECIPE_BITS if name in sizes):  # a saved classifier has them sorted by name
+        recipes.setdefault(f"{sizes[recipe] / 1000:,.0f} kB", []).append(recipe)
     found = (f"{size} as {' and '.join(names)}" for size, names in recipes.items())
     return f"A .tflite will take about {', '.join(found)}."
 

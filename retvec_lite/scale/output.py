@@ -29,7 +29,7 @@ def check_output(output: Path) -> None:
     suffix, codec = format_of(output)
     if suffix not in LABELLED or (codec and suffix in PARQUET):
         raise RetvecLiteError(
-            f"Cannot write {output}: its name must end in {', '.join(LABELLED)}; the former five also with "
+            f"Cannot write {output}: its name must end in {', '.join(LABELLED)}; the first five also with "
             f"{', '.join(COMPRESSION)} behind it."
         )
 

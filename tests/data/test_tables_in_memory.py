@@ -1,5 +1,6 @@
 """Labelled texts in memory: tables of any library, records, pairs, and what becomes of labels that are no strings."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,8 @@ def test_several_labels_in_a_table() -> None:
     ("data", "problem"),
     [
         (5, "list of pairs"),
-        ("x", "name of a labelled file"),
+        ("x", "Cannot read x: the name of a labelled file"),
+        (os.curdir, "it is a folder, and the name of a labelled file"),
         (["a", "b"], "list of pairs"),
         ([("a", "b", "c")], "list of pairs"),
         ({"text": "a", "label": "b"}, "list of records"),

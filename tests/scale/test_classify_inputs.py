@@ -243,7 +243,7 @@ def wrong_arguments() -> Iterator[tuple[list[str], str]]:
         + SKIP,
     )
     yield ["--input", "good.csv", "--output", "there.csv"], "there.csv already exists. Choose another name, or replace it with --force (in Python: force=True)."  # fmt: skip
-    yield ["--input", "good.csv", "--output", "out.xlsx"], "Cannot write out.xlsx: its name must end in .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .pq; the former five also with .gz, .bz2, .zst, .lz4 behind it."  # fmt: skip
+    yield ["--input", "good.csv", "--output", "out.xlsx"], "Cannot write out.xlsx: its name must end in .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .pq; the first five also with .gz, .bz2, .zst, .lz4 behind it."  # fmt: skip
     yield (
         ["--input", "good.csv", "--output", "good.csv", "--force"],
         "good.csv is an input, too. Choose another output.",

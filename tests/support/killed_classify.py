@@ -47,6 +47,7 @@ def wait_for_parts(process: "subprocess.Popen[str]", folder: Path, more: int) ->
 
 def main(model: str, folder: Path, kills: int, rows: int, seed: int) -> None:
     rng = random.Random(seed)
+    folder.mkdir(parents=True, exist_ok=True)
     texts = [" ".join(rng.choices(["wake", "me", "AT", "6", "where", "is", "my", "12"], k=5)) for _ in range(rows)]
     files = []
     for number in range(4):

@@ -4,7 +4,7 @@
 
 The others are installed by `uv pip install --python .venv-bench/bin/python --requirements tools/language_detector/requirements.txt`.
 Texts: the test split of Tatoeba, the test texts of MASSIVE, and articles 6, 12, 18, 24 and 30 of the Declaration of Human Rights;
-nothing here was trained on them. The others may have seen Tatoeba: lid.176 was trained on it.
+nothing here was trained on them. The others may have seen Tatoeba: lid.176 and py3langid were trained on it.
 """
 
 import json
