@@ -1,12 +1,15 @@
 """What fits into a file: heads give way to smaller ones, and what cannot fit is told before the first step."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fitted import train
 from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
+import retvec_lite as rl
+from retvec_lite.data.dataset import load_starter
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.model.file_sizes import estimate_bytes
@@ -129,3 +132,19 @@ def test_files_with_meaning_stay_below_their_limits(
         sizes = estimate_bytes(budget.with_ngrams(network, buckets, labels), encoder, names)
         assert buckets > 128 and sizes["int8"] < 960_000
         assert head != "cnn" or sizes["int4"] < 650_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "head", ["linear", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ("pool", "cnn"))]
+)
+def test_what_fills_the_room_also_fits_the_largest_format(head: str, tmp_path: Path) -> None:
+    """The .mlpackage for iOS 18 of a classifier that reads what words mean."""
+    pytest.importorskip("coremltools")
+    starter = load_starter("train")
+    told = rl.load("language").predict(starter.texts, top=1)
+    english = [row for row, (best, *_) in enumerate(told) if best.label == "en"]
+    texts, labels = ([column[row] for row in english] for column in (starter.texts, starter.labels))
+    classifier = rl.train(texts, labels, head=head, epochs=1)
+    assert 940_000 < classifier.training["estimated_bytes"]["int8"] <= 945_000
+    assert classifier.export(tmp_path / "dist", formats="coreml", ios=18).ok
