@@ -112,14 +112,13 @@ def _train(
     progress: Progress | bool | None,
 ) -> Classifier:
     """Load TensorFlow, train, and write the folder `out`, if any; arguments as of `train`."""
-    from retvec_lite.model import LOADING, load_tensorflow, run_operations_side_by_side
+    from retvec_lite.model import LOADING, load_tensorflow
     from retvec_lite.model.distribution import join_workers
 
     with watched(progress) as report:
         if "tensorflow" not in sys.modules:
             report(LOADING, 0, 0)
         workers = join_workers(strategy)
-        run_operations_side_by_side()
         load_tensorflow()
         from retvec_lite.training import checkpoint, trainer
 

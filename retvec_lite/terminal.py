@@ -18,6 +18,8 @@ Progress = Callable[[str, int, int], None]
 _TENTHS: Final = 10
 _QUIET: Final = 10.0
 """Seconds between two lines of progress in a log."""
+_PACE: Final = 10.0
+"""Seconds whose pace the time left of a bar is told by: n-grams that are fitted beside a network slow its first steps."""
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -54,7 +56,9 @@ def _bars() -> Iterator[Progress]:
         return
     columns = (TextColumn("{task.description:>16}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # Standard output stays untouched: it may hold results.
-    with Progress(*columns, console=console, redirect_stdout=False, redirect_stderr=False) as bars:
+    with Progress(
+        *columns, console=console, speed_estimate_period=_PACE, redirect_stdout=False, redirect_stderr=False
+    ) as bars:
         tasks: dict[str, TaskID] = {}
 
         def report(what: str, done: int, total: int) -> None:

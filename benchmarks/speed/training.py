@@ -11,6 +11,7 @@ import contextlib
 import functools
 import importlib
 import json
+import os
 import random
 import resource
 import sys
@@ -117,6 +118,8 @@ def measure(file: Path, count: int, head: str) -> Row:
     """Train on texts of a file; return seconds by stage, those of the whole, and megabytes at the peak."""
     import retvec_lite
 
+    # As the command line does.
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     data = draw(file, count)
     began, clock = time.perf_counter(), Clock()
     for stage, places in STAGES.items():

@@ -1,11 +1,13 @@
 """`retvec-lite train`: a labelled file in, a trained classifier and its scores out."""
 
 import argparse
+import os
 
 from retvec_lite.api import train
 from retvec_lite.cli import png_file
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import refuse_existing
+from retvec_lite.model.heads import RnnHead
 from retvec_lite.training.options import TrainOptions
 
 
@@ -31,6 +33,10 @@ def run_train(args: argparse.Namespace) -> int:
         refuse_existing(plot, args.force)
         if args.ngram_kb == 0:
             raise RetvecLiteError("--plot draws the learning curve of n-grams: leave --ngram-kb 0 out.")
+    if not (args.fine_tune_embedding or args.head == RnnHead.name):
+        # A step has small operations: several at once, each in one thread, are quicker than each on all cores, unless XLA joins
+        # them. Set here alone: a program that calls `train` may do other things with TensorFlow.
+        os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     classifier = train(progress=True, **options)
     print(classifier)
     if plot:

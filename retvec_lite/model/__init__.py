@@ -1,6 +1,5 @@
 """The model: heads, weight files, and the network in NumPy and in TensorFlow."""
 
-import contextlib
 import os
 from typing import Final
 
@@ -19,19 +18,6 @@ def import_tensorflow() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with silent_standard_error():
         import tensorflow  # noqa: F401 - later imports find it loaded
-
-
-def run_operations_side_by_side() -> None:
-    """Give each operation of TensorFlow one thread, where TensorFlow has not started: several run at once instead.
-
-    Raises:
-        ModuleNotFoundError: when TensorFlow is not installed.
-    """
-    import_tensorflow()
-    import tensorflow as tf
-
-    with contextlib.suppress(RuntimeError):
-        tf.config.threading.set_intra_op_parallelism_threads(1)
 
 
 def load_tensorflow() -> None:

@@ -48,7 +48,7 @@ class Weighing(NamedTuple):
     """How n-grams are weighted, and how much a text may count.
 
     Attributes:
-        power: of the inverse document frequency that the weight of an n-gram's square is.
+        power: the squared weight of an n-gram is this power of its inverse document frequency.
         penalty: LinearSVC's C for all labels at once.
     """
 

@@ -116,9 +116,8 @@ class TextEncoder:
             return np.repeat(places, is_there.sum(axis=1)), buckets[is_there].astype(np.int64)
 
         none = np.zeros(0, np.int64)
-        rows, columns = zip(
-            (none, none), *(found for _, found in ahead(found_in, self._table.matrices(runs))), strict=True
-        )
+        found = [(none, none), *(pair for _, pair in ahead(found_in, self._table.matrices(runs)))]
+        rows, columns = zip(*found, strict=True)
         place = np.concatenate(rows), np.concatenate(columns)
         return sparse.csr_matrix((np.ones(len(place[0]), np.float32), place), shape=(len(runs), ngrams.buckets))
 

@@ -19,6 +19,7 @@ from tiny_data import tiny_dataset
 
 from retvec_lite import __main__ as cli
 from retvec_lite import api
+from retvec_lite.cli import train as train_command
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.training import trainer as train_module
@@ -256,3 +257,29 @@ def test_a_disk_without_room_is_told_before_the_training(
     message = capsys.readouterr().err
     assert "Not enough disk space" in message and "1,000 free" in message and str(tmp_path / "out") in message
     assert sorted(tmp_path.iterdir()) == before
+
+
+THREADS = "TF_NUM_INTRAOP_THREADS"
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen", "expected"),
+    [
+        ([], None, "1"),
+        (["--head", "bert"], None, "1"),
+        (["--head", "rnn"], None, None),
+        (["--fine-tune-embedding"], None, None),
+        ([], "3", "3"),
+    ],
+)
+def test_an_operation_gets_one_thread_unless_xla_joins_operations_or_the_user_chose(
+    options: list[str], chosen: str | None, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Set first, so that what was there before is put back.
+    monkeypatch.setenv(THREADS, chosen or "")
+    if chosen is None:
+        monkeypatch.delenv(THREADS)
+    seen: list[str | None] = []
+    monkeypatch.setattr(train_command, "train", lambda **_: seen.append(os.environ.get(THREADS)))
+    assert command("starter", "--out", "unused", *options) == 0
+    assert seen == [expected]
