@@ -10,7 +10,7 @@ from scipy import sparse
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.ngrams import PRIME, NgramConfig
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.text_encoder import Matrix
+from retvec_lite.training.ngram_counts import NgramCounts
 
 Kind = tuple[int, int]
 """The shortest and the longest n-grams that are read."""
@@ -21,12 +21,12 @@ class Features:
     """What the linear part reads of texts.
 
     Attributes:
-        counts: how often each bucket occurs in each, float32 CSR `[texts, buckets]`.
+        counts: how often each bucket occurs in each.
         means: the mean word vector of each, float32 `[texts, dimension]`; None where they are not read.
         meaning: what the words of each mean together, float32 `[texts, 64]`, of length 1 or 0; None where that is not read.
     """
 
-    counts: Matrix
+    counts: NgramCounts
     means: Floats | None = None
     meaning: Floats | None = None
 
@@ -41,30 +41,23 @@ class Features:
         """Return the texts of these features, then those of others."""
         means = None if self.means is None else np.concatenate([self.means, *(other.means for other in others)])
         meaning = None if self.meaning is None else np.concatenate([self.meaning, *(other.meaning for other in others)])
-        return Features(sparse.vstack([self.counts, *(other.counts for other in others)], format="csr"), means, meaning)
+        return Features(self.counts.joined([other.counts for other in others]), means, meaning)
 
     def without_meaning(self) -> "Features":
         """Return the features but for what words mean."""
         return dataclasses.replace(self, meaning=None)
 
 
-def count_hashes(data: TrainingData, texts: Sequence[str], kind: Kind) -> Matrix:
-    """Return how often each n-gram's hash occurs in texts of a training, float32 CSR `[texts, 65521]`."""
+def count_hashes(data: TrainingData, groups: Sequence[Sequence[str]], kind: Kind) -> list[NgramCounts]:
+    """Return how often each of the 65,521 hashes of n-grams occurs in texts of a training, for each group."""
     shortest, longest = kind
     ngrams = NgramConfig(buckets=PRIME, longest=longest, shortest=shortest, plain_letters=True)
-    return data.encoder.count_ngrams(texts, data.config.max_chars, ngrams)
+    return data.encoder.count_ngrams(groups, data.config.max_chars, ngrams)
 
 
-def count_distinct(hashes: Matrix) -> int:
+def count_distinct(hashes: NgramCounts) -> int:
     """Return how many different hashes occur."""
-    return int(np.count_nonzero(np.bincount(hashes.indices, minlength=PRIME)))
-
-
-def fold(hashes: Matrix, buckets: int) -> Matrix:
-    """Return how often each bucket occurs, from counts of hashes, CSR `[texts, 65521]`: as `TextEncoder.count_ngrams` for so many buckets."""
-    columns = np.arange(PRIME)
-    ones = np.ones(PRIME, np.float32)
-    return hashes @ sparse.csr_matrix((ones, (columns, columns % buckets)), shape=(PRIME, buckets))
+    return int(np.count_nonzero(hashes.totals()))
 
 
 def mean_vectors(ids: Ints, vectors: Any) -> Floats:

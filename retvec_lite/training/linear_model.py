@@ -17,7 +17,7 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, INTEGERS
 from retvec_lite.training.linear_features import Features
-from retvec_lite.training.text_encoder import Matrix
+from retvec_lite.training.ngram_counts import Matrix
 
 _EMBEDDING_SHARE: Final = 0.2
 """Length of a typical mean word vector beside n-grams, whose length is 1: n-grams lead."""
@@ -77,8 +77,8 @@ class LinearModel:
         if "ngrams/codes" in self.weights:
             rows = self.weights["ngrams/codes"].astype(np.int64) + np.arange(len(table) // CODES) * CODES
             table, squares = table[rows].sum(axis=1), squares[rows].sum(axis=1)
-        lengths = _lengths(features.counts, squares)
-        found: Floats = (features.counts @ table) / lengths[:, None] + self.weights["ngrams/bias"]
+        counts = features.counts.matrix()
+        found: Floats = (counts @ table) / _lengths(counts, squares)[:, None] + self.weights["ngrams/bias"]
         if features.means is not None:
             found = found + features.means @ self.weights["head/logits/kernel"] + self.weights["head/logits/bias"]
         if features.meaning is not None:
@@ -109,14 +109,8 @@ def fit_linear(
     `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does.
     """
     length = _MEANING_LENGTH_OF_SOFTMAX if softmax else _MEANING_LENGTH
-    squares = _squares(features.counts, weighing.power)
+    scaled, squares = _weighted(features.counts.matrix(), weighing.power)
     roots = np.sqrt(squares)
-    counts = features.counts
-    # In float64, as liblinear wants it, in place, and with the same indices: of many texts, each copy takes gigabytes.
-    values = counts.data.astype(np.float64)
-    values *= roots[counts.indices]
-    values /= np.repeat(_lengths(counts, squares), np.diff(counts.indptr))
-    scaled = sparse.csr_matrix((values, counts.indices, counts.indptr), counts.shape)
     centre, basis = np.zeros(0, np.float32), np.zeros((0, 0), np.float32)
     if features.means is not None:
         centre = features.means.mean(axis=0)
@@ -136,7 +130,7 @@ def fit_linear(
 
         solver = LinearSVC(C=weighing.penalty, multi_class="crammer_singer", random_state=seed, tol=_TOLERANCE)
         kernel, bias = _together(solver, scaled, targets, classes, weights[targets] * shares, _UNSEEN)
-    buckets = features.counts.shape[1]
+    buckets = features.counts.buckets
     solved = {
         "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
         "ngrams/squares": squares,
@@ -217,6 +211,18 @@ def _main_directions(centred: Floats) -> Floats:
     spread = max(float(np.sqrt(values.sum())) / _EMBEDDING_SHARE, 1e-6)
     found: Floats = (directions[:, ::-1][:, :_DIRECTIONS] / spread).astype(np.float32)
     return found
+
+
+def _weighted(counts: Matrix, power: int) -> tuple[Matrix, Floats]:
+    """Return counts as the problem has them, float64 CSR `[texts, buckets]`, each text of length 1, and the squared weight of each bucket.
+
+    The values are in float64, as liblinear wants them, made in place, beside the same indices: of many texts, each copy takes gigabytes.
+    """
+    squares = _squares(counts, power)
+    values = counts.data.astype(np.float64)
+    values *= np.sqrt(squares)[counts.indices]
+    values /= np.repeat(_lengths(counts, squares), np.diff(counts.indptr))
+    return sparse.csr_matrix((values, counts.indices, counts.indptr), counts.shape), squares
 
 
 def _squares(counts: Matrix, power: int) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.class_weights import class_weights
-from retvec_lite.ngrams import CODES, PRIME, NgramConfig
+from retvec_lite.ngrams import CODES, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import Rows, TrainingData
@@ -22,13 +22,12 @@ from retvec_lite.training.linear_features import (
     Kind,
     count_distinct,
     count_hashes,
-    fold,
     mean_vectors,
 )
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
+from retvec_lite.training.ngram_counts import fold
 from retvec_lite.training.settings import FEW, MANY, FitSettings
-from retvec_lite.training.text_encoder import Matrix
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
@@ -177,22 +176,21 @@ class LinearFitter:
         copies = [(texts, ids, share) for texts, ids, share in used if texts != data.clean]
         if not (self._is_long and len(data.clean) >= MANY and copies):
             copies = [(data.clean, data.clean_ids, 1.0), *copies]
-        hashes = [count_hashes(data, texts, kind) for texts, _, _ in copies]
-        books = choose_codebooks(count_distinct(hashes[0]), self._buckets, len(data.labels))
+        texts = [*(texts for texts, _, _ in copies), *data.held_out_texts.values(), data.names.texts]
+        ids = [*(ids for _, ids, _ in copies), *data.held_out.ids.values(), data.name_ids]
+        counts = count_hashes(data, texts, kind)
+        books = choose_codebooks(count_distinct(counts[0]), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
-
-        def features(texts: Sequence[str], hashes: Matrix, ids: Ints) -> Features:
-            return Features(hashes if books else fold(hashes, buckets), self._means_of(ids), self._meaning_of(texts))
-
-        def read(texts: Sequence[str], ids: Ints) -> Features:
-            return features(texts, count_hashes(data, texts, kind), ids)
-
+        found = [
+            Features(each, self._means_of(own), self._meaning_of(group))
+            for each, own, group in zip(counts if books else fold(counts, buckets), ids, texts, strict=True)
+        ]
         self._read = _Read(
             NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True),
-            [features(texts, found, ids) for (texts, ids, _), found in zip(copies, hashes, strict=True)],
+            found[: len(copies)],
             [share for _, _, share in copies],
-            {rate: read(data.held_out_texts[rate], ids) for rate, ids in data.held_out.ids.items()},
-            read(data.names.texts, data.name_ids) if data.names.texts else None,
+            dict(zip(data.held_out_texts, found[len(copies) : -1], strict=True)),
+            found[-1] if data.names.texts else None,
         )
 
     def _tried(self, kind: Kind, share: float) -> "_Try":
@@ -268,8 +266,8 @@ class LinearFitter:
             weighing=RARE if self._rare_lead else USUAL,
         )
         if read.config.codebooks:
-            frequency = np.bincount(features.counts.indices, features.counts.data, PRIME).astype(np.float32)
-            model = LinearModel(squeeze(model.weights, frequency, read.config.codebooks, seed=settings.seed))
+            totals = features.counts.totals()
+            model = LinearModel(squeeze(model.weights, totals, read.config.codebooks, seed=settings.seed))
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model
@@ -288,7 +286,7 @@ class LinearFitter:
             [
                 *copies,
                 *[others] * len(held_out),
-                *(np.full(part.counts.shape[0], _NAME_WEIGHT, np.float32) for part in names),
+                *(np.full(len(part.counts), _NAME_WEIGHT, np.float32) for part in names),
             ]
         )
 

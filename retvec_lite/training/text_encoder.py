@@ -20,10 +20,9 @@ from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.ahead import ahead
+from retvec_lite.training.ngram_counts import Matrix, NgramCounts
 from retvec_lite.training.run_table import Hashes, Places, Runs, RunTable, in_sizes, ragged
 from retvec_lite.training.word_table import WordTable, hash_multipliers, mixed
-
-Matrix = Any  # scipy.sparse.csr_matrix, float32
 
 LONGEST_COUNTED: Final = 4096
 """Code points of a text in which words are counted: more than any phone will classify."""
@@ -95,16 +94,19 @@ class TextEncoder:
         ends = np.cumsum([len(group) for group in groups])[:-1]
         return [ids[part] for part in np.split(places, ends)], words[is_used]
 
-    def count_ngrams(self, texts: Sequence[str], max_chars: int, ngrams: NgramConfig) -> Matrix:
-        """Return how often each bucket occurs in the first code points of each text, float32 CSR `[texts, buckets]`."""
-        rows, runs = self._rows_of(texts, max_chars), self._all_runs()
+    def count_ngrams(self, groups: Sequence[Sequence[str]], max_chars: int, ngrams: NgramConfig) -> list[NgramCounts]:
+        """Return how often each bucket occurs in the first code points of each text, for each group; all share their n-grams."""
+        rows, runs = self._rows_of([text for group in groups for text in group], max_chars), self._all_runs()
         counts = self._counts[rows]
         distinct, columns = np.unique(runs[ragged(self._starts[rows], counts)], return_inverse=True)
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        occur = sparse.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(rows), len(distinct)))
-        found = occur @ self._ngrams_of(distinct, ngrams)
-        found.sort_indices()
-        return found
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        ones = np.ones(len(columns), np.float32)
+        occur = sparse.csr_matrix((ones, columns.astype(np.int32), starts), shape=(len(rows), len(distinct)))
+        found = self._ngrams_of(distinct, ngrams)
+        ends = np.cumsum([len(group) for group in groups])
+        return [
+            NgramCounts(occur[end - len(group) : end], found) for group, end in zip(groups, ends.tolist(), strict=True)
+        ]
 
     def _ngrams_of(self, runs: Places, ngrams: NgramConfig) -> Matrix:
         """Return how often each bucket occurs in runs, float32 CSR `[runs, buckets]`."""

@@ -161,7 +161,7 @@ def _plan(
             options,
             embedding,
             settings,
-            lambda: count_distinct(count_hashes(data, data.clean, KINDS[0])),
+            lambda: count_distinct(count_hashes(data, [data.clean], KINDS[0])[0]),
             meaning.config if meaning else None,
         )
         return Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings, meaning, facts)

@@ -14,6 +14,7 @@ from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_model import LinearModel
 from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.ngram_counts import NgramCounts
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FitSettings
 
@@ -31,11 +32,12 @@ def texts(count: int) -> Features:
     """Texts of forty n-grams, some more frequent than others."""
     hashes = (PRIME * RNG.random((count, 40)) ** 3).astype(np.int64)
     rows = np.repeat(np.arange(count), 40)
-    return Features(sparse.csr_matrix((np.ones(rows.size, np.float32), (rows, hashes.reshape(-1))), (count, PRIME)))
+    runs = sparse.csr_matrix((np.ones(rows.size, np.float32), (rows, hashes.reshape(-1))), (count, PRIME))
+    return Features(NgramCounts(runs, sparse.identity(PRIME, np.float32, "csr")))
 
 
 def frequency_of(features: Features) -> np.ndarray:
-    return np.bincount(features.counts.indices, features.counts.data, PRIME)
+    return features.counts.totals()
 
 
 def test_rows_that_repeat_are_kept() -> None:

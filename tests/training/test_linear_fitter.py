@@ -237,10 +237,11 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
     found.learn()
     copies = 1 + QUICK.linear_copies
     features, targets = max(seen, key=lambda fit: len(fit[1]))
-    assert len(targets) == features.counts.shape[0] == copies * texts > 32
+    assert len(targets) == len(features.counts) == copies * texts > 32
     if with_held_out:
         held_out = count_ngrams(validation.texts, TINY_CONFIG, found.config)
-        assert (features.counts[copies * 32 :][:20] != held_out).nnz == 0, "clean first, then mistyped"
+        found_there = features.counts[copies * 32 :][:20].matrix()
+        assert (found_there != held_out.matrix()).nnz == 0, "clean first, then mistyped"
         np.testing.assert_array_equal(targets[copies * 32 :], np.tile(data.held_out.truth, copies))
         assert told[-1][1] == told[-1][2], "progress ends where it said"
 

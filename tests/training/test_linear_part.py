@@ -157,7 +157,7 @@ def test_counts_are_those_of_the_reference(longest: int, worth: int, monkeypatch
     monkeypatch.setattr(batches, "_WORTH_SIZES", worth)
     config = NgramConfig(buckets=100, longest=longest)
     texts = [*ODD, "tick tick tick"]
-    counts = count_ngrams(texts, TINY_CONFIG, config)
+    counts = count_ngrams(texts, TINY_CONFIG, config).matrix()
     assert counts.shape == (len(texts), 100) and counts.dtype == np.float32
     for row, text in enumerate(texts):
         found = ngram_buckets(contract.codepoints(text, TINY_CONFIG.max_chars), TINY_CONFIG, config)
@@ -187,7 +187,7 @@ def test_rare_ngrams_count_more(weighing: Weighing) -> None:
 def test_features_can_be_chosen_and_joined() -> None:
     whole = features_of(ODD, words=True)
     parts = whole[np.arange(3)].joined([whole[np.array([3, 4])], whole[np.arange(5, len(ODD))]])
-    assert (parts.counts != whole.counts).nnz == 0
+    assert (parts.counts.matrix() != whole.counts.matrix()).nnz == 0
     np.testing.assert_array_equal(parts.means, whole.means)
     alone = features_of(ODD, words=False)
     assert alone[np.arange(2)].joined([alone]).means is None

@@ -337,7 +337,7 @@ def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
         fitter.choose((1, 4))
         seen: list[int] = []
         with monkeypatch.context() as patch:
-            patch.setattr(linear_part, "fit_linear", lambda features, *_, **__: seen.append(features.counts.shape[0]))
+            patch.setattr(linear_part, "fit_linear", lambda features, *_, **__: seen.append(len(features.counts)))
             fitter._fit(np.arange(24))
         return seen[0] - 2 * 24
 

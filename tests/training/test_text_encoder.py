@@ -162,13 +162,15 @@ def assert_reference_ngrams(found: list[str], config: EncoderConfig, ngrams: Ngr
     """The counts are those of the reference's n-grams, also of texts that were read in other sizes before."""
     encoder = TextEncoder([*found, *TEXTS], config)
     encoder.count_words(found)
-    for group in (found, TEXTS, found[::-1]):
-        counts = encoder.count_ngrams(group, config.max_chars, ngrams)
+    groups = (found, TEXTS, found[::-1])
+    for group, factors in zip(groups, encoder.count_ngrams(groups, config.max_chars, ngrams), strict=True):
+        counts = factors.matrix()
         assert counts.dtype == np.float32 and counts.shape == (len(group), ngrams.buckets)
         assert counts.has_canonical_format, "each bucket once, in ascending order"
         for row, text in zip(counts.toarray(), group, strict=True):
             buckets = ngram_buckets(contract.codepoints(text, config.max_chars), config, ngrams)
             np.testing.assert_array_equal(row, np.bincount(buckets, minlength=ngrams.buckets))
+        np.testing.assert_array_equal(factors.totals(), counts.toarray().sum(axis=0))
 
 
 ngram_kinds = st.sampled_from([(1, 4, True), (3, 5, True), (1, 1, False), (2, 6, False)])
