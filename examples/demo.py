@@ -1,6 +1,7 @@
 """From the starter data to verified files: what `make demo` runs.
 
-Trains a classifier, exports it for TFLite and Core ML, which runs every file on every runtime, and says what was built and how good it is.
+Trains a classifier, exports it for TFLite and Core ML (each file is run on every installed runtime), and says what was built and how good
+it is.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""How often n-grams occur in texts, kept as how often runs do: a tenth of the memory."""
+"""How often n-grams occur in texts, kept as how often runs of characters do, which takes less memory."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class NgramCounts:
         return NgramCounts(self.runs[rows], self.ngrams)
 
     def joined(self, others: Sequence["NgramCounts"]) -> "NgramCounts":
-        """Return the texts of these counts, then those of others."""
+        """Return the texts of these counts, then those of others, which share their n-grams."""
         return NgramCounts(sparse.vstack([self.runs, *(other.runs for other in others)], format="csr"), self.ngrams)
 
     def totals(self) -> Floats:

@@ -101,7 +101,7 @@ class TextEncoder:
         distinct, columns = np.unique(runs[ragged(self._starts[rows], counts)], return_inverse=True)
         starts = np.concatenate([[0], np.cumsum(counts)])
         ones = np.ones(len(columns), np.float32)
-        occur = sparse.csr_matrix((ones, columns.astype(np.int32), starts), shape=(len(rows), len(distinct)))
+        occur = sparse.csr_matrix((ones, columns, starts), shape=(len(rows), len(distinct)))
         found = self._ngrams_of(distinct, ngrams)
         ends = np.cumsum([len(group) for group in groups])
         return [

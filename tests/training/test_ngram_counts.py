@@ -6,11 +6,11 @@ from ngram_counts import count_ngrams
 from tiny_data import TINY_CONFIG
 
 from retvec_lite import contract
-from retvec_lite.ngrams import NgramConfig, ngram_buckets
+from retvec_lite.ngrams import PRIME, NgramConfig, ngram_buckets
 from retvec_lite.training.ngram_counts import NgramCounts, fold
 
 TEXTS = ["tick tick tock", "", "tock! 漢字 tick", "ÀÉ é", "tick"]
-HASHES = NgramConfig(buckets=65521, longest=4)
+HASHES = NgramConfig(buckets=PRIME, longest=4)
 
 
 def expected(buckets: int, texts: list[str] = TEXTS) -> np.ndarray:
@@ -27,14 +27,14 @@ def counts() -> NgramCounts:
 def test_the_product_has_each_bucket_once_in_order(counts: NgramCounts) -> None:
     found = counts.matrix()
     assert found.has_canonical_format and found.dtype == np.float32
-    np.testing.assert_array_equal(found.toarray(), expected(65521))
+    np.testing.assert_array_equal(found.toarray(), expected(PRIME))
     assert (len(counts), counts.buckets) == found.shape
 
 
 def test_texts_can_be_chosen_and_joined(counts: NgramCounts) -> None:
     some = counts[np.array([4, 0])].joined([counts[2:3], counts[np.array([], int)]])
-    np.testing.assert_array_equal(some.matrix().toarray(), expected(65521)[[4, 0, 2]])
-    np.testing.assert_array_equal(some.totals(), expected(65521)[[4, 0, 2]].sum(axis=0))
+    np.testing.assert_array_equal(some.matrix().toarray(), expected(PRIME)[[4, 0, 2]])
+    np.testing.assert_array_equal(some.totals(), expected(PRIME)[[4, 0, 2]].sum(axis=0))
     assert some.ngrams is counts.ngrams, "what runs consist of is kept once"
 
 
@@ -47,4 +47,4 @@ def test_folded_counts_are_those_of_fewer_buckets(counts: NgramCounts, buckets: 
 
 def test_counts_of_no_text(counts: NgramCounts) -> None:
     none = counts[:0]
-    assert none.matrix().shape == (0, 65521) and not none.totals().any()
+    assert none.matrix().shape == (0, PRIME) and not none.totals().any()

@@ -162,7 +162,7 @@ def assert_reference_ngrams(found: list[str], config: EncoderConfig, ngrams: Ngr
     """The counts are those of the reference's n-grams, also of texts that were read in other sizes before."""
     encoder = TextEncoder([*found, *TEXTS], config)
     encoder.count_words(found)
-    groups = (found, TEXTS, found[::-1])
+    groups = (found, TEXTS, [], found[::-1])
     for group, factors in zip(groups, encoder.count_ngrams(groups, config.max_chars, ngrams), strict=True):
         counts = factors.matrix()
         assert counts.dtype == np.float32 and counts.shape == (len(group), ngrams.buckets)
