@@ -1,7 +1,9 @@
 """Work beside the main thread: a second core fits n-grams while the first takes the network's steps."""
 
 import contextlib
+import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
@@ -11,6 +13,9 @@ from retvec_lite.terminal import Progress
 Found = TypeVar("Found")
 
 _OVER: Final = ("", 0, 0)
+
+_NICENESS: Final = 10
+"""What work that gives way adds to its niceness: beside it, a thread of the usual one gets nine tenths of a core that both want."""
 
 
 class _StoppedError(Exception):
@@ -25,10 +30,14 @@ class Beside:
 
     Args:
         progress: the user's callback.
+        gives_way: run the function in what the main thread leaves of the cores. Where the function ends long before the main thread's
+            work, that takes no longer, and each step takes as long as the next, so the time that is left can be told early. On Linux
+            alone: elsewhere, a thread has no niceness of its own.
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, gives_way: bool = False) -> None:
         self._progress = progress
+        self._gives_way = gives_way and sys.platform == "linux"
         self._reports: queue.SimpleQueue[tuple[str, int, int]] = queue.SimpleQueue()
         self._stopped = threading.Event()
         self._is_over = False
@@ -65,6 +74,9 @@ class Beside:
         self._errors = errors = []
 
         def work() -> None:
+            if self._gives_way:
+                own = threading.get_native_id()
+                os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + _NICENESS)
             try:
                 found.append(function())
             except BaseException as error:  # noqa: BLE001 - raised again in the main thread

@@ -27,7 +27,7 @@ from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.settings import MANY, FitSettings
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
@@ -211,11 +211,13 @@ class Ensemble:
 
     def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
         self._plan = plan
-        self._beside = Beside(progress)
+        is_linear = isinstance(plan.head, LinearHead)
+        # Of many texts, the linear part takes longer than the network, and must not wait for it.
+        self._beside = Beside(progress, gives_way=len(plan.data.clean) < MANY and not is_linear)
         self._linear: LinearFitter | None = None
         self._network: NetworkFitter | None = None
         vectors = None
-        if isinstance(plan.head, LinearHead):
+        if is_linear:
             vectors = embed_words(plan.data.words, plan.embedding, progress)
         else:
             self._network = NetworkFitter(plan, self._beside.tell, checkpoint)

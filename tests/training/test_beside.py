@@ -1,5 +1,7 @@
 """What runs beside the main thread: its result, its errors, its progress and its end."""
 
+import os
+import sys
 import threading
 import time
 
@@ -39,6 +41,17 @@ def test_both_run_at_the_same_time() -> None:
         assert there.wait(WAIT)
         here.set()
         assert result()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has a niceness of its own on Linux alone")
+@pytest.mark.parametrize("gives_way", [True, False])
+def test_work_that_gives_way_has_a_lower_priority_and_the_main_thread_keeps_its_own(gives_way: bool) -> None:
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with Beside(lambda *_: None, gives_way).run(
+        lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    ) as result:
+        assert result() - before == (min(10, 19 - before) if gives_way else 0)
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
 
 
 def test_an_error_is_raised_where_the_result_is_waited_for() -> None:
