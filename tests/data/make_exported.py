@@ -1,7 +1,7 @@
 """Write exported/, small exports of random classifiers: run `python tests/data/make_exported.py [FOLDER [HEAD=RECIPE,...]]`.
 
 Their weights lie on a 4-bit grid: good for the mechanics of every recipe, no classifier of anything. They are kept so that the tests
-of what an export contains need no TensorFlow; tests/converters/test_export.py compares them with what the code writes now. The folder
+of what an export contains need no TensorFlow, and as files of an earlier release, under version 1 of the contract. The folder
 of `pool` is a whole export; of the others the artifacts and the float reference are kept.
 """
 

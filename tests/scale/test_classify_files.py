@@ -263,4 +263,6 @@ def test_no_row_is_lost_or_doubled_by_kills(place: Path, tiny_model: str) -> Non
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["rows"] == 40000 and facts["each row once, in order"] and facts["right answers"]
-    assert facts["kills"] == {"command": 3, "worker": 3} and facts["left behind"] == ["labels.parquet"]
+    # Which process is killed, chance and the machine's speed decide.
+    assert sum(facts["kills"].values()) == 6 and facts["kills"].keys() == {"command", "worker"}
+    assert facts["left behind"] == ["labels.parquet"]
