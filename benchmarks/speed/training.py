@@ -11,7 +11,6 @@ import contextlib
 import functools
 import importlib
 import json
-import os
 import random
 import resource
 import sys
@@ -117,9 +116,9 @@ def draw(file: Path, count: int) -> _Texts:
 def measure(file: Path, count: int, head: str) -> Row:
     """Train on texts of a file; return seconds by stage, those of the whole, and megabytes at the peak."""
     import retvec_lite
+    from retvec_lite.cli.train import run_small_operations_side_by_side
 
-    # As the command line does.
-    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+    run_small_operations_side_by_side()
     data = draw(file, count)
     began, clock = time.perf_counter(), Clock()
     for stage, places in STAGES.items():

@@ -34,12 +34,19 @@ def run_train(args: argparse.Namespace) -> int:
         if args.ngram_kb == 0:
             raise RetvecLiteError("--plot draws the learning curve of n-grams: leave --ngram-kb 0 out.")
     if not (args.fine_tune_embedding or args.head == RnnHead.name):
-        # A step has small operations: several at once, each in one thread, are quicker than each on all cores, unless XLA joins
-        # them. Set here alone: a program that calls `train` may do other things with TensorFlow.
-        os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+        run_small_operations_side_by_side()
     classifier = train(progress=True, **options)
     print(classifier)
     if plot:
         classifier.plot_learning_curve(plot, force=args.force)
     print(f"Written to {args.out}. Next: retvec-lite export {args.out} --out dist")
     return 0
+
+
+def run_small_operations_side_by_side() -> None:
+    """Give each of TensorFlow's operations one thread, unless the environment says otherwise; call before it is loaded.
+
+    Several small operations at once, each in one thread, are quicker than each on all cores, unless XLA joins them. Only for
+    programs that do nothing but train: others may do more with TensorFlow.
+    """
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")

@@ -15,7 +15,8 @@ Found = TypeVar("Found")
 _OVER: Final = ("", 0, 0)
 
 _NICENESS: Final = 10
-"""What work that gives way adds to its niceness: beside it, a thread of the usual one gets nine tenths of a core that both want."""
+"""Niceness of work that gives way, above the usual: of a core that both want, Linux gives it a tenth (1.25 to the power of 10,
+https://docs.kernel.org/scheduler/sched-nice-design.html)."""
 
 
 class _StoppedError(Exception):
@@ -30,9 +31,8 @@ class Beside:
 
     Args:
         progress: the user's callback.
-        gives_way: run the function in what the main thread leaves of the cores. Where the function ends long before the main thread's
-            work, that takes no longer, and each step takes as long as the next, so the time that is left can be told early. On Linux
-            alone: elsewhere, a thread has no niceness of its own.
+        gives_way: run the function in what the main thread leaves of the cores. Then the main thread's steps take equally long from
+            the first, and tell how long the rest will take. On Linux alone: elsewhere, a thread has no niceness of its own.
     """
 
     def __init__(self, progress: Progress, gives_way: bool = False) -> None:
@@ -74,10 +74,10 @@ class Beside:
         self._errors = errors = []
 
         def work() -> None:
-            if self._gives_way:
-                own = threading.get_native_id()
-                os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + _NICENESS)
             try:
+                if self._gives_way:
+                    own = threading.get_native_id()
+                    os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + _NICENESS)
                 found.append(function())
             except BaseException as error:  # noqa: BLE001 - raised again in the main thread
                 errors.append(error)

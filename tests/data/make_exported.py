@@ -1,12 +1,11 @@
-"""Write exported/, small exports of random classifiers: run `python tests/data/make_exported.py [FOLDER [HEAD=RECIPE,...]]`.
+"""Write small exports of random classifiers: run `python tests/data/make_exported.py FOLDER HEAD=RECIPE,...`.
 
-Their weights lie on a 4-bit grid: good for the mechanics of every recipe, no classifier of anything. They are kept so that the tests
-of what an export contains need no TensorFlow, and as files of an earlier release, under version 1 of the contract. The folder
-of `pool` is a whole export; of the others the artifacts and the float reference are kept.
+Their weights lie on a 4-bit grid: good for the mechanics of every recipe, no classifier of anything. exported/ holds what this wrote
+under version 1 of the contract: such files must go on working, so they are not written again. There, the folder of `pool` is a whole
+export; of the others the artifacts and the float reference are kept.
 """
 
 import dataclasses
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import standin
-from exported import EMBED, EXPORTED, ORDERS, WIDTH, call_it_kept_version, texts_csv
+from exported import EMBED, WIDTH, call_it_kept_version, texts_csv
 
 from retvec_lite.converters.export import export_model
 from retvec_lite.model.weight_files import TrainedModel
@@ -40,12 +39,4 @@ def main(folder: Path, orders: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        main(Path(sys.argv[1]), sys.argv[2:])
-    else:
-        shutil.rmtree(EXPORTED, ignore_errors=True)
-        EXPORTED.mkdir()
-        main(EXPORTED, ["=".join(order) for order in ORDERS.items()])
-        for path in EXPORTED.glob("*/*"):
-            if path.parent.name != "pool" and path.suffix not in (".tflite", ".safetensors"):
-                path.unlink()
+    main(Path(sys.argv[1]), sys.argv[2:])

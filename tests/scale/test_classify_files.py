@@ -263,6 +263,6 @@ def test_no_row_is_lost_or_doubled_by_kills(place: Path, tiny_model: str) -> Non
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["rows"] == 40000 and facts["each row once, in order"] and facts["right answers"]
-    # Which process is killed, chance and the machine's speed decide.
-    assert sum(facts["kills"].values()) == 6 and facts["kills"].keys() == {"command", "worker"}
+    # Every second kill is for a worker; where none runs yet, it hits the command.
+    assert sum(facts["kills"].values()) == 6 and facts["kills"]["command"] >= 3 and facts["kills"]["worker"] >= 1
     assert facts["left behind"] == ["labels.parquet"]

@@ -100,7 +100,7 @@ def test_another_process_gives_the_same_bytes(built: Path, tmp_path: Path) -> No
 
 
 def test_a_kept_export_is_what_is_written_now(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all signatures, by another process after other models; test_export.py does so for every file."""
+    """With all signatures, by another process after other models."""
     call_it_kept_version(monkeypatch.setattr)
     path = EXPORTED / "raw" / "classifier-int8.tflite"
     model = load_trained_model(EXPORTED / "raw" / "reference.safetensors")
