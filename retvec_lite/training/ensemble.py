@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
-from scipy.optimize import minimize
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.class_weights import class_weights
@@ -23,9 +22,9 @@ from retvec_lite.training.ahead import ahead
 from retvec_lite.training.beside import Beside
 from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
-from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart
+from retvec_lite.training.mix import LINEAR, NETWORK, USUAL, USUAL_OF_SOFTMAX, fit_mix
 from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
 from retvec_lite.training.settings import MANY, FitSettings
 
@@ -33,19 +32,6 @@ _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
 
 _WORDS_AT_ONCE: Final = 8192
-
-_LEAST: Final = 0.01
-
-LINEAR, NETWORK = "linear", "network"
-"""Names of the parts."""
-
-_USUAL: Final = {LINEAR: 8.0, NETWORK: 0.5}
-_USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
-"""Factors that suit most data; the latter for a linear part fitted by softmax regression, whose logits are larger."""
-
-_PRIOR: Final = 8.0
-"""How many texts' likelihood a factor that is e times the usual one must be worth. With few texts, the factor of highest
-likelihood is often far off; with thousands, the prior decides nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -235,7 +221,7 @@ class Ensemble:
         found = {name: part for name, part in parts.items() if part is not None}
         together = {name: np.concatenate(list(part.values())) for name, part in found.items()}
         truth = np.concatenate([data.held_out.truth] * len(data.held_out.ids))
-        usual = _USUAL_OF_SOFTMAX if self._linear and self._linear.is_softmax else _USUAL
+        usual = USUAL_OF_SOFTMAX if self._linear and self._linear.is_softmax else USUAL
         self.factors, self._shift = fit_mix(together, truth, data.scheme, len(data.held_out.truth), usual)
         self.logits = {
             rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
@@ -300,45 +286,3 @@ class Ensemble:
         if folds:
             self._best = network.fit()
         return logits
-
-
-class Mix(NamedTuple):
-    """How the logits of the parts are added up.
-
-    Attributes:
-        factors: one for each part, by its name, 0.01 at least: a part that knows nothing of other texts still says which label comes first.
-        shift: what is added to the logits of all labels; 0 where a text has one label, since a softmax does not see it.
-    """
-
-    factors: Mapping[str, float]
-    shift: float = 0.0
-
-
-def fit_mix(
-    parts: Mapping[str, Floats], truth: Ints, scheme: LabelScheme, texts: int, usual: Mapping[str, float] = _USUAL
-) -> Mix:
-    """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, near a usual one.
-
-    The logarithm of each factor has a normal distribution as its prior. The factors also calibrate the probabilities, as
-    temperature scaling does (Guo et al. 2017, https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does
-    (Platt 1999).
-
-    The logits, float32 `[rows, classes]` by `LINEAR` and `NETWORK`, are of texts that the parts were not trained on; there are so many
-    different `texts`, and the other rows are mistyped copies of them.
-    """
-    stacked = np.stack(list(parts.values())).astype(np.float64)
-    expected = np.log([usual[name] for name in parts])
-    free = 1 if scheme.multi_label else 0
-
-    def loss(values: Floats) -> tuple[float, Floats]:
-        factors, shift = np.exp(values[: len(parts)]), values[len(parts) :].sum()
-        value, slope = scheme.likelihood(np.tensordot(factors, stacked, axes=1) + shift, truth)
-        away = values[: len(parts)] - expected
-        slopes = [(slope * part).sum() for part in stacked] * factors + 2 * _PRIOR / texts * away
-        return value + _PRIOR / texts * np.square(away).sum(), np.array([*slopes, *[slope.sum()] * free])
-
-    start = np.array([*expected, *[0.0] * free])
-    bounds = [(np.log(_LEAST), None)] * len(parts) + [(None, None)] * free
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    factors = np.exp(found[: len(parts)])
-    return Mix(dict(zip(parts, factors.tolist(), strict=True)), float(found[len(parts) :].sum()))

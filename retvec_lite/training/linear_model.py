@@ -35,7 +35,7 @@ _TOLERANCE: Final = 0.1
 _UNSEEN: Final = -2.0
 """The score of a label without a text: below that of any label that the solver saw."""
 
-_PENALTY_OF_SOFTMAX: Final = 10.0
+_PENALTY_OF_SOFTMAX: Final = 2.5
 _STEPS: Final = 15
 _PASSES: Final = 10
 _WORTH_PASSES: Final = 200
@@ -91,6 +91,15 @@ class LinearModel:
         scaled = {name: snap(value, EIGHT_BITS) if value.ndim == 2 else value for name, value in scaled.items()}
         as_they_are = {name: self.weights[name] for name in ("ngrams/squares", "ngrams/codes") if name in self.weights}
         return LinearModel(scaled | as_they_are)
+
+    def plus(self, other: "LinearModel", factor: float) -> "LinearModel":
+        """Return the model whose logits are these and `factor` times the other's, which counts the same texts and reads nothing more."""
+        found = dict(self.weights)
+        for name, value in other.weights.items():
+            if name != "ngrams/squares":
+                found[name] = (found[name] + np.float32(factor) * value).astype(np.float32)
+                found[name] = snap(found[name], EIGHT_BITS) if value.ndim == 2 else found[name]
+        return LinearModel(found)
 
 
 def fit_linear(

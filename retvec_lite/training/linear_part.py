@@ -26,6 +26,7 @@ from retvec_lite.training.linear_features import (
 )
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
+from retvec_lite.training.mix import MEANING, SPELLING, USUAL_OF_REGRESSIONS, WEAK_PRIOR, fit_mix
 from retvec_lite.training.ngram_counts import fold
 from retvec_lite.training.settings import FEW, MANY, FitSettings
 
@@ -66,7 +67,10 @@ class _Read:
 
     def without_meaning(self) -> "_Read":
         held_out = {rate: features.without_meaning() for rate, features in self.held_out.items()}
-        return _Read(self.config, [features.without_meaning() for features in self.copies], self.shares, held_out)
+        names = self.names.without_meaning() if self.names else None
+        return _Read(
+            self.config, [features.without_meaning() for features in self.copies], self.shares, held_out, names
+        )
 
 
 class _Try(NamedTuple):
@@ -80,7 +84,8 @@ class LinearFitter:
     """Chooses which n-grams to read, and fits the linear part: to each split, to shares of the texts, and to all of them.
 
     With `vectors` (word vectors by id), it reads the mean of a text's words as well; with `meaning`, what they mean together, unless
-    held-out texts are clearly better off without. Where both `data` and `settings` say `refit`, it
+    held-out texts are clearly better off without. Few texts are also fitted without meaning: how much that counts beside it suits
+    texts as short as requests and as long as news, which no one length of meaning does. Where both `data` and `settings` say `refit`, it
     learns from the held-out texts in the end. Progress is told of "fitting n-grams".
 
     Attributes:
@@ -114,6 +119,7 @@ class LinearFitter:
         self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
         self._once_read: dict[int, Floats] = {}
+        self._spelling = 0.0  # how much a model without meaning counts beside one with it
 
     @property
     def config(self) -> NgramConfig:
@@ -127,8 +133,8 @@ class LinearFitter:
 
     @property
     def is_softmax(self) -> bool:
-        """Whether it is fitted by softmax regression, and learns from names of labels: without meaning, that gains nothing."""
-        return self.few and self.reads_meaning
+        """Whether it is fitted by softmax regression, and learns from names of labels: where no meaning is known, that gains nothing."""
+        return self.few and self._meaning is not None
 
     def learn(self) -> Mapping[float, Floats]:
         """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
@@ -144,8 +150,7 @@ class LinearFitter:
         for kind in kinds[1:]:
             best = self._better(best, self._tried(kind, tried))
         if self._meaning is not None:
-            self._read = best.read.without_meaning()
-            best = self._better(best, _Try(self._read, self._predict(tried)))
+            best = self._with_spelling(best, tried)
         self._read, found = best.read, {tried: best.logits}
         found |= {share: self._predict(share, (0.0,)) for share in shares if share != tried}
         if tried < 1.0:
@@ -161,6 +166,7 @@ class LinearFitter:
         self.choose((other.config.shortest, other.config.longest))
         if not other.reads_meaning:
             self._read = self._read.without_meaning()
+        self._spelling = other._spelling
         self._fit_all()
 
     def choose(self, kind: Kind) -> None:
@@ -196,6 +202,22 @@ class LinearFitter:
     def _tried(self, kind: Kind, share: float) -> "_Try":
         self.choose(kind)
         return _Try(self._read, self._predict(share))
+
+    def _with_spelling(self, best: "_Try", share: float) -> "_Try":
+        """Return a try without meaning if it is clearly better; otherwise, of few texts, what it says and what the try says, added up."""
+        self._read = best.read.without_meaning()
+        plain = _Try(self._read, self._predict(share))
+        if not self.is_softmax or self._better(best, plain) is plain:
+            return self._better(best, plain)
+        together = {
+            name: np.concatenate(list(found.logits.values())) for name, found in ((MEANING, best), (SPELLING, plain))
+        }
+        truth = self._data.held_out.truth
+        repeated = np.concatenate([truth] * len(best.logits))
+        mix = fit_mix(together, repeated, self._data.scheme, len(truth), USUAL_OF_REGRESSIONS, WEAK_PRIOR)
+        self._spelling = mix.factors[SPELLING] / mix.factors[MEANING]
+        logits = {rate: found + np.float32(self._spelling) * plain.logits[rate] for rate, found in best.logits.items()}
+        return _Try(best.read, logits)
 
     def _better(self, best: "_Try", other: "_Try") -> "_Try":
         """Return the other try if it is clearly better: by more than the standard error of the score."""
@@ -255,16 +277,19 @@ class LinearFitter:
             + [data.names.targets[telling]] * len(names)
         )
         weights = class_weights(settings.class_weights, targets, data.labels)
-        model = fit_linear(
-            features,
-            targets,
-            len(data.labels),
+        fit = functools.partial(
+            fit_linear,
+            targets=targets,
+            classes=len(data.labels),
             weights=weights,
             text_weights=self._text_weights(rows, held_out, names),
             seed=settings.seed,
             softmax=self.is_softmax,
             weighing=RARE if self._rare_lead else USUAL,
         )
+        model = fit(features)
+        if self._spelling:
+            model = model.plus(fit(features.without_meaning()), self._spelling)
         if read.config.codebooks:
             totals = features.counts.totals()
             model = LinearModel(squeeze(model.weights, totals, read.config.codebooks, seed=settings.seed))

@@ -12,7 +12,7 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset, as_dataset
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.ngrams import NgramConfig
-from retvec_lite.training.ensemble import LINEAR, NETWORK, NetworkFitter, Plan, fit_mix
+from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.label_scheme import (
     ONE_LABEL,
@@ -24,6 +24,7 @@ from retvec_lite.training.label_scheme import (
 )
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_model import fit_linear
+from retvec_lite.training.mix import LINEAR, NETWORK, fit_mix
 
 TEXTS, CLASSES = 40, 5
 RNG = np.random.default_rng(0)

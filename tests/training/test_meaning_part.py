@@ -322,6 +322,32 @@ def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
     assert seen == [(expected, 2 * 24 + 4 * expected)], "texts, a mistyped copy, and names"
 
 
+def test_few_texts_are_also_read_without_meaning_and_what_both_say_is_added_up(
+    data: TrainingData, part: MeaningPart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitter = LinearFitter(data, 256, None, QUICK, meaning=part)
+    logits = fitter.learn()
+    assert fitter.reads_meaning and fitter._spelling > 0
+    features = fitter._read.held_out[0.0]
+    both = fitter.model.scores(features)
+    again = LinearFitter(data, 256, None, QUICK, meaning=part)
+    again.learn_as(fitter)
+    np.testing.assert_array_equal(again.model.scores(features), both)
+    spelling, fitter._spelling = fitter._spelling, 0.0
+    fitter._fit_all()
+    read, one = fitter._read, fitter.model.scores(features)
+    fitter._read = read.without_meaning()
+    fitter._fit_all()
+    other = fitter.model.scores(features.without_meaning())
+    assert not np.allclose(one, other, atol=0.01)
+    np.testing.assert_allclose(both, one + spelling * other, atol=0.02 * np.abs(both).max())
+    assert data.scheme.score(logits[0.0], data.held_out.truth) > 0.9
+    monkeypatch.setattr(linear_part, "FEW", 10)
+    many = LinearFitter(data, 256, None, QUICK, meaning=part)
+    many.learn()
+    assert many.reads_meaning and not many._spelling
+
+
 def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
     part: MeaningPart, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,9 +9,9 @@ from scipy.optimize import approx_fprime
 from scipy.special import softmax
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.training import ensemble
-from retvec_lite.training.ensemble import LINEAR, NETWORK, fit_mix
+from retvec_lite.training import mix as mixing
 from retvec_lite.training.label_scheme import ONE_LABEL
+from retvec_lite.training.mix import LINEAR, NETWORK, WEAK_PRIOR, fit_mix
 
 TEXTS, CLASSES = 20_000, 4
 
@@ -63,6 +63,15 @@ def test_few_texts_leave_the_factors_near_the_usual_ones() -> None:
     assert fit_factors(parts, truth, texts=1) == pytest.approx((6.0, 0.5), rel=0.5)
 
 
+def test_a_weak_prior_lets_few_texts_decide() -> None:
+    parts = dict(zip((LINEAR, NETWORK), (logits(0)[:40], logits(1)[:40]), strict=True))
+    truth = drawn(logits(0)[:TEXTS] * 4.0)[:40]
+    usual = {LINEAR: 1.0, NETWORK: 1.0}
+    strong = fit_mix(parts, truth, ONE_LABEL, 40, usual).factors
+    weak = fit_mix(parts, truth, ONE_LABEL, 40, usual, WEAK_PRIOR).factors
+    assert weak[LINEAR] / weak[NETWORK] > 3 * strong[LINEAR] / strong[NETWORK] > 3
+
+
 def test_what_is_always_right_gets_finite_factors() -> None:
     truth = np.arange(60, dtype=np.int32) % CLASSES
     right = np.eye(CLASSES, dtype=np.float32)[truth]
@@ -81,7 +90,7 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> No
             seen.append(point)
         return plain(loss, start, **options)
 
-    plain = ensemble.minimize
-    monkeypatch.setattr(ensemble, "minimize", checked)
+    plain = mixing.minimize
+    monkeypatch.setattr(mixing, "minimize", checked)
     fit_factors([one, other], drawn(logits(0))[:200])
     assert len(seen) == 3
