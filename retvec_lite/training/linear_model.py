@@ -35,7 +35,7 @@ _TOLERANCE: Final = 0.1
 _UNSEEN: Final = -2.0
 """The score of a label without a text: below that of any label that the solver saw."""
 
-_PENALTY_OF_SOFTMAX: Final = 2.5
+_PENALTY_OF_SOFTMAX: Final = 10.0
 _STEPS: Final = 15
 _PASSES: Final = 10
 _WORTH_PASSES: Final = 200

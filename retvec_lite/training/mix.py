@@ -15,15 +15,15 @@ MEANING, SPELLING = "meaning", "spelling"
 """Names of the parts of a linear part: one that reads what words mean beside n-grams, and one that reads n-grams alone."""
 
 USUAL: Final = {LINEAR: 8.0, NETWORK: 0.5}
-USUAL_OF_SOFTMAX: Final = {LINEAR: 2.0, NETWORK: 0.35}
-USUAL_OF_REGRESSIONS: Final = {MEANING: 2.5, SPELLING: 0.5}
+USUAL_OF_SOFTMAX: Final = {LINEAR: 1.4, NETWORK: 0.35}
+USUAL_OF_REGRESSIONS: Final = {MEANING: 1.6, SPELLING: 0.1}
 """Factors that suit most data: of a support vector machine and a network; of softmax regressions that were added up, and a network; and
 of these regressions."""
 
 _LEAST: Final = 0.01
 
 _PRIOR: Final = 8.0
-WEAK_PRIOR: Final = 0.5
+WEAK_PRIOR: Final = 0.25
 """How many texts' likelihood a factor that is e times the usual one must be worth. With few texts, the factor of highest
 likelihood is often far off; with thousands, the prior decides nothing. The weak one suits parts that are of one kind."""
 
