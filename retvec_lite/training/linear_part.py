@@ -92,7 +92,7 @@ class LinearFitter:
         model: the linear part that was fitted last.
         few: whether the texts are few, with one label each.
         curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
-            eighth, a quarter and all of them.
+            eighth, a quarter and all of them. Of few texts, that of the model with meaning.
     """
 
     model: LinearModel
@@ -149,16 +149,22 @@ class LinearFitter:
         best = self._tried(kinds[0], tried)
         for kind in kinds[1:]:
             best = self._better(best, self._tried(kind, tried))
+        plain = best
         if self._meaning is not None:
-            best = self._with_spelling(best, tried)
+            self._read = best.read.without_meaning()
+            plain = _Try(self._read, self._predict(tried))
+            best = self._better(best, plain)
         self._read, found = best.read, {tried: best.logits}
         found |= {share: self._predict(share, (0.0,)) for share in shares if share != tried}
         if tried < 1.0:
             found[1.0] = self._predict()
-        self.curve = self._learning_curve(found)
+        self.curve, logits = self._learning_curve(found), found[1.0]
+        if self.is_softmax and self.reads_meaning:
+            self._spelling = self._weight_of_spelling(best.logits, plain.logits)
+            logits = self._predict() if tried < 1.0 else _added(logits, plain.logits, self._spelling)
         if last:
             self._fit_all()
-        return found[1.0]
+        return logits
 
     def learn_as(self, other: "LinearFitter") -> None:
         """Fit `model` to all texts as `other` did to fewer: with its kind of n-grams, and what words mean if it reads that."""
@@ -203,21 +209,13 @@ class LinearFitter:
         self.choose(kind)
         return _Try(self._read, self._predict(share))
 
-    def _with_spelling(self, best: "_Try", share: float) -> "_Try":
-        """Return a try without meaning if it is clearly better; otherwise, of few texts, what it says and what the try says, added up."""
-        self._read = best.read.without_meaning()
-        plain = _Try(self._read, self._predict(share))
-        if not self.is_softmax or self._better(best, plain) is plain:
-            return self._better(best, plain)
-        together = {
-            name: np.concatenate(list(found.logits.values())) for name, found in ((MEANING, best), (SPELLING, plain))
-        }
-        truth = self._data.held_out.truth
-        repeated = np.concatenate([truth] * len(best.logits))
+    def _weight_of_spelling(self, meaning: Mapping[float, Floats], spelling: Mapping[float, Floats]) -> float:
+        """Return how much the logits of a model without meaning count beside those of one with it, as held-out texts say."""
+        truth, parts = self._data.held_out.truth, {MEANING: meaning, SPELLING: spelling}
+        together = {name: np.concatenate(list(logits.values())) for name, logits in parts.items()}
+        repeated = np.concatenate([truth] * len(meaning))
         mix = fit_mix(together, repeated, self._data.scheme, len(truth), USUAL_OF_REGRESSIONS, WEAK_PRIOR)
-        self._spelling = mix.factors[SPELLING] / mix.factors[MEANING]
-        logits = {rate: found + np.float32(self._spelling) * plain.logits[rate] for rate, found in best.logits.items()}
-        return _Try(best.read, logits)
+        return mix.factors[SPELLING] / mix.factors[MEANING]
 
     def _better(self, best: "_Try", other: "_Try") -> "_Try":
         """Return the other try if it is clearly better: by more than the standard error of the score."""
@@ -353,3 +351,8 @@ class LinearFitter:
 
     def _mean(self, measure: Callable[[Floats, Ints], float], logits: Mapping[float, Floats]) -> float:
         return float(np.mean([measure(found, self._data.held_out.truth) for found in logits.values()]))
+
+
+def _added(one: Mapping[float, Floats], other: Mapping[float, Floats], weight: float) -> Mapping[float, Floats]:
+    """Return logits and so many times others, for each share of mistyped words."""
+    return {rate: found + np.float32(weight) * other[rate] for rate, found in one.items()}
