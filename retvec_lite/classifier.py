@@ -205,7 +205,7 @@ class Classifier(Predictor):
 
     @checked
     def plot_learning_curve(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Draw the accuracy on held-out texts against the number of training texts, for n-grams alone.
+        """Draw the accuracy on held-out texts against the number of training texts, without the network.
 
         A curve that still climbs says that more texts would help.
 
@@ -226,7 +226,7 @@ class Classifier(Predictor):
             raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
         refuse_existing(path, force)
         score = "micro F1" if self.decision.multi_label else "accuracy"
-        plot_learning_curve(points, path, f"{self.training['data']}: n-grams alone", score)
+        plot_learning_curve(points, path, f"{self.training['data']}: without the network", score)
 
     def __repr__(self) -> str:
         return f"<Classifier {self.model.head.name}, {len(self.labels)} labels>"
@@ -277,7 +277,7 @@ class Classifier(Predictor):
         if facts.get("learning_curve"):
             curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
             numbers = ("training texts", names[score])
-            parts.append(Table("Would more texts help? (n-grams alone)", numbers, curve, frozenset(numbers)))
+            parts.append(Table("Would more texts help? (without the network)", numbers, curve, frozenset(numbers)))
         confusions = self.validation[0.0].confusions[:_SHOWN] if 0.0 in self.validation else ()
         if confusions:
             rows = [(c.expected, c.predicted, f"{c.texts:,}") for c in confusions]

@@ -84,15 +84,15 @@ class LinearFitter:
     """Chooses which n-grams to read, and fits the linear part: to each split, to shares of the texts, and to all of them.
 
     With `vectors` (word vectors by id), it reads the mean of a text's words as well; with `meaning`, what they mean together, unless
-    held-out texts are clearly better off without. Few texts are also fitted without meaning: how much that counts beside it suits
-    texts as short as requests and as long as news, which no one length of meaning does. Where both `data` and `settings` say `refit`, it
+    held-out texts are clearly better off without. Few texts are fitted a second time without meaning, and the model is a weighted mean:
+    no one length of meaning suits both requests and news. Where both `data` and `settings` say `refit`, it
     learns from the held-out texts in the end. Progress is told of "fitting n-grams".
 
     Attributes:
         model: the linear part that was fitted last.
         few: whether the texts are few, with one label each.
         curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
-            eighth, a quarter and all of them. Of few texts, that of the model with meaning.
+            eighth, a quarter and all of them. Of few texts, those of the model with meaning alone.
     """
 
     model: LinearModel
@@ -119,7 +119,7 @@ class LinearFitter:
         self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
         self._once_read: dict[int, Floats] = {}
-        self._spelling = 0.0  # how much a model without meaning counts beside one with it
+        self._spelling_share = 0.0  # of a model without meaning, beside one with it
 
     @property
     def config(self) -> NgramConfig:
@@ -133,7 +133,7 @@ class LinearFitter:
 
     @property
     def is_softmax(self) -> bool:
-        """Whether it is fitted by softmax regression, and learns from names of labels: where no meaning is known, that gains nothing."""
+        """Whether it is fitted by softmax regression, and learns from names of labels: without a table of meaning, that gains nothing."""
         return self.few and self._meaning is not None
 
     def learn(self) -> Mapping[float, Floats]:
@@ -143,8 +143,9 @@ class LinearFitter:
             The logits of the held-out texts at each share of mistyped words, each by a model that has not seen it.
         """
         folds = len(self._data.splits)
-        kinds, last = self._likely_kinds(), folds > 1 or self._refit
-        tried, shares = (1.0, _SHARES) if folds > 1 else (_TRIED_OF_MANY, _SHARES_OF_MANY)
+        whole = folds > 1 or self.few
+        kinds, last = self._likely_kinds(), whole or self._refit
+        tried, shares = (1.0, _SHARES) if whole else (_TRIED_OF_MANY, _SHARES_OF_MANY)
         self._total = (len(kinds) + (self._meaning is not None) + len({*shares, 1.0} - {tried})) * folds + last
         best = self._tried(kinds[0], tried)
         for kind in kinds[1:]:
@@ -160,8 +161,8 @@ class LinearFitter:
             found[1.0] = self._predict()
         self.curve, logits = self._learning_curve(found), found[1.0]
         if self.is_softmax and self.reads_meaning:
-            self._spelling = self._weight_of_spelling(best.logits, plain.logits)
-            logits = self._predict() if tried < 1.0 else _added(logits, plain.logits, self._spelling)
+            share = self._spelling_share = self._choose_share(best.logits, plain.logits)
+            logits = {rate: (1.0 - share) * found + share * plain.logits[rate] for rate, found in logits.items()}
         if last:
             self._fit_all()
         return logits
@@ -172,7 +173,7 @@ class LinearFitter:
         self.choose((other.config.shortest, other.config.longest))
         if not other.reads_meaning:
             self._read = self._read.without_meaning()
-        self._spelling = other._spelling
+        self._spelling_share = other._spelling_share
         self._fit_all()
 
     def choose(self, kind: Kind) -> None:
@@ -209,13 +210,13 @@ class LinearFitter:
         self.choose(kind)
         return _Try(self._read, self._predict(share))
 
-    def _weight_of_spelling(self, meaning: Mapping[float, Floats], spelling: Mapping[float, Floats]) -> float:
-        """Return how much the logits of a model without meaning count beside those of one with it, as held-out texts say."""
+    def _choose_share(self, meaning: Mapping[float, Floats], spelling: Mapping[float, Floats]) -> float:
+        """Return the share of a model without meaning in the mean of its logits and those of one with it, as held-out texts say."""
         truth, parts = self._data.held_out.truth, {MEANING: meaning, SPELLING: spelling}
         together = {name: np.concatenate(list(logits.values())) for name, logits in parts.items()}
         repeated = np.concatenate([truth] * len(meaning))
         mix = fit_mix(together, repeated, self._data.scheme, len(truth), USUAL_OF_REGRESSIONS, WEAK_PRIOR)
-        return mix.factors[SPELLING] / mix.factors[MEANING]
+        return mix.factors[SPELLING] / sum(mix.factors.values())
 
     def _better(self, best: "_Try", other: "_Try") -> "_Try":
         """Return the other try if it is clearly better: by more than the standard error of the score."""
@@ -286,8 +287,8 @@ class LinearFitter:
             weighing=RARE if self._rare_lead else USUAL,
         )
         model = fit(features)
-        if self._spelling:
-            model = model.plus(fit(features.without_meaning()), self._spelling)
+        if self._spelling_share:
+            model = model.mixed(fit(features.without_meaning()), self._spelling_share)
         if read.config.codebooks:
             totals = features.counts.totals()
             model = LinearModel(squeeze(model.weights, totals, read.config.codebooks, seed=settings.seed))
@@ -351,8 +352,3 @@ class LinearFitter:
 
     def _mean(self, measure: Callable[[Floats, Ints], float], logits: Mapping[float, Floats]) -> float:
         return float(np.mean([measure(found, self._data.held_out.truth) for found in logits.values()]))
-
-
-def _added(one: Mapping[float, Floats], other: Mapping[float, Floats], weight: float) -> Mapping[float, Floats]:
-    """Return logits and so many times others, for each share of mistyped words."""
-    return {rate: found + np.float32(weight) * other[rate] for rate, found in one.items()}

@@ -12,13 +12,14 @@ from retvec_lite.training.label_scheme import LabelScheme
 LINEAR, NETWORK = "linear", "network"
 """Names of the parts of a classifier."""
 MEANING, SPELLING = "meaning", "spelling"
-"""Names of the parts of a linear part: one that reads what words mean beside n-grams, and one that reads n-grams alone."""
+"""Names of the parts of a linear part of few texts: one that reads what words mean, and one that is the same without."""
 
-USUAL: Final = {LINEAR: 8.0, NETWORK: 0.5}
-USUAL_OF_SOFTMAX: Final = {LINEAR: 1.4, NETWORK: 0.35}
+USUAL_FACTORS: Final = {LINEAR: 8.0, NETWORK: 0.5}
+"""Factors that suit most data, of a support vector machine and a network."""
+USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
+"""The same of a mean of softmax regressions, whose logits are larger, and a network."""
 USUAL_OF_REGRESSIONS: Final = {MEANING: 1.6, SPELLING: 0.1}
-"""Factors that suit most data: of a support vector machine and a network; of softmax regressions that were added up, and a network; and
-of these regressions."""
+"""The same of these regressions."""
 
 _LEAST: Final = 0.01
 
@@ -45,7 +46,7 @@ def fit_mix(
     truth: Ints,
     scheme: LabelScheme,
     texts: int,
-    usual: Mapping[str, float] = USUAL,
+    usual: Mapping[str, float] = USUAL_FACTORS,
     prior: float = _PRIOR,
 ) -> Mix:
     """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, near the usual ones.
@@ -54,7 +55,7 @@ def fit_mix(
     temperature scaling does (Guo et al. 2017, https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does
     (Platt 1999).
 
-    The logits, float32 `[rows, classes]` by their names, are of texts that the parts were not trained on; there are so many
+    The logits, float32 `[rows, classes]` by the name of the part, are of texts that the parts were not trained on; there are so many
     different `texts`, and the other rows are mistyped copies of them.
     """
     stacked = np.stack(list(parts.values())).astype(np.float64)

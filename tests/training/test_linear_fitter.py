@@ -273,7 +273,7 @@ def test_without_folds_the_curve_is_that_of_the_validation_texts() -> None:
     found = fitter(make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG))
     found.learn()
     curve = found.curve
-    assert [texts for texts, _ in curve] == [4, 8, 32]
+    assert [texts for texts, _ in curve] == [8, 16, 32]
     assert all(round(accuracy * 20) == pytest.approx(accuracy * 20) for _, accuracy in curve)
 
 

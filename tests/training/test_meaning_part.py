@@ -23,7 +23,7 @@ from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, count_words, language_shares, make_part
 from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training.trainer import Trained, choose_folds
 
 KB = 25
 ENGLISH = ("Where is my parcel?", "Please wake me up at half past six.", "What will the weather be like tomorrow?")
@@ -198,7 +198,7 @@ def test_codebooks_of_ngrams_read_it_beside_them(data: TrainingData, part: Meani
     monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: 1)
     fitter = LinearFitter(data, 256, None, QUICK, meaning=part)
     logits = fitter.learn()
-    assert fitter.reads_meaning and fitter.config.codebooks == 1
+    assert fitter.reads_meaning and fitter.config.codebooks == 1 and fitter._spelling_share > 0
     assert {"ngrams/codes", "meaning/projection"} <= set(fitter.model.weights)
     assert data.scheme.score(logits[0.0], data.held_out.truth) > 0.9
 
@@ -322,30 +322,57 @@ def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
     assert seen == [(expected, 2 * 24 + 4 * expected)], "texts, a mistyped copy, and names"
 
 
-def test_few_texts_are_also_read_without_meaning_and_what_both_say_is_added_up(
-    data: TrainingData, part: MeaningPart, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("folds", [True, False])
+def test_few_texts_get_the_mean_of_a_model_with_meaning_and_one_without(
+    part: MeaningPart, monkeypatch: pytest.MonkeyPatch, folds: bool
 ) -> None:
-    fitter = LinearFitter(data, 256, None, QUICK, meaning=part)
+    monkeypatch.setattr(LinearFitter, "_choose_share", lambda *_: 0.4)
+    training = tiny_dataset(12)
+    splits = choose_folds(training, 0) if folds else []
+    told = make_examples(training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=splits)
+    fitter = LinearFitter(told, 256, None, QUICK, meaning=part)
     logits = fitter.learn()
-    assert fitter.reads_meaning and fitter._spelling > 0
-    features = fitter._read.held_out[0.0]
-    both = fitter.model.scores(features)
-    again = LinearFitter(data, 256, None, QUICK, meaning=part)
+    features, model = fitter._read.held_out[0.5], fitter.model
+    both = model.scores(features)
+    again = LinearFitter(told, 256, None, QUICK, meaning=part)
     again.learn_as(fitter)
     np.testing.assert_array_equal(again.model.scores(features), both)
-    spelling, fitter._spelling = fitter._spelling, 0.0
+
+    fitter._spelling_share, read = 0.0, fitter._read
     fitter._fit_all()
-    read, one = fitter._read, fitter.model.scores(features)
+    one, held_out = fitter.model.scores(features), fitter._predict()[0.5]
     fitter._read = read.without_meaning()
     fitter._fit_all()
-    other = fitter.model.scores(features.without_meaning())
-    assert not np.allclose(one, other, atol=0.01)
-    np.testing.assert_allclose(both, one + spelling * other, atol=0.02 * np.abs(both).max())
-    assert data.scheme.score(logits[0.0], data.held_out.truth) > 0.9
+    other, others = fitter.model.scores(features.without_meaning()), fitter._predict()[0.5]
+    assert np.abs(one - other).max() > 0.1 * np.abs(both).max(), "otherwise, any share would do"
+    np.testing.assert_allclose(both, 0.6 * one + 0.4 * other, atol=0.02 * np.abs(both).max())
+    np.testing.assert_allclose(logits[0.5], 0.6 * held_out + 0.4 * others, atol=1e-5)
+
+
+def test_the_share_follows_what_is_right(data: TrainingData, part: MeaningPart) -> None:
+    fitter = LinearFitter(data, 256, None, QUICK, meaning=part)
+    right = np.eye(len(data.labels), dtype=np.float32)[data.held_out.truth]
+    told = dict.fromkeys(data.held_out.ids, right)
+    random = dict.fromkeys(told, np.random.default_rng(0).random(right.shape).astype(np.float32))
+    assert fitter._choose_share(random, told) > 0.5
+    assert fitter._choose_share(told, random) < 0.1
+
+
+def test_many_texts_are_not_read_twice(data: TrainingData, part: MeaningPart, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_part, "FEW", 10)
-    many = LinearFitter(data, 256, None, QUICK, meaning=part)
-    many.learn()
-    assert many.reads_meaning and not many._spelling
+    fitter = LinearFitter(data, 256, None, QUICK, meaning=part)
+    fitter.learn()
+    assert fitter.reads_meaning and not fitter._spelling_share
+
+
+def test_progress_counts_all_fits(part: MeaningPart) -> None:
+    training = tiny_dataset(12)
+    told = make_examples(
+        training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=choose_folds(training, 0)
+    )
+    seen: list[tuple[int, int]] = []
+    LinearFitter(told, 256, None, QUICK, lambda _, done, total: seen.append((done, total)), part).learn()
+    assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)]
 
 
 def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(

@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import softmax
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.training import mix as mixing
+from retvec_lite.training import mix
 from retvec_lite.training.label_scheme import ONE_LABEL
 from retvec_lite.training.mix import LINEAR, NETWORK, WEAK_PRIOR, fit_mix
 
@@ -17,9 +17,9 @@ TEXTS, CLASSES = 20_000, 4
 
 
 def fit_factors(parts: Sequence[Floats], truth: Ints, texts: int | None = None) -> tuple[float, ...]:
-    mix = fit_mix(dict(zip((LINEAR, NETWORK), parts, strict=False)), truth, ONE_LABEL, texts or len(truth))
-    assert mix.shift == 0.0
-    return tuple(mix.factors.values())
+    found = fit_mix(dict(zip((LINEAR, NETWORK), parts, strict=False)), truth, ONE_LABEL, texts or len(truth))
+    assert found.shift == 0.0
+    return tuple(found.factors.values())
 
 
 def logits(seed: int) -> Floats:
@@ -90,7 +90,7 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> No
             seen.append(point)
         return plain(loss, start, **options)
 
-    plain = mixing.minimize
-    monkeypatch.setattr(mixing, "minimize", checked)
+    plain = mix.minimize
+    monkeypatch.setattr(mix, "minimize", checked)
     fit_factors([one, other], drawn(logits(0))[:200])
     assert len(seen) == 3

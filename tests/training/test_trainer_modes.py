@@ -225,7 +225,7 @@ def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> 
     scores = {**model.training["validation"], "0": {**model.training["validation"]["0"], "accuracy": 0.9}}
     other = dataclasses.replace(model, training={**model.training, "validation": scores})
     assert "%) on clean texts like these or more, because each fold " in expected_of(Trained(other, {}))
-    curve = lines[lines.index("Would more texts help? (n-grams alone)") :]
+    curve = lines[lines.index("Would more texts help? (without the network)") :]
     assert [row.split("│")[1].strip() for row in curve[4:7]] == ["8", "16", "32"]
 
 
