@@ -53,7 +53,7 @@ STAGES: Final[dict[str, tuple[str, ...]]] = {
     "codebooks": (f"{_TRAINING}.linear_part:squeeze",),
     "steps": (f"{_TRAINING}.ensemble:run_epochs",),
     "scoring": (f"{_TRAINING}.network:TrainableNetwork.logits",),
-    "deciding": (f"{_TRAINING}.ensemble:fit_mix", f"{_TRAINING}.trainer:judge"),
+    "deciding": (f"{_TRAINING}.ensemble:mix_held_out", f"{_TRAINING}.trainer:judge"),
 }
 """Stage -> its functions, `module:name` as its callers find it."""
 

@@ -24,7 +24,7 @@ from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.mix import LINEAR, NETWORK, USUAL_FACTORS, USUAL_OF_SOFTMAX, fit_mix
+from retvec_lite.training.mix import LINEAR, NETWORK, USUAL_FACTORS, USUAL_OF_SOFTMAX, mix_held_out
 from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
 from retvec_lite.training.settings import MANY, FitSettings
 
@@ -219,10 +219,8 @@ class Ensemble:
             network = self._learn_network(self._network) if self._network else None
             parts = {LINEAR: fitted(), NETWORK: network}
         found = {name: part for name, part in parts.items() if part is not None}
-        together = {name: np.concatenate(list(part.values())) for name, part in found.items()}
-        truth = np.concatenate([data.held_out.truth] * len(data.held_out.ids))
         usual = USUAL_OF_SOFTMAX if self._linear and self._linear.is_softmax else USUAL_FACTORS
-        self.factors, self._shift = fit_mix(together, truth, data.scheme, len(data.held_out.truth), usual)
+        self.factors, self._shift = mix_held_out(found, data.held_out.truth, data.scheme, usual)
         self.logits = {
             rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
             for rate in data.held_out.ids

@@ -26,7 +26,7 @@ from retvec_lite.training.linear_features import (
 )
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.mix import MEANING, SPELLING, USUAL_OF_REGRESSIONS, WEAK_PRIOR, fit_mix
+from retvec_lite.training.mix import MEANING, SPELLING, USUAL_OF_REGRESSIONS, WEAK_PRIOR, mix_held_out
 from retvec_lite.training.ngram_counts import fold
 from retvec_lite.training.settings import FEW, MANY, FitSettings
 
@@ -162,7 +162,7 @@ class LinearFitter:
         self.curve, logits = self._learning_curve(found), found[1.0]
         if self.is_softmax and self.reads_meaning:
             share = self._spelling_share = self._choose_share(best.logits, plain.logits)
-            logits = {rate: (1.0 - share) * found + share * plain.logits[rate] for rate, found in logits.items()}
+            logits = {rate: (1.0 - share) * meant + share * plain.logits[rate] for rate, meant in logits.items()}
         if last:
             self._fit_all()
         return logits
@@ -212,10 +212,8 @@ class LinearFitter:
 
     def _choose_share(self, meaning: Mapping[float, Floats], spelling: Mapping[float, Floats]) -> float:
         """Return the share of a model without meaning in the mean of its logits and those of one with it, as held-out texts say."""
-        truth, parts = self._data.held_out.truth, {MEANING: meaning, SPELLING: spelling}
-        together = {name: np.concatenate(list(logits.values())) for name, logits in parts.items()}
-        repeated = np.concatenate([truth] * len(meaning))
-        mix = fit_mix(together, repeated, self._data.scheme, len(truth), USUAL_OF_REGRESSIONS, WEAK_PRIOR)
+        data, parts = self._data, {MEANING: meaning, SPELLING: spelling}
+        mix = mix_held_out(parts, data.held_out.truth, data.scheme, USUAL_OF_REGRESSIONS, WEAK_PRIOR)
         return mix.factors[SPELLING] / sum(mix.factors.values())
 
     def _better(self, best: "_Try", other: "_Try") -> "_Try":

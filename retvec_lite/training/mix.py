@@ -17,16 +17,16 @@ MEANING, SPELLING = "meaning", "spelling"
 USUAL_FACTORS: Final = {LINEAR: 8.0, NETWORK: 0.5}
 """Factors that suit most data, of a support vector machine and a network."""
 USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
-"""The same of a mean of softmax regressions, whose logits are larger, and a network."""
+"""Factors of the mean of two softmax regressions, whose logits are larger, and of a network."""
 USUAL_OF_REGRESSIONS: Final = {MEANING: 1.6, SPELLING: 0.1}
-"""The same of these regressions."""
+"""Factors of these two regressions: the one without meaning counts little, unless held-out texts say otherwise."""
 
 _LEAST: Final = 0.01
 
 _PRIOR: Final = 8.0
 WEAK_PRIOR: Final = 0.25
 """How many texts' likelihood a factor that is e times the usual one must be worth. With few texts, the factor of highest
-likelihood is often far off; with thousands, the prior decides nothing. The weak one suits parts that are of one kind."""
+likelihood is often far off; with thousands, the prior decides nothing. The weak one suits two regressions of the same texts."""
 
 
 class Mix(NamedTuple):
@@ -41,6 +41,19 @@ class Mix(NamedTuple):
     shift: float = 0.0
 
 
+def mix_held_out(
+    parts: Mapping[str, Mapping[float, Floats]],
+    truth: Ints,
+    scheme: LabelScheme,
+    usual: Mapping[str, float],
+    prior: float = _PRIOR,
+) -> Mix:
+    """Return `fit_mix` of logits of held-out texts, float32 `[texts, classes]` by part and share of mistyped words."""
+    together = {name: np.concatenate(list(logits.values())) for name, logits in parts.items()}
+    rates = max(len(logits) for logits in parts.values())
+    return fit_mix(together, np.concatenate([truth] * rates), scheme, len(truth), usual, prior)
+
+
 def fit_mix(
     parts: Mapping[str, Floats],
     truth: Ints,
@@ -49,9 +62,9 @@ def fit_mix(
     usual: Mapping[str, float] = USUAL_FACTORS,
     prior: float = _PRIOR,
 ) -> Mix:
-    """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, near the usual ones.
+    """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, the factors stay near the `usual` ones.
 
-    The logarithm of each factor has a normal distribution as its prior. The factors also calibrate the probabilities, as
+    The logarithm of each factor has a normal distribution as its prior, of the strength `prior`. The factors also calibrate the probabilities, as
     temperature scaling does (Guo et al. 2017, https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does
     (Platt 1999).
 

@@ -225,7 +225,10 @@ def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
     fitter = Judged(data, 256, None, QUICK, meaning=part)
     fitter.shares = shares
     fitter.learn()
-    assert fitter.reads_meaning == kept == ("meaning/projection" in fitter.model.weights)
+    assert (
+        fitter.reads_meaning == kept == ("meaning/projection" in fitter.model.weights) == (fitter._spelling_share > 0)
+    )
+    assert fitter.is_softmax, "the model that was judged, with or without"
     again = LinearFitter(data, 256, None, QUICK, meaning=part)
     again.learn_as(fitter)
     assert again.reads_meaning == kept
