@@ -12,6 +12,9 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError, reason, shown
 
 if TYPE_CHECKING:
@@ -55,14 +58,22 @@ class Workers:
     def mean(self, value: float) -> float:
         """Return the mean of a number over all workers: what they decide by it, they decide alike."""
         with self.watched():
-            return value if self._strategy is None else float(self._mean(value))
+            return value if self._strategy is None else float(self._mean(np.asarray(value, np.float32)))
+
+    def mean_of_arrays(self, values: Floats) -> Floats:
+        """Return the mean of an array, float32, over all workers: they start alike, however each of them rounds."""
+        if self._strategy is None:
+            return values
+        with self.watched():
+            found: Floats = self._mean(values).numpy()
+        return found
 
     @functools.cached_property
     def _mean(self) -> Any:
         import tensorflow as tf
 
-        scalar = [tf.TensorSpec([], tf.float32)]
-        return tf.function(lambda value: self.total([value])[0] / self.count, scalar, autograph=False)
+        # An array is a tensor whose shape the graph knows; a number of Python would be a constant of it.
+        return tf.function(lambda value: self.total([value])[0] / self.count, autograph=False)
 
     def agree(self, what: str, value: object) -> None:
         """Refuse to go on, by a `RetvecLiteError` that names `what`, unless all workers have the same value."""

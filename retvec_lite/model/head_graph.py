@@ -71,10 +71,15 @@ def text_logits(
     dropout: Dropout = lambda values: values,
 ) -> tf.Tensor:
     """Compute the logits of texts from the `word_features` of their words; the other arguments as for `head_logits`."""
+    return dense(dropout(text_features(features, mask, head, weights, lstm)), weights, "head/logits")
+
+
+def text_features(features: tf.Tensor, mask: tf.Tensor, head: HeadSpec, weights: Tensors, lstm: Lstm) -> tf.Tensor:
+    """Compute what the last layer of a head reads, float32 `[batch, width]`; arguments as for `text_logits`."""
     used = mask[:, :, None]
     match head:
         case LinearHead():
-            return dense(dropout(_mean(features * used, used)), weights, "head/logits")
+            return _mean(features * used, used)
         case PoolHead():
             hidden = features
         case CnnHead():
@@ -90,7 +95,7 @@ def text_logits(
             hidden = _bert(features, mask, head, weights)
         case _:
             raise TypeError(f"Unknown head: {head!r}.")
-    return dense(dropout(_mean_and_max(hidden, used)), weights, "head/logits")
+    return _mean_and_max(hidden, used)
 
 
 def _word(values: tf.Tensor, weights: Tensors) -> tf.Tensor:

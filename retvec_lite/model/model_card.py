@@ -132,6 +132,8 @@ def _limits(model: TrainedModel) -> Iterator[str]:
         yield about
     elif model.embedding.get("name", "raw") != "raw":
         yield "The word embedding knows what words look like, not what they mean."
+    if known := model.training.get("pretrained_head"):
+        yield f"Its network was pre-trained on open sentences in {known['language']}, and repeats their biases."
     if model.multi_label:
         yield "A text may have several labels or none; each has a threshold of its own."
     elif model.decision.threshold is not None:

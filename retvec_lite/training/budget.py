@@ -62,12 +62,13 @@ def choose_parts(
     settings: FitSettings,
     count: Callable[[], int],
     meaning: MeaningConfig | None = None,
+    pretrained: HeadSpec | None = None,
 ) -> tuple[HeadSpec, int]:
     """Return the head, and how many buckets of n-grams there is room for beside it and a table of what words mean.
 
-    Few texts get the head `pool`, many get `cnn`. Many languages with many labels are better off with `pool` as well: the bytes that it
-    saves are worth more as codebooks (docs/benchmarks.md). What does not fit into `options.max_kb` gives way to a smaller head. `count`
-    counts the different n-grams of the texts, which takes time.
+    A `pretrained` head comes first. Otherwise few texts get the head `pool`, many get `cnn`. Many languages with many labels are better
+    off with `pool` as well: the bytes that it saves are worth more as codebooks (docs/benchmarks.md). What does not fit into
+    `options.max_kb` gives way to a smaller head. `count` counts the different n-grams of the texts, which takes time.
 
     Raises:
         RetvecLiteError: where nothing fits, or for the head linear without room for n-grams.
@@ -88,13 +89,13 @@ def choose_parts(
     if options.fine_tune_embedding:  # the head linear reads the embedding as it is
         heads = tuple(name for name in heads if name != LinearHead.name)
     needed = {}
-    for name in heads:
-        spec, shapes = HEADS[name](), shapes_of(HEADS[name]())
+    for spec in (*([pretrained] if pretrained else []), *(HEADS[name]() for name in heads)):
+        shapes = shapes_of(spec)
         buckets = choose_buckets(shapes, data.config, labels, options)
         if isinstance(spec, LinearHead) and not buckets:
             continue
-        needed[name] = estimate_bytes(with_ngrams(shapes, buckets, len(labels)), data.config, labels)["int8"]
-        if needed[name] <= 1000 * options.max_kb:
+        needed[spec] = estimate_bytes(with_ngrams(shapes, buckets, len(labels)), data.config, labels)["int8"]
+        if needed[spec] <= 1000 * options.max_kb:
             return spec, buckets
     if not needed:
         raise RetvecLiteError(
@@ -102,9 +103,9 @@ def choose_parts(
             f"{_least_room(shapes_of(LinearHead()), data.config, labels, options)} (now {options.max_kb if options.ngram_kb is None else options.ngram_kb:,}), "
             "have fewer labels, or choose another head."
         )
-    name = min(needed, key=lambda name: needed[name])
+    least = min(needed, key=lambda spec: needed[spec])
     raise RetvecLiteError(
-        f"{len(labels):,} labels with the head {name} take about {needed[name] / 1000:,.0f} kB in an int8 file, but max_kb is "
+        f"{len(labels):,} labels with the head {least.name} take about {needed[least] / 1000:,.0f} kB in an int8 file, but max_kb is "
         f"{options.max_kb:,}. Raise --max-kb (max_kb), have fewer labels, or choose a smaller --head, --ngram-kb or --embedding."
     )
 
@@ -147,12 +148,13 @@ def choose_meaning_kb(
     embedding: Mapping[str, Floats],
     settings: FitSettings,
     others: int = 0,
+    pretrained: HeadSpec | None = None,
 ) -> int:
-    """Return how many kilobytes (1,000 bytes) what words mean gets, with words of so many other languages."""
+    """Return how many kilobytes (1,000 bytes) what words mean gets beside a head, with words of so many other languages."""
     if options.meaning_kb is not None:
         return options.meaning_kb
-    head = _usual_head(data) if options.head == "auto" else options.head
-    network = network_shapes(HEADS[head](), embedding, len(data.labels), data.config, settings)
+    head = pretrained or HEADS[_usual_head(data) if options.head == "auto" else options.head]()
+    network = network_shapes(head, embedding, len(data.labels), data.config, settings)
     room = _ngram_room(network, data.config, data.labels, options)
     left = room - MOST_BUCKETS * (len(data.labels) + 1)
     least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE

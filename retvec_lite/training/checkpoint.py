@@ -60,7 +60,7 @@ class Course:
         generator: state of the random numbers when that epoch began; empty before the first one.
         history: of each epoch that is over: its number, loss, and mean validation score.
         score: of the best epoch.
-        best: number of the best epoch, counted from 1.
+        best: number of the best epoch, counted from 1; 0 for a fit without epochs.
         is_over: no epoch is left.
         weights: of the best epoch, by name, float32.
     """

@@ -6,32 +6,28 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import tensorflow as tf
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.class_weights import class_weights
 from retvec_lite.meaning import MeaningConfig
-from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
-from retvec_lite.model.head_graph import Tensors
 from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, initial, word_dimension
-from retvec_lite.model.network_graph import embed_bits
+from retvec_lite.model.pretrained_head import PretrainedHead
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.ahead import ahead
 from retvec_lite.training.beside import Beside
 from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.mix import LINEAR, NETWORK, USUAL_FACTORS, USUAL_OF_SOFTMAX, mix_held_out
+from retvec_lite.training.mix import LINEAR, NETWORK, USUAL_FACTORS, USUAL_OF_PRETRAINED, USUAL_OF_SOFTMAX, mix_held_out
 from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
+from retvec_lite.training.pretrained_fitter import PretrainedFitter
 from retvec_lite.training.settings import MANY, FitSettings
+from retvec_lite.training.word_vectors import embed_words
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
-
-_WORDS_AT_ONCE: Final = 8192
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +43,7 @@ class Plan:
         settings: see `FitSettings`.
         meaning: what the linear part may read of what words mean; None for nothing.
         meaning_facts: what the report says of it, or why there is none.
+        pretrained: the head to start from, or to fit the last layer of; None to train a network from random weights.
     """
 
     data: TrainingData
@@ -57,17 +54,25 @@ class Plan:
     settings: FitSettings
     meaning: MeaningPart | None = None
     meaning_facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    pretrained: PretrainedHead | None = None
 
 
 class NetworkFitter:
     """Fits the network of a plan as often as asked: to folds of the texts, then to all of them.
 
-    A fine-tuned embedding is trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint, and go
-    on from there. Progress is told of "embedding words", and of the steps of all fits together as "training".
+    It starts from random weights, or from what `start` makes of the pre-trained head for the same texts. A fine-tuned embedding is
+    trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint, and go on from there. Progress is told of "embedding words", and of the steps of all fits together as "training".
     """
 
-    def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        progress: Progress = silent,
+        checkpoint: Checkpoint | None = None,
+        start: PretrainedFitter | None = None,
+    ) -> None:
         self._plan = plan
+        self._start = start
         self._progress = progress
         self._checkpoint = checkpoint or Checkpoint()
         self._network: TrainableNetwork | None = None
@@ -101,7 +106,7 @@ class NetworkFitter:
         if rows is not None:
             examples = examples.chosen(rows)
         rng = np.random.default_rng(settings.seed)
-        network = self._fresh_network(examples, settings, rng)
+        network = self._fresh_network(examples, settings, rng, rows)
         before, total = sum(self._steps[: self._fits]), sum(self._steps)
 
         def tell(what: str, done: int, _: int) -> None:
@@ -111,6 +116,11 @@ class NetworkFitter:
         self._fits += 1
         network.load(best.weights)
         return dataclasses.replace(best, weights={**self._plan.embedding, **best.weights})
+
+    def end(self) -> None:
+        """Tell that no more fits are needed."""
+        total = sum(self._steps)
+        self._progress("training", total, total)
 
     def logits(self, ids: Ints) -> Floats:
         """Return the logits of texts under the weights fitted last, float32 `[texts, classes]`."""
@@ -122,13 +132,18 @@ class NetworkFitter:
         settings = self._plan.settings
         return dataclasses.replace(settings, epochs=max(1, round(share * settings.epochs)))
 
-    def _fresh_network(self, examples: Examples, settings: FitSettings, rng: np.random.Generator) -> TrainableNetwork:
+    def _fresh_network(
+        self, examples: Examples, settings: FitSettings, rng: np.random.Generator, rows: Rows | None
+    ) -> TrainableNetwork:
         data, head, embedding = self._plan.data, self._plan.head, self._plan.embedding
         classes, inputs = len(data.labels), word_dimension(embedding, data.config.word_length)
         filters = settings.character_filters if self._plan.fine_tune else 0
         weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
         weights |= head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
         weights["head/logits/bias"] = data.scheme.starting_bias(examples.targets, classes)
+        if self._start:
+            begun = self._start.fit(rows).weights
+            weights = {name: self._checkpoint.workers.mean_of_arrays(begun[name]) for name in weights}
         if self._plan.fine_tune:
             weights = {**embedding, **weights}
         shares = class_weights(settings.class_weights, examples.targets, data.labels)
@@ -137,7 +152,7 @@ class NetworkFitter:
             self._network = TrainableNetwork(
                 head,
                 weights,
-                None if self._plan.fine_tune else embed_words(data.words, embedding, self._progress),
+                None if self._plan.fine_tune else self._word_vectors(),
                 data.words,
                 shares,
                 schedule,
@@ -150,30 +165,10 @@ class NetworkFitter:
             self._network.reset(weights, shares, schedule)
         return self._network
 
-
-def embed_words(words: Ints, weights: Tensors, progress: Progress = silent) -> npt.NDArray[np.float16]:
-    """Return word vectors, float16 `[distinct words, dimension]`; row 0, the empty word, is zeros as in unused slots.
-
-    Float16 holds a tanh output to 2.4e-4, less than what dropout and typos do to a training text, at half the memory.
-    """
-    embed = tf.function(
-        lambda chunk: tf.cast(embed_bits(word_bits(chunk[None]), weights)[0], tf.float16),
-        input_signature=[tf.TensorSpec([_WORDS_AT_ONCE, words.shape[1]], tf.int32)],
-        jit_compile=True,
-        autograph=False,
-    )
-
-    def vectors(start: int) -> npt.NDArray[np.float16]:
-        chunk = words[start : start + _WORDS_AT_ONCE]
-        found: npt.NDArray[np.float16] = embed(np.pad(chunk, ((0, _WORDS_AT_ONCE - len(chunk)), (0, 0)))).numpy()
-        return found[: len(chunk)]
-
-    table = np.empty((len(words), word_dimension(weights, words.shape[1])), np.float16)
-    for start, found in ahead(vectors, range(0, len(words), _WORDS_AT_ONCE)):
-        table[start : start + len(found)] = found
-        progress("embedding words", start + len(found), len(words))
-    table[0] = 0.0
-    return table
+    def _word_vectors(self) -> npt.NDArray[np.float16]:
+        if self._start:
+            return self._start.table
+        return embed_words(self._plan.data.words, self._plan.embedding, self._progress)
 
 
 class Ensemble:
@@ -196,35 +191,59 @@ class Ensemble:
     facts: Mapping[str, Any]
 
     def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
-        self._plan = plan
+        self._plan, self._checkpoint = plan, checkpoint or Checkpoint()
         is_linear = isinstance(plan.head, LinearHead)
         # Of many texts, the linear part takes longer than the network, and must not wait for it.
         self._beside = Beside(progress, gives_way=len(plan.data.clean) < MANY and not is_linear)
         self._linear: LinearFitter | None = None
-        self._network: NetworkFitter | None = None
-        vectors = None
+        self._networks: list[NetworkFitter | PretrainedFitter] = []
+        self._trained: NetworkFitter | None = None
+        self._chosen, vectors = 0, None
         if is_linear:
             vectors = embed_words(plan.data.words, plan.embedding, progress)
         else:
-            self._network = NetworkFitter(plan, self._beside.tell, checkpoint)
+            start = self._read_pretrained()
+            self._trained = NetworkFitter(plan, self._beside.tell, self._checkpoint, start)
+            self._networks = [start, self._trained] if start else [self._trained]
         if plan.buckets:
             told = self._beside.report
             self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, told, plan.meaning)
         self._best: Course | None = None
 
+    @property
+    def _network(self) -> NetworkFitter | PretrainedFitter | None:
+        """What the network of the classifier is fitted by."""
+        return self._networks[self._chosen] if self._networks else None
+
+    def _read_pretrained(self) -> PretrainedFitter | None:
+        plan = self._plan
+        if not plan.pretrained:
+            return None
+        return PretrainedFitter(plan.data, plan.pretrained, plan.embedding, plan.settings, self._beside.tell)
+
     def learn(self) -> None:
         """Fit everything, and decide how much each part counts."""
         data = self._plan.data
         with self._beside.run(lambda: self._linear.learn() if self._linear else None) as fitted:
-            network = self._learn_network(self._network) if self._network else None
-            parts = {LINEAR: fitted(), NETWORK: network}
-        found = {name: part for name, part in parts.items() if part is not None}
-        usual = USUAL_OF_SOFTMAX if self._linear and self._linear.is_softmax else USUAL_FACTORS
-        self.factors, self._shift = mix_held_out(found, data.held_out.truth, data.scheme, usual)
+            tried = [self._try(network) for network in self._networks]
+            linear = fitted()
+        found, mixes = [], []
+        for place, network in enumerate([logits for logits, _ in tried] or [None]):
+            parts = {LINEAR: linear, NETWORK: network}
+            found.append({name: part for name, part in parts.items() if part is not None})
+            mixes.append(mix_held_out(found[-1], data.held_out.truth, data.scheme, self._usual_factors(place)))
+        losses = [self._checkpoint.workers.mean(mix.loss) for mix in mixes]
+        self._chosen = losses.index(min(losses))
+        self.factors, _, self._shift = mixes[self._chosen]
         self.logits = {
-            rate: np.sum([self.factors[name] * part[rate] for name, part in found.items()], axis=0) + self._shift
+            rate: np.sum([self.factors[name] * part[rate] for name, part in found[self._chosen].items()], axis=0)
+            + self._shift
             for rate in data.held_out.ids
         }
+        if self._network:
+            self._best = tried[self._chosen][1] or self._network.fit()
+            if self._trained:
+                self._trained.end()
         self._add_up()
         self.facts = {
             "learning_curve": self._linear.curve if self._linear else [],
@@ -232,11 +251,18 @@ class Ensemble:
             "epochs": len(self._best.history) if self._best else 0,
             "best_epoch": self._best.best if self._best else 0,
             "meaning": self._meaning_facts(),
+            "pretrained_head": self._pretrained_facts(),
         }
 
+    def _usual_factors(self, place: int) -> Mapping[str, float]:
+        """Return the usual factors of the linear part and of a network."""
+        if self._networks and isinstance(self._networks[place], PretrainedFitter):
+            return USUAL_OF_PRETRAINED
+        return USUAL_OF_SOFTMAX if self._linear and self._linear.is_softmax else USUAL_FACTORS
+
     def learn_as(self, other: "Ensemble") -> None:
-        """Fit everything to more texts, as `other` decided: with its choice of n-grams and its factors."""
-        self.factors, self._shift = other.factors, other._shift
+        """Fit everything to more texts, as `other` decided: with its choice of n-grams and network, and its factors."""
+        self.factors, self._shift, self._chosen = other.factors, other._shift, other._chosen
         linear, like = self._linear, other._linear
         with self._beside.run(lambda: linear.learn_as(like) if linear and like else None) as fitted:
             if self._network:
@@ -244,6 +270,13 @@ class Ensemble:
                 self._best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
             fitted()
         self._add_up()
+
+    def _pretrained_facts(self) -> dict[str, str] | None:
+        """Return what the report says of the pre-trained head: its language, and which of its layers were fitted to the texts."""
+        if not self._plan.pretrained:
+            return None
+        fitted = "last" if isinstance(self._network, PretrainedFitter) else "all"
+        return {"language": self._plan.pretrained.language, "layers_fitted": fitted}
 
     def _meaning_facts(self) -> dict[str, Any]:
         """Return what the report says of what words mean."""
@@ -269,18 +302,18 @@ class Ensemble:
         found[shifted] = found[shifted] + np.float32(self._shift)
         self.weights = found
 
-    def _learn_network(self, network: NetworkFitter) -> Mapping[float, Floats]:
-        """Fit the network; cross-validated, first one for each fold, then the last one to all texts."""
-        data, folds = self._plan.data, self._plan.data.folds
-        held_out = data.held_out
+    def _try(self, network: NetworkFitter | PretrainedFitter) -> tuple[Mapping[float, Floats], Course | None]:
+        """Return a network's logits of the held-out texts, each by one that has not seen it, and the fit to all texts.
+
+        Cross-validated, that fit runs here, beside the linear part, unless another network may be chosen: then it is None.
+        """
+        data = self._plan.data
+        held_out, course = data.held_out, None
         logits = {rate: np.zeros((len(ids), len(data.labels)), np.float32) for rate, ids in held_out.ids.items()}
         for rows, others in data.splits:
-            if folds:
-                network.fit(rows)
-            else:
-                self._best = network.fit(held_out=held_out)
+            course = network.fit(rows) if data.folds else network.fit(held_out=held_out)
             for rate, ids in held_out.ids.items():
                 logits[rate][others] = network.logits(ids[others])
-        if folds:
-            self._best = network.fit()
-        return logits
+        if data.folds:
+            course = network.fit() if len(self._networks) == 1 else None
+        return logits, course

@@ -41,7 +41,7 @@ _PASSES: Final = 10
 _WORTH_PASSES: Final = 200
 """C of softmax regression, and when it ends: after steps of L-BFGS, or, with so many texts and copies, after passes of SAGA (Defazio et
 al. 2014, https://arxiv.org/abs/1407.0202), which take less time. More gained nothing."""
-_UNSEEN_BY_SOFTMAX: Final = -4.0
+UNSEEN_BY_SOFTMAX: Final = -4.0
 
 
 class Weighing(NamedTuple):
@@ -140,7 +140,7 @@ def fit_linear(
         from sklearn.svm import LinearSVC
 
         solver = LinearSVC(C=weighing.penalty, multi_class="crammer_singer", random_state=seed, tol=_TOLERANCE)
-        kernel, bias = _together(solver, scaled, targets, classes, weights[targets] * shares, _UNSEEN)
+        kernel, bias = solve_together(solver, scaled, targets, classes, weights[targets] * shares, _UNSEEN)
     buckets = features.counts.buckets
     solved = {
         "ngrams/table": snap(np.ascontiguousarray(kernel[:buckets] * roots[:, None]), EIGHT_BITS),
@@ -170,14 +170,17 @@ def _softmax_regression(
         solver.set_params(solver="saga", max_iter=_PASSES, random_state=seed)
     kernel = np.zeros((scaled.shape[1], classes), np.float32)
     seen = scaled[:, used].astype(np.float32)
-    kernel[used], bias = _together(solver, seen, targets, classes, shares, _UNSEEN_BY_SOFTMAX)
+    kernel[used], bias = solve_together(solver, seen, targets, classes, shares, UNSEEN_BY_SOFTMAX)
     return kernel, bias
 
 
-def _together(
-    solver: Any, scaled: Matrix, targets: Ints, classes: int, shares: Floats, unseen: float
+def solve_together(
+    solver: Any, scaled: Matrix | Floats, targets: Ints, classes: int, shares: Floats, unseen: float
 ) -> tuple[Floats, Floats]:
-    """Solve for all labels at once; one without a text has the bias `unseen`."""
+    """Solve for all labels at once; return the kernel `[features, classes]` and the bias `[classes]`, `unseen` for a label without a text.
+
+    Each text counts its share, float32 `[texts]`.
+    """
     kernel, bias = np.zeros((scaled.shape[1], classes), np.float32), np.full(classes, unseen, np.float32)
     _solve(solver, scaled, targets, shares)
     # With two labels there is one row, the difference of their scores.
@@ -205,7 +208,7 @@ def _one_against_rest(
     return kernel, bias
 
 
-def _solve(solver: Any, scaled: Matrix, targets: Ints, shares: Floats) -> None:
+def _solve(solver: Any, scaled: Matrix | Floats, targets: Ints, shares: Floats) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():

@@ -39,7 +39,7 @@ _FEW_LABELS: Final = 20
 _LONG: Final = 30
 """Words of a typical text from which the second kind is taken, unless the first is clearly better."""
 
-_NAME_WEIGHT: Final = 3.0
+NAME_WEIGHT: Final = 3.0
 """How much the name of a label counts beside its texts, chosen on validation texts with 5 and 10 texts a label."""
 
 _TRANSLATED_SHARE: Final = 0.5
@@ -308,7 +308,7 @@ class LinearFitter:
             [
                 *copies,
                 *[others] * len(held_out),
-                *(np.full(len(part.counts), _NAME_WEIGHT, np.float32) for part in names),
+                *(np.full(len(part.counts), NAME_WEIGHT, np.float32) for part in names),
             ]
         )
 

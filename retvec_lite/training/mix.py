@@ -18,6 +18,8 @@ USUAL_FACTORS: Final = {LINEAR: 8.0, NETWORK: 0.5}
 """Factors that suit most data, of a support vector machine and a network."""
 USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
 """Factors of the mean of two softmax regressions, whose logits are larger, and of a network."""
+USUAL_OF_PRETRAINED: Final = {LINEAR: 1.5, NETWORK: 0.8}
+"""Factors of the same mean and of a pre-trained head, whose last layer is a softmax regression as well."""
 USUAL_OF_REGRESSIONS: Final = {MEANING: 1.6, SPELLING: 0.1}
 """Factors of these two regressions: the one without meaning counts little, unless held-out texts say otherwise."""
 
@@ -34,10 +36,12 @@ class Mix(NamedTuple):
 
     Attributes:
         factors: one for each part, by its name, 0.01 at least: a part that knows nothing of other texts still says which label comes first.
+        loss: the mean negative log likelihood of the right labels, and how far the factors are from the usual ones.
         shift: what is added to the logits of all labels; 0 where a text has one label, since a softmax does not see it.
     """
 
     factors: Mapping[str, float]
+    loss: float
     shift: float = 0.0
 
 
@@ -84,6 +88,6 @@ def fit_mix(
 
     start = np.array([*expected, *[0.0] * free])
     bounds = [(np.log(_LEAST), None)] * len(parts) + [(None, None)] * free
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    factors = np.exp(found[: len(parts)])
-    return Mix(dict(zip(parts, factors.tolist(), strict=True)), float(found[len(parts) :].sum()))
+    solved = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    found, factors = solved.x, np.exp(solved.x[: len(parts)])
+    return Mix(dict(zip(parts, factors.tolist(), strict=True)), float(solved.fun), float(found[len(parts) :].sum()))

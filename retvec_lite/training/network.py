@@ -22,7 +22,7 @@ from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.word_batches import WordBatch, epoch, in_order, used_words
+from retvec_lite.training.word_batches import WordBatch, distinct_words, epoch, in_order, used_words
 
 RateSchedule = Callable[[int], float]
 """The learning rate by step, counted from 0."""
@@ -172,10 +172,8 @@ class TrainableNetwork:
         return ids if self._compiled else ids[:, : max(1, int(used_words(ids).max()))]
 
     def _local(self, ids: Ints) -> tuple[npt.NDArray[Any], Ints]:
-        """Return the rows of the word table that a batch needs, and its ids into them: what reads one word reads it once."""
-        # The empty word is always there, as row 0.
-        distinct, local = np.unique(np.append(ids, 0), return_inverse=True)
-        local = local[:-1].reshape(ids.shape).astype(np.int32)
+        """Return the rows of the word table that a batch needs, and its ids into them."""
+        distinct, local = distinct_words(ids)
         known = self._words if self._frozen is None else self._frozen
         # Each number of rows would be compiled.
         rows = -(-len(distinct) // _WORDS_STEP) * _WORDS_STEP if self._compiled else len(distinct)

@@ -20,10 +20,12 @@ from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.decision import letters_and_digits
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.checkpoints import weights_digest
 from retvec_lite.model.distribution import Workers
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.network_graph import predictor
+from retvec_lite.model.pretrained_head import PretrainedHead, packaged_head
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.budget import choose_meaning_kb, choose_parts, network_shapes, with_ngrams
@@ -150,8 +152,10 @@ def _plan(
     """Choose the parts. What words mean gives way where it leaves no room for n-grams, beside which it is read."""
     embedding = inputs.embedding.weights if inputs.embedding else {}
     meaning, facts = None, dict(language.facts)
+    pretrained = _pretrained_head(inputs, options, data, language)
     if language.source:
-        kilobytes = choose_meaning_kb(data, options, embedding, settings, len(language.others))
+        head = pretrained.head if pretrained else None
+        kilobytes = choose_meaning_kb(data, options, embedding, settings, len(language.others), head)
         meaning, more = make_part(language.source, data, kilobytes, language.others)
         facts |= more
 
@@ -163,8 +167,10 @@ def _plan(
             settings,
             lambda: count_distinct(count_hashes(data, [data.clean], KINDS[0])[0]),
             meaning.config if meaning else None,
+            pretrained.head if pretrained and meaning else None,
         )
-        return Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings, meaning, facts)
+        known = pretrained if pretrained and meaning and pretrained.head == head else None
+        return Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings, meaning, facts, known)
 
     if meaning:
         with contextlib.suppress(RetvecLiteError):
@@ -173,6 +179,16 @@ def _plan(
                 return found
         facts = {**facts, "left_out": "the file has no room for it"}
     return plan(None)
+
+
+def _pretrained_head(
+    inputs: Inputs, options: TrainOptions, data: TrainingData, language: _Language
+) -> PretrainedHead | None:
+    """Return the pre-trained head of the language of few texts, with one label each, unless another network is asked for."""
+    few = len(data.clean) <= FEW and not (data.scheme.multi_label or data.is_translated)
+    usual = options.head == "auto" and options.epochs is None and not options.fine_tune_embedding
+    found = packaged_head(language.source.language) if few and usual and language.source else None
+    return found if found and found.embedding == weights_digest(inputs.embedding) else None
 
 
 def fit(plan: Plan, checkpoint: Checkpoint | None = None, progress: Progress = silent) -> Ensemble:

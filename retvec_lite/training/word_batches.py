@@ -60,5 +60,11 @@ def used_words(ids: Ints) -> npt.NDArray[np.int64]:
     return used
 
 
+def distinct_words(ids: Ints) -> tuple[Ints, Ints]:
+    """Return the ids of the words that texts use, the empty word 0 first, and the texts as places among them: what reads one word reads it once."""
+    distinct, places = np.unique(np.append(ids, 0), return_inverse=True)
+    return distinct, places[:-1].reshape(ids.shape).astype(np.int32)
+
+
 def _cut(ids: Ints, needed: int) -> Ints:
     return ids[:, : next(length for length in lengths(ids.shape[1]) if length >= needed)]

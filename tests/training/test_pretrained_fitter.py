@@ -1,0 +1,230 @@
+"""Few English texts get the pre-trained head: when they do, what it knows, and that the file computes what the training did."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from fitted import train
+from sklearn.metrics import roc_auc_score
+
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.model.network_graph import predictor
+from retvec_lite.model.pretrained_head import packaged_head
+from retvec_lite.model.weight_files import load_default_embedding
+from retvec_lite.training import ensemble, trainer
+from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.mix import Mix
+from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.pretrained_fitter import PretrainedFitter
+from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.trainer import Trained
+
+FOOD = (
+    "I would like a pizza",
+    "The soup needs salt",
+    "She bakes bread every morning",
+    "Fresh tomatoes and cheese",
+    "What is for dinner?",
+)
+TRAVEL = (
+    "My flight was late",
+    "The train leaves at noon",
+    "We booked a hotel in Rome",
+    "Where is the airport?",
+    "A bus ticket please",
+)
+UNSEEN_FOOD = (
+    "a bowl of noodles with chicken",
+    "the steak is overcooked",
+    "pour me some orange juice",
+    "chocolate cake recipe",
+)
+UNSEEN_TRAVEL = (
+    "the ferry to the island was cancelled",
+    "our luggage got lost",
+    "visit Paris next summer",
+    "rent a car for the trip",
+)
+TEXTS, LABELS = FOOD + TRAVEL, ("one",) * len(FOOD) + ("two",) * len(TRAVEL)
+UNSEEN = UNSEEN_FOOD + UNSEEN_TRAVEL
+
+
+def prepared(texts: tuple[str, ...] = TEXTS, labels: tuple[str, ...] = LABELS) -> TrainingData:
+    dataset = Dataset(texts, labels)
+    return make_examples(dataset, dataset, copies=2, typo_rate=0.2, seed=0, max_words=12)
+
+
+def fitter(data: TrainingData) -> PretrainedFitter:
+    pretrained = packaged_head("en")
+    assert pretrained is not None
+    return PretrainedFitter(data, pretrained, load_default_embedding().weights, FitSettings())
+
+
+def usual(texts: tuple[str, ...] = TEXTS, labels: tuple[str, ...] = LABELS, **options: Any) -> Trained:
+    """Train with the embedding and the table of meaning of the package, unless others are asked for."""
+    return train(Dataset(texts, labels), **{"embedding": "default", "meaning": "auto", **options})
+
+
+def network_logits(model: Any, texts: tuple[str, ...]) -> Any:
+    """The logits of the network of a trained model, but for a number that all labels share."""
+    weights = {name: value for name, value in model.weights.items() if not name.startswith(("ngrams/", "meaning/"))}
+    alone = dataclasses.replace(model, weights=weights, ngrams=None, meaning=None)
+    found = np.log(predictor(alone)(list(texts)))
+    return found - found.mean(axis=1, keepdims=True)
+
+
+@contextlib.contextmanager
+def chosen(layers: str) -> Iterator[None]:
+    """Let the held-out texts prefer that only the last layer is fitted, or all: the first and the second way that are tried."""
+    ways, real = iter(("last", "all") * 2), ensemble.mix_held_out
+
+    def mix(*args: Any) -> Mix:
+        return real(*args)._replace(loss=float(next(ways) != layers))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ensemble, "mix_held_out", mix)
+        yield
+
+
+@pytest.fixture(scope="module")
+def trained() -> Trained:
+    with chosen("last"):
+        return usual()
+
+
+def test_it_knows_words_that_no_text_has() -> None:
+    data = prepared(TEXTS + UNSEEN, LABELS + ("one",) * len(UNSEEN_FOOD) + ("two",) * len(UNSEEN_TRAVEL))
+    found = fitter(data)
+    found.fit(np.arange(len(TEXTS)))
+    travel = np.diff(found.logits(data.clean_ids[len(TEXTS) :]), axis=1)[:, 0]
+    assert roc_auc_score([0] * len(UNSEEN_FOOD) + [1] * len(UNSEEN_TRAVEL), travel) >= 0.9
+
+
+def assert_only_the_last_layer_was_fitted(trained: Trained) -> None:
+    known, facts = packaged_head("en"), trained.model.training
+    assert facts["pretrained_head"] == {"language": "en", "layers_fitted": "last"} and facts["epochs"] == 0
+    assert known is not None and trained.model.head == known.head
+    for name, value in known.weights.items():
+        np.testing.assert_array_equal(trained.model.weights[name], value, name)
+
+
+def test_the_last_layer_is_fitted_to_few_english_texts(trained: Trained) -> None:
+    assert_only_the_last_layer_was_fitted(trained)
+
+
+def test_all_layers_are_where_held_out_texts_say_so() -> None:
+    with chosen("all"):
+        found = usual(settings=FitSettings(epochs=3, copies=2, batch_size=4)).model
+    assert found.training["pretrained_head"]["layers_fitted"] == "all" and found.training["epochs"] == 3
+    known = packaged_head("en")
+    assert known is not None
+    before, after = known.weights["head/word/kernel"], found.weights["head/word/kernel"]
+    assert 0.8 < np.corrcoef(before.ravel(), after.ravel())[0, 1] < 1.0
+
+
+def test_texts_without_labels_are_learned_from_in_the_same_way() -> None:
+    with chosen("last"):
+        found = usual(unlabelled=[*UNSEEN, *UNSEEN])
+    assert_only_the_last_layer_was_fitted(found)
+    assert found.model.training["unlabelled_texts"] > 0
+
+
+@pytest.mark.parametrize("layers", ["last", "all"])
+def test_validation_texts_of_ones_own_choose_as_well(layers: str) -> None:
+    own = Dataset(UNSEEN, ("one",) * len(UNSEEN_FOOD) + ("two",) * len(UNSEEN_TRAVEL))
+    with chosen(layers):
+        found = usual(validation=own, settings=FitSettings(epochs=2, copies=2, batch_size=4)).model.training
+    assert found["folds"] == 0 and found["pretrained_head"]["layers_fitted"] == layers
+
+
+def test_the_model_computes_what_was_fitted(trained: Trained) -> None:
+    options = TrainOptions()
+    plan = trainer.prepare(options.read_inputs(Dataset(TEXTS, LABELS)), options).plan
+    assert plan.pretrained is not None
+    found = PretrainedFitter(plan.data, plan.pretrained, plan.embedding, plan.settings)
+    found.fit()
+    ours = found.logits(plan.data.clean_ids) * trained.model.training["factors"]["network"]
+    theirs = network_logits(trained.model, TEXTS)
+    # The kernel is rounded to its grid before and after it is multiplied by the factor.
+    np.testing.assert_allclose(theirs, ours - ours.mean(axis=1, keepdims=True), atol=0.02)
+    assert np.abs(ours).max() > 0.3
+
+
+def planned(
+    texts: tuple[str, ...] = TEXTS, labels: tuple[str, ...] = LABELS, multi_label: bool = False, **given: Any
+) -> Any:
+    """Return what a training plans to start from."""
+    options = TrainOptions(**given)
+    inputs = options.read_inputs(Dataset(texts, labels, multi_label=multi_label))
+    return trainer.prepare(inputs, options, FitSettings(copies=1)).plan.pretrained
+
+
+@pytest.mark.parametrize("options", [{}, {"max_words": 8}], ids=str)
+def test_few_english_texts_start_from_it(options: dict[str, Any]) -> None:
+    assert planned(**options).language == "en"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epochs": 2},
+        {"head": "bert"},
+        {"head": "cnn"},
+        {"ngram_kb": 0},
+        {"head": "linear"},
+        {"embedding": "raw"},
+        {"meaning": "none"},
+        {"meaning_kb": 0},
+        {"max_kb": 430},
+        {"fine_tune_embedding": True},
+        {"multi_label": True},
+    ],
+    ids=str,
+)
+def test_who_asks_for_another_network_gets_one(options: dict[str, Any]) -> None:
+    assert planned(**options) is None
+
+
+def test_many_texts_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer, "FEW", 5)
+    assert planned() is None
+
+
+def test_texts_of_other_languages_do_without() -> None:
+    german = (
+        "Ich hätte gern eine Pizza",
+        "Die Suppe braucht Salz",
+        "Mein Flug war verspätet",
+        "Der Zug fährt am Mittag",
+    )
+    assert planned(german, ("one", "one", "two", "two")) is None
+
+
+def test_a_label_that_a_fold_lacks_gets_a_low_score() -> None:
+    found = fitter(prepared((*TEXTS, "a single text"), (*LABELS, "~7")))
+    found.fit(np.arange(len(TEXTS)))
+    logits = found.logits(prepared().clean_ids)
+    assert logits.shape == (len(TEXTS), 3) and (logits[:, 2] < logits[:, :2].min(axis=1)).all()
+
+
+def test_names_of_labels_that_mean_what_their_texts_do_are_learned_from() -> None:
+    named = fitter(prepared(TEXTS, ("food",) * len(FOOD) + ("travel",) * len(TRAVEL)))
+    plain = fitter(prepared(TEXTS, ("1",) * len(FOOD) + ("2",) * len(TRAVEL)))
+    logits = []
+    for each in (named, plain):
+        each.fit()
+        logits.append(each.logits(prepared().clean_ids))
+    assert not np.allclose(*logits, atol=1e-3)
+
+
+def test_texts_that_weigh_nothing_teach_nothing() -> None:
+    data = prepared()
+    wrong = np.where(np.arange(len(TEXTS)) < 2, 1 - data.examples.targets, data.examples.targets).astype(np.int32)
+    weights = np.where(np.arange(len(TEXTS)) < 2, 0.0, 1.0).astype(np.float32)
+    examples = dataclasses.replace(data.examples, targets=wrong, weights=weights)
+    found = fitter(dataclasses.replace(data, examples=examples))
+    found.fit()
+    assert found.logits(data.clean_ids)[:2].argmax(axis=1).tolist() == [0, 0]

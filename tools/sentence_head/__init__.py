@@ -1,0 +1,1 @@
+"""Make the pre-trained head of the package."""
