@@ -44,6 +44,8 @@ _MEANING_SHARE: Final = 4
 _LEAST_MEANING: Final = 40_000
 _MOST_MEANING: Final = 250_000
 """Bytes that it gets at least and at most. Intents need few words, topics many (docs/meaning.md)."""
+_BUCKETS_AN_NGRAM: Final = 2
+"""Buckets for each n-gram of few texts, from which more of them gain nothing: one n-gram in five shares its bucket."""
 _MEANING_A_LANGUAGE: Final = 45_000
 """Bytes of 3,000 words of another language: more of them gain little beside n-grams that have read translations."""
 _MANY_LABELS: Final = 20
@@ -147,16 +149,21 @@ def choose_meaning_kb(
     options: TrainOptions,
     embedding: Mapping[str, Floats],
     settings: FitSettings,
+    count: Callable[[], int],
     others: int = 0,
     pretrained: HeadSpec | None = None,
 ) -> int:
-    """Return how many kilobytes (1,000 bytes) what words mean gets beside a head, with words of so many other languages."""
+    """Return how many kilobytes (1,000 bytes) what words mean gets beside a head, with words of so many other languages.
+
+    `count` counts the different n-grams of the texts: few texts cannot use all buckets.
+    """
     if options.meaning_kb is not None:
         return options.meaning_kb
     head = pretrained or HEADS[_usual_head(data) if options.head == "auto" else options.head]()
     network = network_shapes(head, embedding, len(data.labels), data.config, settings)
     room = _ngram_room(network, data.config, data.labels, options)
-    left = room - MOST_BUCKETS * (len(data.labels) + 1)
+    buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if len(data.clean) <= FEW else MOST_BUCKETS
+    left = room - buckets * (len(data.labels) + 1)
     least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE
     return min(max(room // _MEANING_SHARE, left, least), _MOST_MEANING) // 1000
 

@@ -7,6 +7,7 @@ decide; the linear part, which is quickly fitted again, then learns from that te
 
 import contextlib
 import dataclasses
+import functools
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -153,9 +154,14 @@ def _plan(
     embedding = inputs.embedding.weights if inputs.embedding else {}
     meaning, facts = None, dict(language.facts)
     pretrained = _pretrained_head(inputs, options, data, language)
+
+    @functools.cache
+    def count() -> int:
+        return count_distinct(count_hashes(data, [data.clean], KINDS[0])[0])
+
     if language.source:
         head = pretrained.head if pretrained else None
-        kilobytes = choose_meaning_kb(data, options, embedding, settings, len(language.others), head)
+        kilobytes = choose_meaning_kb(data, options, embedding, settings, count, len(language.others), head)
         meaning, more = make_part(language.source, data, kilobytes, language.others)
         facts |= more
 
@@ -165,7 +171,7 @@ def _plan(
             options,
             embedding,
             settings,
-            lambda: count_distinct(count_hashes(data, [data.clean], KINDS[0])[0]),
+            count,
             meaning.config if meaning else None,
             pretrained.head if pretrained and meaning else None,
         )

@@ -99,15 +99,17 @@ def test_sizes_are_told_before_the_first_step_and_in_the_report() -> None:
 def test_meaning_gets_what_ngrams_can_spare(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
     embedding = load_default_embedding().weights
 
-    def kilobytes(labels: int, **options: Any) -> int:
+    def kilobytes(labels: int, ngrams: int = 40_000, **options: Any) -> int:
         names = tuple(f"label {number}" for number in range(labels))
         told = dataclasses.replace(data, labels=names)
-        return budget.choose_meaning_kb(told, TrainOptions(**options), embedding, FitSettings())
+        return budget.choose_meaning_kb(told, TrainOptions(**options), embedding, FitSettings(), lambda: ngrams)
 
     few, usual, many = (kilobytes(labels) for labels in (2, 30, 150))
     assert 250 >= few > usual > many > 40, "few labels leave n-grams more room than they use"
     assert kilobytes(2, max_kb=1500) == 250 and kilobytes(1000) == 40
     assert kilobytes(4, meaning_kb=77) == 77
+    assert kilobytes(4, ngrams=5_000) == 250 > kilobytes(4), "few texts leave n-grams more room than they use"
+    assert kilobytes(30, ngrams=100) == 250 > kilobytes(30, ngrams=5_000) > usual
     assert kilobytes(30, head="cnn") < usual
     monkeypatch.setattr(budget, "FEW", 3)
     assert kilobytes(30) == kilobytes(30, head="cnn"), "many texts get a larger network"
@@ -124,7 +126,7 @@ def test_files_with_meaning_stay_below_their_limits(
     told = dataclasses.replace(data, labels=names, config=encoder)
     for head in ("linear", "pool", "cnn"):
         options = TrainOptions(head=head)
-        kilobytes = budget.choose_meaning_kb(told, options, embedding, FitSettings())
+        kilobytes = budget.choose_meaning_kb(told, options, embedding, FitSettings(), lambda: 300)
         words = (1000 * kilobytes - 16_384) // 15
         config = MeaningConfig(words=words, rows=2 * words, displacements=words)
         spec, buckets = budget.choose_parts(told, options, embedding, FitSettings(), lambda: 300, config)
