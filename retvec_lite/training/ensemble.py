@@ -242,7 +242,7 @@ class Ensemble:
         }
         if self._network:
             self._best = tried[self._chosen][1] or self._network.fit()
-            if self._trained:
+            if self._trained and self._network is not self._trained:
                 self._trained.end()
         self._add_up()
         self.facts = {
