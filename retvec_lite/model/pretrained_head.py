@@ -19,7 +19,7 @@ from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import atomic_write
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import HeadSpec, head_from_dict
-from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
+from retvec_lite.model.weight_files import check_format, read_safetensors, typed_safetensors_bytes
 
 HEAD_FORMAT: Final = "retvec-lite-head"
 HEAD_VERSION: Final = "1"
@@ -92,8 +92,7 @@ class PretrainedHead:
             RetvecLiteError: when it is missing, damaged or of another format.
         """
         tensors, metadata = read_safetensors(path)
-        if (metadata.get("format"), metadata.get("version")) != (HEAD_FORMAT, HEAD_VERSION):
-            raise RetvecLiteError(f"{path} is not a {HEAD_FORMAT} file of version {HEAD_VERSION}.")
+        check_format(path, metadata, HEAD_FORMAT, HEAD_VERSION)
         try:
             head, card = head_from_dict(json.loads(metadata["head"])), json.loads(metadata["card"])
             kernel, bias = (tensors.pop(f"{LAST_LAYER}{part}") for part in ("kernel", "bias"))

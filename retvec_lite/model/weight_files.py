@@ -88,7 +88,7 @@ def load_embedding(path: str | os.PathLike[str]) -> Embedding:
         RetvecLiteError: when the file is missing, truncated or of another format, or its tensors do not fit together.
     """
     tensors, metadata = read_safetensors(path)
-    _check_format(path, metadata, EMBEDDING_FORMAT, EMBEDDING_VERSION)
+    check_format(path, metadata, EMBEDDING_FORMAT, EMBEDDING_VERSION)
     check_layers(path, tensors)
     try:
         card = json.loads(metadata.get("card", "{}"))
@@ -209,7 +209,7 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         raise RetvecLiteError(
             f"{file} was changed since it was written (wrong SHA-256). Copy it again, or train again."
         )
-    _check_format(file, description, CLASSIFIER_FORMAT, CLASSIFIER_VERSION)
+    check_format(file, description, CLASSIFIER_FORMAT, CLASSIFIER_VERSION)
     for part, kind in _PARTS.items():
         if not isinstance(description.get(part), kind):
             raise RetvecLiteError(f"{file}: the description has no valid {part}.")
@@ -337,7 +337,8 @@ def _check_model(file: Path, model: TrainedModel) -> None:
             raise RetvecLiteError(f"{file}: {error}") from error
 
 
-def _check_format(path: str | os.PathLike[str], found: Mapping[str, Any], name: str, version: str | int) -> None:
+def check_format(path: str | os.PathLike[str], found: Mapping[str, Any], name: str, version: str | int) -> None:
+    """Refuse, with RetvecLiteError, a file whose metadata name another format or version."""
     if found.get("format") != name or found.get("version") != version:
         raise RetvecLiteError(
             f"{path} is not a {name} file of version {version}: "

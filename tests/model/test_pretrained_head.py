@@ -1,5 +1,6 @@
 """The pre-trained head that the package has: its file, what it belongs to, and that it knows what sentences mean."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -21,20 +22,11 @@ def english() -> PretrainedHead:
     return found
 
 
-def tiny(**changes: object) -> PretrainedHead:
-    head, rng = PoolHead(hidden=3), np.random.default_rng(0)
-    weights = on_grid(head.initial_weights(rng, 5, 4, 1))
+def tiny() -> PretrainedHead:
+    head = PoolHead(hidden=3)
+    weights = on_grid(head.initial_weights(np.random.default_rng(0), 5, 4, 1))
     kernel, bias = weights.pop("head/logits/kernel"), weights.pop("head/logits/bias")
-    parts = {
-        "head": head,
-        "weights": weights,
-        "kernel": kernel,
-        "bias": bias,
-        "language": "en",
-        "embedding": "0f",
-        "card": {"a": "b"},
-    }
-    return PretrainedHead(**{**parts, **changes})  # type: ignore[arg-type]
+    return PretrainedHead(head, weights, kernel, bias, "en", "0f", {"a": "b"})
 
 
 def test_the_packaged_one_reads_the_default_embedding_and_lies_on_its_grid(english: PretrainedHead) -> None:
@@ -61,9 +53,9 @@ def test_a_file_is_read_back(tmp_path: Path) -> None:
 
 def test_weights_must_fit_together_and_be_finite() -> None:
     with pytest.raises(RetvecLiteError, match="not those of the head pool"):
-        tiny(head=PoolHead(hidden=4))
+        dataclasses.replace(tiny(), head=PoolHead(hidden=4))
     with pytest.raises(RetvecLiteError, match="not all finite"):
-        tiny(bias=np.full(4, np.nan, np.float32))
+        dataclasses.replace(tiny(), bias=np.full(4, np.nan, np.float32))
 
 
 @pytest.mark.parametrize("spoil", ["format", "head", "card"])

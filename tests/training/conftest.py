@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 from fitted import Crossed, Fitted, Told, fit_held_out, train
 from modeling_cases import random_embedding
-from tiny_data import QUICK, tiny_dataset
+from synonyms import synonyms
+from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.training import ensemble
 from retvec_lite.training.ensemble import NetworkFitter
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.trainer import Trained
 
 SLOTS = 8
@@ -81,3 +83,15 @@ def linear_alone() -> Trained:
         return train(
             tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), max_words=SLOTS, settings=QUICK
         )
+
+
+@pytest.fixture(scope="session")
+def synonym_data() -> TrainingData:
+    """Texts whose words `synonyms` knows."""
+    training = tiny_dataset(12)
+    return make_examples(training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG)
+
+
+@pytest.fixture(scope="session")
+def synonym_part(synonym_data: TrainingData) -> MeaningPart:
+    return make_part(synonyms(), synonym_data, 25)[0]

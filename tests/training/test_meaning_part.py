@@ -23,7 +23,7 @@ from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, count_words, language_shares, make_part
 from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.trainer import Trained, choose_folds
+from retvec_lite.training.trainer import Trained
 
 KB = 25
 ENGLISH = ("Where is my parcel?", "Please wake me up at half past six.", "What will the weather be like tomorrow?")
@@ -34,19 +34,8 @@ GERMAN = (
 )
 
 
-@pytest.fixture(scope="module")
-def data() -> TrainingData:
-    training = tiny_dataset(12)
-    return make_examples(training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG)
-
-
-@pytest.fixture(scope="module")
-def part(data: TrainingData) -> MeaningPart:
-    return make_part(synonyms(), data, KB)[0]
-
-
-def numbers(part: MeaningPart, *words: str) -> list[int]:
-    return look_up([tuple(map(ord, word)) for word in words], part.config, part.weights)
+def numbers(synonym_part: MeaningPart, *words: str) -> list[int]:
+    return look_up([tuple(map(ord, word)) for word in words], synonym_part.config, synonym_part.weights)
 
 
 # --- language ---------------------------------------------------------------------------------------------------------
@@ -84,7 +73,7 @@ def test_a_table_of_the_package_is_read_once_its_language_is_chosen() -> None:
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-def test_words_are_counted_in_plain_letters(data: TrainingData) -> None:
+def test_words_are_counted_in_plain_letters(synonym_data: TrainingData) -> None:
     texts = ("Wake, wake!", "café c4fe Ｗake", "rain-coat 99 " + "x" * 17)
     training = Dataset(texts, ("a", "b", "a"))
     told = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
@@ -96,38 +85,46 @@ def _rest(word: str) -> dict[str, int]:
     return {word[:2]: 1}
 
 
-def test_words_of_the_texts_come_first_then_frequent_ones(data: TrainingData, part: MeaningPart) -> None:
-    file, (_, facts) = synonyms(), make_part(synonyms(), data, KB)
-    small, _ = make_part(file, data, 20)
+def test_words_of_the_texts_come_first_then_frequent_ones(
+    synonym_data: TrainingData, synonym_part: MeaningPart
+) -> None:
+    file, (_, facts) = synonyms(), make_part(synonyms(), synonym_data, KB)
+    small, _ = make_part(file, synonym_data, 20)
     needed = [word for words in WORDS.values() for word in words if word in file.words]
-    assert len(needed) > 8 and small.config.words < part.config.words < len(file.words)
-    for found in (small, part):
+    assert len(needed) > 8 and small.config.words < synonym_part.config.words < len(file.words)
+    for found in (small, synonym_part):
         assert min(numbers(found, *needed, *FILLERS)) >= 0
         assert numbers(found, file.words[-1]) == [-1], "the rarest has no room"
-    assert numbers(part, "wke", "alrm", "rqin") == numbers(part, "wake", "alarm", "rain"), "they get the keys of typos"
-    assert max(numbers(part, *needed)) < len(needed) + len(FILLERS) <= min(numbers(part, *UNSEEN.values()))
-    counts = count_words(data)
+    assert numbers(synonym_part, "wke", "alrm", "rqin") == numbers(synonym_part, "wake", "alarm", "rain"), (
+        "they get the keys of typos"
+    )
+    assert (
+        max(numbers(synonym_part, *needed)) < len(needed) + len(FILLERS) <= min(numbers(synonym_part, *UNSEEN.values()))
+    )
+    counts = count_words(synonym_data)
     known = sum(count for word, count in counts.items() if word in file.words)
     assert facts["known_words"] == pytest.approx(known / counts.total(), abs=1e-4) and 0.5 < facts["known_words"] < 1
-    assert facts["words"] == part.config.words
+    assert facts["words"] == synonym_part.config.words
 
 
 @pytest.mark.parametrize("kilobytes", [20, 22, 30])
-def test_the_table_takes_the_kilobytes_that_it_may(data: TrainingData, kilobytes: int) -> None:
-    found, _ = make_part(synonyms(), data, kilobytes)
+def test_the_table_takes_the_kilobytes_that_it_may(synonym_data: TrainingData, kilobytes: int) -> None:
+    found, _ = make_part(synonyms(), synonym_data, kilobytes)
     size = sum(value.size for value in found.weights.values())
     assert size <= 1000 * kilobytes and (size > 1000 * kilobytes - 50 or found.config.words == len(synonyms().words))
 
 
-def test_texts_are_read_as_the_reference_reads_them(data: TrainingData, part: MeaningPart) -> None:
-    texts = [*data.clean[:20], *data.mistyped[0][:20], "", "12", "zzz", "Wake " * 20]
-    found = part.vectors(texts, data.config)
+def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, synonym_part: MeaningPart) -> None:
+    texts = [*synonym_data.clean[:20], *synonym_data.mistyped[0][:20], "", "12", "zzz", "Wake " * 20]
+    found = synonym_part.vectors(texts, synonym_data.config)
     for text, vector in zip(texts, found, strict=True):
-        codes = contract.codepoints(text, data.config.max_chars)
-        np.testing.assert_allclose(vector, text_vector(codes, data.config, part.config, part.weights), atol=1e-6)
+        codes = contract.codepoints(text, synonym_data.config.max_chars)
+        np.testing.assert_allclose(
+            vector, text_vector(codes, synonym_data.config, synonym_part.config, synonym_part.weights), atol=1e-6
+        )
     lengths = np.linalg.norm(found, axis=1)
     assert np.allclose(lengths[:20], 1.0, atol=1e-5) and not lengths[-4:-1].any()
-    assert part.vectors([], data.config).shape == (0, 64)
+    assert synonym_part.vectors([], synonym_data.config).shape == (0, 64)
 
 
 # --- trained ----------------------------------------------------------------------------------------------------------
@@ -194,13 +191,15 @@ def test_several_labels_a_text() -> None:
     assert model.multi_label and model.meaning is not None
 
 
-def test_codebooks_of_ngrams_read_it_beside_them(data: TrainingData, part: MeaningPart, monkeypatch: Any) -> None:
+def test_codebooks_of_ngrams_read_it_beside_them(
+    synonym_data: TrainingData, synonym_part: MeaningPart, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: 1)
-    fitter = LinearFitter(data, 256, None, QUICK, meaning=part)
+    fitter = LinearFitter(synonym_data, 256, None, QUICK, meaning=synonym_part)
     logits = fitter.learn()
     assert fitter.reads_meaning and fitter.config.codebooks == 1 and fitter._spelling_share > 0
     assert {"ngrams/codes", "meaning/projection"} <= set(fitter.model.weights)
-    assert data.scheme.score(logits[0.0], data.held_out.truth) > 0.9
+    assert synonym_data.scheme.score(logits[0.0], synonym_data.held_out.truth) > 0.9
 
 
 class Judged(LinearFitter):
@@ -220,16 +219,16 @@ class Judged(LinearFitter):
     ("shares", "kept"), [((0.9, 0.5), True), ((0.9, 0.9), True), ((0.9, 0.92), True), ((0.5, 0.9), False)]
 )
 def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
-    data: TrainingData, part: MeaningPart, shares: tuple[float, float], kept: bool
+    synonym_data: TrainingData, synonym_part: MeaningPart, shares: tuple[float, float], kept: bool
 ) -> None:
-    fitter = Judged(data, 256, None, QUICK, meaning=part)
+    fitter = Judged(synonym_data, 256, None, QUICK, meaning=synonym_part)
     fitter.shares = shares
     fitter.learn()
     assert (
         fitter.reads_meaning == kept == ("meaning/projection" in fitter.model.weights) == (fitter._spelling_share > 0)
     )
     assert fitter.is_softmax, "the model that was judged, with or without"
-    again = LinearFitter(data, 256, None, QUICK, meaning=part)
+    again = LinearFitter(synonym_data, 256, None, QUICK, meaning=synonym_part)
     again.learn_as(fitter)
     assert again.reads_meaning == kept
 
@@ -295,108 +294,3 @@ def test_a_checkpoint_of_another_table_is_of_another_training() -> None:
     for options in (TrainOptions(embedding="raw", **each) for each in given):
         found.append(origin(options.read_inputs(tiny_dataset(3)), options, None))
     assert len({(each["meaning"], each["meaning_kb"]) for each in found}) == len(given)
-
-
-# --- few texts --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("few", "meaning", "expected"), [(True, True, True), (True, False, False), (False, True, False)]
-)
-def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
-    part: MeaningPart, monkeypatch: pytest.MonkeyPatch, few: bool, meaning: bool, expected: bool
-) -> None:
-    training = tiny_dataset(6)
-    named = Dataset(training.texts, tuple(f"{label}_please" for label in training.labels), training.path)
-    told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
-    assert len(told.names.texts) == 4 == len(told.name_ids)
-    monkeypatch.setattr(linear_part, "FEW", 3_000 if few else 10)
-    seen, plain = [], linear_part.fit_linear
-
-    def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
-        seen.append((options["softmax"], len(targets)))
-        return plain(features, targets, classes, **options)
-
-    monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
-    fitter = LinearFitter(told, 256, None, QUICK, meaning=part if meaning else None)
-    fitter.choose((1, 4))
-    fitter._fit(np.arange(24))
-    assert fitter.is_softmax == expected
-    assert seen == [(expected, 2 * 24 + 4 * expected)], "texts, a mistyped copy, and names"
-
-
-@pytest.mark.parametrize("folds", [True, False])
-def test_few_texts_get_the_mean_of_a_model_with_meaning_and_one_without(
-    part: MeaningPart, monkeypatch: pytest.MonkeyPatch, folds: bool
-) -> None:
-    monkeypatch.setattr(LinearFitter, "_choose_share", lambda *_: 0.4)
-    training = tiny_dataset(12)
-    splits = choose_folds(training, 0) if folds else []
-    told = make_examples(training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=splits)
-    fitter = LinearFitter(told, 256, None, QUICK, meaning=part)
-    logits = fitter.learn()
-    features, model = fitter._read.held_out[0.5], fitter.model
-    both = model.scores(features)
-    again = LinearFitter(told, 256, None, QUICK, meaning=part)
-    again.learn_as(fitter)
-    np.testing.assert_array_equal(again.model.scores(features), both)
-
-    fitter._spelling_share, read = 0.0, fitter._read
-    fitter._fit_all()
-    one, held_out = fitter.model.scores(features), fitter._predict()[0.5]
-    fitter._read = read.without_meaning()
-    fitter._fit_all()
-    other, others = fitter.model.scores(features.without_meaning()), fitter._predict()[0.5]
-    assert np.abs(one - other).max() > 0.1 * np.abs(both).max(), "otherwise, any share would do"
-    np.testing.assert_allclose(both, 0.6 * one + 0.4 * other, atol=0.02 * np.abs(both).max())
-    np.testing.assert_allclose(logits[0.5], 0.6 * held_out + 0.4 * others, atol=1e-5)
-
-
-def test_the_share_follows_what_is_right(data: TrainingData, part: MeaningPart) -> None:
-    fitter = LinearFitter(data, 256, None, QUICK, meaning=part)
-    right = np.eye(len(data.labels), dtype=np.float32)[data.held_out.truth]
-    told = dict.fromkeys(data.held_out.ids, right)
-    random = dict.fromkeys(told, np.random.default_rng(0).random(right.shape).astype(np.float32))
-    assert fitter._choose_share(random, told) > 0.5
-    assert fitter._choose_share(told, random) < 0.1
-
-
-def test_many_texts_are_not_read_twice(data: TrainingData, part: MeaningPart, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_part, "FEW", 10)
-    fitter = LinearFitter(data, 256, None, QUICK, meaning=part)
-    fitter.learn()
-    assert fitter.reads_meaning and not fitter._spelling_share
-
-
-def test_progress_counts_all_fits(part: MeaningPart) -> None:
-    training = tiny_dataset(12)
-    told = make_examples(
-        training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=choose_folds(training, 0)
-    )
-    seen: list[tuple[int, int]] = []
-    LinearFitter(told, 256, None, QUICK, lambda _, done, total: seen.append((done, total)), part).learn()
-    assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)]
-
-
-def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
-    part: MeaningPart, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    training = tiny_dataset(6)
-    labels = sorted(set(training.labels))
-    words = [WORDS[label][0] for label in labels]
-
-    def learned(names: list[str]) -> int:
-        renamed = dict(zip(labels, names, strict=True))
-        named = Dataset(training.texts, tuple(renamed[label] for label in training.labels), training.path)
-        told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
-        fitter = LinearFitter(told, 256, None, QUICK, meaning=part)
-        fitter.choose((1, 4))
-        seen: list[int] = []
-        with monkeypatch.context() as patch:
-            patch.setattr(linear_part, "fit_linear", lambda features, *_, **__: seen.append(len(features.counts)))
-            fitter._fit(np.arange(24))
-        return seen[0] - 2 * 24
-
-    assert learned(words) == 4
-    # Names in the places of one another.
-    assert learned([*words[1:], words[0]]) == 0

@@ -38,8 +38,8 @@ _ALIKE: Final = 4096
 _RATE: Final = 2.5e-3
 _WARM_UP: Final = 500
 _DROPOUT: Final = 0.05
-"""On word vectors and pooled features. Without it, the head comes a little nearer to the vectors, but its weights are twice as large:
-4 bits then cost the last layer of a classifier four times as much, and training all layers gains less."""
+"""On word vectors and pooled features. A head trained without it had weights twice as large: rounding the last layer of a classifier to 4 bits
+cost .08 on validation texts (CLINC150, ten a label) instead of .02."""
 _MOST_MISTYPED: Final = 0.8
 """Share of mistyped words of the sentences that are mistyped, at most; every second sentence is."""
 _LIKENESS_WEIGHT: Final = 3.0

@@ -1,0 +1,116 @@
+"""The linear part of few texts: two softmax regressions and their share, and which names of labels are texts as well."""
+
+import numpy as np
+import pytest
+from tiny_data import QUICK, TINY_CONFIG, WORDS, tiny_dataset
+
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.training import linear_part
+from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.meaning_part import MeaningPart
+from retvec_lite.training.trainer import choose_folds
+
+
+@pytest.mark.parametrize(
+    ("few", "meaning", "expected"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
+    synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch, few: bool, meaning: bool, expected: bool
+) -> None:
+    training = tiny_dataset(6)
+    named = Dataset(training.texts, tuple(f"{label}_please" for label in training.labels), training.path)
+    told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
+    assert len(told.names.texts) == 4 == len(told.name_ids)
+    monkeypatch.setattr(linear_part, "FEW", 3_000 if few else 10)
+    seen, plain = [], linear_part.fit_linear
+
+    def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
+        seen.append((options["softmax"], len(targets)))
+        return plain(features, targets, classes, **options)
+
+    monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
+    fitter = LinearFitter(told, 256, None, QUICK, meaning=synonym_part if meaning else None)
+    fitter.choose((1, 4))
+    fitter._fit(np.arange(24))
+    assert fitter.is_softmax == expected
+    assert seen == [(expected, 2 * 24 + 4 * expected)], "texts, a mistyped copy, and names"
+
+
+@pytest.mark.parametrize("folds", [True, False])
+def test_few_texts_get_the_mean_of_a_model_with_meaning_and_one_without(
+    synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch, folds: bool
+) -> None:
+    monkeypatch.setattr(LinearFitter, "_choose_share", lambda *_: 0.4)
+    training = tiny_dataset(12)
+    splits = choose_folds(training, 0) if folds else []
+    told = make_examples(training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=splits)
+    fitter = LinearFitter(told, 256, None, QUICK, meaning=synonym_part)
+    logits = fitter.learn()
+    features, model = fitter._read.held_out[0.5], fitter.model
+    both = model.scores(features)
+    again = LinearFitter(told, 256, None, QUICK, meaning=synonym_part)
+    again.learn_as(fitter)
+    np.testing.assert_array_equal(again.model.scores(features), both)
+
+    fitter._spelling_share, read = 0.0, fitter._read
+    fitter._fit_all()
+    one, held_out = fitter.model.scores(features), fitter._predict()[0.5]
+    fitter._read = read.without_meaning()
+    fitter._fit_all()
+    other, others = fitter.model.scores(features.without_meaning()), fitter._predict()[0.5]
+    assert np.abs(one - other).max() > 0.1 * np.abs(both).max(), "otherwise, any share would do"
+    np.testing.assert_allclose(both, 0.6 * one + 0.4 * other, atol=0.02 * np.abs(both).max())
+    np.testing.assert_allclose(logits[0.5], 0.6 * held_out + 0.4 * others, atol=1e-5)
+
+
+def test_the_share_follows_what_is_right(synonym_data: TrainingData, synonym_part: MeaningPart) -> None:
+    fitter = LinearFitter(synonym_data, 256, None, QUICK, meaning=synonym_part)
+    right = np.eye(len(synonym_data.labels), dtype=np.float32)[synonym_data.held_out.truth]
+    told = dict.fromkeys(synonym_data.held_out.ids, right)
+    random = dict.fromkeys(told, np.random.default_rng(0).random(right.shape).astype(np.float32))
+    assert fitter._choose_share(random, told) > 0.5
+    assert fitter._choose_share(told, random) < 0.1
+
+
+def test_many_texts_are_not_read_twice(
+    synonym_data: TrainingData, synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear_part, "FEW", 10)
+    fitter = LinearFitter(synonym_data, 256, None, QUICK, meaning=synonym_part)
+    fitter.learn()
+    assert fitter.reads_meaning and not fitter._spelling_share
+
+
+def test_progress_counts_all_fits(synonym_part: MeaningPart) -> None:
+    training = tiny_dataset(12)
+    told = make_examples(
+        training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=choose_folds(training, 0)
+    )
+    seen: list[tuple[int, int]] = []
+    LinearFitter(told, 256, None, QUICK, lambda _, done, total: seen.append((done, total)), synonym_part).learn()
+    assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)]
+
+
+def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
+    synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = tiny_dataset(6)
+    labels = sorted(set(training.labels))
+    words = [WORDS[label][0] for label in labels]
+
+    def learned(names: list[str]) -> int:
+        renamed = dict(zip(labels, names, strict=True))
+        named = Dataset(training.texts, tuple(renamed[label] for label in training.labels), training.path)
+        told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
+        fitter = LinearFitter(told, 256, None, QUICK, meaning=synonym_part)
+        fitter.choose((1, 4))
+        seen: list[int] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(linear_part, "fit_linear", lambda features, *_, **__: seen.append(len(features.counts)))
+            fitter._fit(np.arange(24))
+        return seen[0] - 2 * 24
+
+    assert learned(words) == 4
+    # Names in the places of one another.
+    assert learned([*words[1:], words[0]]) == 0
