@@ -29,7 +29,7 @@ from retvec_lite.ngrams import CODES, folded_letters, ngram_logits
 from retvec_lite.training.ahead import ahead
 from retvec_lite.training.batches import alike
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.meaning_codes import telling_codes, telling_directions, text_meanings
+from retvec_lite.training.meaning_codes import fitting_codes, text_meanings
 from retvec_lite.training.meaning_table import build_table, table_bytes
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.translation import directions
@@ -225,18 +225,18 @@ def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int])
 def _codes(
     found: Sequence[tuple[MeaningFile, int]], words: Sequence[str], counts: Counter[str], data: TrainingData, seed: int
 ) -> tuple[Codes, Floats]:
-    """Return codes and codebooks of words, of which `found` says where they are: those that keep the labels of the texts apart."""
-    vectors = {each.language: each.vectors for each in {each.language: each for each, _ in found}.values()}
+    """Return codes and codebooks of words, of which `found` says where they are: those that fit the texts."""
+    files = {each.language: each for each, _ in found}
+    vectors = {language: each.vectors for language, each in files.items()}
     exact = np.stack([vectors[each.language][place] for each, place in found])
     places = {word: place for place, word in enumerate(words)}
     by_id = np.zeros((len(data.words), DIMENSION), np.float32)
     for row, spelled in spelled_words(data):
         by_id[row] = sum((exact[places[word]] for word in spelled if word in places), np.zeros(DIMENSION, np.float32))
-    meanings = text_meanings(data.clean_ids, by_id)
     ranks = np.array([place for _, place in found], np.float32)
     often = np.array([counts[word] for word in words], np.float32)
     importance = (_FIRST + ranks) ** np.float32(-_FREQUENCY) + np.float32(_OF_TEXTS) * np.sqrt(often)
-    return telling_codes(exact, importance, telling_directions(meanings, data.examples.targets, seed), seed)
+    return fitting_codes(exact, importance, text_meanings(data.clean_ids, by_id), seed)
 
 
 def count_words(data: TrainingData) -> Counter[str]:

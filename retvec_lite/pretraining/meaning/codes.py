@@ -1,6 +1,6 @@
 """Sixteen bytes a word: product codes of the vectors that a pre-training has found.
 
-Files of classifiers have eight bytes a word, which each training chooses anew: those that keep its own labels apart.
+Files of classifiers have eight bytes a word, which each training chooses anew: those that fit its texts.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, nea
 from retvec_lite.ngrams import INTEGERS
 
 BYTES: Final = 16
-"""Of a word: next to nothing is lost. With 8, whatever the labels, a linear SVM of ten news texts a label lost .010 (validation texts)."""
+"""Of a word: next to nothing is lost. With 8, whatever the texts of a training, a linear SVM of ten news texts a label lost .010 (validation texts)."""
 BYTES_OF_OTHERS: Final = 8
 """The same in a language that joins the space of another one: the package has many of them."""
 
