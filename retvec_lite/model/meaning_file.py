@@ -1,8 +1,7 @@
-"""The file of a pre-training of meaning: the words of a language, and for each of them what it means, in 64 numbers coded in 8 or 16 bytes."""
+"""The file of a pre-training of meaning: the words of a language, and for each of them what it means, in 64 numbers coded in 8 bytes."""
 
 import bz2
 import dataclasses
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,6 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
-from retvec_lite.model.product_codes import Codes, decoded
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
 from retvec_lite.ngrams import CODES, table_integers
 
@@ -26,14 +24,18 @@ if TYPE_CHECKING:
 MEANING_FORMAT: Final = "retvec-lite-meaning"
 MEANING_VERSION: Final = "2"
 
-WIDTH: Final = 64
+SUBSPACES: Final = 8
+"""Bytes of a word: each of them names a row of a codebook."""
+SUBSPACE_WIDTH: Final = 8
+"""Numbers of a row of a codebook."""
+WIDTH: Final = SUBSPACES * SUBSPACE_WIDTH
 """Numbers that say what a word means."""
-SUBSPACES: Final = (8, 16)
-"""Bytes that a word may have: each of them names a row of a codebook. More of them tell more; files of classifiers have 8 of their own."""
 LONGEST_WORD: Final = 16
 """Characters of the longest word that has a meaning."""
 
 _TENSORS: Final = ("codebooks", "codes", "scale", "words")
+
+Codes = npt.NDArray[np.uint8]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,13 +44,12 @@ class MeaningFile:
 
     Attributes:
         words: in plain letters, the most frequent first; 1 to 16 characters each.
-        codes: uint8 `[W, bytes]`, for each word its row in each codebook.
-        codebooks: float32 `[bytes, 256, 64 / bytes]`, all of them whole multiples, up to 127, of one scale.
+        codes: uint8 `[W, 8]`, for each word its row in each codebook.
+        codebooks: float32 `[8, 256, 8]`, all of them whole multiples, up to 127, of one scale.
         language: its tag, such as `en`.
         card: sources, licences, counts, limits and biases, by what they are about.
         translations: for words of the language whose space these are in, the words here that stand for them, each with its share in
             tenths, from 1 to 255; empty without.
-        joined: the `space` of the words whose space these are in; empty for one of their own.
 
     Raises:
         RetvecLiteError: on construction, for parts that do not fit together.
@@ -69,7 +70,6 @@ class MeaningFile:
     language: str
     card: Mapping[str, str]
     translations: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
-    joined: str = ""
 
     def __post_init__(self) -> None:
         if not self.words or len(set(self.words)) != len(self.words):
@@ -77,12 +77,13 @@ class MeaningFile:
         for word in self.words:
             if not 1 <= len(word) <= LONGEST_WORD or any(char.isspace() for char in word):
                 raise RetvecLiteError(f"A word of meaning has 1 to {LONGEST_WORD} letters, unlike {word[:40]!r}.")
-        if self.codes.shape not in [(len(self.words), size) for size in SUBSPACES] or self.codes.dtype != np.uint8:
-            raise RetvecLiteError(f"{len(self.words)} words need codes of 8 or 16 bytes each, not {self.codes.shape}.")
-        size = self.codes.shape[1]
-        shape = (size, CODES, WIDTH // size)
+        if self.codes.shape != (len(self.words), SUBSPACES) or self.codes.dtype != np.uint8:
+            raise RetvecLiteError(
+                f"{len(self.words)} words need codes of {SUBSPACES} bytes each, not {self.codes.shape}."
+            )
+        shape = (SUBSPACES, CODES, SUBSPACE_WIDTH)
         if self.codebooks.shape != shape or not np.isfinite(self.codebooks).all():
-            raise RetvecLiteError(f"Codebooks of meaning are finite numbers, here of the shape {shape}.")
+            raise RetvecLiteError(f"Codebooks of meaning are finite numbers of the shape {shape}.")
         integers, scale = _integers(self.codebooks)
         if not np.array_equal(_multiples(integers, scale), self.codebooks):
             raise RetvecLiteError("Codebooks of meaning are whole multiples, up to 127, of one scale.")
@@ -96,13 +97,9 @@ class MeaningFile:
     @property
     def vectors(self) -> Floats:
         """What each word means: float32 `[W, 64]`."""
-        return decoded(self.codes, self.codebooks)
-
-    @property
-    def space(self) -> str:
-        """What tells the space of the vectors from others: a digest of the words and codes that it was made for."""
-        parts = "\n".join(self.words).encode(), self.codes.tobytes(), self.codebooks.astype("<f4").tobytes()
-        return self.joined or hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+        rows = [book[self.codes[:, place]] for place, book in enumerate(self.codebooks)]
+        found: Floats = np.concatenate(rows, axis=1)
+        return found
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for equal meanings."""
@@ -120,7 +117,6 @@ class MeaningFile:
             "version": MEANING_VERSION,
             "language": self.language,
             "card": json.dumps(dict(self.card), sort_keys=True, ensure_ascii=False),
-            "joined": self.joined,
         }
         return typed_safetensors_bytes(tensors, metadata)
 
@@ -171,7 +167,6 @@ class MeaningFile:
                 metadata["language"],
                 dict(card),
                 translations,
-                metadata.get("joined", ""),
             )
         except RetvecLiteError as error:
             raise RetvecLiteError(f"{path}: {error}") from error

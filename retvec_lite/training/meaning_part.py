@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -22,14 +22,12 @@ from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, MeaningConfig, is_m
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.meaning_file import MeaningFile, language_file
 from retvec_lite.model.meaning_graph import find_letters, find_meaning
-from retvec_lite.model.product_codes import Codes
 from retvec_lite.model.reference_network import shares
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import CODES, folded_letters, ngram_logits
 from retvec_lite.training.ahead import ahead
 from retvec_lite.training.batches import alike
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.meaning_codes import fitting_codes, text_meanings
 from retvec_lite.training.meaning_table import build_table, table_bytes
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.translation import directions
@@ -50,9 +48,6 @@ _LIKENESS: Final = 8.0
 """What the cosine to the likest word of the texts counts against the logarithm of a word's rank, chosen on validation texts."""
 _FIRST: Final = 100
 """Words of a language, about so many, that are equally frequent in this order."""
-_FREQUENCY: Final = 0.4
-_OF_TEXTS: Final = 0.03
-"""How much the codes of a word count: by its rank to the power of minus this, and by the root of how often the texts have it."""
 _RELATED: Final = 4_000
 """Words of the texts, most, that those of other languages are compared with."""
 _AT_ONCE: Final = 1024
@@ -130,7 +125,7 @@ def other_languages(source: MeaningFile | None, files: Sequence[MeaningFile]) ->
         )
     others = [file for file in files if source and file.language != source.language]
     for file in others:
-        if source and file.space != source.space:
+        if source and not np.array_equal(file.codebooks, source.codebooks):
             raise RetvecLiteError(
                 f"The meanings of {file.language} were not learned in the space of those of {source.language}: "
                 f"their numbers do not say the same. Leave {file.language} out of languages."
@@ -157,7 +152,7 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
 
 
 def make_part(
-    file: MeaningFile, data: TrainingData, kilobytes: int, others: Sequence[MeaningFile] = (), seed: int = 0
+    file: MeaningFile, data: TrainingData, kilobytes: int, others: Sequence[MeaningFile] = ()
 ) -> tuple[MeaningPart, dict[str, Any]]:
     """Choose the words that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it.
 
@@ -194,8 +189,8 @@ def make_part(
         )
     own = {file.words[place]: (file, place) for place in needed}
     found = [own.get(word, chosen[word]) for word in words]
-    codes, codebooks = _codes(found, words, counts, data, seed)
-    config, weights = build_table(words, codes, codebooks, _KEYS * len(words))
+    codes = np.stack([each.codes[place] for each, place in found])
+    config, weights = build_table(words, codes, file.codebooks, _KEYS * len(words))
     kept = sum(counts[word] for word in words)
     facts: dict[str, Any] = {
         "language": file.language,
@@ -222,41 +217,19 @@ def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int])
     return found
 
 
-def _codes(
-    found: Sequence[tuple[MeaningFile, int]], words: Sequence[str], counts: Counter[str], data: TrainingData, seed: int
-) -> tuple[Codes, Floats]:
-    """Return codes and codebooks of words, of which `found` says where they are: those that fit the texts."""
-    files = {each.language: each for each, _ in found}
-    vectors = {language: each.vectors for language, each in files.items()}
-    exact = np.stack([vectors[each.language][place] for each, place in found])
-    places = {word: place for place, word in enumerate(words)}
-    by_id = np.zeros((len(data.words), DIMENSION), np.float32)
-    for row, spelled in spelled_words(data):
-        by_id[row] = sum((exact[places[word]] for word in spelled if word in places), np.zeros(DIMENSION, np.float32))
-    ranks = np.array([place for _, place in found], np.float32)
-    often = np.array([counts[word] for word in words], np.float32)
-    importance = (_FIRST + ranks) ** np.float32(-_FREQUENCY) + np.float32(_OF_TEXTS) * np.sqrt(often)
-    return fitting_codes(exact, importance, text_meanings(data.clean_ids, by_id), seed)
-
-
 def count_words(data: TrainingData) -> Counter[str]:
     """Return how often each word with letters occurs in the training texts, in plain letters, as far as they fit into the word slots."""
     used = np.bincount(data.clean_ids.reshape(-1), minlength=len(data.words))
-    found: Counter[str] = Counter()
-    for row, words in spelled_words(data):
-        for word in words:
-            found[word] += int(used[row])
-    return found
-
-
-def spelled_words(data: TrainingData) -> Iterator[tuple[int, list[str]]]:
-    """Yield the id of each word of the training texts, and the words with letters in it, in plain letters."""
+    used[0] = 0
     folded = folded_letters(True)
-    for row in np.unique(data.clean_ids).tolist():
+    found: Counter[str] = Counter()
+    for row in np.flatnonzero(used).tolist():
         chars = (folded.get(code, code) for code in data.words[row].tolist())
-        runs = ("".join(map(chr, run)) for is_word, run in itertools.groupby(chars, is_meaning_letter) if is_word)
-        if row and (words := [run for run in runs if len(run) <= LONGEST]):
-            yield row, words
+        for is_word, run in itertools.groupby(chars, is_meaning_letter):
+            word = "".join(map(chr, run)) if is_word else ""
+            if 0 < len(word) <= LONGEST:
+                found[word] += int(used[row])
+    return found
 
 
 def _most_words(kilobytes: int, words: int) -> int:

@@ -162,7 +162,7 @@ def _plan(
     if language.source:
         head = pretrained.head if pretrained else None
         kilobytes = choose_meaning_kb(data, options, embedding, settings, count, len(language.others), head)
-        meaning, more = make_part(language.source, data, kilobytes, language.others, settings.seed)
+        meaning, more = make_part(language.source, data, kilobytes, language.others)
         facts |= more
 
     def plan(meaning: MeaningPart | None) -> Plan:

@@ -39,4 +39,4 @@ def in_georgian(text: str) -> str:
 def foreign(language: str = "ka", spell: Callable[[str], str] = in_georgian) -> MeaningFile:
     """Return the words of `synonyms`, spelled in another way: what they mean stays."""
     file = synonyms()
-    return dataclasses.replace(file, words=tuple(map(spell, file.words)), language=language, joined=file.space)
+    return dataclasses.replace(file, words=tuple(map(spell, file.words)), language=language)

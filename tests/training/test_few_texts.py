@@ -19,7 +19,7 @@ def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
     synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch, few: bool, meaning: bool, expected: bool
 ) -> None:
     training = tiny_dataset(6)
-    named = Dataset(training.texts, tuple(f"{label}_unheard" for label in training.labels), training.path)
+    named = Dataset(training.texts, tuple(f"{label}_please" for label in training.labels), training.path)
     told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
     assert len(told.names.texts) == 4 == len(told.name_ids)
     monkeypatch.setattr(linear_part, "FEW", 3_000 if few else 10)

@@ -38,7 +38,7 @@ def meaning_card(
     """
     covered = corpus.counts[: len(meanings.words)].sum() / corpus.total
     known = sum(word in valence for word in meanings.words) if valence else 0
-    settings = ("seed", "least_count", "passes", "steps")
+    settings = ("seed", "least_count", "passes", "steps", "code_steps")
     return {
         "biases": describe_biases(meanings.words, meanings.vectors, meanings.language),
         "counts": (
@@ -48,8 +48,8 @@ def meaning_card(
         "created_by": f"retvec-lite {__version__}, pretrain-meaning",
         "files": ", ".join(file.name for file in files),
         "method": (
-            f"word2vec (CBOW), then halves of texts find each other among {PAIRS} (InfoNCE), lengths by frequency, product codes of "
-            "16 bytes"
+            f"word2vec (CBOW), then halves of texts find each other among {PAIRS} (InfoNCE), lengths by frequency, product codes of 8 bytes "
+            "trained to keep the neighbours of texts"
         ),
         "not_for": _NOT_FOR,
         "settings": ", ".join(f"{name}={getattr(options, name)}" for name in settings),
@@ -80,5 +80,5 @@ def translations_card(
         "method": "ridge regression: the words of a sentence add up to what those of its translation add up to",
         "not_for": _NOT_FOR,
         "sources": about.strip() or "not stated",
-        "space": f"{space.language}, {len(space.words):,} words: its vectors say the same",
+        "space": f"{space.language}, {len(space.words):,} words: the codebooks are those of its file",
     }

@@ -1,52 +1,168 @@
-"""Sixteen bytes a word: product codes of the vectors that a pre-training has found.
+"""Eight bytes a word: product codes (Jegou, Douze and Schmid 2011, https://doi.org/10.1109/TPAMI.2010.57), trained so that texts keep their neighbours.
 
-Files of classifiers have eight bytes a word, which each training chooses anew: those that fit its texts.
+Nearest codes keep words where they are. What a classifier reads is a sum of many words, so the codebooks are then trained on such sums:
+the texts of a batch should be as similar to each other as they are with exact vectors.
 """
 
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from retvec_lite.contract import Floats
-from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, nearest_codebooks
-from retvec_lite.ngrams import INTEGERS
+from retvec_lite.model.meaning_file import SUBSPACE_WIDTH, SUBSPACES, Codes
+from retvec_lite.ngrams import CODES, INTEGERS
+from retvec_lite.pretraining.meaning.corpus import Counts, Numbers
+from retvec_lite.pretraining.meaning.neighbors import TEMPERATURE
 
-BYTES: Final = 16
-"""Of a word: next to nothing is lost. With 8, whatever the texts of a training, a linear SVM of ten news texts a label lost .010 (validation texts)."""
-BYTES_OF_OTHERS: Final = 8
-"""The same in a language that joins the space of another one: the package has many of them."""
+TEXTS: Final = 256
+"""Texts of a step, which should keep their neighbours among each other."""
+RATE: Final = 0.005
+"""Learning rate of the first step; it falls to 0."""
 
 _FREQUENCY: Final = 0.4
 """Exponent of how often a word occurs, for how much its error counts: texts are made of frequent words."""
+_PASSES: Final = 20
+_BATCH: Final = 4096
+_TINY: Final = 1e-12
 
 
-_Often = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+def balanced_axes(vectors: Floats, counts: Counts) -> Floats:
+    """Return axes that give each subspace about as much to say: float32 `[64, 64]`.
 
-
-def coded(vectors: Floats, counts: _Often, subspaces: int, seed: int) -> tuple[Codes, Floats]:
-    """Return codes and codebooks: uint8 `[words, subspaces]`, and float32 `[subspaces, 256, 64 / subspaces]` as multiples of one scale.
+    Principal axes, the larger ones first, each for the subspace whose product of variances is the smallest so far (Ge et al. 2013,
+    Optimized product quantization, https://doi.org/10.1109/CVPR.2013.379, section 3.2).
 
     Args:
         vectors: float32 `[words, 64]`.
-        counts: how often each word occurs, or its share.
-        subspaces: how many bytes a word has.
-        seed: of the first centres.
+        counts: how often each word occurs.
     """
-    codebooks = on_grid(nearest_codebooks(vectors, _importance(counts), subspaces, seed))
-    return codes_of(vectors, codebooks), codebooks
-
-
-def principal_axes(vectors: Floats, counts: _Often, subspaces: int) -> Floats:
-    """Return the principal axes in the order of subspaces that have about as much to say: float32 `[64, 64]`; arguments as of `coded`."""
     variances, axes = np.linalg.eigh((vectors * _importance(counts)[:, None]).T @ vectors)
-    found: Floats = axes[:, balanced_order(variances, subspaces)].astype(np.float32)
+    logs = np.log(np.maximum(variances, _TINY))
+    logs -= logs.min()
+    groups: list[list[int]] = [[] for _ in range(SUBSPACES)]
+    for axis in np.argsort(-variances, kind="stable").tolist():
+        room = [group for group in groups if len(group) < SUBSPACE_WIDTH]
+        min(room, key=lambda group: float(logs[group].sum())).append(axis)
+    found: Floats = axes[:, [axis for group in groups for axis in group]].astype(np.float32)
     return found
 
 
-def _importance(counts: _Often) -> Floats:
+def nearest_codebooks(vectors: Floats, counts: Counts, seed: int) -> Floats:
+    """Return the codebooks of k-means in each subspace: float32 `[8, 256, 8]`; see `balanced_axes` for the arguments."""
+    from sklearn.cluster import MiniBatchKMeans
+
+    importance = _importance(counts)
+    start = np.random.default_rng((seed, CODES)).choice(len(vectors), CODES, replace=False, p=importance)
+    books = []
+    for place in range(SUBSPACES):
+        part = _part(vectors, place)
+        solver = MiniBatchKMeans(
+            CODES,
+            init=part[start],
+            n_init=1,
+            batch_size=_BATCH,
+            max_iter=_PASSES,
+            reassignment_ratio=0,
+            random_state=seed,
+        )
+        books.append(solver.fit(part, sample_weight=importance).cluster_centers_)
+    found: Floats = np.stack(books).astype(np.float32)
+    return found
+
+
+def _importance(counts: Counts) -> npt.NDArray[np.float64]:
     powers = counts.astype(np.float64) ** _FREQUENCY
-    found: Floats = (powers / powers.sum()).astype(np.float32)
+    found: npt.NDArray[np.float64] = powers / powers.sum()
+    return found
+
+
+def codes_of(vectors: Floats, codebooks: Floats) -> Codes:
+    """Return the nearest row of each codebook: uint8 `[words, 8]`."""
+    found = np.empty((len(vectors), SUBSPACES), np.uint8)
+    for place, book in enumerate(codebooks):
+        # |x - c|^2 without |x|^2, which is the same for all c.
+        distances = np.square(book).sum(axis=1) - 2 * (_part(vectors, place) @ book.T)
+        found[:, place] = distances.argmin(axis=1)
+    return found
+
+
+def decoded(codes: Codes, codebooks: Floats) -> Floats:
+    """Return what codes stand for: float32 `[words, 64]`."""
+    return np.concatenate([book[codes[:, place]] for place, book in enumerate(codebooks)], axis=1)
+
+
+def _part(vectors: Floats, place: int) -> Floats:
+    return vectors[:, SUBSPACE_WIDTH * place : SUBSPACE_WIDTH * (place + 1)]
+
+
+class CodeTrainer:
+    """Codebooks in training; a word's codes are always those nearest to its exact vector.
+
+    Attributes:
+        codebooks: float32 `[8, 256, 8]`.
+        squares: of the gradients so far, for Adagrad; of the same shape.
+    """
+
+    def __init__(self, exact: Floats, codebooks: Floats) -> None:
+        self._exact = exact
+        self.codebooks, self.squares = codebooks.copy(), np.zeros_like(codebooks)
+
+    def step(self, tokens: Numbers, bounds: npt.NDArray[np.int64], rate: float = RATE) -> float:
+        """Take one step on texts like those of `neighbors.draw_halves`; return the loss."""
+        used, places = np.unique(tokens, return_inverse=True)
+        ones = np.ones(len(tokens), np.float32)
+        texts = sparse.csr_matrix((ones, places.ravel(), bounds), shape=(len(bounds) - 1, len(used)))
+        exact = self._exact[used]
+        codes = codes_of(exact, self.codebooks)
+        loss, slopes = kept_neighbors(texts @ exact, texts @ decoded(codes, self.codebooks))
+        by_word = (texts.T @ slopes).astype(np.float32)
+        by_row = np.stack([_sums(_part(by_word, place), codes[:, place]) for place in range(SUBSPACES)])
+        self.squares += np.square(by_row)
+        self.codebooks -= np.float32(rate) * by_row / np.sqrt(self.squares + np.float32(_TINY))
+        return loss
+
+
+def _sums(slopes: Floats, codes: Codes) -> Floats:
+    """Return the sum of the slopes of the words of each row: float32 `[256, 8]`."""
+    rows = sparse.csr_matrix(
+        (np.ones(len(codes), np.float32), codes, np.arange(len(codes) + 1)), shape=(len(codes), CODES)
+    )
+    found: Floats = rows.T @ slopes
+    return found
+
+
+def kept_neighbors(exact: Floats, coded: Floats) -> tuple[float, Floats]:
+    """Return how far texts are from keeping their neighbours, and the gradient by the coded vectors.
+
+    The Kullback-Leibler divergence of the softmax of cosines to all other texts of the batch, exact and coded.
+
+    Args:
+        exact: the texts' vectors, float32 `[texts, 64]`, of any length.
+        coded: those by the words' codes.
+    """
+    texts, lengths = _unit(coded)
+    targets = _chances(_unit(exact)[0])
+    found = _chances(texts)
+    loss = float(np.sum(targets * np.log(np.maximum(targets, _TINY) / np.maximum(found, _TINY)))) / len(texts)
+    slopes = (found - targets) / np.float32(len(texts) * TEMPERATURE)
+    gradient = (slopes + slopes.T) @ texts
+    gradient -= texts * np.sum(texts * gradient, axis=1, keepdims=True)
+    return loss, (gradient / lengths).astype(np.float32)
+
+
+def _unit(rows: Floats) -> tuple[Floats, Floats]:
+    lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(_TINY))
+    return rows / lengths, lengths
+
+
+def _chances(texts: Floats) -> Floats:
+    """Return the softmax of each text's cosines to the others; 0 for itself."""
+    logits = texts @ texts.T / np.float32(TEMPERATURE)
+    np.fill_diagonal(logits, -np.inf)
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    found: Floats = powers / powers.sum(axis=1, keepdims=True)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Pre-training of meaning from translations: words of another language in the space of the English ones."""
+"""Pre-training of meaning from translations: words of another language in the space of the English ones, by the same codebooks."""
 
 import os
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, packaged_meaning
 from retvec_lite.pretraining.meaning.alignment import align
 from retvec_lite.pretraining.meaning.card import translations_card
-from retvec_lite.pretraining.meaning.codes import BYTES_OF_OTHERS, coded
+from retvec_lite.pretraining.meaning.codes import codes_of
 from retvec_lite.pretraining.meaning.lexicon import SOURCES, learn_lexicon
 from retvec_lite.pretraining.meaning.options import PretrainMeaningOptions
 from retvec_lite.pretraining.meaning.translations import Translations, read_translations, translation_files
@@ -60,8 +60,9 @@ def learn_translations(
     lexicon = learn_lexicon(sentences, space.words[:SOURCES], words)
     progress("pairing words", 1, 1)
     card = translations_card(options, space, files, found, len(words), about)
-    codes, codebooks = coded(vectors[kept], found.shares[kept], BYTES_OF_OTHERS, options.seed)
-    return MeaningFile(words, codes, codebooks, options.language, card, lexicon, space.space)
+    return MeaningFile(
+        words, codes_of(vectors[kept], space.codebooks), space.codebooks, options.language, card, lexicon
+    )
 
 
 def choose_words(found: Translations, vectors: Floats, count: int) -> npt.NDArray[np.int64]:

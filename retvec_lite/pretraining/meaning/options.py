@@ -31,6 +31,9 @@ class PretrainMeaningOptions(Options):
     least_count: int = option(15, "how often a word has to occur (default: 15)", integer(1))
     passes: int = option(4, "how often word2vec reads the texts (default: 4)", integer(1))
     steps: int = option(9000, "steps in which halves of texts learn to find each other (default: 9,000)", integer(0))
+    code_steps: int = option(
+        3000, "steps in which codes learn to keep the neighbours of texts (default: 3,000)", integer(0)
+    )
     valence: str | os.PathLike[str] | None = option(
         None,
         "CSV file with the columns word and valence, how good or bad a word is, for one direction of the vectors: neighbours "
@@ -61,13 +64,16 @@ class PretrainMeaningOptions(Options):
     force: bool = option(False, "replace an existing file")
 
 
-def stage_settings(options: PretrainMeaningOptions, texts: str) -> dict[str, dict[str, Any]]:
+def stage_settings(options: PretrainMeaningOptions, texts: str, valence: str | None) -> dict[str, dict[str, Any]]:
     """Return what the result of each stage depends on, by the names that messages use; a stage builds on those before it.
 
     Args:
         options: of the run.
         texts: digest of the files.
+        valence: digest of the file, if there is one.
     """
     reading: dict[str, Any] = {"texts": texts, "least_count": options.least_count}
     vectors = {**reading, "passes": options.passes, "seed": options.seed}
-    return {"corpus": reading, "word_vectors": vectors, "neighbors": {**vectors, "steps": options.steps}}
+    neighbors = {**vectors, "steps": options.steps}
+    codes = {**neighbors, "words": options.words, "code_steps": options.code_steps, "valence": valence}
+    return {"corpus": reading, "word_vectors": vectors, "neighbors": neighbors, "codes": codes}

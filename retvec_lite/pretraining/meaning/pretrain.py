@@ -31,6 +31,7 @@ def pretrain_meaning(  # noqa: D417  # the decorator documents the options
     least_count: int = PretrainMeaningOptions.least_count,
     passes: int = PretrainMeaningOptions.passes,
     steps: int = PretrainMeaningOptions.steps,
+    code_steps: int = PretrainMeaningOptions.code_steps,
     valence: str | os.PathLike[str] | None = PretrainMeaningOptions.valence,
     about: str | os.PathLike[str] | None = PretrainMeaningOptions.about,
     translations: str
@@ -100,7 +101,7 @@ def _learn_texts(
     known_valence = None if valence is None else read_valence(valence)
     out = Path(options.out)
     folder = out.with_name(out.stem + "-run") if options.resume is None else Path(options.resume)
-    settings = stage_settings(options, digest_of(files))
+    settings = stage_settings(options, digest_of(files), None if valence is None else digest_of([valence]))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -9,8 +9,16 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.model.checkpoints import damaged, read_arrays, require_same, write_arrays
-from retvec_lite.model.product_codes import Codes
-from retvec_lite.pretraining.meaning.codes import BYTES, coded, principal_axes
+from retvec_lite.model.meaning_file import Codes
+from retvec_lite.pretraining.meaning.codes import RATE as CODE_RATE
+from retvec_lite.pretraining.meaning.codes import (
+    TEXTS,
+    CodeTrainer,
+    balanced_axes,
+    codes_of,
+    nearest_codebooks,
+    on_grid,
+)
 from retvec_lite.pretraining.meaning.corpus import Corpus, read_corpus
 from retvec_lite.pretraining.meaning.neighbors import Neighbors, draw_halves, starting_vectors, weights_of
 from retvec_lite.pretraining.meaning.options import PretrainMeaningOptions
@@ -67,7 +75,7 @@ class Stages:
         return trainer.vectors
 
     def encode(self, corpus: Corpus, vectors: Floats, valence: Mapping[str, float] | None) -> tuple[Codes, Floats]:
-        """Return the codes and codebooks of the most frequent words: uint8 `[W, 16]`, float32 `[16, 256, 4]`."""
+        """Return the codes and codebooks of the most frequent words: uint8 `[W, 8]`, float32 `[8, 256, 8]`."""
         options = self._options
         words = corpus.words[: options.words]
         exact = vectors[: len(words)]
@@ -75,10 +83,24 @@ class Stages:
             exact = with_valence(exact, words, valence)
         exact = exact * weights_of(corpus.shares)[: len(words), None]
         counts = corpus.counts[: len(words)]
-        self._progress("codes", 0, 1)
-        found = coded(exact @ principal_axes(exact, counts, BYTES), counts, BYTES, options.seed)
-        self._progress("codes", 1, 1)
-        return found
+        exact = exact @ balanced_axes(exact, counts)
+        trainer = CodeTrainer(exact, nearest_codebooks(exact, counts, options.seed))
+        stream = corpus.known[corpus.known < len(words)]
+
+        def state() -> _Arrays:
+            return {"codebooks": trainer.codebooks, "squares": trainer.squares}
+
+        def restore(arrays: _Arrays) -> int:
+            trainer.codebooks[:], trainer.squares[:] = arrays["codebooks"], arrays["squares"]
+            return int(arrays["done"])
+
+        def step(number: int) -> None:
+            texts = draw_halves(stream, options.seed, number, TEXTS // 2)
+            trainer.step(*texts, CODE_RATE * (1 - number / options.code_steps))
+
+        self._steps("codes", "codes", options.code_steps, step, state, restore)
+        codebooks = on_grid(trainer.codebooks)
+        return codes_of(exact, codebooks), codebooks
 
     def _word_vectors(self, corpus: Corpus) -> Floats:
         trainer = WordVectors(corpus, self._options.seed)

@@ -18,7 +18,7 @@ from retvec_lite.terminal import silent
 pytest.importorskip("gensim", reason="gensim is not installed: no word2vec")
 pytestmark = pytest.mark.usefixtures("few_words_suffice")
 
-OPTIONS: dict[str, Any] = {"least_count": 2, "passes": 2, "steps": 4, "words": 300}
+OPTIONS: dict[str, Any] = {"least_count": 2, "passes": 2, "steps": 4, "code_steps": 3, "words": 300}
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_file_with_a_card(texts: Path, valence: Path, tmp_path: Path) -> None:
     )
     assert found.card["files"] == "topics.txt" and found.card["valence"].endswith(" 298 of the words are, by moods.csv")
     assert found.card["biases"].startswith("Not measured") and "decisions about people" in found.card["not_for"]
-    assert found.card["settings"] == "seed=0, least_count=2, passes=2, steps=4"
+    assert found.card["settings"] == "seed=0, least_count=2, passes=2, steps=4, code_steps=3"
     assert str(tmp_path) not in "".join(found.card.values())
 
 
@@ -122,14 +122,15 @@ def test_other_settings_or_texts_are_refused(texts: Path, valence: Path, tmp_pat
         ("passes", 1),
         ("seed", 1),
         ("steps", 5),
+        ("words", 299),
+        ("code_steps", 9),
     ):
         said = refusal(texts, out=out, force=True, **{name: value})
         assert (
             f"The run in {run} has {name}={OPTIONS.get(name, 0)}. " in said
             and f"not {name}={value}, or name another" in said
         )
-    moody = rl.pretrain_meaning(texts, out=out, force=True, valence=valence, **{**OPTIONS, "words": 299})
-    assert len(moody.words) == 299, "what costs no time is done anew"
+    assert "has valence=None. " in refusal(texts, out=out, force=True, valence=valence)
     others = write_topics(tmp_path / "others.txt", seed=1)
     assert f"The run in {run} has texts=" in refusal(others, out=out, force=True)
     elsewhere = rl.pretrain_meaning(others, out=out, force=True, resume=tmp_path / "elsewhere", **OPTIONS)
@@ -139,7 +140,7 @@ def test_other_settings_or_texts_are_refused(texts: Path, valence: Path, tmp_pat
 def test_a_damaged_checkpoint_is_named(texts: Path, tmp_path: Path) -> None:
     out, run = tmp_path / "m.safetensors", tmp_path / "m-run"
     whole = rl.pretrain_meaning(texts, out=out, **OPTIONS).to_bytes()
-    for name in ("corpus", "word_vectors", "neighbors"):
+    for name in ("corpus", "word_vectors", "neighbors", "codes"):
         path = run / f"{name}.npz"
         path.write_bytes(path.read_bytes()[:-50])
         assert refusal(texts, out=out, force=True).startswith(f"{path} is damaged (")
@@ -168,7 +169,7 @@ def test_the_command(texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     told = [part for name, value in OPTIONS.items() for part in (f"--{name.replace('_', '-')}", str(value))]
     assert main(["pretrain-meaning", str(texts), "--out", str(out), *told]) == 0
     assert capsys.readouterr().out.endswith(f"Written to {out}.\n")
-    assert MeaningFile.load(out).card["settings"] == "seed=0, least_count=2, passes=2, steps=4"
+    assert MeaningFile.load(out).card["settings"] == "seed=0, least_count=2, passes=2, steps=4, code_steps=3"
     assert main(["pretrain-meaning", str(texts), "--out", str(out), "--force", "--steps", "9"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("retvec-lite: error: The run in ") and said.count("\n") == 1
