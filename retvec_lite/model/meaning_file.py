@@ -1,4 +1,4 @@
-"""The file of a pre-training of meaning: the words of a language, and for each of them what it means, in 64 numbers coded in 8 bytes."""
+"""The file of a pre-training of meaning: the words of a language, and for each of them what it means, in 64 numbers coded in 8 or 16 bytes."""
 
 import bz2
 import dataclasses
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
+from retvec_lite.model.product_codes import Codes, decoded
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
 from retvec_lite.ngrams import CODES, table_integers
 
@@ -24,18 +25,14 @@ if TYPE_CHECKING:
 MEANING_FORMAT: Final = "retvec-lite-meaning"
 MEANING_VERSION: Final = "2"
 
-SUBSPACES: Final = 8
-"""Bytes of a word: each of them names a row of a codebook."""
-SUBSPACE_WIDTH: Final = 8
-"""Numbers of a row of a codebook."""
-WIDTH: Final = SUBSPACES * SUBSPACE_WIDTH
+WIDTH: Final = 64
 """Numbers that say what a word means."""
+WORD_BYTES: Final = (8, 16)
+"""Bytes that a word may have: each of them names a row of a codebook. Files of classifiers have 8; 16 are coded again for each training."""
 LONGEST_WORD: Final = 16
 """Characters of the longest word that has a meaning."""
 
 _TENSORS: Final = ("codebooks", "codes", "scale", "words")
-
-Codes = npt.NDArray[np.uint8]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +41,8 @@ class MeaningFile:
 
     Attributes:
         words: in plain letters, the most frequent first; 1 to 16 characters each.
-        codes: uint8 `[W, 8]`, for each word its row in each codebook.
-        codebooks: float32 `[8, 256, 8]`, all of them whole multiples, up to 127, of one scale.
+        codes: uint8 `[W, bytes]`, for each word its row in each codebook.
+        codebooks: float32 `[bytes, 256, 64 / bytes]`, all of them whole multiples, up to 127, of one scale.
         language: its tag, such as `en`.
         card: sources, licences, counts, limits and biases, by what they are about.
         translations: for words of the language whose space these are in, the words here that stand for them, each with its share in
@@ -77,13 +74,14 @@ class MeaningFile:
         for word in self.words:
             if not 1 <= len(word) <= LONGEST_WORD or any(char.isspace() for char in word):
                 raise RetvecLiteError(f"A word of meaning has 1 to {LONGEST_WORD} letters, unlike {word[:40]!r}.")
-        if self.codes.shape != (len(self.words), SUBSPACES) or self.codes.dtype != np.uint8:
+        if self.codes.shape not in [(len(self.words), size) for size in WORD_BYTES] or self.codes.dtype != np.uint8:
             raise RetvecLiteError(
-                f"{len(self.words)} words need codes of {SUBSPACES} bytes each, not {self.codes.shape}."
+                f"{len(self.words)} words need codes of {' or '.join(map(str, WORD_BYTES))} bytes each, not {self.codes.shape}."
             )
-        shape = (SUBSPACES, CODES, SUBSPACE_WIDTH)
+        size = self.codes.shape[1]
+        shape = (size, CODES, WIDTH // size)
         if self.codebooks.shape != shape or not np.isfinite(self.codebooks).all():
-            raise RetvecLiteError(f"Codebooks of meaning are finite numbers of the shape {shape}.")
+            raise RetvecLiteError(f"Codebooks of meaning are finite numbers, here of the shape {shape}.")
         integers, scale = _integers(self.codebooks)
         if not np.array_equal(_multiples(integers, scale), self.codebooks):
             raise RetvecLiteError("Codebooks of meaning are whole multiples, up to 127, of one scale.")
@@ -97,9 +95,7 @@ class MeaningFile:
     @property
     def vectors(self) -> Floats:
         """What each word means: float32 `[W, 64]`."""
-        rows = [book[self.codes[:, place]] for place, book in enumerate(self.codebooks)]
-        found: Floats = np.concatenate(rows, axis=1)
-        return found
+        return decoded(self.codes, self.codebooks)
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for equal meanings."""
@@ -188,6 +184,21 @@ def packaged_meaning(language: str) -> MeaningFile | None:
         return MeaningFile.load(path)
 
 
+def packaged_requests(language: str) -> MeaningFile | None:
+    """Return what the words of a language mean in requests, as the package knows it; None for a language without it.
+
+    Example:
+        >>> from retvec_lite.model.meaning_file import packaged_requests
+        >>> packaged_requests("en").codes.shape
+        (40000, 16)
+    """
+    file = _weights() / f"requests_{language}.safetensors"
+    if not file.is_file():
+        return None
+    with resources.as_file(file) as path:
+        return MeaningFile.load(path)
+
+
 def language_file(name: "str | os.PathLike[str] | MeaningFile") -> MeaningFile:
     """Return the meanings of a language that is named by its tag or by a file, or that is there already.
 
@@ -224,7 +235,7 @@ def _weights() -> "Traversable":
 
 
 def _integers(codebooks: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Return the integers, int8 `[8, 256, 8]`, and their scale, float32 `[1]`."""
+    """Return the integers, int8 of the same shape, and their scale, float32 `[1]`."""
     integers, scale = table_integers(codebooks.reshape(-1, 1))
     return integers.reshape(codebooks.shape), scale
 
@@ -235,7 +246,7 @@ def _multiples(integers: npt.NDArray[np.generic], scale: npt.NDArray[np.float32]
 
 
 def _packed(words: Sequence[str]) -> Codes:
-    """Return the words as bytes, packed: spelled out, they would take as many as their codes."""
+    """Return the words as bytes, packed: spelled out, they would take twice as many."""
     return np.frombuffer(bz2.compress("\n".join(words).encode()), np.uint8)
 
 

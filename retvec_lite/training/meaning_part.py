@@ -1,7 +1,7 @@
 """What words mean, in a training: in which language, which words there is room for, and what each text's words say together.
 
 The words of the training texts come first, then the most frequent ones of the language. Other languages that the file shall carry
-come with the words that are like those of the texts. Two keys a word were best on validation
+come with the words that are like those of the texts. Codes of sixteen bytes are chosen anew for the texts, see `meaning_codes`. Two keys a word were best on validation
 texts: the second one is a word without one of its letters, and undoes a typo (docs/meaning.md).
 """
 
@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,16 +18,18 @@ import tensorflow as tf
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints, codepoints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, MeaningConfig, is_meaning_letter, word_limit
+from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, SUBSPACES, MeaningConfig, is_meaning_letter, word_limit
 from retvec_lite.model.encoder_graph import sanitize
 from retvec_lite.model.meaning_file import MeaningFile, language_file
 from retvec_lite.model.meaning_graph import find_letters, find_meaning
+from retvec_lite.model.product_codes import Codes
 from retvec_lite.model.reference_network import shares
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import CODES, folded_letters, ngram_logits
 from retvec_lite.training.ahead import ahead
 from retvec_lite.training.batches import alike
 from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.meaning_codes import fitting_codes, text_meanings
 from retvec_lite.training.meaning_table import build_table, table_bytes
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.translation import directions
@@ -48,6 +50,9 @@ _LIKENESS: Final = 8.0
 """What the cosine to the likest word of the texts counts against the logarithm of a word's rank, chosen on validation texts."""
 _FIRST: Final = 100
 """Words of a language, about so many, that are equally frequent in this order."""
+_FREQUENCY: Final = 0.4
+_OF_TEXTS: Final = 0.03
+"""How much the codes of a word count: by its rank to the power of minus this, and by the root of how often the texts have it."""
 _RELATED: Final = 4_000
 """Words of the texts, most, that those of other languages are compared with."""
 _AT_ONCE: Final = 1024
@@ -152,12 +157,19 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
 
 
 def make_part(
-    file: MeaningFile, data: TrainingData, kilobytes: int, others: Sequence[MeaningFile] = ()
+    file: MeaningFile, data: TrainingData, kilobytes: int, others: Sequence[MeaningFile] = (), seed: int = 0
 ) -> tuple[MeaningPart, dict[str, Any]]:
     """Choose the words that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it.
 
     Languages share the table fairly. A word that several of them have means what it means in the texts, if they have it; otherwise
     what it means where it stands further in front.
+
+    Args:
+        file: of the language of the texts.
+        data: the texts.
+        kilobytes: how large the table may be.
+        others: of other languages that the table shall have, in the same space.
+        seed: of the codes.
 
     Raises:
         RetvecLiteError: for more languages than there is room for.
@@ -189,8 +201,8 @@ def make_part(
         )
     own = {file.words[place]: (file, place) for place in needed}
     found = [own.get(word, chosen[word]) for word in words]
-    codes = np.stack([each.codes[place] for each, place in found])
-    config, weights = build_table(words, codes, file.codebooks, _KEYS * len(words))
+    codes, codebooks = _codes(found, words, counts, data, seed)
+    config, weights = build_table(words, codes, codebooks, _KEYS * len(words))
     kept = sum(counts[word] for word in words)
     facts: dict[str, Any] = {
         "language": file.language,
@@ -217,19 +229,45 @@ def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int])
     return found
 
 
+def _codes(
+    found: Sequence[tuple[MeaningFile, int]], words: Sequence[str], counts: Counter[str], data: TrainingData, seed: int
+) -> tuple[Codes, Floats]:
+    """Return codes and codebooks of words, of which `found` says where they are: those of the files, or new ones that fit the texts."""
+    file, _ = found[0]
+    if file.codes.shape[1] == SUBSPACES:
+        return np.stack([each.codes[place] for each, place in found]), file.codebooks
+    rows = [place for _, place in found]
+    exact = file.vectors[rows]
+    places = {word: place for place, word in enumerate(words)}
+    used, texts = np.unique(data.clean_ids, return_inverse=True)
+    by_id = np.zeros((len(used), DIMENSION), np.float32)
+    for row, spelled in spelled_words(data):
+        known = [places[word] for word in spelled if word in places]
+        by_id[np.searchsorted(used, row)] = exact[known].sum(axis=0)
+    ranks = np.array(rows, np.float32)
+    often = np.array([counts[word] for word in words], np.float32)
+    importance = (_FIRST + ranks) ** np.float32(-_FREQUENCY) + np.float32(_OF_TEXTS) * np.sqrt(often)
+    return fitting_codes(exact, importance, text_meanings(texts.reshape(data.clean_ids.shape), by_id), seed)
+
+
 def count_words(data: TrainingData) -> Counter[str]:
     """Return how often each word with letters occurs in the training texts, in plain letters, as far as they fit into the word slots."""
     used = np.bincount(data.clean_ids.reshape(-1), minlength=len(data.words))
-    used[0] = 0
-    folded = folded_letters(True)
     found: Counter[str] = Counter()
-    for row in np.flatnonzero(used).tolist():
-        chars = (folded.get(code, code) for code in data.words[row].tolist())
-        for is_word, run in itertools.groupby(chars, is_meaning_letter):
-            word = "".join(map(chr, run)) if is_word else ""
-            if 0 < len(word) <= LONGEST:
-                found[word] += int(used[row])
+    for row, words in spelled_words(data):
+        for word in words:
+            found[word] += int(used[row])
     return found
+
+
+def spelled_words(data: TrainingData) -> Iterator[tuple[int, list[str]]]:
+    """Yield the id of each word of the training texts, and the words with letters in it, in plain letters."""
+    folded = folded_letters(True)
+    for row in np.unique(data.clean_ids).tolist():
+        chars = (folded.get(code, code) for code in data.words[row].tolist())
+        runs = ("".join(map(chr, run)) for is_word, run in itertools.groupby(chars, is_meaning_letter) if is_word)
+        if row and (words := [run for run in runs if len(run) <= LONGEST]):
+            yield row, words
 
 
 def _most_words(kilobytes: int, words: int) -> int:

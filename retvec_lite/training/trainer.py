@@ -24,7 +24,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.checkpoints import weights_digest
 from retvec_lite.model.distribution import Workers
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
-from retvec_lite.model.meaning_file import MeaningFile
+from retvec_lite.model.meaning_file import MeaningFile, packaged_requests
 from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.pretrained_head import PretrainedHead, packaged_head
 from retvec_lite.model.weight_files import TrainedModel
@@ -34,7 +34,7 @@ from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.ensemble import Ensemble, Plan
 from retvec_lite.training.examples import Split, TrainingData, make_examples
 from retvec_lite.training.linear_features import count_distinct, count_hashes
-from retvec_lite.training.linear_part import KINDS
+from retvec_lite.training.linear_part import FEW_LABELS, KINDS
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, make_part, other_languages
 from retvec_lite.training.options import Inputs, TrainOptions
 from retvec_lite.training.settings import FEW, FitSettings, settings_for
@@ -159,11 +159,15 @@ def _plan(
     def count() -> int:
         return count_distinct(count_hashes(data, [data.clean], KINDS[0])[0])
 
-    if language.source:
+    source = language.source
+    if source:
+        if pretrained and options.meaning == "auto" and len(data.labels) > FEW_LABELS:
+            # Many labels are usually requests, of which a sentence encoder knows more; it knows less of news and spam.
+            source = packaged_requests(source.language) or source
         head = pretrained.head if pretrained else None
         kilobytes = choose_meaning_kb(data, options, embedding, settings, count, len(language.others), head)
-        meaning, more = make_part(language.source, data, kilobytes, language.others)
-        facts |= more
+        meaning, more = make_part(source, data, kilobytes, language.others, settings.seed)
+        facts |= more | ({} if source is language.source else {"of": "requests"})
 
     def plan(meaning: MeaningPart | None) -> Plan:
         head, buckets = choose_parts(

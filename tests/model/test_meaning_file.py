@@ -42,6 +42,24 @@ def test_round_trip(tmp_path: Path) -> None:
     assert after.to_bytes() == before.to_bytes() == path.read_bytes()
 
 
+def test_sixteen_bytes_and_a_space_that_words_joined(tmp_path: Path) -> None:
+    file, other = meanings(), meanings(("la", "zoza", "kot"))
+    assert len(file.space) == 16 and file.space == meanings().space != other.space
+    codes, codebooks = np.repeat(file.codes, 2, axis=1), file.codebooks.reshape(8, 256, 2, 4).swapaxes(1, 2)
+    finer = dataclasses.replace(file, codes=codes, codebooks=codebooks.reshape(16, 256, 4), joined=other.space)
+    np.testing.assert_array_equal(finer.vectors, file.vectors)
+    finer.save(tmp_path / "m.safetensors")
+    after = MeaningFile.load(tmp_path / "m.safetensors")
+    assert after.space == other.space and after.to_bytes() == finer.to_bytes()
+    np.testing.assert_array_equal(after.vectors, file.vectors)
+
+
+def test_an_older_file_has_a_space_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    rewritten(path, {}, {"joined": None})
+    assert MeaningFile.load(path).space == meanings().space
+
+
 def test_translations_are_kept(tmp_path: Path) -> None:
     shares = {"house": {"дом": 9, "zoza": 1}, "the": {"the": 255}}
     file = dataclasses.replace(meanings(), translations=shares)
@@ -71,7 +89,7 @@ def test_vectors_are_the_rows_that_the_codes_name() -> None:
             np.testing.assert_array_equal(file.vectors[word, 8 * place : 8 * place + 8], row)
 
 
-def test_a_word_takes_eight_bytes_and_its_packed_letters() -> None:
+def test_a_word_of_eight_bytes_takes_them_and_its_packed_letters() -> None:
     sizes = [len(meanings(tuple(f"w{number:05}" for number in range(count))).to_bytes()) for count in (100, 1100)]
     assert 8 < (sizes[1] - sizes[0]) / 1000 < 8 + (6 + 1) / 2
 
@@ -84,7 +102,7 @@ def test_a_word_takes_eight_bytes_and_its_packed_letters() -> None:
         ({"words": ("a", "b", "c" * 17)}, "1 to 16 letters"),
         ({"words": ("a", "b", "c d")}, "1 to 16 letters"),
         ({"words": ("a", "b", "")}, "1 to 16 letters"),
-        ({"codes": np.zeros((2, 8), np.uint8)}, "codes of 8 bytes each, not (2, 8)"),
+        ({"codes": np.zeros((2, 8), np.uint8)}, "codes of 8 or 16 bytes each, not (2, 8)"),
         ({"codebooks": np.zeros((8, 256, 7), np.float32)}, "the shape (8, 256, 8)"),
         ({"codebooks": np.full((8, 256, 8), np.nan, np.float32)}, "finite"),
         ({"codebooks": np.random.default_rng(0).normal(size=(8, 256, 8)).astype(np.float32)}, "of one scale"),

@@ -11,7 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from retvec_lite.contract import Floats
-from retvec_lite.model.meaning_file import SUBSPACE_WIDTH, SUBSPACES, Codes
+from retvec_lite.meaning import DIMENSION, SUBSPACES
+from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, decoded
+from retvec_lite.model.product_codes import nearest_codebooks as codebooks_of
 from retvec_lite.ngrams import CODES, INTEGERS
 from retvec_lite.pretraining.meaning.corpus import Counts, Numbers
 from retvec_lite.pretraining.meaning.neighbors import TEMPERATURE
@@ -21,10 +23,9 @@ TEXTS: Final = 256
 RATE: Final = 0.005
 """Learning rate of the first step; it falls to 0."""
 
+_WIDTH: Final = DIMENSION // SUBSPACES
 _FREQUENCY: Final = 0.4
 """Exponent of how often a word occurs, for how much its error counts: texts are made of frequent words."""
-_PASSES: Final = 20
-_BATCH: Final = 4096
 _TINY: Final = 1e-12
 
 
@@ -39,62 +40,23 @@ def balanced_axes(vectors: Floats, counts: Counts) -> Floats:
         counts: how often each word occurs.
     """
     variances, axes = np.linalg.eigh((vectors * _importance(counts)[:, None]).T @ vectors)
-    logs = np.log(np.maximum(variances, _TINY))
-    logs -= logs.min()
-    groups: list[list[int]] = [[] for _ in range(SUBSPACES)]
-    for axis in np.argsort(-variances, kind="stable").tolist():
-        room = [group for group in groups if len(group) < SUBSPACE_WIDTH]
-        min(room, key=lambda group: float(logs[group].sum())).append(axis)
-    found: Floats = axes[:, [axis for group in groups for axis in group]].astype(np.float32)
+    found: Floats = axes[:, balanced_order(variances, SUBSPACES)].astype(np.float32)
     return found
 
 
 def nearest_codebooks(vectors: Floats, counts: Counts, seed: int) -> Floats:
     """Return the codebooks of k-means in each subspace: float32 `[8, 256, 8]`; see `balanced_axes` for the arguments."""
-    from sklearn.cluster import MiniBatchKMeans
-
-    importance = _importance(counts)
-    start = np.random.default_rng((seed, CODES)).choice(len(vectors), CODES, replace=False, p=importance)
-    books = []
-    for place in range(SUBSPACES):
-        part = _part(vectors, place)
-        solver = MiniBatchKMeans(
-            CODES,
-            init=part[start],
-            n_init=1,
-            batch_size=_BATCH,
-            max_iter=_PASSES,
-            reassignment_ratio=0,
-            random_state=seed,
-        )
-        books.append(solver.fit(part, sample_weight=importance).cluster_centers_)
-    found: Floats = np.stack(books).astype(np.float32)
-    return found
+    return codebooks_of(vectors, _importance(counts), SUBSPACES, seed)
 
 
-def _importance(counts: Counts) -> npt.NDArray[np.float64]:
+def _importance(counts: Counts) -> Floats:
     powers = counts.astype(np.float64) ** _FREQUENCY
-    found: npt.NDArray[np.float64] = powers / powers.sum()
+    found: Floats = (powers / powers.sum()).astype(np.float32)
     return found
-
-
-def codes_of(vectors: Floats, codebooks: Floats) -> Codes:
-    """Return the nearest row of each codebook: uint8 `[words, 8]`."""
-    found = np.empty((len(vectors), SUBSPACES), np.uint8)
-    for place, book in enumerate(codebooks):
-        # |x - c|^2 without |x|^2, which is the same for all c.
-        distances = np.square(book).sum(axis=1) - 2 * (_part(vectors, place) @ book.T)
-        found[:, place] = distances.argmin(axis=1)
-    return found
-
-
-def decoded(codes: Codes, codebooks: Floats) -> Floats:
-    """Return what codes stand for: float32 `[words, 64]`."""
-    return np.concatenate([book[codes[:, place]] for place, book in enumerate(codebooks)], axis=1)
 
 
 def _part(vectors: Floats, place: int) -> Floats:
-    return vectors[:, SUBSPACE_WIDTH * place : SUBSPACE_WIDTH * (place + 1)]
+    return vectors[:, _WIDTH * place : _WIDTH * (place + 1)]
 
 
 class CodeTrainer:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, packaged_meaning
+from retvec_lite.model.product_codes import codes_of
 from retvec_lite.pretraining.meaning.alignment import align
 from retvec_lite.pretraining.meaning.card import translations_card
-from retvec_lite.pretraining.meaning.codes import codes_of
 from retvec_lite.pretraining.meaning.lexicon import SOURCES, learn_lexicon
 from retvec_lite.pretraining.meaning.options import PretrainMeaningOptions
 from retvec_lite.pretraining.meaning.translations import Translations, read_translations, translation_files

@@ -9,13 +9,12 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.model.checkpoints import damaged, read_arrays, require_same, write_arrays
-from retvec_lite.model.meaning_file import Codes
+from retvec_lite.model.product_codes import Codes, codes_of
 from retvec_lite.pretraining.meaning.codes import RATE as CODE_RATE
 from retvec_lite.pretraining.meaning.codes import (
     TEXTS,
     CodeTrainer,
     balanced_axes,
-    codes_of,
     nearest_codebooks,
     on_grid,
 )

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from retvec_lite.model.product_codes import codes_of, decoded
 from retvec_lite.pretraining.meaning.codes import (
     CodeTrainer,
     balanced_axes,
-    codes_of,
-    decoded,
     kept_neighbors,
     nearest_codebooks,
     on_grid,
@@ -21,25 +20,6 @@ COUNTS = np.full(1500, 7)
 def vectors() -> np.ndarray:
     rng = np.random.default_rng(0)
     return (rng.normal(size=(1500, 12)) @ rng.normal(size=(12, 64)) / 12).astype(np.float32)
-
-
-def test_codes_are_those_of_the_nearest_rows(vectors: np.ndarray) -> None:
-    books = np.random.default_rng(1).normal(0, 0.3, (8, 256, 8)).astype(np.float32)
-    codes = codes_of(vectors, books)
-    assert codes.shape == (1500, 8) and codes.dtype == np.uint8
-    parts = vectors.reshape(-1, 8, 8)
-    distances = np.square(parts[:, :, None] - books[None]).sum(axis=-1)
-    chosen = np.take_along_axis(distances, codes[..., None].astype(int), axis=-1)[..., 0]
-    np.testing.assert_allclose(chosen, distances.min(axis=-1), atol=1e-5)
-    np.testing.assert_array_equal(decoded(codes, books)[7, 8:16], books[1, codes[7, 1]])
-
-
-def test_k_means_is_nearer_than_words_drawn_by_chance(vectors: np.ndarray) -> None:
-    books = nearest_codebooks(vectors, COUNTS, 0)
-    np.testing.assert_array_equal(books, nearest_codebooks(vectors, COUNTS, 0))
-    drawn = vectors.reshape(-1, 8, 8)[:256].transpose(1, 0, 2)
-    errors = [np.square(decoded(codes_of(vectors, each), each) - vectors).mean() for each in (books, drawn)]
-    assert errors[0] < 0.7 * errors[1]
 
 
 def test_frequent_words_have_smaller_errors(vectors: np.ndarray) -> None:

@@ -1,0 +1,60 @@
+"""Codes of words for the texts of a training: what tells these texts apart is kept, in few bytes."""
+
+import numpy as np
+import pytest
+
+from retvec_lite.contract import Floats
+from retvec_lite.model.product_codes import balanced_order, codes_of, decoded, nearest_codebooks
+from retvec_lite.training.meaning_codes import fitting_codes, text_meanings
+
+RNG = np.random.default_rng(0)
+VECTORS = RNG.normal(size=(2000, 64)).astype(np.float32)
+EVEN = np.ones(len(VECTORS), np.float32)
+
+
+@pytest.fixture(scope="module")
+def axis() -> Floats:
+    """A direction that is none of the axes."""
+    found = RNG.normal(size=64)
+    return (found / np.linalg.norm(found)).astype(np.float32)
+
+
+def test_a_text_is_the_sum_of_its_words() -> None:
+    ids = np.array([[1, 2, 2, 0], [0, 0, 0, 0], [3, 0, 0, 0]], np.int32)
+    vectors = np.concatenate([np.zeros((3, 64), np.float32), VECTORS[:1]])
+    vectors[1, 0], vectors[2, 1] = 2.0, 1.5
+    found = text_meanings(ids, vectors)
+    np.testing.assert_allclose(found[0, :2], [2 / 13**0.5, 3 / 13**0.5], rtol=1e-6)
+    assert not found[1].any()
+    np.testing.assert_allclose(found[2], VECTORS[0] / np.linalg.norm(VECTORS[0]), rtol=1e-5)
+
+
+def left_over(along: Floats, found: Floats) -> float:
+    """Return the mean square of what is left of numbers once coded vectors, whose space may be turned, explain them."""
+    return float(np.square(along - found @ np.linalg.lstsq(found, along, rcond=None)[0]).mean())
+
+
+@pytest.mark.parametrize("away", [0.0, 5.0])
+def test_a_direction_in_which_texts_differ_is_kept_better(axis: Floats, away: float) -> None:
+    """What all of them share does not count."""
+    texts = RNG.normal(size=(50, 1)).astype(np.float32) * axis + np.float32(away) * VECTORS[:1]
+    codes, books = fitting_codes(VECTORS, EVEN, texts, seed=0)
+    assert codes.shape == (2000, 8) and codes.dtype == np.uint8 and books.shape == (8, 256, 8)
+    order = balanced_order(VECTORS.var(axis=0), 8)
+    plain = nearest_codebooks(VECTORS[:, order], EVEN, 8, 0)
+    others = decoded(codes_of(VECTORS[:, order], plain), plain)
+    along = VECTORS @ axis
+    assert left_over(along, decoded(codes, books)) < 0.15 * left_over(along, others)
+
+
+def test_texts_without_a_known_word_do_not_count(axis: Floats) -> None:
+    texts = RNG.normal(size=(50, 1)).astype(np.float32) * axis + VECTORS[:1]
+    plain = fitting_codes(VECTORS, EVEN, texts, seed=0)
+    found = fitting_codes(VECTORS, EVEN, np.concatenate([np.zeros_like(texts), texts]), seed=0)
+    np.testing.assert_array_equal(found[0], plain[0])
+
+
+@pytest.mark.parametrize("texts", [1, 3])
+def test_texts_without_meanings_or_others_ask_for_no_direction(texts: int) -> None:
+    codes, books = fitting_codes(VECTORS, EVEN, np.zeros((texts, 64), np.float32), seed=0)
+    assert left_over(VECTORS, decoded(codes, books)) < 0.5 * VECTORS.var()
