@@ -10,7 +10,13 @@ import pytest
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import meaning_file
-from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages, packaged_meaning
+from retvec_lite.model.meaning_file import (
+    MeaningFile,
+    language_file,
+    packaged_languages,
+    packaged_meaning,
+    packaged_requests,
+)
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
 
 pytest.importorskip("safetensors", reason="safetensors is not installed: no weights to read")
@@ -42,22 +48,22 @@ def test_round_trip(tmp_path: Path) -> None:
     assert after.to_bytes() == before.to_bytes() == path.read_bytes()
 
 
-def test_sixteen_bytes_and_a_space_that_words_joined(tmp_path: Path) -> None:
-    file, other = meanings(), meanings(("la", "zoza", "kot"))
-    assert len(file.space) == 16 and file.space == meanings().space != other.space
+def test_a_word_of_sixteen_bytes(tmp_path: Path) -> None:
+    file = meanings()
     codes, codebooks = np.repeat(file.codes, 2, axis=1), file.codebooks.reshape(8, 256, 2, 4).swapaxes(1, 2)
-    finer = dataclasses.replace(file, codes=codes, codebooks=codebooks.reshape(16, 256, 4), joined=other.space)
+    finer = dataclasses.replace(file, codes=codes, codebooks=codebooks.reshape(16, 256, 4))
     np.testing.assert_array_equal(finer.vectors, file.vectors)
     finer.save(tmp_path / "m.safetensors")
     after = MeaningFile.load(tmp_path / "m.safetensors")
-    assert after.space == other.space and after.to_bytes() == finer.to_bytes()
+    assert after.codes.shape == (3, 16) and after.to_bytes() == finer.to_bytes()
     np.testing.assert_array_equal(after.vectors, file.vectors)
 
 
-def test_an_older_file_has_a_space_of_its_own(tmp_path: Path) -> None:
-    path = tmp_path / "m.safetensors"
-    rewritten(path, {}, {"joined": None})
-    assert MeaningFile.load(path).space == meanings().space
+def test_what_words_mean_in_requests_is_packaged_for_english() -> None:
+    found, usual = packaged_requests("en"), packaged_meaning("en")
+    assert found is not None and usual is not None
+    assert found.words == usual.words and found.codes.shape == (len(usual.words), 16)
+    assert packaged_requests("de") is None and "biases" in found.card
 
 
 def test_translations_are_kept(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from fitted import train
 from sklearn.metrics import roc_auc_score
 
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.model.meaning_file import packaged_meaning
 from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.pretrained_head import packaged_head
 from retvec_lite.model.weight_files import load_default_embedding
@@ -160,6 +161,21 @@ def planned(
     options = TrainOptions(**given)
     inputs = options.read_inputs(Dataset(texts, labels, multi_label=multi_label))
     return trainer.prepare(inputs, options, FitSettings(copies=1)).plan.pretrained
+
+
+def test_many_labels_read_what_words_mean_in_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    def plan(**given: Any) -> Any:
+        options = TrainOptions(**given)
+        return trainer.prepare(options.read_inputs(Dataset(TEXTS, LABELS)), options, FitSettings(copies=1)).plan
+
+    assert "of" not in plan().meaning_facts, "two labels"
+    monkeypatch.setattr(trainer, "FEW_LABELS", 1)
+    found, usual_file = plan(), packaged_meaning("en")
+    assert found.meaning_facts["of"] == "requests" and found.meaning.weights["meaning/codes"].shape[1] == 8
+    vectors = found.meaning.vectors(["deposit money", "a bank transfer", "beautiful weather"], found.data.config)
+    assert vectors[0] @ vectors[1] > 0.3 + vectors[0] @ vectors[2]
+    for other in ({"epochs": 2}, {"meaning": usual_file}):
+        assert "of" not in plan(**other).meaning_facts, other
 
 
 @pytest.mark.parametrize("options", [{}, {"max_words": 8}], ids=str)
