@@ -15,6 +15,7 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
+from retvec_lite.meaning import DIMENSION
 from retvec_lite.model.product_codes import Codes, decoded
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
 from retvec_lite.ngrams import CODES, table_integers
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 MEANING_FORMAT: Final = "retvec-lite-meaning"
 MEANING_VERSION: Final = "2"
 
-WIDTH: Final = 64
-"""Numbers that say what a word means."""
 WORD_BYTES: Final = (8, 16)
 """Bytes that a word may have: each of them names a row of a codebook. Files of classifiers have 8; 16 are coded again for each training."""
 LONGEST_WORD: Final = 16
@@ -79,7 +78,7 @@ class MeaningFile:
                 f"{len(self.words)} words need codes of {' or '.join(map(str, WORD_BYTES))} bytes each, not {self.codes.shape}."
             )
         size = self.codes.shape[1]
-        shape = (size, CODES, WIDTH // size)
+        shape = (size, CODES, DIMENSION // size)
         if self.codebooks.shape != shape or not np.isfinite(self.codebooks).all():
             raise RetvecLiteError(f"Codebooks of meaning are finite numbers, here of the shape {shape}.")
         integers, scale = _integers(self.codebooks)

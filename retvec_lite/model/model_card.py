@@ -157,8 +157,9 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
     else:
         counts = languages or {facts["language"]: facts["words"]}
         words = " and ".join(f"{count:,} words of {name}" for name, count in counts.items())
+        where = f" in {facts['table']}" if "table" in facts else ""
         about = (
-            f"It knows what {words} mean, which are {facts['known_words']:.1%} of the words of the training texts, and repeats their "
+            f"It knows what {words} mean{where}, which are {facts['known_words']:.1%} of the words of the training texts, and repeats their "
             "biases."
         )
     return about + unmeasured if others else about

@@ -56,11 +56,11 @@ def nearest_codebooks(vectors: Floats, importance: Floats, subspaces: int, seed:
 
     books = np.zeros((subspaces, CODES, vectors.shape[1] // subspaces), np.float32)
     if len(vectors) <= CODES:
-        books[:, : len(vectors)] = _parts(vectors, subspaces)
+        books[:, : len(vectors)] = parts_of(vectors, subspaces)
         return books
     shares = importance.astype(np.float64)
     start = np.random.default_rng((seed, CODES)).choice(len(vectors), CODES, replace=False, p=shares / shares.sum())
-    for book, part in zip(books, _parts(vectors, subspaces), strict=True):
+    for book, part in zip(books, parts_of(vectors, subspaces), strict=True):
         solver = KMeans(CODES, init=part[start], n_init=1, max_iter=_PASSES, tol=0)
         # Threads would add up in an order of chance.
         with threadpool_limits(1), warnings.catch_warnings():
@@ -73,7 +73,7 @@ def nearest_codebooks(vectors: Floats, importance: Floats, subspaces: int, seed:
 def codes_of(vectors: Floats, codebooks: Floats) -> Codes:
     """Return the nearest row of each codebook: uint8 `[words, subspaces]`."""
     found = np.empty((len(vectors), len(codebooks)), np.uint8)
-    for place, (part, book) in enumerate(zip(_parts(vectors, len(codebooks)), codebooks, strict=True)):
+    for place, (part, book) in enumerate(zip(parts_of(vectors, len(codebooks)), codebooks, strict=True)):
         # |x - c|^2 without |x|^2, which is the same for all c.
         found[:, place] = (np.square(book).sum(axis=1) - 2 * (part @ book.T)).argmin(axis=1)
     return found
@@ -84,6 +84,6 @@ def decoded(codes: Codes, codebooks: Floats) -> Floats:
     return np.concatenate([book[codes[:, place]] for place, book in enumerate(codebooks)], axis=1)
 
 
-def _parts(vectors: Floats, subspaces: int) -> Floats:
+def parts_of(vectors: Floats, subspaces: int) -> Floats:
     """Return the vectors in each subspace: float32 `[subspaces, words, width / subspaces]`."""
     return np.ascontiguousarray(vectors.reshape(len(vectors), subspaces, -1).transpose(1, 0, 2))

@@ -1,8 +1,7 @@
 """Eight bytes a word, chosen for the texts of a training: the directions in which these texts differ are kept best.
 
 News differ in few directions, and coded for these, words lose next to nothing. Labels would say still better which directions count,
-but held-out texts would then be read by codes that know their labels: with labels drawn by chance, a classifier of four labels was right
-about 47 % of the texts that it had not learned from.
+but held-out texts would then be read by codes that know their labels (docs/meaning.md).
 """
 
 from typing import Any, Final

@@ -1,8 +1,9 @@
 """What words mean, in a training: in which language, which words there is room for, and what each text's words say together.
 
 The words of the training texts come first, then the most frequent ones of the language. Other languages that the file shall carry
-come with the words that are like those of the texts. Codes of sixteen bytes are chosen anew for the texts, see `meaning_codes`. Two keys a word were best on validation
-texts: the second one is a word without one of its letters, and undoes a typo (docs/meaning.md).
+come with the words that are like those of the texts. Words of sixteen bytes are coded again in eight, see
+`meaning_codes`. Two keys a word were best on validation texts: the second one is a word without one of its letters, and undoes a typo
+(docs/meaning.md).
 """
 
 import bisect
@@ -201,7 +202,7 @@ def make_part(
         )
     own = {file.words[place]: (file, place) for place in needed}
     found = [own.get(word, chosen[word]) for word in words]
-    codes, codebooks = _codes(found, words, counts, data, seed)
+    codes, codebooks = _codes(file, found, words, counts, data, seed)
     config, weights = build_table(words, codes, codebooks, _KEYS * len(words))
     kept = sum(counts[word] for word in words)
     facts: dict[str, Any] = {
@@ -230,10 +231,17 @@ def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int])
 
 
 def _codes(
-    found: Sequence[tuple[MeaningFile, int]], words: Sequence[str], counts: Counter[str], data: TrainingData, seed: int
+    file: MeaningFile,
+    found: Sequence[tuple[MeaningFile, int]],
+    words: Sequence[str],
+    counts: Counter[str],
+    data: TrainingData,
+    seed: int,
 ) -> tuple[Codes, Floats]:
-    """Return codes and codebooks of words, of which `found` says where they are: those of the files, or new ones that fit the texts."""
-    file, _ = found[0]
+    """Return codes and codebooks of words, of which `found` says where they are: those of the files, or new ones that fit the texts.
+
+    Only files with the same codebooks go together, so a file of sixteen bytes is alone.
+    """
     if file.codes.shape[1] == SUBSPACES:
         return np.stack([each.codes[place] for each, place in found]), file.codebooks
     rows = [place for _, place in found]
@@ -241,7 +249,7 @@ def _codes(
     places = {word: place for place, word in enumerate(words)}
     used, texts = np.unique(data.clean_ids, return_inverse=True)
     by_id = np.zeros((len(used), DIMENSION), np.float32)
-    for row, spelled in spelled_words(data):
+    for row, spelled in _spelled_words(data):
         known = [places[word] for word in spelled if word in places]
         by_id[np.searchsorted(used, row)] = exact[known].sum(axis=0)
     ranks = np.array(rows, np.float32)
@@ -254,13 +262,13 @@ def count_words(data: TrainingData) -> Counter[str]:
     """Return how often each word with letters occurs in the training texts, in plain letters, as far as they fit into the word slots."""
     used = np.bincount(data.clean_ids.reshape(-1), minlength=len(data.words))
     found: Counter[str] = Counter()
-    for row, words in spelled_words(data):
+    for row, words in _spelled_words(data):
         for word in words:
             found[word] += int(used[row])
     return found
 
 
-def spelled_words(data: TrainingData) -> Iterator[tuple[int, list[str]]]:
+def _spelled_words(data: TrainingData) -> Iterator[tuple[int, list[str]]]:
     """Yield the id of each word of the training texts, and the words with letters in it, in plain letters."""
     folded = folded_letters(True)
     for row in np.unique(data.clean_ids).tolist():

@@ -159,15 +159,12 @@ def _plan(
     def count() -> int:
         return count_distinct(count_hashes(data, [data.clean], KINDS[0])[0])
 
-    source = language.source
-    if source:
-        if pretrained and options.meaning == "auto" and len(data.labels) > FEW_LABELS:
-            # Many labels are usually requests, of which a sentence encoder knows more; it knows less of news and spam.
-            source = packaged_requests(source.language) or source
+    if language.source:
+        requests = _requests(language.source, options, data) if pretrained else None
         head = pretrained.head if pretrained else None
         kilobytes = choose_meaning_kb(data, options, embedding, settings, count, len(language.others), head)
-        meaning, more = make_part(source, data, kilobytes, language.others, settings.seed)
-        facts |= more | ({} if source is language.source else {"of": "requests"})
+        meaning, more = make_part(requests or language.source, data, kilobytes, language.others, settings.seed)
+        facts |= more | ({"table": "requests"} if requests else {})
 
     def plan(meaning: MeaningPart | None) -> Plan:
         head, buckets = choose_parts(
@@ -189,6 +186,12 @@ def _plan(
                 return found
         facts = {**facts, "left_out": "the file has no room for it"}
     return plan(None)
+
+
+def _requests(source: MeaningFile, options: TrainOptions, data: TrainingData) -> MeaningFile | None:
+    """Return what words mean in requests, where many labels say that the texts are such: it knows less of news and spam."""
+    usual = options.meaning == "auto" and len(data.labels) > FEW_LABELS
+    return packaged_requests(source.language) if usual else None
 
 
 def _pretrained_head(

@@ -168,14 +168,14 @@ def test_many_labels_read_what_words_mean_in_requests(monkeypatch: pytest.Monkey
         options = TrainOptions(**given)
         return trainer.prepare(options.read_inputs(Dataset(TEXTS, LABELS)), options, FitSettings(copies=1)).plan
 
-    assert "of" not in plan().meaning_facts, "two labels"
+    assert "table" not in plan().meaning_facts, "two labels"
     monkeypatch.setattr(trainer, "FEW_LABELS", 1)
     found, usual_file = plan(), packaged_meaning("en")
-    assert found.meaning_facts["of"] == "requests" and found.meaning.weights["meaning/codes"].shape[1] == 8
+    assert found.meaning_facts["table"] == "requests" and found.meaning.weights["meaning/codes"].shape[1] == 8
     vectors = found.meaning.vectors(["deposit money", "a bank transfer", "beautiful weather"], found.data.config)
     assert vectors[0] @ vectors[1] > 0.3 + vectors[0] @ vectors[2]
     for other in ({"epochs": 2}, {"meaning": usual_file}):
-        assert "of" not in plan(**other).meaning_facts, other
+        assert "table" not in plan(**other).meaning_facts, other
 
 
 @pytest.mark.parametrize("options", [{}, {"max_words": 8}], ids=str)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.model.meaning_file import WIDTH
+from retvec_lite.meaning import DIMENSION
 from retvec_lite.pretraining.meaning.neighbors import weights_of
 from retvec_lite.pretraining.meaning.translations import Translations, count_rows
 from retvec_lite.terminal import Progress
@@ -92,7 +92,7 @@ def conjugate_gradients(
         diagonal: of the matrix, about; float32 `[n, 1]`.
         progress: told after each step.
     """
-    found, rest = np.zeros((len(right), WIDTH), np.float32), right.copy()
+    found, rest = np.zeros((len(right), DIMENSION), np.float32), right.copy()
     scaled = rest / diagonal
     direction, size = scaled.copy(), np.sum(rest * scaled, axis=0)
     for step in range(STEPS):

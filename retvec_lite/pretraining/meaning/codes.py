@@ -11,9 +11,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from retvec_lite.contract import Floats
-from retvec_lite.meaning import DIMENSION, SUBSPACES
-from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, decoded
-from retvec_lite.model.product_codes import nearest_codebooks as codebooks_of
+from retvec_lite.meaning import SUBSPACES
+from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, decoded, parts_of
 from retvec_lite.ngrams import CODES, INTEGERS
 from retvec_lite.pretraining.meaning.corpus import Counts, Numbers
 from retvec_lite.pretraining.meaning.neighbors import TEMPERATURE
@@ -23,40 +22,29 @@ TEXTS: Final = 256
 RATE: Final = 0.005
 """Learning rate of the first step; it falls to 0."""
 
-_WIDTH: Final = DIMENSION // SUBSPACES
 _FREQUENCY: Final = 0.4
 """Exponent of how often a word occurs, for how much its error counts: texts are made of frequent words."""
 _TINY: Final = 1e-12
 
 
-def balanced_axes(vectors: Floats, counts: Counts) -> Floats:
-    """Return axes that give each subspace about as much to say: float32 `[64, 64]`.
-
-    Principal axes, the larger ones first, each for the subspace whose product of variances is the smallest so far (Ge et al. 2013,
-    Optimized product quantization, https://doi.org/10.1109/CVPR.2013.379, section 3.2).
+def balanced_axes(vectors: Floats, counts: Counts, subspaces: int = SUBSPACES) -> Floats:
+    """Return the principal axes in the order of `product_codes.balanced_order`: float32 `[64, 64]`.
 
     Args:
         vectors: float32 `[words, 64]`.
         counts: how often each word occurs.
+        subspaces: how many bytes a word has.
     """
-    variances, axes = np.linalg.eigh((vectors * _importance(counts)[:, None]).T @ vectors)
-    found: Floats = axes[:, balanced_order(variances, SUBSPACES)].astype(np.float32)
+    variances, axes = np.linalg.eigh((vectors * importance(counts)[:, None]).T @ vectors)
+    found: Floats = axes[:, balanced_order(variances, subspaces)].astype(np.float32)
     return found
 
 
-def nearest_codebooks(vectors: Floats, counts: Counts, seed: int) -> Floats:
-    """Return the codebooks of k-means in each subspace: float32 `[8, 256, 8]`; see `balanced_axes` for the arguments."""
-    return codebooks_of(vectors, _importance(counts), SUBSPACES, seed)
-
-
-def _importance(counts: Counts) -> Floats:
+def importance(counts: Counts) -> Floats:
+    """Return how much the error of each word counts, float32 `[words]`, 1 together."""
     powers = counts.astype(np.float64) ** _FREQUENCY
     found: Floats = (powers / powers.sum()).astype(np.float32)
     return found
-
-
-def _part(vectors: Floats, place: int) -> Floats:
-    return vectors[:, _WIDTH * place : _WIDTH * (place + 1)]
 
 
 class CodeTrainer:
@@ -80,7 +68,7 @@ class CodeTrainer:
         codes = codes_of(exact, self.codebooks)
         loss, slopes = kept_neighbors(texts @ exact, texts @ decoded(codes, self.codebooks))
         by_word = (texts.T @ slopes).astype(np.float32)
-        by_row = np.stack([_sums(_part(by_word, place), codes[:, place]) for place in range(SUBSPACES)])
+        by_row = np.stack([_sums(part, rows) for part, rows in zip(parts_of(by_word, SUBSPACES), codes.T, strict=True)])
         self.squares += np.square(by_row)
         self.codebooks -= np.float32(rate) * by_row / np.sqrt(self.squares + np.float32(_TINY))
         return loss

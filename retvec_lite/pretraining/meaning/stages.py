@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
+from retvec_lite.meaning import SUBSPACES
 from retvec_lite.model.checkpoints import damaged, read_arrays, require_same, write_arrays
-from retvec_lite.model.product_codes import Codes, codes_of
+from retvec_lite.model.product_codes import Codes, codes_of, nearest_codebooks
 from retvec_lite.pretraining.meaning.codes import RATE as CODE_RATE
 from retvec_lite.pretraining.meaning.codes import (
     TEXTS,
     CodeTrainer,
     balanced_axes,
-    nearest_codebooks,
+    importance,
     on_grid,
 )
 from retvec_lite.pretraining.meaning.corpus import Corpus, read_corpus
@@ -83,7 +84,7 @@ class Stages:
         exact = exact * weights_of(corpus.shares)[: len(words), None]
         counts = corpus.counts[: len(words)]
         exact = exact @ balanced_axes(exact, counts)
-        trainer = CodeTrainer(exact, nearest_codebooks(exact, counts, options.seed))
+        trainer = CodeTrainer(exact, nearest_codebooks(exact, importance(counts), SUBSPACES, options.seed))
         stream = corpus.known[corpus.known < len(words)]
 
         def state() -> _Arrays:

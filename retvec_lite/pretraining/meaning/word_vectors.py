@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.model.meaning_file import WIDTH
+from retvec_lite.meaning import DIMENSION
 from retvec_lite.pretraining.meaning.corpus import Corpus
 from retvec_lite.terminal import Progress
 
@@ -64,7 +64,7 @@ class WordVectors:
 
         self._corpus, self._seed = corpus, seed
         self._model: Any = Word2Vec(
-            vector_size=WIDTH,
+            vector_size=DIMENSION,
             window=WINDOW,
             negative=NEGATIVES,
             sample=SUBSAMPLING,

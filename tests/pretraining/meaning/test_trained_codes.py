@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from retvec_lite.model.product_codes import codes_of, decoded
+from retvec_lite.model.product_codes import codes_of, decoded, nearest_codebooks
 from retvec_lite.pretraining.meaning.codes import (
     CodeTrainer,
     balanced_axes,
+    importance,
     kept_neighbors,
-    nearest_codebooks,
     on_grid,
 )
 from retvec_lite.pretraining.meaning.neighbors import draw_halves
@@ -24,7 +24,7 @@ def vectors() -> np.ndarray:
 
 def test_frequent_words_have_smaller_errors(vectors: np.ndarray) -> None:
     counts = np.where(np.arange(1500) < 750, 100_000, 10)
-    books = nearest_codebooks(vectors, counts, 0)
+    books = nearest_codebooks(vectors, importance(counts), 8, 0)
     errors = np.square(decoded(codes_of(vectors, books), books) - vectors).mean(axis=1)
     assert errors[:750].mean() < 0.8 * errors[750:].mean()
 
@@ -54,7 +54,7 @@ def test_the_gradient_is_that_of_the_loss() -> None:
 
 def test_training_keeps_neighbours_better(vectors: np.ndarray) -> None:
     stream = np.random.default_rng(2).integers(0, 1500, 20_000).astype(np.int32)
-    trainer = CodeTrainer(vectors, nearest_codebooks(vectors, COUNTS, 0))
+    trainer = CodeTrainer(vectors, nearest_codebooks(vectors, importance(COUNTS), 8, 0))
     losses = [trainer.step(*draw_halves(stream, 0, step % 5, pairs=64)) for step in range(60)]
     assert np.mean(losses[-5:]) < 0.8 * np.mean(losses[:5])
 

@@ -1,9 +1,9 @@
 """Make what English words mean in requests: what a large sentence encoder says of open sentences, shared out among their words.
 
-    python -m tools.meaning_english TEXTS... --start FILE --valence CSV --run DIR [--out FILE]
+    python -m tools.meaning_requests TEXTS... --start FILE --valence CSV --run DIR [--out FILE]
 
-TEXTS are the files of a corpus, such as `wikipedia.txt.bz2`; FILE is what `retvec-lite pretrain-meaning` makes of them. The words keep
-half of what they mean there. DIR is that of `tools.sentence_head.make`: the vectors of the sentences are the same. They take 80 minutes
+TEXTS are the files of a corpus, such as `wikipedia.txt.bz2`; FILE is what `retvec-lite pretrain-meaning` makes of them; what words mean
+there counts half. DIR is that of `tools.sentence_head.make`: the vectors of the sentences are the same. They take 80 minutes
 of a core, the rest ten.
 """
 
@@ -19,10 +19,11 @@ import tensorflow as tf
 from scipy import sparse
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.model.meaning_file import WIDTH, WORD_BYTES, MeaningFile
-from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, nearest_codebooks
+from retvec_lite.meaning import DIMENSION
+from retvec_lite.model.meaning_file import WORD_BYTES, MeaningFile
+from retvec_lite.model.product_codes import codes_of, nearest_codebooks
 from retvec_lite.pretraining.meaning.biases import describe_biases
-from retvec_lite.pretraining.meaning.codes import on_grid
+from retvec_lite.pretraining.meaning.codes import balanced_axes, importance, on_grid
 from retvec_lite.pretraining.meaning.valence import read_valence, with_valence
 from retvec_lite.pretraining.meaning.words import meaning_words_of
 from retvec_lite.version import __version__
@@ -47,8 +48,6 @@ _SHARE_OF_START: Final = 0.5
 of .801). Where both count alike, intents lose."""
 BYTES: Final = WORD_BYTES[-1]
 """Of a word."""
-_FREQUENCY: Final = 0.4
-"""Exponent of how often a word occurs, for how much its error counts."""
 _SENTENCES_OF_AXES: Final = 40_000
 """Sentences that choose which 64 of 128 numbers are kept."""
 
@@ -84,8 +83,9 @@ def learn(sentences: Sequence[str], vectors: Path, start: MeaningFile, valence: 
     lengths = np.linalg.norm(exact, axis=1, keepdims=True)
     exact = with_valence(exact / np.maximum(lengths, 1e-9), start.words, valence) * lengths
     exact = (exact / lengths.mean()).astype(np.float32)
-    codes, codebooks = coded(exact, counts.astype(np.float32) ** np.float32(_FREQUENCY))
-    bare = MeaningFile(start.words, codes, codebooks, LANGUAGE, {})
+    exact = exact @ balanced_axes(exact, counts, BYTES)
+    codebooks = on_grid(nearest_codebooks(exact, importance(counts), BYTES, seed=0))
+    bare = MeaningFile(start.words, codes_of(exact, codebooks), codebooks, LANGUAGE, {})
     return dataclasses.replace(bare, card=_card(bare, start, len(sentences), cosine))
 
 
@@ -94,16 +94,12 @@ def _card(found: MeaningFile, start: MeaningFile, sentences: int, cosine: float)
     method = (
         f"the vectors that all-MiniLM-L6-v2 (Apache-2.0) gives {sentences:,} open sentences, shared out among their words (cosine of "
         f"{cosine:.3f} to those of {HELD_OUT:,} unseen sentences); beside them, counting half, what pretrain-meaning had learned: "
-        f"{start.card.get('method', 'not stated')}; {WIDTH} main directions of both, product codes of {BYTES} bytes"
+        f"{start.card.get('method', 'not stated')}; {DIMENSION} main directions of both, product codes of {BYTES} bytes"
     )
     kept = {name: text for name, text in start.card.items() if name != "settings"}
     biases = describe_biases(found.words, found.vectors, LANGUAGE)
-    return {
-        **kept,
-        "biases": biases,
-        "created_by": f"retvec-lite {__version__}, tools.meaning_english",
-        "method": method,
-    }
+    created_by = f"retvec-lite {__version__}, tools.meaning_requests"
+    return {**kept, "biases": biases, "created_by": created_by, "method": method}
 
 
 def word_numbers(sentences: Sequence[str], words: Sequence[str]) -> Ints:
@@ -127,9 +123,9 @@ class WordTrainer:
 
     def __init__(self, start: Floats, dimension: int, steps: int) -> None:
         rng = np.random.default_rng(0)
-        table = np.concatenate([np.zeros((1, WIDTH)), start / np.linalg.norm(start, axis=1).mean()])
+        table = np.concatenate([np.zeros((1, DIMENSION)), start / np.linalg.norm(start, axis=1).mean()])
         self._table = tf.Variable(table.astype(np.float32))
-        self._kernel = tf.Variable(0.05 * rng.normal(size=(WIDTH, dimension)).astype(np.float32))
+        self._kernel = tf.Variable(0.05 * rng.normal(size=(DIMENSION, dimension)).astype(np.float32))
         self._optimizer = tf.keras.optimizers.Adam(_RATE)
         self._optimizer.build([self._table, self._kernel])
         shapes = [tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, dimension]), tf.TensorSpec([2], tf.int32)]
@@ -212,17 +208,8 @@ def main_directions(learned: Floats, start: Floats, numbers: Ints) -> Floats:
     found = texts @ both
     found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
     _, axes = np.linalg.eigh(np.cov(found, rowvar=False))
-    kept: Floats = (both @ axes[:, : -WIDTH - 1 : -1]).astype(np.float32)
+    kept: Floats = (both @ axes[:, : -DIMENSION - 1 : -1]).astype(np.float32)
     return kept
-
-
-def coded(exact: Floats, importance: Floats) -> tuple[Codes, Floats]:
-    """Return codes and codebooks of vectors, float32 `[words, 64]`, along their main axes; some count more than others."""
-    shares = importance / importance.sum()
-    variances, axes = np.linalg.eigh((exact * shares[:, None]).T @ exact)
-    turned = exact @ axes[:, balanced_order(variances, BYTES)]
-    codebooks = on_grid(nearest_codebooks(turned, shares, BYTES, seed=0))
-    return codes_of(turned, codebooks), codebooks
 
 
 if __name__ == "__main__":
