@@ -1,8 +1,8 @@
 """What words mean, in a training: in which language, which words there is room for, and what each text's words say together.
 
 The words of the training texts come first, then the most frequent ones of the language. Other languages that the file shall carry
-come with the words that are like those of the texts. Words of sixteen bytes are coded again in eight, see
-`meaning_codes`. Two keys a word were best on validation texts: the second one is a word without one of its letters, and undoes a typo
+come with the words that are like those of the texts. Words of more than eight bytes are coded
+again, see `meaning_codes`. Two keys a word were best on validation texts: the second one is a word without one of its letters, and undoes a typo
 (docs/meaning.md).
 """
 
@@ -34,6 +34,7 @@ from retvec_lite.training.meaning_codes import fitting_codes, text_meanings
 from retvec_lite.training.meaning_table import build_table, table_bytes
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.translation import directions
+from retvec_lite.training.two_tables import TwoTables
 from retvec_lite.windows import cut_windows
 
 _KEYS: Final = 2
@@ -61,6 +62,8 @@ _AT_ONCE: Final = 1024
 _CODEBOOK_BYTES: Final = CODES * DIMENSION
 
 _DETECTOR: Final = "language"
+
+Source = MeaningFile | TwoTables
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +161,7 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
 
 
 def make_part(
-    file: MeaningFile, data: TrainingData, kilobytes: int, others: Sequence[MeaningFile] = (), seed: int = 0
+    file: Source, data: TrainingData, kilobytes: int, others: Sequence[MeaningFile] = (), seed: int = 0
 ) -> tuple[MeaningPart, dict[str, Any]]:
     """Choose the words that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it.
 
@@ -166,10 +169,10 @@ def make_part(
     what it means where it stands further in front.
 
     Args:
-        file: of the language of the texts.
+        file: of the language of the texts, or two tables of it.
         data: the texts.
         kilobytes: how large the table may be.
-        others: of other languages that the table shall have, in the same space.
+        others: of other languages that the table shall have, in the same space; beside a file.
         seed: of the codes.
 
     Raises:
@@ -183,10 +186,11 @@ def make_part(
         key=lambda place: (-counts[file.words[place]] * lengths[place], place),
     )
     # The first words get the keys of their typos: those that say much, and often.
-    orders = [(file, list(dict.fromkeys([*needed, *range(len(file.words))])))]
-    orders += [(other, _related_first(other, file, needed)) for other in others]
+    orders: list[tuple[Source, list[int]]] = [(file, list(dict.fromkeys([*needed, *range(len(file.words))])))]
+    if isinstance(file, MeaningFile):
+        orders += [(other, _related_first(other, file, needed)) for other in others]
     rows = itertools.zip_longest(*(zip(itertools.repeat(each), order, strict=False) for each, order in orders))
-    chosen: dict[str, tuple[MeaningFile, int]] = {}
+    chosen: dict[str, tuple[Source, int]] = {}
     for each, place in filter(None, itertools.chain.from_iterable(rows)):
         if all(is_meaning_letter(ord(char)) for char in each.words[place]):
             chosen.setdefault(each.words[place], (each, place))
@@ -200,7 +204,7 @@ def make_part(
             f"for {len(words):,}: {f'name at most {most} in languages' if most > 0 else 'leave languages out'}"
             + (f", or raise meaning_kb to {enough}." if fewest <= NO_WORD else ".")
         )
-    own = {file.words[place]: (file, place) for place in needed}
+    own: dict[str, tuple[Source, int]] = {file.words[place]: (file, place) for place in needed}
     found = [own.get(word, chosen[word]) for word in words]
     codes, codebooks = _codes(file, found, words, counts, data, seed)
     config, weights = build_table(words, codes, codebooks, _KEYS * len(words))
@@ -231,8 +235,8 @@ def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int])
 
 
 def _codes(
-    file: MeaningFile,
-    found: Sequence[tuple[MeaningFile, int]],
+    file: Source,
+    found: Sequence[tuple[Source, int]],
     words: Sequence[str],
     counts: Counter[str],
     data: TrainingData,
@@ -240,15 +244,15 @@ def _codes(
 ) -> tuple[Codes, Floats]:
     """Return codes and codebooks of words, of which `found` says where they are: those of the files, or new ones that fit the texts.
 
-    Only files with the same codebooks go together, so a file of sixteen bytes is alone.
+    Only files with the same codebooks go together, so two tables, or a file with more bytes a word, are alone.
     """
-    if file.codes.shape[1] == SUBSPACES:
-        return np.stack([each.codes[place] for each, place in found]), file.codebooks
+    if isinstance(file, MeaningFile) and file.codes.shape[1] == SUBSPACES:
+        return np.stack([each.codes[place] for each, place in found if isinstance(each, MeaningFile)]), file.codebooks
     rows = [place for _, place in found]
     exact = file.vectors[rows]
     places = {word: place for place, word in enumerate(words)}
     used, texts = np.unique(data.clean_ids, return_inverse=True)
-    by_id = np.zeros((len(used), DIMENSION), np.float32)
+    by_id = np.zeros((len(used), exact.shape[1]), np.float32)
     for row, spelled in _spelled_words(data):
         known = [places[word] for word in spelled if word in places]
         by_id[np.searchsorted(used, row)] = exact[known].sum(axis=0)

@@ -34,12 +34,13 @@ from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.ensemble import Ensemble, Plan
 from retvec_lite.training.examples import Split, TrainingData, make_examples
 from retvec_lite.training.linear_features import count_distinct, count_hashes
-from retvec_lite.training.linear_part import FEW_LABELS, KINDS
+from retvec_lite.training.linear_part import KINDS
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, make_part, other_languages
 from retvec_lite.training.options import Inputs, TrainOptions
 from retvec_lite.training.settings import FEW, FitSettings, settings_for
 from retvec_lite.training.thresholds import decide
 from retvec_lite.training.translation import Translation
+from retvec_lite.training.two_tables import TwoTables
 from retvec_lite.version import __version__
 from retvec_lite.windows import answer_in_windows, combine
 
@@ -160,11 +161,11 @@ def _plan(
         return count_distinct(count_hashes(data, [data.clean], KINDS[0])[0])
 
     if language.source:
-        requests = _requests(language.source, options, data) if pretrained else None
+        tables = _two_tables(language.source, options, data) if pretrained else None
         head = pretrained.head if pretrained else None
         kilobytes = choose_meaning_kb(data, options, embedding, settings, count, len(language.others), head)
-        meaning, more = make_part(requests or language.source, data, kilobytes, language.others, settings.seed)
-        facts |= more | ({"table": "requests"} if requests else {})
+        meaning, more = make_part(tables or language.source, data, kilobytes, language.others, settings.seed)
+        facts |= more | ({"tables": ["usual", "requests"]} if tables else {})
 
     def plan(meaning: MeaningPart | None) -> Plan:
         head, buckets = choose_parts(
@@ -188,10 +189,10 @@ def _plan(
     return plan(None)
 
 
-def _requests(source: MeaningFile, options: TrainOptions, data: TrainingData) -> MeaningFile | None:
-    """Return what words mean in requests, where many labels say that the texts are such: it knows less of news and spam."""
-    usual = options.meaning == "auto" and len(data.labels) > FEW_LABELS
-    return packaged_requests(source.language) if usual else None
+def _two_tables(source: MeaningFile, options: TrainOptions, data: TrainingData) -> TwoTables | None:
+    """Return both tables of a language that has two. With two labels the usual one alone tells spam better, and others as well."""
+    requests = packaged_requests(source.language) if options.meaning == "auto" and len(data.labels) > 2 else None
+    return TwoTables.of(source, requests) if requests else None
 
 
 def _pretrained_head(

@@ -58,3 +58,18 @@ def test_texts_without_a_known_word_do_not_count(axis: Floats) -> None:
 def test_texts_without_meanings_or_others_ask_for_no_direction(texts: int) -> None:
     codes, books = fitting_codes(VECTORS, EVEN, np.zeros((texts, 64), np.float32), seed=0)
     assert left_over(VECTORS, decoded(codes, books)) < 0.5 * VECTORS.var()
+
+
+def test_of_more_directions_those_are_kept_in_which_texts_differ() -> None:
+    """Two of 128 directions are, however little words differ in them; the others fill what is left of 64."""
+    vectors = np.concatenate([VECTORS, RNG.normal(size=VECTORS.shape).astype(np.float32)], axis=1)
+    vectors[:, [3, 100]] *= np.float32(0.1)
+    texts = np.zeros((40, 128), np.float32)
+    texts[:20, 3], texts[20:, 100] = RNG.normal(size=(2, 20))
+    codes, books = fitting_codes(vectors, EVEN, texts, seed=0)
+    assert codes.shape == (2000, 8) and books.shape == (8, 256, 8)
+    found = decoded(codes, books)
+    for axis in (3, 100):
+        assert left_over(vectors[:, axis], found) < 0.2 * vectors[:, axis].var()
+    rest = [left_over(vectors[:, axis], found) / vectors[:, axis].var() for axis in range(128) if axis not in (3, 100)]
+    assert np.mean(rest) > 0.5

@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,19 +163,21 @@ def planned(
     return trainer.prepare(inputs, options, FitSettings(copies=1)).plan.pretrained
 
 
-def test_many_labels_read_what_words_mean_in_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    def plan(**given: Any) -> Any:
+def test_more_than_two_labels_read_both_tables() -> None:
+    def plan(labels: Sequence[str], **given: Any) -> Any:
         options = TrainOptions(**given)
-        return trainer.prepare(options.read_inputs(Dataset(TEXTS, LABELS)), options, FitSettings(copies=1)).plan
+        return trainer.prepare(options.read_inputs(Dataset(TEXTS, labels)), options, FitSettings(copies=1)).plan
 
-    assert "table" not in plan().meaning_facts, "two labels"
-    monkeypatch.setattr(trainer, "FEW_LABELS", 1)
-    found, usual_file = plan(), packaged_meaning("en")
-    assert found.meaning_facts["table"] == "requests" and found.meaning.weights["meaning/codes"].shape[1] == 8
+    assert "tables" not in plan(LABELS).meaning_facts
+    three = [*LABELS[:-2], "third", "third"]
+    found = plan(three)
+    assert (
+        found.meaning_facts["tables"] == ["usual", "requests"] and found.meaning.weights["meaning/codes"].shape[1] == 8
+    )
     vectors = found.meaning.vectors(["deposit money", "a bank transfer", "beautiful weather"], found.data.config)
     assert vectors[0] @ vectors[1] > 0.3 + vectors[0] @ vectors[2]
-    for other in ({"epochs": 2}, {"meaning": usual_file}):
-        assert "table" not in plan(**other).meaning_facts, other
+    for other in ({"epochs": 2}, {"meaning": packaged_meaning("en")}):
+        assert "tables" not in plan(three, **other).meaning_facts, other
 
 
 @pytest.mark.parametrize("options", [{}, {"max_words": 8}], ids=str)
