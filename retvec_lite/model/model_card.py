@@ -157,11 +157,11 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
     else:
         counts = languages or {facts["language"]: facts["words"]}
         words = " and ".join(f"{count:,} words of {name}" for name, count in counts.items())
-        where = f" by two tables ({' and '.join(facts['tables'])})" if "tables" in facts else ""
         about = (
-            f"It knows what {words} mean{where}, which are {facts['known_words']:.1%} of the words of the training texts, and repeats their "
+            f"It knows what {words} mean, which are {facts['known_words']:.1%} of the words of the training texts, and repeats their "
             "biases."
         )
+        about += " One of its two tables was learned for requests." if "tables" in facts else ""
     return about + unmeasured if others else about
 
 

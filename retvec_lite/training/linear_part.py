@@ -34,8 +34,8 @@ KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
 are usually intents, and get the first."""
 
-FEW_LABELS: Final = 20
-"""More labels are usually those of requests: only the first kind of n-grams is tried."""
+_FEW_LABELS: Final = 20
+"""More labels are usually intents: only the first kind of n-grams is tried, and rare n-grams do not lead."""
 _LONG: Final = 30
 """Words of a typical text from which the second kind is taken, unless the first is clearly better."""
 
@@ -334,12 +334,12 @@ class LinearFitter:
     def _rare_lead(self) -> bool:
         """Whether rare n-grams count more: where they share no bucket with frequent ones, and topics rather than intents are told apart."""
         data = self._data
-        is_usual = self.is_softmax or data.scheme.multi_label or len(data.labels) > FEW_LABELS
+        is_usual = self.is_softmax or data.scheme.multi_label or len(data.labels) > _FEW_LABELS
         return self.config.codebooks > 0 and not is_usual
 
     def _likely_kinds(self) -> tuple[Kind, ...]:
         """Return the kinds to try. The first is kept unless another is clearly better; the length of the texts chooses it."""
-        if len(self._data.labels) > FEW_LABELS:
+        if len(self._data.labels) > _FEW_LABELS:
             return KINDS[:1]
         return KINDS[::-1] if self._is_long else KINDS
 

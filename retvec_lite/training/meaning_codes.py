@@ -14,10 +14,30 @@ from retvec_lite.contract import Floats
 from retvec_lite.meaning import DIMENSION, SUBSPACES
 from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, nearest_codebooks
 
-_EVEN: Final = 0.3
-"""How much the directions in which words differ count beside those in which texts do."""
+_OF_WORDS: Final = 0.3
+"""How much the directions of the words' vectors count beside those in which the texts differ."""
+_USUAL: Final = 0.7
+"""Length of vectors of the usual table beside those of requests, chosen on validation texts; 0.5 and 1 are about as good."""
+_TYPICAL: Final = 2_000
+"""First words of a table: their mean length is taken as that of its vectors."""
 _LEAST: Final = 1e-6
-"""Share of the mean direction that each one counts at least: no word says anything in the others."""
+"""Least weight of a direction, as a share of the mean: where words have next to nothing, it must not be divided by 0."""
+
+
+def side_by_side(usual: Floats, requests: Floats) -> Floats:
+    """Return what words mean by two tables at once, float32 `[words, 128]`: the numbers of both, at lengths that go together.
+
+    Args:
+        usual: of the usual table, float32 `[words, 64]`.
+        requests: of that of requests, for the same words, float32 `[words, 64]`.
+    """
+    return np.concatenate([_at_length(usual, _USUAL), _at_length(requests, 1.0)], axis=1)
+
+
+def _at_length(vectors: Floats, length: float) -> Floats:
+    mean = float(np.linalg.norm(vectors[:_TYPICAL], axis=1).mean())
+    found: Floats = vectors * np.float32(length / max(mean, 1e-9))
+    return found
 
 
 def text_meanings(words: npt.NDArray[np.integer[Any]], vectors: Floats) -> Floats:
@@ -38,7 +58,7 @@ def text_meanings(words: npt.NDArray[np.integer[Any]], vectors: Floats) -> Float
 def fitting_codes(vectors: Floats, importance: Floats, texts: Floats, seed: int) -> tuple[Codes, Floats]:
     """Return codes uint8 `[words, 8]` and codebooks float32 `[8, 256, 8]`, in a space turned against that of `vectors`.
 
-    Of more than 64 directions, those are kept that say most. Cosines between texts are about the same there, numbers are not.
+    Of more than 64 directions, the 64 that say most are kept. Cosines between texts are about the same there, single numbers are not.
 
     Args:
         vectors: float32 `[words, width]`, of 64 numbers or more.
@@ -48,9 +68,10 @@ def fitting_codes(vectors: Floats, importance: Floats, texts: Floats, seed: int)
     """
     known = texts[texts.any(axis=1)].astype(np.float64)
     away = known - known.sum(axis=0) / max(len(known), 1)
-    squares, axes = np.linalg.eigh(_shares(away.T @ away) + _EVEN * _shares((vectors.T * importance) @ vectors))
+    of_words = (vectors.T.astype(np.float64) * importance) @ vectors
+    squares, axes = np.linalg.eigh(_of_trace_one(away.T @ away) + _OF_WORDS * _of_trace_one(of_words))
     squares, axes = squares[-DIMENSION:], axes[:, -DIMENSION:].astype(np.float32)
-    weights = np.sqrt(np.maximum(squares / squares.mean(), _LEAST)).astype(np.float32)
+    weights = np.sqrt(np.maximum(squares / max(squares.mean(), 1e-12), _LEAST)).astype(np.float32)
     turned = (vectors @ axes) * weights
     order = balanced_order((np.square(turned) * importance[:, None]).mean(axis=0), SUBSPACES)
     turned = np.ascontiguousarray(turned[:, order])
@@ -58,7 +79,6 @@ def fitting_codes(vectors: Floats, importance: Floats, texts: Floats, seed: int)
     return codes_of(turned, codebooks), codebooks / weights[order].reshape(SUBSPACES, 1, -1)
 
 
-def _shares(products: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
-    """Return a matrix of products whose trace is 1, or 0."""
-    found: npt.NDArray[np.float64] = products / max(float(np.trace(products)), 1e-12)
-    return found
+def _of_trace_one(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Scale a matrix of products to a trace of 1; zeros stay zeros."""
+    return products / max(float(np.trace(products)), 1e-12)

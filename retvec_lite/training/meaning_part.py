@@ -1,8 +1,8 @@
 """What words mean, in a training: in which language, which words there is room for, and what each text's words say together.
 
 The words of the training texts come first, then the most frequent ones of the language. Other languages that the file shall carry
-come with the words that are like those of the texts. Words of more than eight bytes are coded
-again, see `meaning_codes`. Two keys a word were best on validation texts: the second one is a word without one of its letters, and undoes a typo
+come with the words that are like those of the texts. Words of more than eight bytes, and those of two tables, are coded again, see
+`meaning_codes`. Two keys a word were best on validation texts: the second one is a word without one of its letters, and undoes a typo
 (docs/meaning.md).
 """
 
@@ -30,11 +30,10 @@ from retvec_lite.ngrams import CODES, folded_letters, ngram_logits
 from retvec_lite.training.ahead import ahead
 from retvec_lite.training.batches import alike
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.meaning_codes import fitting_codes, text_meanings
+from retvec_lite.training.meaning_codes import fitting_codes, side_by_side, text_meanings
 from retvec_lite.training.meaning_table import build_table, table_bytes
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.translation import directions
-from retvec_lite.training.two_tables import TwoTables
 from retvec_lite.windows import cut_windows
 
 _KEYS: Final = 2
@@ -62,8 +61,6 @@ _AT_ONCE: Final = 1024
 _CODEBOOK_BYTES: Final = CODES * DIMENSION
 
 _DETECTOR: Final = "language"
-
-Source = MeaningFile | TwoTables
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,7 +158,12 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
 
 
 def make_part(
-    file: Source, data: TrainingData, kilobytes: int, others: Sequence[MeaningFile] = (), seed: int = 0
+    file: MeaningFile,
+    data: TrainingData,
+    kilobytes: int,
+    others: Sequence[MeaningFile] = (),
+    seed: int = 0,
+    requests: MeaningFile | None = None,
 ) -> tuple[MeaningPart, dict[str, Any]]:
     """Choose the words that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it.
 
@@ -169,28 +171,29 @@ def make_part(
     what it means where it stands further in front.
 
     Args:
-        file: of the language of the texts, or two tables of it.
+        file: of the language of the texts.
         data: the texts.
         kilobytes: how large the table may be.
-        others: of other languages that the table shall have, in the same space; beside a file.
+        others: of other languages that the table shall have, in the same space; none with `requests`.
         seed: of the codes.
+        requests: what the words of `file` mean in requests, in their order; None where the table is not to know it.
 
     Raises:
         RetvecLiteError: for more languages than there is room for.
     """
     counts = count_words(data)
-    lengths = np.linalg.norm(file.vectors, axis=1)
+    vectors = side_by_side(file.vectors, requests.vectors) if requests else file.vectors
+    lengths = np.linalg.norm(vectors, axis=1)
     places = {word: place for place, word in enumerate(file.words)}
     needed = sorted(
         (places[word] for word in counts if word in places),
         key=lambda place: (-counts[file.words[place]] * lengths[place], place),
     )
     # The first words get the keys of their typos: those that say much, and often.
-    orders: list[tuple[Source, list[int]]] = [(file, list(dict.fromkeys([*needed, *range(len(file.words))])))]
-    if isinstance(file, MeaningFile):
-        orders += [(other, _related_first(other, file, needed)) for other in others]
+    orders = [(file, list(dict.fromkeys([*needed, *range(len(file.words))])))]
+    orders += [(other, _related_first(other, file, needed)) for other in others]
     rows = itertools.zip_longest(*(zip(itertools.repeat(each), order, strict=False) for each, order in orders))
-    chosen: dict[str, tuple[Source, int]] = {}
+    chosen: dict[str, tuple[MeaningFile, int]] = {}
     for each, place in filter(None, itertools.chain.from_iterable(rows)):
         if all(is_meaning_letter(ord(char)) for char in each.words[place]):
             chosen.setdefault(each.words[place], (each, place))
@@ -204,9 +207,13 @@ def make_part(
             f"for {len(words):,}: {f'name at most {most} in languages' if most > 0 else 'leave languages out'}"
             + (f", or raise meaning_kb to {enough}." if fewest <= NO_WORD else ".")
         )
-    own: dict[str, tuple[Source, int]] = {file.words[place]: (file, place) for place in needed}
+    own = {file.words[place]: (file, place) for place in needed}
     found = [own.get(word, chosen[word]) for word in words]
-    codes, codebooks = _codes(file, found, words, counts, data, seed)
+    if file.codes.shape[1] == SUBSPACES and not requests:
+        codes, codebooks = np.stack([each.codes[place] for each, place in found]), file.codebooks
+    else:
+        # Only files with the same codebooks go together, so no others are there.
+        codes, codebooks = _fitting_codes(vectors, [place for _, place in found], words, counts, data, seed)
     config, weights = build_table(words, codes, codebooks, _KEYS * len(words))
     kept = sum(counts[word] for word in words)
     facts: dict[str, Any] = {
@@ -217,6 +224,8 @@ def make_part(
     }
     if others:
         facts["languages"] = dict(Counter(each.language for each, _ in found))
+    if requests:
+        facts["tables"] = [f"meaning_{file.language}", f"requests_{file.language}"]
     return MeaningPart(config, weights), facts
 
 
@@ -234,22 +243,16 @@ def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int])
     return found
 
 
-def _codes(
-    file: Source,
-    found: Sequence[tuple[Source, int]],
+def _fitting_codes(
+    vectors: Floats,
+    rows: Sequence[int],
     words: Sequence[str],
     counts: Counter[str],
     data: TrainingData,
     seed: int,
 ) -> tuple[Codes, Floats]:
-    """Return codes and codebooks of words, of which `found` says where they are: those of the files, or new ones that fit the texts.
-
-    Only files with the same codebooks go together, so two tables, or a file with more bytes a word, are alone.
-    """
-    if isinstance(file, MeaningFile) and file.codes.shape[1] == SUBSPACES:
-        return np.stack([each.codes[place] for each, place in found if isinstance(each, MeaningFile)]), file.codebooks
-    rows = [place for _, place in found]
-    exact = file.vectors[rows]
+    """Return codes and codebooks, which fit the texts, of words whose vectors are in the rows given."""
+    exact = vectors[list(rows)]
     places = {word: place for place, word in enumerate(words)}
     used, texts = np.unique(data.clean_ids, return_inverse=True)
     by_id = np.zeros((len(used), exact.shape[1]), np.float32)

@@ -40,11 +40,13 @@ from retvec_lite.training.options import Inputs, TrainOptions
 from retvec_lite.training.settings import FEW, FitSettings, settings_for
 from retvec_lite.training.thresholds import decide
 from retvec_lite.training.translation import Translation
-from retvec_lite.training.two_tables import TwoTables
 from retvec_lite.version import __version__
 from retvec_lite.windows import answer_in_windows, combine
 
 _FOLDS: Final = 3
+
+_TOLD_BY_ONE_TABLE: Final = 2
+"""Labels up to which few texts read the usual table of meaning alone (docs/meaning.md)."""
 
 _SURE: Final = 0.5
 """Probability from which a label that was predicted counts as right."""
@@ -161,11 +163,11 @@ def _plan(
         return count_distinct(count_hashes(data, [data.clean], KINDS[0])[0])
 
     if language.source:
-        tables = _two_tables(language.source, options, data) if pretrained else None
+        requests = _requests(language.source, options, data) if pretrained else None
         head = pretrained.head if pretrained else None
         kilobytes = choose_meaning_kb(data, options, embedding, settings, count, len(language.others), head)
-        meaning, more = make_part(tables or language.source, data, kilobytes, language.others, settings.seed)
-        facts |= more | ({"tables": ["usual", "requests"]} if tables else {})
+        meaning, more = make_part(language.source, data, kilobytes, language.others, settings.seed, requests)
+        facts |= more
 
     def plan(meaning: MeaningPart | None) -> Plan:
         head, buckets = choose_parts(
@@ -189,10 +191,10 @@ def _plan(
     return plan(None)
 
 
-def _two_tables(source: MeaningFile, options: TrainOptions, data: TrainingData) -> TwoTables | None:
-    """Return both tables of a language that has two. With two labels the usual one alone tells spam better, and others as well."""
-    requests = packaged_requests(source.language) if options.meaning == "auto" and len(data.labels) > 2 else None
-    return TwoTables.of(source, requests) if requests else None
+def _requests(source: MeaningFile, options: TrainOptions, data: TrainingData) -> MeaningFile | None:
+    """Return what words mean in requests, which helps except with two labels: there the usual table alone tells spam better."""
+    is_read = options.meaning == "auto" and len(data.labels) > _TOLD_BY_ONE_TABLE
+    return packaged_requests(source.language) if is_read else None
 
 
 def _pretrained_head(

@@ -186,7 +186,7 @@ def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch
 
 
 def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_part, "FEW_LABELS", 3)
+    monkeypatch.setattr(linear_part, "_FEW_LABELS", 3)
     tried = []
     plain = LinearFitter.choose
     monkeypatch.setattr(LinearFitter, "choose", lambda self, kind: (tried.append(kind), plain(self, kind)))
@@ -204,7 +204,7 @@ def test_rare_ngrams_lead_with_codebooks_and_few_labels(
     monkeypatch: pytest.MonkeyPatch, labels: int, codebooks: int, weighing: Weighing
 ) -> None:
     monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: codebooks)
-    monkeypatch.setattr(linear_part, "FEW_LABELS", labels)
+    monkeypatch.setattr(linear_part, "_FEW_LABELS", labels)
     plain, seen = linear_part.fit_linear, []
     monkeypatch.setattr(
         linear_part,

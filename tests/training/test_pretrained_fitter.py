@@ -172,7 +172,8 @@ def test_more_than_two_labels_read_both_tables() -> None:
     three = [*LABELS[:-2], "third", "third"]
     found = plan(three)
     assert (
-        found.meaning_facts["tables"] == ["usual", "requests"] and found.meaning.weights["meaning/codes"].shape[1] == 8
+        found.meaning_facts["tables"] == ["meaning_en", "requests_en"]
+        and found.meaning.weights["meaning/codes"].shape[1] == 8
     )
     vectors = found.meaning.vectors(["deposit money", "a bank transfer", "beautiful weather"], found.data.config)
     assert vectors[0] @ vectors[1] > 0.3 + vectors[0] @ vectors[2]
