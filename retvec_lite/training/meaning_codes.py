@@ -16,8 +16,8 @@ from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, nea
 
 _OF_WORDS: Final = 0.3
 """How much the directions of the words' vectors count beside those in which the texts differ."""
-_USUAL: Final = 0.7
-"""Length of vectors of the usual table beside those of requests, chosen on validation texts; 0.5 and 1 are about as good."""
+_USUAL: Final = 0.5
+"""Length of vectors of the usual table beside those of requests, chosen on validation texts: news would have 0.7 to 1."""
 _TYPICAL: Final = 2_000
 """First words of a table: their mean length is taken as that of its vectors."""
 _LEAST: Final = 1e-6
