@@ -35,7 +35,7 @@ KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 are usually intents, and get the first."""
 
 _FEW_LABELS: Final = 20
-"""More labels are usually intents: only the first kind of n-grams is tried, and rare n-grams do not lead."""
+"""More labels are usually intents: only the first kind of n-grams is tried, and rare n-grams count no more than others."""
 _LONG: Final = 30
 """Words of a typical text from which the second kind is taken, unless the first is clearly better."""
 

@@ -17,19 +17,19 @@ from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, nea
 _OF_WORDS: Final = 0.3
 """How much the directions of the words' vectors count beside those in which the texts differ."""
 _USUAL: Final = 0.5
-"""Length of vectors of the usual table beside those of requests, chosen on validation texts: news would have 0.7 to 1."""
+"""Length of vectors of the usual table beside those of requests, chosen on validation texts; 0.7 is better for news alone."""
 _TYPICAL: Final = 2_000
 """First words of a table: their mean length is taken as that of its vectors."""
 _LEAST: Final = 1e-6
-"""Least weight of a direction, as a share of the mean: where words have next to nothing, it must not be divided by 0."""
+"""Least variance of a direction, as a share of the mean one: codebooks are divided by its root."""
 
 
 def side_by_side(usual: Floats, requests: Floats) -> Floats:
     """Return what words mean by two tables at once, float32 `[words, 128]`: the numbers of both, at lengths that go together.
 
     Args:
-        usual: of the usual table, float32 `[words, 64]`.
-        requests: of that of requests, for the same words, float32 `[words, 64]`.
+        usual: vectors of the usual table, float32 `[words, 64]`.
+        requests: vectors of the same words in the table of requests, float32 `[words, 64]`.
     """
     return np.concatenate([_at_length(usual, _USUAL), _at_length(requests, 1.0)], axis=1)
 
