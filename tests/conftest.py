@@ -9,9 +9,11 @@ import pytest
 from api_folder import ApiFolder, english
 from command_line import Main
 from hypothesis import settings
+from patience import PATIENCE
 from tiny_artifact import tiny_artifact
 
 from retvec_lite import __main__ as cli
+from retvec_lite.runtime import worker
 
 # Before the first test imports TensorFlow: one thread (tests are small, and their sums must not depend on the machine).
 for name, value in (("TF_NUM_INTRAOP_THREADS", "1"), ("TF_NUM_INTEROP_THREADS", "1"), ("TF_CPP_MIN_LOG_LEVEL", "2")):
@@ -21,6 +23,8 @@ for name, value in (("TF_NUM_INTRAOP_THREADS", "1"), ("TF_NUM_INTEROP_THREADS", 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no failure.
+for name in ("TIMEOUT", "_JOB_TIMEOUT"):
+    setattr(worker, name, PATIENCE)
 settings.register_profile("retvec-lite", deadline=None)
 settings.load_profile("retvec-lite")
 

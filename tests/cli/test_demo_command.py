@@ -12,6 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 from command_line import Main
+from patience import PATIENCE
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
@@ -25,10 +26,10 @@ def test_the_command_prints_its_address_and_ends_with_ctrl_c(tiny_model: str) ->
                 r"Serving tiny.tflite, language.tflite at (http://127.0.0.1:\d+/) \(Ctrl-C to stop\)\n", line
             )
             assert found is not None, line
-            with urlopen(f"{found[1]}models.json", timeout=30) as answer:
+            with urlopen(f"{found[1]}models.json", timeout=PATIENCE) as answer:
                 assert json.load(answer) == ["tiny.tflite", "language.tflite"]
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=30)
+            _, errors = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()  # or a failure would wait for it forever
     assert (process.returncode, errors) == (0, "")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from command_line import Main, write_table
+from patience import PATIENCE
 from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_metadata, tiny_signatures_artifact
 
 import retvec_lite
@@ -288,7 +289,9 @@ def test_info_and_evaluate_need_a_runtime_alone(tiny_model: str, data: str) -> N
         "print(rl.info('language'))\n"
         f"print(rl.load({tiny_model!r}).evaluate({data!r}, typos=()))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr
     assert "recipe          int8" in done.stdout and "label" in done.stdout and "precision" in done.stdout
 
@@ -331,7 +334,9 @@ def test_the_commands_import_nothing_heavy() -> None:
         "for name in ('export', 'verify'): find_command(name)[0](argparse.ArgumentParser())\n"
         "print(sorted({'tensorflow', 'rich', 'flatbuffers', 'ai_edge_litert'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.stdout.strip() == "[]", done.stderr
 
 

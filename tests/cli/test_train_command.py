@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from modeling_cases import random_classifier
+from patience import PATIENCE
 from tiny_data import tiny_dataset
 
 from retvec_lite import __main__ as cli
@@ -143,12 +144,12 @@ def test_a_real_signal_in_the_middle_of_training(table: Path, tmp_path: Path) ->
     process = subprocess.Popen(
         [sys.executable, "-m", "retvec_lite", "train", *arguments], stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while sorted(tmp_path.iterdir()) == before and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.2)
     time.sleep(3)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == cli.INTERRUPTED, errors
     assert sorted(tmp_path.iterdir()) == before and "Traceback" not in errors
 

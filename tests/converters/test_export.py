@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from coreml_cases import needs_coremltools
 from exported import EVERY_RECIPE, EXPORTED, ORDERS, built_exports, call_it_kept_version, texts_csv
+from patience import PATIENCE
 
 from retvec_lite.__main__ import main
 from retvec_lite.cli.export import declare_export
@@ -138,7 +139,7 @@ for recipe in recipes:
 """
     recipes = [name for name, recipe in RECIPES.items() if runtime == "ai-edge-litert" or not recipe.dynamic]
     command = [sys.executable, "-c", program, str(POOL), runtime, *recipes]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -172,7 +173,7 @@ def test_conversion_keeps_tensorflow_s_notes_from_the_user() -> None:
         "convert(load_trained_model(sys.argv[1]), embed=True)"
     )
     command = [sys.executable, "-c", program, str(REFERENCE)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
 
 

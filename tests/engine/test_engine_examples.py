@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from tools.c_archive import NAME, ROOT, write
 
@@ -18,7 +19,7 @@ C_FLAGS = ("-std=c99", "-O3", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"
 
 
 def run(*command: str | Path, cwd: Path, given: str = "") -> str:
-    done = subprocess.run(command, cwd=cwd, input=given.encode(), capture_output=True, check=False, timeout=600)
+    done = subprocess.run(command, cwd=cwd, input=given.encode(), capture_output=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr.decode()[-4000:]
     return done.stdout.decode()
 

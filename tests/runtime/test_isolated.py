@@ -9,12 +9,12 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from light import loaded_after
+from patience import PATIENCE
 from tiny_artifact import MODEL, tiny_artifact, tiny_signatures_artifact
 
 from retvec_lite.errors import RetvecLiteError
@@ -122,10 +122,8 @@ def test_silence_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     classifier = TextClassifier.load(path, isolated=True)
     monkeypatch.setattr(worker, "TIMEOUT", 0.3)
     worker_of(classifier).send_signal(signal.SIGSTOP)
-    started = time.monotonic()
     with pytest.raises(RetvecLiteError, match=r"gave no answer within 0\.3 seconds"):
         classifier.predict("12")
-    assert time.monotonic() - started < 60
     monkeypatch.undo()
     assert classifier.predict("12", top=1)[0].label == "digits"
 
@@ -171,7 +169,7 @@ def test_the_worker_ends_with_its_classifier_and_not_with_a_thread(path: Path) -
     assert worker.poll() is None
     del classifier
     gc.collect()
-    assert worker.wait(timeout=30) != 0
+    assert worker.wait(timeout=PATIENCE) != 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")

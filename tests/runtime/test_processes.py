@@ -8,6 +8,7 @@ from pathlib import Path
 
 import many_processes
 import pytest
+from patience import PATIENCE
 from tiny_artifact import tiny_artifact
 
 from retvec_lite.runtime.interpreters import RUNTIMES
@@ -35,6 +36,6 @@ def test_every_process_answers(tmp_path: Path, runtime: str, way: object) -> Non
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.stdout == f"{ANSWERS[way]}\n", done.stderr  # type: ignore[index]

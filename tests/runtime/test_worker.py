@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from patience import PATIENCE
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import worker
@@ -16,7 +17,7 @@ def test_functions_run_one_after_the_other_in_one_process() -> None:
     one = Worker()
     first, second = (one.ask(os.getcwdb), one.ask(bytes.upper, b"abc"))
     assert first == os.getcwdb() and second == b"ABC"
-    assert one.ask(bytes, 70_000, timeout=30, size=70_000) == bytes(70_000)
+    assert one.ask(bytes, 70_000, timeout=PATIENCE, size=70_000) == bytes(70_000)
 
 
 def test_an_error_comes_back_as_its_message() -> None:
@@ -63,4 +64,4 @@ def test_it_ends_with_its_owner() -> None:
     process = one._process
     assert one.ask(os.getcwdb)
     del one
-    assert process.wait(timeout=30) != 0
+    assert process.wait(timeout=PATIENCE) != 0

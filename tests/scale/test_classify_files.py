@@ -18,6 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from command_line import Main
+from patience import PATIENCE
 from tiny_artifact import LABELS, tiny_artifact
 
 import retvec_lite as rl
@@ -181,7 +182,7 @@ def test_ctrl_c_is_answered_before_the_parts_in_progress_are_finished(
                 frames = traceback.walk_stack(sys._current_frames()[threading.main_thread().ident])
                 waits = [frame.f_code.co_name for frame, _ in frames][:2] == ["wait", "result"]
             os.kill(os.getpid(), signal.SIGINT)
-            told_meanwhile.append(answered.wait(timeout=60))
+            told_meanwhile.append(answered.wait(timeout=PATIENCE))
             return function(*arguments)
 
     class Watched(io.StringIO):

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from light import run_python
+from patience import PATIENCE
 
 from retvec_lite import TextClassifier
 from retvec_lite.data.dataset import load_starter
@@ -52,7 +53,7 @@ def test_a_killed_worker_changes_no_answer(engine: str, tmp_path: Path, tiny_mod
         capture_output=True,
         text=True,
         check=False,
-        timeout=500,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert (tmp_path / "out.killed").exists(), "no worker was killed"
@@ -83,7 +84,7 @@ def example(engine: str, *arguments: str, **environment: str) -> subprocess.Comp
     command = [sys.executable, str(EXAMPLES / f"classify_on_{engine}.py"), *arguments]
     command += ["--master", "local[2]"] if engine == "spark" else []
     environment = {**os.environ, **environment}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=500)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed: make engines")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from meaning_cases import table
 from modeling_cases import random_classifier
+from patience import PATIENCE
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.engine.build import ADDS_ROWS, PROJECTIONS, build_file
@@ -87,18 +88,20 @@ def own_weights(model: TrainedModel, content: bytes) -> dict[str, Floats]:
 def compile_driver(command: Sequence[str], to: Path, *options: str) -> Path:
     flags = ("-std=c99", "-g", "-ffp-contract=off", "-I", str(SOURCE.parent), *options)
     subprocess.run(
-        [*command, *flags, "-o", str(to), str(DRIVER), str(SOURCE)], check=True, capture_output=True, timeout=900
+        [*command, *flags, "-o", str(to), str(DRIVER), str(SOURCE)], check=True, capture_output=True, timeout=PATIENCE
     )
     return to
 
 
-def drive(command: Sequence[str], files: Iterable[bytes], texts: Iterable[bytes], timeout: float = 300) -> list[str]:
+def drive(command: Sequence[str], files: Iterable[bytes], texts: Iterable[bytes]) -> list[str]:
     """The lines that the driver prints; an error with what a sanitizer says when it fails."""
 
     def items(contents: Iterable[bytes]) -> bytes:
         return b"".join(struct.pack("<I", len(item)) + item for item in contents) + b"\xff" * 4
 
-    done = subprocess.run(command, input=items(texts) + items(files), capture_output=True, check=False, timeout=timeout)
+    done = subprocess.run(
+        command, input=items(texts) + items(files), capture_output=True, check=False, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-3000:]
     return done.stdout.decode().splitlines()
 

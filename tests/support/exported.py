@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from retvec_lite.converters import format
 
@@ -73,7 +74,7 @@ def built_exports(orders: Sequence[tuple[str, str]]) -> Path:
         env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return folder

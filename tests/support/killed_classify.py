@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from patience import PATIENCE
 
 from retvec_lite import TextClassifier
 
@@ -77,7 +78,7 @@ def main(model: str, folder: Path, kills: int, rows: int, seed: int) -> None:
                 if process.poll() is None:
                     os.kill(process.pid if is_killed else rng.choice(workers), signal.SIGKILL)
                     hits["command" if is_killed else "worker"] += 1
-        _, errors = process.communicate(timeout=300)
+        _, errors = process.communicate(timeout=PATIENCE)
         if process.returncode not in (0, -signal.SIGKILL):
             raise SystemExit(errors)
     answers = pq.read_table(output).to_pydict()

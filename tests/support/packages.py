@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from exported import EXPORTED, texts_csv
+from patience import PATIENCE
 
 ORDERS = (
     "pool=float32,float16,int8,int4",
@@ -54,7 +55,7 @@ def _run(*arguments: str) -> None:
         env={**os.environ, **quiet, "CUDA_VISIBLE_DEVICES": ""},
         capture_output=True,
         text=True,
-        timeout=1800,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-3000:]
 

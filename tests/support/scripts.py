@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from patience import PATIENCE
 
 HERE = Path(__file__).parent
 RUNTIMES = {"tflite-runtime": "tflite_runtime", "ai-edge-litert": "ai_edge_litert"}
@@ -22,6 +23,6 @@ def run_script(name: str, *arguments: str) -> None:
         env={**os.environ, **quiet, "CUDA_VISIBLE_DEVICES": ""},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 
+from patience import PATIENCE
+
 ENVIRONMENT = {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "2", "CUDA_VISIBLE_DEVICES": "-1"}
 
 
@@ -37,7 +39,7 @@ def run(script: str, workers: int, *arguments: object) -> list[subprocess.Comple
     ended = []
     try:
         for process in processes:
-            output, errors = process.communicate(timeout=500)
+            output, errors = process.communicate(timeout=PATIENCE)
             ended.append(subprocess.CompletedProcess(process.args, process.returncode, output, errors))
     finally:
         for process in processes:

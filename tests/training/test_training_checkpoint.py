@@ -12,6 +12,7 @@ import pytest
 from command_line import Main
 from fitted import Crossed, train
 from modeling_cases import random_embedding
+from patience import PATIENCE
 from tiny_data import QUICK, tiny_dataset
 
 from retvec_lite.__main__ import INTERRUPTED
@@ -168,7 +169,7 @@ def test_kill_9(tmp_path: Path) -> None:
     def ended(folder: str, *stop: str) -> int:
         (tmp_path / folder).mkdir(exist_ok=True)
         command = [sys.executable, cluster_train.__file__, str(tmp_path / folder), "pool", *stop]
-        return subprocess.run(command, check=False, stdout=subprocess.DEVNULL, timeout=500).returncode
+        return subprocess.run(command, check=False, stdout=subprocess.DEVNULL, timeout=PATIENCE).returncode
 
     assert ended("whole") == 0
     assert ended("killed", "17") == -9

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import browser
 import pytest
+from patience import PATIENCE
 from tiny_artifact import MODEL, tiny_artifact, tiny_metadata
 
 from retvec_lite.contract import EncoderConfig
@@ -45,7 +46,7 @@ def run_python(*arguments: str | Path, codes: tuple[int, ...] = (0,)) -> None:
         env={**os.environ, **_QUIET},
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=PATIENCE,
     )
     assert done.returncode in codes, done.stderr[-3000:]
 
@@ -204,7 +205,7 @@ def vitest(node: str) -> Vitest:
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
         return done.stdout

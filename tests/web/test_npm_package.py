@@ -12,6 +12,7 @@ from pathlib import Path
 
 import browser
 import pytest
+from patience import PATIENCE
 
 from retvec_lite.version import __version__
 
@@ -33,7 +34,7 @@ def test_the_version_is_that_of_python() -> None:
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=cwd, check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return done.stdout
 

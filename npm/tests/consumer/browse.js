@@ -7,6 +7,6 @@ const page = await browser.newPage();
 const problems = [];
 page.on("pageerror", (error) => problems.push(String(error)));
 await page.goto(url);
-await page.waitForFunction(() => globalThis.found, undefined, { timeout: 60_000 }).catch(() => undefined);
+await page.waitForFunction(() => globalThis.found, undefined, { timeout: 1_800_000 }).catch(() => undefined);
 console.log(JSON.stringify({ found: await page.evaluate(() => globalThis.found), problems }));
 await browser.close();

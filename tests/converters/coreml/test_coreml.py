@@ -24,6 +24,7 @@ from coreml_cases import (
     operations_of,
     stored_weights,
 )
+from patience import PATIENCE
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.coreml import Grid, Palette, compressed, find_storage
@@ -146,7 +147,7 @@ def test_same_weights_same_bytes(hidden: tuple[str, ...]) -> None:
     )
     folder = str(Path(__file__).parents[2] / "support")
     done = subprocess.run(
-        [sys.executable, "-c", program, folder, *hidden], check=False, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", program, folder, *hidden], check=False, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.stdout == hashlib.sha256(repr(sorted(first.items())).encode()).hexdigest(), done.stderr
     assert not done.stderr, "coremltools' notes must be kept from the user"

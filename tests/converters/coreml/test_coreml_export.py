@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from coreml_cases import import_coremltools, needs_coremltools, on_grid
 from exported import texts_csv
+from patience import PATIENCE
 
 from retvec_lite.__main__ import main
 from retvec_lite.converters.coreml.format import CoreML
@@ -170,5 +171,7 @@ def test_nothing_imports_coremltools_before_it_is_needed() -> None:
         "import sys, retvec_lite, retvec_lite.converters.export, retvec_lite.converters.coreml\n"
         "print(sorted({'coremltools', 'tensorflow', 'sklearn'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.stdout.strip() == "[]", done.stderr
