@@ -4,6 +4,7 @@ The texts are chosen for where implementations differ: every bit at every charac
 separator, scripts without spaces, words and texts that are too long. They depend only on the encoder's config.
 """
 
+import functools
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -209,6 +210,7 @@ def golden_windows(config: EncoderConfig) -> dict[str, str]:
     return names
 
 
+@functools.lru_cache(maxsize=4)
 def edge_sample(config: EncoderConfig) -> Sample:
     """Return texts with every letter of the alphabets, the ends of every other range of the contract, and their neighbours outside.
 
