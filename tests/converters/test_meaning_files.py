@@ -33,8 +33,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("meaning")
-    for name in ("pool", "package", "alone", "several"):
-        run_script("meaning_export.py", str(folder), name)
+    run_script("meaning_export.py", str(folder))
     return folder
 
 
@@ -177,6 +176,5 @@ def test_a_table_of_an_unknown_form_is_refused_in_one_sentence(exported: Path, t
 
 
 @pytest.mark.parametrize("head", ["cnn", "rnn", "bert", "small"])
-def test_every_head_and_recipe_exports_with_meaning(head: str, tmp_path: Path) -> None:
-    run_script("meaning_export.py", str(tmp_path), head)
-    assert list((tmp_path / head).glob("*.tflite"))
+def test_every_head_and_recipe_exports_with_meaning(exported: Path, head: str) -> None:
+    assert list((exported / head).glob("*.tflite"))
