@@ -57,6 +57,14 @@ static uint32_t read32(const uint8_t *at) {
   return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+static void clear(void *at, size_t bytes) {
+  uint8_t *to = at;
+  size_t place;
+  for (place = 0; place < bytes; place++) to[place] = 0;
+}
+
+static int in_range(uint32_t value, uint32_t low, uint32_t high) { return value >= low && value <= high; }
+
 static int is_little_endian(void) {
   float_bits one;
   one.i = 1;
@@ -136,6 +144,35 @@ static double sqrt_of(double x) {
   guess.i = (guess.i >> 1) + ((uint64_t)1023 << 51);
   for (n = 0; n < 6; n++) guess.f = 0.5 * (guess.f + x / guess.f);
   return guess.f;
+}
+
+/* --- UTF-8 ----------------------------------------------------------------------------------------------------------------------------- */
+
+enum { REPLACEMENT = 0xFFFD, MOST_CODE = 0x10FFFF, INVALID = 0x110000 };
+
+static uint32_t sanitized(uint32_t code) { return code > MOST_CODE || in_range(code, 0xD800, 0xDFFF) ? REPLACEMENT : code; }
+
+/* Decode one code point of at least one byte; the bytes of an invalid sequence that might begin a valid one are one INVALID (Unicode
+ * Standard, section 3.9). `used`: how many bytes it has. */
+static uint32_t decode(const uint8_t *at, size_t left, size_t *used) {
+  size_t length;
+  uint32_t first = at[0], code, low = 0x80, high = 0xBF;
+  *used = 1;
+  if (first < 0x80) return first;
+  if (first < 0xC2 || first > 0xF4) return INVALID;
+  length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  code = first & (0x7Fu >> length);
+  if (first == 0xE0) low = 0xA0;
+  if (first == 0xED) high = 0x9F;
+  if (first == 0xF0) low = 0x90;
+  if (first == 0xF4) high = 0x8F;
+  for (; *used < length; ++*used) {
+    if (*used >= left || at[*used] < low || at[*used] > high) return INVALID;
+    code = code << 6 | (at[*used] & 0x3Fu);
+    low = 0x80;
+    high = 0xBF;
+  }
+  return code;
 }
 
 /* --- The engine --------------------------------------------------------------------------------------------------------------------- */
@@ -224,8 +261,7 @@ struct rvl {
   int16_t *narrow; /* [TILE][width] */
   int16_t *before; /* [row_size] */
   int32_t *sums;   /* [TILE][width] */
-  int8_t *unpacked; /* of the layers with 4 bits */
-  int unpacked_size;
+  int8_t *unpacked; /* up to 4 * PACK outputs of a layer with 4 bits */
   float *answers;  /* [labels], of one window */
   double *total;   /* [labels or dimension], of all windows */
   double total_weight;
@@ -262,16 +298,25 @@ typedef struct {
   uint32_t size, sections;
   uint8_t *block;
   size_t used;
+  int width, unpacked; /* of the space for one text: what the largest layer needs, and the largest one with 4 bits */
   int problem;
 } loader;
 
-static void *take(loader *from, size_t count, size_t size) {
+static uint32_t rounded(uint32_t count, uint32_t to) { return (count + to - 1) / to * to; }
+
+static void widen(loader *from, uint32_t count) {
+  const int width = (int)rounded(count, LANES);
+  if (width > from->width) from->width = width;
+}
+
+/* 64 bits, because products of what a file says may be too large for 32. */
+static void *take(loader *from, uint64_t count, size_t size) {
   void *found = from->block ? from->block + from->used : 0;
   if (count > ((size_t)1 << 30) / size || from->used > (size_t)1 << 30) {
     from->problem = RVL_DAMAGED;
     return 0;
   }
-  from->used += (count * size + ALIGN - 1) / ALIGN * ALIGN;
+  from->used += ((size_t)count * size + ALIGN - 1) / ALIGN * ALIGN;
   return found;
 }
 
@@ -298,8 +343,6 @@ static uint64_t checksum(const uint8_t *file, uint32_t size) {
   return sum;
 }
 
-static int in_range(uint32_t value, uint32_t low, uint32_t high) { return value >= low && value <= high; }
-
 static int is_known(uint32_t kind) {
   return in_range(kind, SECTION_SETTINGS, SECTION_THRESHOLDS) || in_range(kind, SECTION_EMBEDDING, SECTION_LOGITS) ||
          in_range(kind, SECTION_TABLE, SECTION_PROJECTION) || in_range(kind, SECTION_DISPLACEMENTS, SECTION_MEANING) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
@@ -308,7 +351,7 @@ static int is_known(uint32_t kind) {
 static int check_frame(loader *from, const void *file, size_t size, int sums_up) {
   static const char magic[8] = {'R', 'E', 'T', 'V', 'E', 'C', '\r', '\n'};
   const uint8_t *bytes = file;
-  uint32_t number, end;
+  uint32_t number, other, end;
   uint64_t sum;
   for (number = 0; number < 8; number++)
     if (size < 8 || bytes[number] != (uint8_t)magic[number]) return RVL_NOT_RETVEC;
@@ -327,6 +370,9 @@ static int check_frame(loader *from, const void *file, size_t size, int sums_up)
     const uint8_t *entry = bytes + HEADER + ENTRY * number;
     uint32_t kind = read32(entry), start = read32(entry + 4), length = read32(entry + 8);
     if (kind < OPTIONAL && !is_known(kind)) return RVL_VERSION;
+    /* Two readers might take two of them. */
+    for (other = 0; other < number; other++)
+      if (read32(bytes + HEADER + ENTRY * other) == kind) return RVL_DAMAGED;
     if (start % ALIGN || start < end || start > size || length > size - start) return RVL_DAMAGED;
     end = start + length;
   }
@@ -371,11 +417,11 @@ static const float *float_section(loader *from, uint32_t kind, uint32_t count) {
   return at ? floats(from, at, count) : 0;
 }
 
-static uint32_t rounded(uint32_t count, uint32_t to) { return (count + to - 1) / to * to; }
-
-/* A dense layer: inputs, outputs, bits; scales and bias of the outputs; the integers. With 0 outputs, the file decides how many. */
+/* A dense layer: inputs, outputs, bits; scales and bias of the outputs; the integers. With 0 outputs, the file decides how many. Every
+ * layer comes by here: the space for one text grows with it. */
 static void read_layer(loader *from, uint32_t kind, uint32_t inputs, uint32_t outputs, int adds_rows, layer *to) {
   uint32_t size, numbers, rows;
+  int packed;
   const uint8_t *at = section(from, kind, &size);
   if (!at || size < ALIGN) {
     from->problem = RVL_DAMAGED;
@@ -402,6 +448,10 @@ static void read_layer(loader *from, uint32_t kind, uint32_t inputs, uint32_t ou
   to->scales = floats(from, at + ALIGN, outputs);
   to->bias = floats(from, at + ALIGN + numbers, outputs);
   to->weights = at + ALIGN + 2 * (size_t)numbers;
+  widen(from, inputs);
+  widen(from, outputs);
+  packed = to->bits == 4 && !adds_rows ? to->stride * 4 * PACK : 0; /* up to 4 vectors of PACK outputs at once */
+  if (packed > from->unpacked) from->unpacked = packed;
 }
 
 static int check_settings(const uint32_t *set) {
@@ -425,7 +475,17 @@ static int check_settings(const uint32_t *set) {
   return RVL_OK;
 }
 
-/* Labels: where each ends, then their bytes with a zero behind each. */
+/* Whether bytes are a label: UTF-8 without control characters, a zero behind it. */
+static int is_label(const uint8_t *at, uint32_t size) {
+  size_t place = 0, used;
+  for (; place + 1 < size; place += used) {
+    const uint32_t code = decode(at + place, size - place, &used);
+    if (code < 0x20 || in_range(code, 0x7F, 0x9F) || code == INVALID) return 0;
+  }
+  return size > 1 && !at[size - 1];
+}
+
+/* Labels: where each ends, then their bytes with a zero behind each; the last one ends with the section. */
 static void read_labels(loader *from, rvl *to) {
   uint32_t size, count = to->set[LABELS], label, start = 0;
   const uint8_t *at = section(from, SECTION_LABELS, &size);
@@ -436,13 +496,14 @@ static void read_labels(loader *from, rvl *to) {
   }
   for (label = 0; label < count; label++) {
     uint32_t end = read32(at + 4 * label);
-    if (end <= start || end > size - 4 * count || at[4 * count + end - 1]) {
+    if (end <= start || end > size - 4 * count || !is_label(at + 4 * count + start, end - start)) {
       from->problem = RVL_DAMAGED;
       return;
     }
     if (places) places[label] = start;
     start = end;
   }
+  if (start != size - 4 * count) from->problem = RVL_DAMAGED;
   to->label_places = places;
   to->labels = (const char *)at + 4 * count;
 }
@@ -468,9 +529,10 @@ static void read_decision(loader *from, rvl *to) {
 static void read_ngrams(loader *from, rvl *to) {
   const uint32_t *set = to->set;
   uint32_t columns = set[RANK] ? set[RANK] : set[LABELS];
+  const uint64_t size = (uint64_t)set[BUCKETS] * (columns + 1);
   to->columns = (int)columns;
-  to->table_size = (size_t)set[BUCKETS] * (columns + 1);
-  to->table = (const int8_t *)exactly(from, SECTION_TABLE, to->table_size);
+  to->table_size = (size_t)size;
+  to->table = (const int8_t *)exactly(from, SECTION_TABLE, size);
   if (set[CODEBOOKS]) to->codes = exactly(from, SECTION_CODES, (uint64_t)PRIME * set[CODEBOOKS]);
   to->ngram_scales = float_section(from, SECTION_NGRAM_SCALES, columns);
   if (set[RANK])
@@ -500,13 +562,6 @@ static void read_meaning(loader *from, rvl *to) {
   if (!from->problem) read_layer(from, SECTION_MEANING, DIMENSION, to->set[LABELS], 0, &to->meaning);
 }
 
-static void widen(rvl *to, const layer *of) {
-  const int packed = of->bits == 4 ? of->stride * 4 * PACK : 0; /* up to 4 vectors of PACK outputs at once */
-  if (packed > to->unpacked_size) to->unpacked_size = packed;
-  if (of->outputs > to->width) to->width = (int)rounded((uint32_t)of->outputs, LANES);
-  if (of->inputs > to->width) to->width = (int)rounded((uint32_t)of->inputs, LANES);
-}
-
 /* The layers that read words. Each must fit the one before it. */
 static void read_network(loader *from, rvl *to) {
   const uint32_t *set = to->set, digits = set[WORD_LENGTH] * BITS;
@@ -515,19 +570,16 @@ static void read_network(loader *from, rvl *to) {
     for (block = 0; block < 3 && !from->problem; block++) {
       read_layer(from, SECTION_EMBEDDING + block, inputs, 0, block == 0, &to->embedding[block]);
       inputs = (uint32_t)to->embedding[block].outputs;
-      widen(to, &to->embedding[block]);
     }
   }
   if (set[CHARACTER_WINDOW] && !from->problem) {
     read_layer(from, SECTION_CHARACTERS, set[CHARACTER_WINDOW] * BITS, 0, 1, &to->characters);
     inputs += (uint32_t)to->characters.outputs;
-    widen(to, &to->characters);
   }
   to->vector_size = (int)inputs;
   if (set[HEAD] == POOL || set[HEAD] == CNN) {
     if (!from->problem) read_layer(from, SECTION_WORD, inputs, 0, 0, &to->word);
     inputs = (uint32_t)to->word.outputs;
-    widen(to, &to->word);
   }
   to->row_size = (int)inputs;
   if (set[HEAD] == CNN) {
@@ -536,7 +588,6 @@ static void read_network(loader *from, rvl *to) {
     /* A region of one word belongs to the word. A larger one is written over the words, so it must not be larger. */
     if (set[REGION] == 1) to->row_size = (int)inputs;
     if (set[REGION] > 1 && inputs > (uint32_t)to->row_size) from->problem = RVL_DAMAGED;
-    widen(to, &to->region);
     for (block = 0; block < set[BLOCKS] && !from->problem; block++) {
       to->depthwise[block] = float_section(from, SECTION_BLOCK + 2 * block, 3 * inputs);
       if (!from->problem) read_layer(from, SECTION_BLOCK + 2 * block + 1, inputs, inputs, 0, &to->pointwise[block]);
@@ -544,40 +595,40 @@ static void read_network(loader *from, rvl *to) {
   }
   if (set[HEAD] != LINEAR) inputs *= 2;
   if (!from->problem) read_layer(from, SECTION_LOGITS, inputs, set[LABELS], 0, &to->logits);
-  widen(to, &to->logits);
-  if ((int)rounded(digits, LANES) > to->width) to->width = (int)rounded(digits, LANES);
 }
 
+/* Space for one text, and for the words that are kept. `width`: numbers of the longest row that anything computes. */
 static void take_space(loader *from, rvl *to, uint32_t words) {
   const uint32_t *set = to->set;
-  size_t width, entries;
-  int has_words = set[HEAD] != NGRAMS;
-  if (set[BUCKETS] && to->projection.stride > to->width) widen(to, &to->projection);
-  if (to->hash_rows) widen(to, &to->meaning);
-  if ((int)rounded(rvl_dimension(to), LANES) > to->width) to->width = (int)rounded(rvl_dimension(to), LANES);
-  if ((int)rounded(set[LABELS], LANES) > to->width) to->width = (int)rounded(set[LABELS], LANES);
-  if (set[BUCKETS] && to->columns + 1 > to->width) to->width = (int)rounded((uint32_t)to->columns + 1, LANES);
+  const int has_words = set[HEAD] != NGRAMS;
+  uint64_t width, row, entries;
+  if (has_words) widen(from, set[WORD_LENGTH] * BITS);
+  widen(from, rvl_dimension(to));
+  widen(from, set[LABELS]);
+  if (set[BUCKETS]) widen(from, (uint32_t)to->columns + 1);
+  to->width = from->width;
   to->row_size = (int)rounded((uint32_t)to->row_size, LANES);
-  width = (size_t)to->width;
+  width = (uint64_t)to->width;
+  row = (uint64_t)to->row_size;
   to->chars = take(from, set[MAX_CHARS] + 1, sizeof(uint32_t));
   to->flags = take(from, set[MAX_CHARS] + 1, sizeof(uint16_t));
   to->sums = take(from, TILE * width, sizeof(int32_t));
-  if (to->unpacked_size) to->unpacked = take(from, (size_t)to->unpacked_size, 1);
+  to->unpacked = take(from, (uint64_t)from->unpacked, 1);
   to->answers = take(from, set[LABELS], sizeof(float));
   to->total = take(from, width, sizeof(double));
   to->wide = take(from, TILE * width, sizeof(float));
   to->narrow = take(from, TILE * width, sizeof(int16_t));
   if (!has_words) return;
   to->pieces = take(from, set[MAX_WORDS], sizeof(piece));
-  to->rows = take(from, (size_t)set[MAX_WORDS] * (size_t)to->row_size, sizeof(int16_t));
+  to->rows = take(from, set[MAX_WORDS] * row, sizeof(int16_t));
   to->row_scales = take(from, set[MAX_WORDS], sizeof(float));
-  to->before = take(from, (size_t)to->row_size * (set[REGION] / 2 + 1), sizeof(int16_t));
+  to->before = take(from, row * (set[REGION] / 2 + 1), sizeof(int16_t));
   to->sets = words < 65536 ? words / WAYS : 65536 / WAYS;
-  entries = (size_t)to->sets * WAYS;
+  entries = (uint64_t)to->sets * WAYS;
   to->keys = take(from, entries * KEY, sizeof(uint16_t));
   to->ages = take(from, entries, sizeof(uint32_t));
   to->kept_scales = take(from, entries, sizeof(float));
-  to->kept = take(from, entries * (size_t)to->row_size, sizeof(int16_t));
+  to->kept = take(from, entries * row, sizeof(int16_t));
 }
 
 #ifdef RVL_WIDE
@@ -612,12 +663,6 @@ static int load(loader *from, rvl *to, uint32_t words) {
   return from->problem;
 }
 
-static void clear(void *at, size_t bytes) {
-  uint8_t *to = at;
-  size_t place;
-  for (place = 0; place < bytes; place++) to[place] = 0;
-}
-
 /* Check a file, measure a block, and lay out the engine in it, if there is one; only opening adds up the file's checksum, once. */
 static int prepare(const void *file, size_t size, uint32_t words, void *block, size_t *bytes, rvl *engine, int sums_up) {
   loader from;
@@ -639,9 +684,41 @@ int rvl_block_size(const void *file, size_t size, uint32_t words, size_t *bytes)
   return prepare(file, size, words, 0, bytes, &measured, 0);
 }
 
+/* The order of two labels, by their bytes; 0 where they are the same. */
+static int label_order(const rvl *e, uint32_t one, uint32_t other) {
+  const uint8_t *a = (const uint8_t *)e->labels + e->label_places[one], *b = (const uint8_t *)e->labels + e->label_places[other];
+  while (*a && *a == *b) a++, b++;
+  return (int)*a - (int)*b;
+}
+
+/* Whether two labels are the same. Heapsort, which no file makes slow, of their numbers; any sort compares all neighbours. */
+static int repeats_label(rvl *e) {
+  uint32_t *heap = (uint32_t *)e->sums; /* free until there is a text, and not shorter */
+  uint32_t size = e->set[LABELS], root = size / 2, place, child, moved;
+  int order;
+  for (place = 0; place < size; place++) heap[place] = place;
+  while (root || size > 1) {
+    /* Make heaps of ever larger parts, from the end; then take out the largest, again and again. */
+    moved = heap[root ? --root : --size];
+    for (place = root; (child = 2 * place + 1) < size; place = child) {
+      if (child + 1 < size) {
+        order = label_order(e, heap[child], heap[child + 1]);
+        if (!order) return 1;
+        child += order < 0;
+      }
+      order = label_order(e, moved, heap[child]);
+      if (!order) return 1;
+      if (order > 0) break;
+      heap[place] = heap[child];
+    }
+    heap[place] = moved;
+  }
+  return 0;
+}
+
 int rvl_open(const void *file, size_t size, uint32_t words, void *block, size_t bytes, rvl **engine) {
-  rvl measured;
-  size_t needed, place;
+  rvl measured, *opened;
+  size_t needed, entries;
   int problem;
   *engine = 0;
   problem = prepare(file, size, words, 0, &needed, &measured, 1);
@@ -650,11 +727,12 @@ int rvl_open(const void *file, size_t size, uint32_t words, void *block, size_t 
   if (!block || bytes < needed) return RVL_BLOCK_SIZE;
   problem = prepare(file, size, words, block, &needed, block, 0);
   if (problem) return problem;
-  *engine = block;
-  for (place = 0; place < (size_t)(*engine)->sets * WAYS; place++) {
-    (*engine)->keys[place * KEY] = 0;
-    (*engine)->ages[place] = 0;
-  }
+  opened = block;
+  if (repeats_label(opened)) return RVL_DAMAGED;
+  entries = (size_t)opened->sets * WAYS;
+  clear(opened->keys, entries * KEY * sizeof *opened->keys);
+  clear(opened->ages, entries * sizeof *opened->ages);
+  *engine = opened;
   return RVL_OK;
 }
 
@@ -684,7 +762,7 @@ uint32_t rvl_slot_length(const rvl *engine) { return engine->set[WORD_LENGTH]; }
 
 /* --- Reading a text -------------------------------------------------------------------------------------------------------------------- */
 
-enum { HELD = 32, REPLACEMENT = 0xFFFD, MOST_CODE = 0x10FFFF, HANGUL = 0xAC00 };
+enum { HELD = 32, HANGUL = 0xAC00 };
 
 /* A text, from a place on. Code points are as the caller gives them; those of UTF-8 are composed on the way: `held` has a letter and the
  * marks behind it. From `cut` to `cut_end`, spaces stand in place of a text's code points (one of them where the gap is closed). */
@@ -713,38 +791,14 @@ static reader read_utf8(const char *text, size_t bytes, size_t limit) {
   return of;
 }
 
-/* Decode one code point; the bytes of an invalid sequence that might begin a valid one are one U+FFFD (Unicode Standard, section 3.9). */
-static uint32_t decode(reader *of) {
-  const uint8_t *at = of->bytes + of->at;
-  size_t left = of->end - of->at, length, place;
-  uint32_t first = at[0], code, low = 0x80, high = 0xBF;
-  of->at++;
-  if (first < 0x80) return first;
-  if (first < 0xC2 || first > 0xF4) return REPLACEMENT;
-  length = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
-  code = first & (0x3Fu >> length);
-  if (first == 0xE0) low = 0xA0;
-  if (first == 0xED) high = 0x9F;
-  if (first == 0xF0) low = 0x90;
-  if (first == 0xF4) high = 0x8F;
-  for (place = 1; place <= length; place++) {
-    if (place >= left || at[place] < low || at[place] > high) return REPLACEMENT;
-    code = code << 6 | (at[place] & 0x3Fu);
-    low = 0x80;
-    high = 0xBF;
-    of->at++;
-  }
-  return code;
-}
-
-static uint32_t sanitized(uint32_t code) { return code > MOST_CODE || (code >= 0xD800 && code <= 0xDFFF) ? REPLACEMENT : code; }
-
 /* The next code point as it was given; 0 at the end. */
 static int next_given(reader *of, uint32_t *code) {
+  size_t used;
   if (of->at >= of->end || !of->left) return 0;
   of->left--;
   if (of->bytes) {
-    *code = decode(of);
+    *code = sanitized(decode(of->bytes + of->at, of->end - of->at, &used));
+    of->at += used;
   } else if (of->at >= of->cut && of->at < of->cut_end) {
     *code = 0x20;
     of->at = of->closes ? of->cut_end : of->at + 1;
@@ -1238,6 +1292,8 @@ INLINE void narrow_body(rvl *e, int count, int limit, int words, float *scales) 
   int word, stride = (count + LANES - 1) / LANES * LANES;
   for (word = 0; word < words; word++)
     scales[word] = to_integers(e->wide + word * e->width, count, stride, limit, e->narrow + word * e->width);
+  /* Three words are multiplied as if they were TILE. */
+  for (; word > 2 && word < TILE; word++) to_integers(e->wide, 0, stride, limit, e->narrow + word * e->width);
 }
 
 /* Each word and its neighbours, weighted (a depthwise convolution of three), into `wide`. Null: beyond the ends. */
@@ -1927,7 +1983,7 @@ size_t rvl_classify_utf8(rvl *e, const char *text, size_t bytes, rvl_answer *ans
 /* Add the embedding of a window to `total`: the sum of its words', scaled to length 1; with meaning, half of that, then the meaning. */
 static void add_embedding(rvl *e, uint32_t count) {
   const int size = (int)rvl_word_dimension(e);
-  float *sum = (float *)e->sums + e->width; /* the first half is in use */
+  float *sum = (float *)e->sums + e->width; /* words that come one by one use the first row only */
   float meaning[DIMENSION];
   double square = 0.0, spelled, meant, length;
   uint32_t words, word;
@@ -2064,9 +2120,9 @@ size_t rvl_explain(rvl *e, const uint32_t *codes, size_t length, int32_t label, 
     for (n = 0; n < parts; n++, found++) {
       run again = of;
       if (found >= most) continue;
-      next_run(codes, count, &again, n * of.units / parts, &spans[found].start);
+      next_run(codes, count, &again, (uint32_t)((uint64_t)n * of.units / parts), &spans[found].start);
       again.start = of.start;
-      next_run(codes, count, &again, (n + 1) * of.units / parts, &spans[found].end);
+      next_run(codes, count, &again, (uint32_t)((uint64_t)(n + 1) * of.units / parts), &spans[found].end);
       spans[found].weight = all - log_without(e, codes, count, spans[found].start, spans[found].end, (uint32_t)label);
     }
   }

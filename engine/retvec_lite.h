@@ -35,7 +35,7 @@ enum {
   RVL_VERSION,       /* of the format, or of the contract */
   RVL_TRUNCATED,     /* smaller or larger than it says */
   RVL_CHANGED,       /* wrong checksum */
-  RVL_DAMAGED,       /* a section is missing, or does not fit the others */
+  RVL_DAMAGED,       /* a section is missing, is there twice or does not fit the others; a label is empty, no UTF-8, or there twice */
   RVL_BLOCK_SIZE,    /* the caller's block is too small */
   RVL_ALIGNMENT      /* file or block does not start at a multiple of 8 bytes */
 };
@@ -55,7 +55,7 @@ typedef struct {
 /* A sentence for one of the codes above. */
 RVL_API const char *rvl_message(int problem);
 
-/* How large a block the engine of a file needs. `words`: vectors to keep, 0 for none. */
+/* How large a block the engine of a file needs. `words`: vectors to keep, 0 for none. Checks all but the checksum and labels that repeat. */
 RVL_API int rvl_block_size(const void *file, size_t size, uint32_t words, size_t *bytes);
 
 /* Check a file and start an engine inside a block. */
