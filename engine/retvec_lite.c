@@ -312,11 +312,17 @@ static void widen(loader *from, uint32_t count) {
 /* 64 bits, because products of what a file says may be too large for 32. */
 static void *take(loader *from, uint64_t count, size_t size) {
   void *found = from->block ? from->block + from->used : 0;
+  size_t used;
   if (count > ((size_t)1 << 30) / size || from->used > (size_t)1 << 30) {
     from->problem = RVL_DAMAGED;
     return 0;
   }
-  from->used += ((size_t)count * size + ALIGN - 1) / ALIGN * ALIGN;
+  used = from->used + (size_t)count * size;
+  from->used = (used + ALIGN - 1) / ALIGN * ALIGN;
+#ifdef RVL_GUARD /* Tests let a sanitizer guard what lies between the parts of a block. */
+  from->used += ALIGN;
+  if (found) RVL_GUARD(from->block + used, from->used - used);
+#endif
   return found;
 }
 
@@ -602,7 +608,6 @@ static void take_space(loader *from, rvl *to, uint32_t words) {
   const uint32_t *set = to->set;
   const int has_words = set[HEAD] != NGRAMS;
   uint64_t width, row, entries;
-  if (has_words) widen(from, set[WORD_LENGTH] * BITS);
   widen(from, rvl_dimension(to));
   widen(from, set[LABELS]);
   if (set[BUCKETS]) widen(from, (uint32_t)to->columns + 1);

@@ -2,6 +2,7 @@
 
 import json
 import struct
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -46,8 +47,10 @@ def check_model(model: TrainedModel) -> None:
     if isinstance(model.head, CnnHead) and (model.head.blocks > MOST_BLOCKS or model.head.region > MOST_REGION):
         raise RetvecLiteError(f"The engine computes at most {MOST_BLOCKS} blocks and regions of {MOST_REGION} words.")
     for label in model.labels:
-        if "\0" in label:
-            raise RetvecLiteError(f"The label {label!r} has a zero character, which ends labels in C.")
+        if not label or not {"Cc", "Cs"}.isdisjoint(map(unicodedata.category, label)):
+            raise RetvecLiteError(
+                f"The label {label!r} is empty, or holds a control character or half of a pair: the engine refuses it. Rename it."
+            )
 
 
 def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any]) -> bytes:

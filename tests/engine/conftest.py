@@ -2,7 +2,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from engine_cases import compile_driver
+from engine_program import SANITIZERS, compile_driver
 
 from tools.build_engine import build, compiler
 
@@ -29,8 +29,7 @@ def driver(cc: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def sanitized(cc: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The driver with AddressSanitizer and UndefinedBehaviorSanitizer: any finding ends it."""
-    options = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     try:
-        return compile_driver(cc, tmp_path_factory.mktemp("sanitized") / "driver", *options)
+        return compile_driver(cc, tmp_path_factory.mktemp("sanitized") / "driver", *SANITIZERS)
     except subprocess.CalledProcessError:
         pytest.skip("the C compiler has no sanitizers")

@@ -1,15 +1,13 @@
-"""Classifiers for the engine, their files, and the program that runs files in C: `engine_driver.c`."""
+"""Classifiers for the engine, and their files, sound and damaged."""
 
 import dataclasses
 import random
 import struct
-import subprocess
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from hostile_files import mended
 from meaning_cases import table
 from modeling_cases import random_classifier
-from patience import PATIENCE
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.engine.build import ADDS_ROWS, PROJECTIONS, build_file
@@ -21,10 +19,8 @@ from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import NATIVE, NativeEngine
-from retvec_lite.runtime.retvec_file import Layer, checksum, sections_of
-from tools.build_engine import SOURCE
+from retvec_lite.runtime.retvec_file import Layer, sections_of
 
-DRIVER = Path(__file__).with_name("engine_driver.c")
 SMALL = EncoderConfig(max_chars=48, max_words=9)
 MEANT = EncoderConfig(max_chars=90, max_words=9)
 PLAIN = NgramConfig(buckets=300, plain_letters=True)
@@ -85,35 +81,6 @@ def own_weights(model: TrainedModel, content: bytes) -> dict[str, Floats]:
     return found
 
 
-def compile_driver(command: Sequence[str], to: Path, *options: str) -> Path:
-    flags = ("-std=c99", "-g", "-ffp-contract=off", "-I", str(SOURCE.parent), *options)
-    subprocess.run(
-        [*command, *flags, "-o", str(to), str(DRIVER), str(SOURCE)], check=True, capture_output=True, timeout=PATIENCE
-    )
-    return to
-
-
-def drive(command: Sequence[str], files: Iterable[bytes], texts: Iterable[bytes]) -> list[str]:
-    """The lines that the driver prints; an error with what a sanitizer says when it fails."""
-
-    def items(contents: Iterable[bytes]) -> bytes:
-        return b"".join(struct.pack("<I", len(item)) + item for item in contents) + b"\xff" * 4
-
-    done = subprocess.run(
-        command, input=items(texts) + items(files), capture_output=True, check=False, timeout=PATIENCE
-    )
-    assert done.returncode == 0, done.stderr.decode(errors="replace")[-3000:]
-    return done.stdout.decode().splitlines()
-
-
-def mended(content: bytearray) -> bytes:
-    """The same with a right checksum, as far as there is place for one."""
-    whole = content[: len(content) // 4 * 4]
-    if len(whole) >= 64:
-        struct.pack_into("<Q", whole, 24, checksum(bytes(whole)))
-    return bytes(whole)
-
-
 def mutated(content: bytes, draw: random.Random) -> bytes:
     """A file with something wrong in header, table, sizes, settings or anywhere, mostly under a right checksum."""
     found = bytearray(content)
@@ -140,33 +107,3 @@ def mutated(content: bytes, draw: random.Random) -> bytes:
         )
         struct.pack_into("<I", found, place, value)
     return bytes(found) if way == 2 else mended(found)
-
-
-def texts(count: int, seed: int) -> list[bytes]:
-    """Odd texts: valid UTF-8 of all scripts, broken UTF-8, and bytes."""
-    draw = random.Random(seed)
-    pools = (
-        "abc DEF.!? ",
-        "Ｆгее м.o.n.e.y 𝐇ⓞᴀ",
-        "我的包裹在哪里",
-        "สวัสดี ありがとう",
-        "e\u0301a\u0323\u0302 각 क़",
-        "🙂👩🏽‍🚀\u200b\u0336",
-    )
-    found = [
-        b"",
-        b"\0\0",
-        b"\xff\xfe",
-        b"a" * 200,
-        "é".encode() * 300,
-        b"f.r.e.e m.o.n.e.y",
-        b"\xf0\x9f\x98",
-        b"\xed\xa0\x80\xc0\xaf",
-    ]
-    for _ in range(count):
-        text = "".join(draw.choice(draw.choice(pools)) for _ in range(draw.choice((3, 20, 60, 60, 500))))
-        content = bytearray(text.encode())
-        for _ in range(draw.choice((0, 0, 0, 1, 5)) if content else 0):
-            content[draw.randrange(len(content))] = draw.randrange(256)
-        found.append(bytes(content))
-    return found

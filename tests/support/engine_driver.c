@@ -1,7 +1,8 @@
 /* Run many files on many texts and print what the engine answers, bit by bit; for the sanitizers and for other machines.
  *
  * Standard input holds texts, then files, each with its length in front (32 bits, little endian), an end marked by 0xFFFFFFFF. A file has a
- * line: the problem that it has, or a sum over the bits of all its answers. With an argument, the bits of each probability follow. */
+ * line: the problem that it has (TOO_LARGE: its block is not tried), and a sum over the bits of all its answers; with an argument, the bits of
+ * each probability in between. Each file is opened with several sizes of the cache, in a block of just the size that it asks for. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@ typedef struct {
   char *bytes;
 } item;
 
+enum { TOO_LARGE = 99, MOST_BYTES = 64000000 };
+
 static uint64_t sum;
 
 static void add(const void *at, size_t size) {
@@ -21,6 +24,8 @@ static void add(const void *at, size_t size) {
   for (place = 0; place + 4 <= size; place += 4) {
     uint32_t word;
     memcpy(&word, (const char *)at + place, 4);
+    /* One NaN is as good as another. */
+    if ((word & 0x7FFFFFFFu) > 0x7F800000u && word != 0xFFFFFFFFu) word = 0x7FC00000u;
     sum = (sum ^ word) * 0x100000001B3u;
   }
 }
@@ -76,24 +81,62 @@ static void ask(rvl *engine, const item *text, int tells) {
   free(found), free(vector), free(vectors), free(words), free(codes);
 }
 
+/* Every byte of a block has been used for something else before. */
+static void *used_block(size_t bytes, int value) {
+  void *block = malloc(bytes ? bytes : 1);
+  if (!block) abort();
+#ifndef FRESH_BLOCKS /* for tools that know which bytes were written */
+  memset(block, value, bytes);
+#else
+  (void)value;
+#endif
+  return block;
+}
+
+/* Open a file and answer all texts. Returns the problem; the answers are in `sum`. */
+static int run(const item *file, const item *texts, int number, uint32_t words, int value, int tells) {
+  size_t bytes;
+  rvl *engine;
+  void *block;
+  int text, problem, measured = rvl_block_size(file->bytes, file->size, words, &bytes);
+  sum = 1;
+  if (!measured && bytes > MOST_BYTES) return TOO_LARGE;
+  if (!measured && bytes) {
+    block = used_block(bytes - 1, value);
+    problem = rvl_open(file->bytes, file->size, words, block, bytes - 1, &engine);
+    if (problem != RVL_BLOCK_SIZE && problem != RVL_CHANGED) abort();
+    free(block);
+  }
+  block = used_block(bytes, value);
+  problem = rvl_open(file->bytes, file->size, words, block, bytes, &engine);
+  /* Only opening looks at the checksum and at labels that repeat. */
+  if (measured && problem != measured && problem != RVL_CHANGED) abort();
+  if (!measured && problem && problem != RVL_CHANGED && problem != RVL_DAMAGED) abort();
+  if (problem && engine) abort();
+  for (text = 0; !problem && text < number; text++) ask(engine, texts + text, tells);
+  free(block);
+  return problem;
+}
+
 int main(int count, char **arguments) {
+  /* No word is kept, then so few that there is always one too many, then as many as usual. */
+  static const uint32_t caches[] = {0, 8, RVL_WORDS};
+  static const int values[] = {0xA5, 0xFF, 0};
   item *texts = calloc(10000, sizeof *texts), file;
-  int number = 0, text;
+  int number = 0, text, cache;
   (void)arguments;
   while (number < 10000 && read_item(texts + number)) number++;
   while (read_item(&file)) {
-    /* Several caches: none, and one that is always full. */
-    uint32_t words = file.size / 64 % 2 ? 0 : 8;
-    size_t bytes;
-    rvl *engine;
-    int problem = rvl_block_size(file.bytes, file.size, words, &bytes);
-    void *block = problem || bytes > 200000000 ? 0 : malloc(bytes);
-    sum = 1;
-    if (block) problem = rvl_open(file.bytes, file.size, words, block, bytes, &engine);
+    int problem = run(&file, texts, number, caches[0], values[0], 0);
+    uint64_t answers = sum;
     printf("%d", problem);
-    for (text = 0; block && !problem && text < number; text++) ask(engine, texts + text, count > 1);
-    printf(" %016llx\n", (unsigned long long)sum);
-    free(block);
+    for (cache = 1; cache < 3; cache++) {
+      int again = run(&file, texts, number, caches[cache], values[cache], cache == 1 && count > 1);
+      /* What is kept, and what was in the block, changes no answer. */
+      if (again != TOO_LARGE && (again != problem || sum != answers)) abort();
+    }
+    printf(" %016llx\n", (unsigned long long)answers);
+    fflush(stdout);
     free(file.bytes);
   }
   for (text = 0; text < number; text++) free(texts[text].bytes);

@@ -1,6 +1,7 @@
 """Exporting .retvec files, verifying them, and classifying with them from Python."""
 
 import csv
+import dataclasses
 import json
 import pickle
 import struct
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine_cases import CASES, mended
+from engine_cases import CASES
+from hostile_files import mended
 from modeling_cases import random_classifier
 
 import retvec_lite as rl
@@ -102,6 +104,12 @@ def test_heads_that_the_engine_lacks(head) -> None:
         RetvecLiteError, match=f"does not compute the head {head.name}: export tflite, or train with linear"
     ):
         check_model(random_classifier(head))
+
+
+@pytest.mark.parametrize("label", ["", "a\0b", "a\nb", "\x1b[2J", "a\x9b", "\ud800"])
+def test_labels_that_the_engine_refuses_are_not_written(label: str) -> None:
+    with pytest.raises(RetvecLiteError, match="is empty, or holds a control character or half of a pair"):
+        check_model(dataclasses.replace(MODEL, labels=(*MODEL.labels[:-1], label)))
 
 
 def test_recipes_and_options_that_the_engine_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

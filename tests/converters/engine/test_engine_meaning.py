@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine_cases import CASES, mended
+from engine_cases import CASES
 from fitted import train
+from hostile_files import mended
 from modeling_cases import random_embedding
 from standin import snapped
 from synonyms import UNSEEN, synonyms
