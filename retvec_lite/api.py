@@ -155,7 +155,7 @@ def load(
         num_threads: threads of one call of a `.tflite`.
         runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that is installed.
         workers: texts of a `.tflite` that are answered at a time; by default one a core.
-        isolated: run a `.tflite` in a worker process, so that a file that crashes the runtime is an error. For files from
+        isolated: run the file in a worker process, so that a file that crashes the runtime is an error. For files from
             others.
         languages: for a `.tflite` and the detector: the only labels to choose from, such as the languages that an app knows.
 

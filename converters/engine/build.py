@@ -16,6 +16,7 @@ from retvec_lite.meaning import PROJECTION
 from retvec_lite.model.heads import CnnHead
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
+from retvec_lite.runtime.retvec_check import decision_settings
 from retvec_lite.runtime.retvec_file import HEADS, SETTINGS, Layer, character_window, settings_of, to_file
 
 MOST_BLOCKS: Final = 16
@@ -104,7 +105,6 @@ def _layer(weights: Mapping[str, Floats], name: str, recipe: Recipe) -> Layer:
 def _settings(model: TrainedModel) -> dict[str, int]:
     decision, ngrams, weights, head = model.decision, model.ngrams, model.weights, model.head
     kernel = weights.get("characters/kernel")
-    unknown = decision.unknown_label
     found = settings_of(model.encoder) | {
         "labels": len(model.labels),
         "head": HEADS.index(head.name),
@@ -112,10 +112,8 @@ def _settings(model: TrainedModel) -> dict[str, int]:
         "region": head.region if isinstance(head, CnnHead) else 0,
         "has_embedding": int("embedding/dense_0/kernel" in weights),
         "character_window": 0 if kernel is None else character_window(len(kernel)),
-        "multi_label": int(decision.multi_label),
-        "unknown_label": 0 if unknown is None else model.labels.index(unknown) + 1,
-        "has_threshold": int(decision.threshold is not None),
     }
+    found |= decision_settings(decision, model.labels)
     for name in ("buckets", "longest", "shortest", "codebooks", "rank", "plain_letters"):
         found[name] = 0 if ngrams is None else int(getattr(ngrams, name))
     return found

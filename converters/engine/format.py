@@ -27,8 +27,9 @@ from retvec_lite.meaning import DIMENSION
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
-from retvec_lite.runtime.native import NATIVE, NativeEngine, is_built, library_path, load_library
+from retvec_lite.runtime.native import NATIVE, is_built, library_path, load_library
 from retvec_lite.runtime.retvec_file import SECTIONS, Layer, check_sum, part_sizes, sections_of
+from retvec_lite.runtime.worker import IsolatedNative
 from retvec_lite.version import __version__
 
 _CHUNK: Final = 64
@@ -63,9 +64,9 @@ class RetvecFile(OpenArtifact):
             raise RetvecLiteError(f"The file does not hold the classifier's weights: {error}.") from error
 
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
-        """Run it on the engine of this package."""
+        """Run it on the engine of this package, in a worker: a file that crashes it is a result."""
         if is_built():
-            yield _examine(examiner, NativeEngine(self._artifact), recipe, oracle)
+            yield _examine(examiner, IsolatedNative(self._artifact), recipe, oracle)
 
     def contents(self) -> Contents:
         return Contents(part_sizes(self._artifact.model), [], self._artifact.signatures)
@@ -160,7 +161,7 @@ def _write(model: TrainedModel, recipe: Recipe, path: Path, oldest: Mapping[str,
     path.write_bytes(build_file(model, recipe, file_metadata(model, recipe, oldest)))
 
 
-def _examine(examiner: Examiner, engine: NativeEngine, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
+def _examine(examiner: Examiner, engine: IsolatedNative, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
     """Compare words, embeddings, meaning, text embeddings and answers with the reference under the file's own weights."""
     stages = examiner.stages(recipe)
     texts: list[Difference] = []
@@ -169,7 +170,7 @@ def _examine(examiner: Examiner, engine: NativeEngine, recipe: Recipe, oracle: O
     for part in examiner.staged.parts(_CHUNK) if has_words or has_meaning else ():
         answers = _inner(engine, part, oracle) if has_words else {}
         if has_meaning:
-            answers[MEANING] = np.stack([engine.meaning_of(row.view(np.uint32)) for row in part.rows])
+            answers[MEANING] = engine.meanings_of(part.rows)
         stages.compare(answers, part, oracle)
         if has_words:
             texts += _text_embeddings(engine, part, oracle, has_meaning)
@@ -183,10 +184,9 @@ def _examine(examiner: Examiner, engine: NativeEngine, recipe: Recipe, oracle: O
     return RuntimeResult(NATIVE, __version__, True, tuple(checks), None, examiner.accuracy_of(table))
 
 
-def _inner(engine: NativeEngine, part: Sample, oracle: Oracle) -> dict[str, np.ndarray[Any, Any]]:
+def _inner(engine: IsolatedNative, part: Sample, oracle: Oracle) -> dict[str, np.ndarray[Any, Any]]:
     """Return words, bits and embeddings of texts, as the graph's inner tensors. The engine computes none for empty slots."""
-    pairs = [engine.words_of(row.view(np.uint32)) for row in part.rows]
-    words, embeddings = (np.stack(column) for column in zip(*pairs, strict=True))
+    words, embeddings = engine.tables_of_words(part.rows)
     right = np.stack([oracle.embeddings(slots)[0] for slots in words])
     return {
         "words": words,
@@ -195,12 +195,13 @@ def _inner(engine: NativeEngine, part: Sample, oracle: Oracle) -> dict[str, np.n
     }
 
 
-def _text_embeddings(engine: NativeEngine, part: Sample, oracle: Oracle, has_meaning: bool) -> list[Difference]:
+def _text_embeddings(engine: IsolatedNative, part: Sample, oracle: Oracle, has_meaning: bool) -> list[Difference]:
     """Return how far the embedding of each text is from the reference's."""
     found = []
-    for name, row, slots in zip(part.names, part.rows, part.slots, strict=True):
+    embeddings = engine.embeddings_of(part.rows)
+    for name, row, slots, embedding in zip(part.names, part.rows, part.slots, embeddings, strict=True):
         right = oracle.embeddings(slots)[0] * (slots[:, :1] != 0)
         meant = oracle.meaning(row) if has_meaning else None
-        off = np.abs(engine.embedding_of(row.view(np.uint32)) - text_embedding(right, meant))
+        off = np.abs(embedding - text_embedding(right, meant))
         found.append(Difference(name, float(off.max()), f"at {place(off)}"))
     return found

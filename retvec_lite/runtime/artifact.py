@@ -17,6 +17,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.runtime.hub import fetch, is_on_hub
+from retvec_lite.runtime.retvec_check import disagreement
 from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX, read_retvec
 
 METADATA_NAME: Final = "retvec_lite.json"
@@ -162,6 +163,12 @@ class Artifact:
         return read_signatures(self.metadata, self.config)
 
     @property
+    def dimensions(self) -> tuple[int, int]:
+        """Numbers of a text's embedding and of a word's; 0 without the signature `embed`."""
+        embeds = next((item for item in self.signatures if item.kind == EMBED), None)
+        return (embeds.dimension or 0, embeds.of_words) if embeds else (0, 0)
+
+    @property
     def decision(self) -> Decision:
         """When a text belongs to none of the labels; files of earlier releases never say so."""
         return Decision.from_dict(self.metadata.get("decision"))
@@ -237,7 +244,10 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         )
     if file.suffix != SUFFIX and metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
         raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")
-    return Artifact(file, model, labels, config, metadata)
+    found = Artifact(file, model, labels, config, metadata)
+    if found.is_native and (name := disagreement(model, labels, config, found.decision, found.dimensions)):
+        raise RetvecLiteError(f"{file}: its metadata and its engine do not agree on {name}. Export the model again.")
+    return found
 
 
 def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:

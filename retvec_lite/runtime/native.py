@@ -15,7 +15,8 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import DIMENSION
-from retvec_lite.runtime.artifact import EMBED, Artifact
+from retvec_lite.runtime.artifact import Artifact
+from retvec_lite.windows import read_limit
 
 NATIVE: Final = "retvec-lite"
 """What results call the engine; it belongs to this package."""
@@ -37,6 +38,13 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rvl_message": (ctypes.c_char_p, [ctypes.c_int]),
     "rvl_block_size": (ctypes.c_int, [_Pointer, ctypes.c_size_t, ctypes.c_uint32, _Pointer]),
     "rvl_open": (ctypes.c_int, [_Pointer, ctypes.c_size_t, ctypes.c_uint32, _Pointer, ctypes.c_size_t, _Pointer]),
+    "rvl_labels": (ctypes.c_uint32, [_Pointer]),
+    "rvl_label": (ctypes.c_char_p, [_Pointer, ctypes.c_uint32]),
+    "rvl_read_limit": (ctypes.c_uint32, [_Pointer]),
+    "rvl_dimension": (ctypes.c_uint32, [_Pointer]),
+    "rvl_word_dimension": (ctypes.c_uint32, [_Pointer]),
+    "rvl_slots": (ctypes.c_uint32, [_Pointer]),
+    "rvl_slot_length": (ctypes.c_uint32, [_Pointer]),
     "rvl_many": (None, [_Pointer, _Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_embed": (None, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_meaning": (ctypes.c_uint32, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
@@ -82,11 +90,6 @@ class NativeEngine:
         """Check the file and start the engine, of the package or at a path; raises RetvecLiteError when it refuses the file."""
         self._library = load_library(library or library_path())
         self._file = _aligned(artifact.model)
-        self._classes = len(artifact.labels)
-        self._config = artifact.config
-        embeds = next((item for item in artifact.signatures if item.kind == EMBED), None)
-        self._dimension = embeds.dimension or 0 if embeds else 0
-        self._word_dimension = embeds.of_words if embeds else 0
         size = ctypes.c_size_t()
         file = (self._file.ctypes.data, self._file.size, _WORDS)
         self._check(artifact, self._library.rvl_block_size(*file, ctypes.byref(size)))
@@ -95,6 +98,26 @@ class NativeEngine:
         opened = self._library.rvl_open(*file, self._block.ctypes.data, self._block.size, ctypes.byref(engine))
         self._check(artifact, opened)
         self._engine = engine
+        self._measure(artifact)
+
+    def _measure(self, artifact: Artifact) -> None:
+        """Take the sizes of all answers from the engine, which writes them; raise RetvecLiteError where the metadata differ."""
+        sizes = ("labels", "dimension", "word_dimension", "slots", "slot_length", "read_limit")
+        found = {name: getattr(self._library, f"rvl_{name}")(self._engine) for name in sizes}
+        self._classes, self._dimension, self._word_dimension, self._slots, self._slot_length, _ = found.values()
+        dimension, word_dimension = artifact.dimensions
+        config = artifact.config
+        # A head without words has no slots.
+        slots = config.max_words if self._word_dimension else 0
+        told = (len(artifact.labels), dimension, word_dimension, slots, config.word_length, read_limit(config))
+        wrong = [name for (name, value), other in zip(found.items(), told, strict=True) if value != other]
+        labels = (self._library.rvl_label(self._engine, place) for place in range(self._classes))
+        if not wrong and any(a != b.encode() for a, b in zip(labels, artifact.labels, strict=True)):
+            wrong = ["labels"]
+        if wrong:
+            raise RetvecLiteError(
+                f"{artifact.path}: its metadata and its engine do not agree on {wrong[0]}. Export the model again."
+            )
 
     @property
     def memory(self) -> int:
@@ -136,8 +159,8 @@ class NativeEngine:
 
     def words_of(self, codes: npt.NDArray[np.uint32]) -> tuple[Ints, Floats]:
         """Return the same for code points."""
-        slots = np.zeros((self._config.max_words, self._config.word_length), np.int32)
-        found = np.zeros((self._config.max_words, self._word_dimension), np.float32)
+        slots = np.zeros((self._slots, self._slot_length), np.int32)
+        found = np.zeros((self._slots, self._word_dimension), np.float32)
         self._library.rvl_words(self._engine, codes.ctypes.data, codes.size, slots.ctypes.data, found.ctypes.data)
         return slots, found
 
@@ -148,6 +171,19 @@ class NativeEngine:
         found = np.empty((len(rows), self._classes), np.float32)
         self._library.rvl_many(self._engine, codes.ctypes.data, ends.ctypes.data, len(rows), found.ctypes.data)
         return found
+
+    def embeddings_of(self, rows: Ints) -> Floats:
+        """Return the embeddings of rows of code points, float32 `[texts, dimension]`."""
+        return np.stack([self.embedding_of(row.view(np.uint32)) for row in rows])
+
+    def meanings_of(self, rows: Ints) -> Floats:
+        """Return what the words of such rows mean, float32 `[texts, 64]`."""
+        return np.stack([self.meaning_of(row.view(np.uint32)) for row in rows])
+
+    def tables_of_words(self, rows: Ints) -> tuple[Ints, Floats]:
+        """Return the slots of such rows and their embeddings, as `words`, stacked."""
+        slots, found = zip(*(self.words_of(row.view(np.uint32)) for row in rows), strict=True)
+        return np.stack(slots), np.stack(found)
 
     def _check(self, artifact: Artifact, problem: int) -> None:
         if problem:

@@ -191,7 +191,7 @@ def read_retvec(file: Path) -> tuple[bytes, bytes, bytes]:
     if not {"metadata", "settings", "labels"} <= set(found):
         raise RetvecLiteError(f"{file} is damaged: it lacks a section. Export the model again.")
     (count,) = struct.unpack_from("<I", found["settings"].ljust(64, b"\0"), 4 * SETTINGS.index("labels"))
-    return data, found["metadata"], found["labels"][4 * count :].removesuffix(b"\0").replace(b"\0", b"\n")
+    return data, found["metadata"], found["labels"][4 * count :].replace(b"\0", b"\n")
 
 
 def check_frame(data: bytes, name: str) -> None:
@@ -214,6 +214,9 @@ def check_frame(data: bytes, name: str) -> None:
     end = _HEADER.size + _ENTRY.size * count
     if end > size or any(start + length > size for _, start, length, _ in _entries(data)):
         raise RetvecLiteError(f"{name} is damaged: a section lies outside the file. Export the model again.")
+    # The engine reads the first one, and whoever makes a dictionary the last.
+    if len({kind for kind, *_ in _entries(data)}) < count:
+        raise RetvecLiteError(f"{name} is damaged: a section is there twice. Export the model again.")
 
 
 def check_sum(data: bytes, name: str) -> None:

@@ -27,7 +27,7 @@ from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
 from retvec_lite.runtime.native import NATIVE, NativeEngine
 from retvec_lite.runtime.predictor import Predictor
-from retvec_lite.runtime.worker import IsolatedEngine
+from retvec_lite.runtime.worker import IsolatedEngine, IsolatedNative
 from retvec_lite.windows import answer_in_windows, cut_windows, mean_embedding
 
 Item = TypeVar("Item")
@@ -87,9 +87,9 @@ class TextClassifier(Predictor):
         self._arguments = (artifact, num_threads, runtime, workers, isolated, languages)
         make: Callable[[], Engine | IsolatedEngine | NativeEngine]
         if artifact.is_native:
-            _refuse_litert(num_threads, runtime, isolated)
+            _refuse_litert(num_threads, runtime)
             self.runtime = NATIVE
-            make = functools.partial(NativeEngine, artifact)
+            make = functools.partial(IsolatedNative if isolated else NativeEngine, artifact)
         elif isolated:
             self.runtime = choose_runtime(runtime)
             make = functools.partial(IsolatedEngine, artifact, num_threads, self.runtime)
@@ -116,7 +116,7 @@ class TextClassifier(Predictor):
         """Load an exported `.tflite` or `.retvec`.
 
         Args:
-            path: the file, or "language" for the detector in the package. `num_threads`, `runtime` and `isolated` are for a
+            path: the file, or "language" for the detector in the package. `num_threads` and `runtime` are for a
                 `.tflite` alone.
             num_threads: threads per call; 1 is fastest for short texts.
             runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that this process has already loaded, else
@@ -240,7 +240,7 @@ class TextClassifier(Predictor):
             def answer(windows: list[str]) -> Floats:
                 if method == "embedding":
                     return np.stack([engine.embedding(window) for window in windows])
-                if isinstance(engine, NativeEngine):
+                if isinstance(engine, NativeEngine | IsolatedNative):
                     return self._limited(engine.table(windows))
                 return self._limited(np.stack([engine.probabilities(window) for window in windows]))
 
@@ -256,8 +256,8 @@ class TextClassifier(Predictor):
         return rows
 
 
-def _refuse_litert(num_threads: int, runtime: str | None, isolated: bool) -> None:
-    given = {"num_threads": num_threads != 1, "runtime": runtime is not None, "isolated": isolated}
+def _refuse_litert(num_threads: int, runtime: str | None) -> None:
+    given = {"num_threads": num_threads != 1, "runtime": runtime is not None}
     if names := [name for name, is_given in given.items() if is_given]:
         raise RetvecLiteError(f"Only a .tflite takes {' and '.join(names)}: a .retvec has an engine of its own.")
 

@@ -22,8 +22,10 @@ import numpy.typing as npt
 
 from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
 from retvec_lite.errors import RetvecLiteError, reason
+from retvec_lite.meaning import DIMENSION
 from retvec_lite.runtime.artifact import EMBED, Artifact, Signature
 from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime
+from retvec_lite.runtime.native import NATIVE, NativeEngine
 
 _PACKAGES: Final = ("retvec_lite", "numpy", "pyarrow", *RUNTIMES.values())
 """What a worker imports."""
@@ -52,7 +54,7 @@ _STACK: Final = 8 << 20
 
 _ADVICE: Final = "Do not use this file, or export it again."
 
-_engine: Engine | None = None
+_engine: Engine | NativeEngine | None = None
 """In a worker process: the file that it has loaded."""
 
 
@@ -223,12 +225,14 @@ class IsolatedEngine:
 
     def _answer(self, method: str, text: str, size: int) -> bytes:
         """Return `size` bytes of numbers for a text."""
+        return self._request(size, _numbers, method, text[: MOST_DECOMPOSED * self._artifact.config.max_chars])
+
+    def _request(self, size: int, *request: object) -> bytes:
+        """Return `size` bytes from the worker, which is started again where it has ended."""
         if self._worker is None:
             self.load(self._artifact)
         assert self._worker is not None
-        return self._ask(
-            self._worker, size, _numbers, method, text[: MOST_DECOMPOSED * self._artifact.config.max_chars]
-        )
+        return self._ask(self._worker, size, *request)
 
     def _ask(self, worker: Worker, size: int, *request: object) -> bytes:
         try:
@@ -243,11 +247,50 @@ class IsolatedEngine:
             raise
 
 
+class IsolatedNative(IsolatedEngine):
+    """`NativeEngine` in such a worker: many texts in one request."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        """Start the worker and let it load the file; raises as `IsolatedEngine`."""
+        super().__init__(artifact, 1, NATIVE)
+
+    def table(self, texts: Sequence[str]) -> Floats:
+        """Return the probabilities of composed texts, float32 `[texts, classes]`."""
+        return self._floats("table", list(texts), len(self._artifact.labels))
+
+    def table_of(self, rows: Ints) -> Floats:
+        """Return the probabilities for rows of code points, int32 `[texts, max_chars]`."""
+        return self._floats("table_of", rows, len(self._artifact.labels))
+
+    def embeddings_of(self, rows: Ints) -> Floats:
+        """Return the embeddings of texts, float32 `[texts, dimension]`."""
+        return self._floats("embeddings_of", rows, self._artifact.dimensions[0])
+
+    def meanings_of(self, rows: Ints) -> Floats:
+        """Return what the words of the texts mean, float32 `[texts, 64]`."""
+        return self._floats("meanings_of", rows, DIMENSION)
+
+    def tables_of_words(self, rows: Ints) -> tuple[Ints, Floats]:
+        """Return slots, int32 `[texts, max_words, word_length]`, and embeddings, float32 `[texts, max_words, word_dimension]`."""
+        config, of_words = self._artifact.config, self._artifact.dimensions[1]
+        count = len(rows) * config.max_words
+        content = self._request(4 * count * (config.word_length + of_words), _numbers, "tables_of_words", rows)
+        slots = np.frombuffer(content, "<i4", count * config.word_length)
+        embeddings = np.frombuffer(content, "<f4", offset=slots.nbytes)
+        return slots.reshape(len(rows), -1, config.word_length), embeddings.reshape(len(rows), -1, of_words)
+
+    def _floats(self, method: str, texts: Sequence[str] | Ints, width: int) -> Floats:
+        found = np.frombuffer(self._request(4 * len(texts) * width, _numbers, method, texts), "<f4")
+        if not np.isfinite(found).all():
+            raise RetvecLiteError(f"{self._artifact.path} answers with NaN or infinity. {_ADVICE}")
+        return found.reshape(len(texts), width)
+
+
 def _load(artifact: Artifact, num_threads: int, runtime: str) -> bytes:
     """Load the file in the worker process."""
     global _engine  # noqa: PLW0603 - what the process is for
     _engine = None  # before the next one takes memory
-    _, interpreter_class = import_runtime(runtime)
+    interpreter_class = None if artifact.is_native else import_runtime(runtime)[1]
     if sys.platform == "linux":
         import resource
 
@@ -255,12 +298,16 @@ def _load(artifact: Artifact, num_threads: int, runtime: str) -> bytes:
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with _explained():
-        _engine = Engine(interpreter_class, artifact, num_threads, runtime)
+        _engine = (
+            NativeEngine(artifact)
+            if interpreter_class is None
+            else Engine(interpreter_class, artifact, num_threads, runtime)
+        )
     return b""
 
 
-def _numbers(method: str, text: str) -> bytes:
-    """Return what a method of the engine answers to a text, in the worker process."""
+def _numbers(method: str, text: str | Sequence[str] | Ints) -> bytes:
+    """Return what a method of the engine answers to a text or to several, in the worker process."""
     with _explained():
         found = getattr(_engine, method)(text)
     return b"".join(part.tobytes() for part in (found if isinstance(found, tuple) else (found,)))
