@@ -55,10 +55,16 @@ public final class RetvecClassifier {
             block.deallocate()
             throw RetvecError(errorDescription: String(cString: rvl_message(problem)))
         }
+        let labels = (0..<rvl_labels(opened)).map { String(cString: rvl_label(opened, $0)) }
+        guard Set(labels.map { Array($0.utf8) }).count == labels.count, !labels.contains("") else {
+            file.deallocate()
+            block.deallocate()
+            throw RetvecError(errorDescription: "A label of the model is empty or there twice. Export it again.")
+        }
         self.file = file
         self.block = block
         engine = opened
-        labels = (0..<rvl_labels(opened)).map { String(cString: rvl_label(opened, $0)) }
+        self.labels = labels
         readLimit = Int(rvl_read_limit(opened))
         embeddingSize = Int(rvl_dimension(opened))
         let settings = Self.settings(of: file)
@@ -79,7 +85,7 @@ public final class RetvecClassifier {
         _ text: String, reject: Bool = true
     ) -> (label: String?, probability: Double, probabilities: [String: Double]) {
         let values = probabilities(of: text)
-        let all = Dictionary(uniqueKeysWithValues: zip(labels, values.map(Double.init)))
+        let all = Dictionary(zip(labels, values.map(Double.init)), uniquingKeysWith: max)  // Swift takes é for e + accent
         if reject, let first = answers(to: text, most: 1).first {
             return (first.label, first.probability, all)
         }

@@ -30,7 +30,9 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
         val file = model.alignedOrCopy()
         val size = file.capacity().toLong()
         check(NativeEngine.blockSize(file.address, size, words, result.address))
-        val block = direct(result.getLong(0).toInt())
+        val needed = result.getLong(0)
+        if (needed > MOST_BYTES) throw UnsupportedModelException("The model needs $needed bytes of memory, which is too much. Export it again.")
+        val block = direct(needed.toInt())
         check(NativeEngine.open(file.address, size, words, block.address, block.capacity().toLong(), result.address))
         engine = result.getLong(0)
         memory = listOf(file, block)
@@ -41,6 +43,12 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
 
     /** The labels, in the order of the probabilities. */
     val labels: List<String> = List(NativeEngine.labels(engine)) { NativeEngine.label(engine, it).decode() }
+
+    init {
+        if (labels.any { it.isEmpty() } || labels.toSet().size < labels.size) {
+            throw UnsupportedModelException("A label of the model is empty or there twice. Export it again.")
+        }
+    }
 
     /** How many code points of a text are read; what lies behind them is not. Long texts are read in windows. */
     val readLimit: Int = NativeEngine.readLimit(engine)
@@ -152,6 +160,9 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
         /** Words whose vectors are kept: 300 kB. */
         const val WORDS = 384
         const val INITIAL = 4096
+
+        /** An engine that needs more is no sound one. */
+        const val MOST_BYTES = 1L shl 30
 
         /** A composed character has at most so many code points in decomposed form. */
         const val MOST_DECOMPOSED = 4

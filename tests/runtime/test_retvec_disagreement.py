@@ -1,0 +1,171 @@
+"""A .retvec whose metadata say otherwise than its engine is refused in a sentence, however it is opened."""
+
+import dataclasses
+import json
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from engine_exports import model_of
+
+from retvec_lite.converters.export import export_model
+from retvec_lite.converters.verify import verify
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.native import NativeEngine, is_built
+from retvec_lite.runtime.retvec_file import SECTIONS, SETTINGS, checksum, sections_of, to_file
+from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.runtime.worker import IsolatedNative
+
+pytestmark = pytest.mark.skipif(not is_built(), reason="the engine is not built")
+
+NAME = "classifier-int8.retvec"
+Sections = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sound export."""
+    place = tmp_path_factory.mktemp("sound")
+    data = place / "texts.csv"
+    data.write_text("text,label\nwhere is my parcel,one\ncancel it,two\n", encoding="utf-8")
+    export_model(model_of("pool"), place / "dist", formats=["engine"], recipes=["int8"], data=data, force=True)
+    return place / "dist"
+
+
+def _with_setting(name: str, change: Callable[[int], int]) -> Callable[[Sections], bytes]:
+    def changed(sections: Sections) -> bytes:
+        values = list(struct.unpack(f"<{len(SETTINGS)}I", sections["settings"]))
+        values[SETTINGS.index(name)] = change(values[SETTINGS.index(name)])
+        return to_file(sections | {"settings": struct.pack(f"<{len(SETTINGS)}I", *values)})
+
+    return changed
+
+
+def _with_metadata(change: Callable[[dict], object]) -> Callable[[Sections], bytes]:
+    def changed(sections: Sections) -> bytes:
+        metadata = json.loads(sections["metadata"])
+        change(metadata)
+        return to_file(sections | {"metadata": json.dumps(metadata).encode()})
+
+    return changed
+
+
+def _labels(labels: list[str]) -> bytes:
+    encoded = [label.encode() + b"\0" for label in labels]
+    ends = np.cumsum([len(label) for label in encoded]).astype("<u4")
+    return ends.tobytes() + b"".join(encoded)
+
+
+def _with_labels(change: Callable[[list[str]], list[str]]) -> Callable[[Sections], bytes]:
+    def changed(sections: Sections) -> bytes:
+        return to_file(sections | {"labels": _labels(change(json.loads(sections["metadata"])["labels"]))})
+
+    return changed
+
+
+def _two_sections(sections: Sections) -> bytes:
+    """The last section but one becomes a second one of labels."""
+    data = bytearray(to_file(sections | {"thresholds": _labels(["a", "b"])}))
+    for place in range(struct.unpack_from("<I", data, 20)[0]):
+        if struct.unpack_from("<I", data, 64 + 16 * place)[0] == SECTIONS["thresholds"]:
+            struct.pack_into("<I", data, 64 + 16 * place, SECTIONS["labels"])
+    struct.pack_into("<Q", data, 24, checksum(bytes(data)))
+    return bytes(data)
+
+
+def _signature(name: str) -> Callable[[dict], object]:
+    return lambda metadata: metadata["signatures"][-1].update({name: 7})
+
+
+KINDS: Mapping[str, Callable[[Sections], bytes]] = {
+    **{
+        f"setting {name}": _with_setting(name, change)
+        for name, change in {
+            "max_words": lambda _: 4096,
+            "max_chars": lambda _: 4096,
+            "word_length": lambda value: value + 1,
+            "contract_version": lambda value: value - 1,
+            "truncates": lambda value: 1 - value,
+            "labels": lambda value: value - 1,
+            "multi_label": lambda _: 1,
+            "unknown_label": lambda _: 1,
+            "has_threshold": lambda _: 0,
+        }.items()
+    },
+    "threshold": lambda sections: to_file(sections | {"numbers": struct.pack("<2d", 0.9, 0.4)}),
+    "two label sections": _two_sections,
+    "order of labels": _with_labels(lambda labels: labels[::-1]),
+    "empty last label": _with_labels(lambda labels: [*labels[:-2], labels[-1], ""]),
+    "label twice": _with_labels(lambda labels: [labels[1], *labels[1:]]),
+    "fewer labels in metadata": _with_metadata(lambda metadata: metadata["labels"].pop(0)),
+    "more labels in metadata": _with_metadata(lambda metadata: metadata["labels"].append("more")),
+    "dimension": _with_metadata(_signature("dimension")),
+    "word dimension": _with_metadata(_signature("word_dimension")),
+    "no embedding in metadata": _with_metadata(lambda metadata: metadata["signatures"].pop()),
+}
+
+
+@pytest.fixture(params=KINDS)
+def bad(request: pytest.FixtureRequest, folder: Path, tmp_path: Path) -> Path:
+    """A folder whose .retvec was changed, with a right checksum."""
+    place = shutil.copytree(folder, tmp_path / "dist")
+    (place / NAME).write_bytes(KINDS[request.param](sections_of((folder / NAME).read_bytes())))
+    return place
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_load_refuses(bad: Path, isolated: bool) -> None:
+    with pytest.raises(RetvecLiteError, match="Export the model again"):
+        TextClassifier.load(bad / NAME, isolated=isolated)
+
+
+@pytest.mark.parametrize("bad", ["setting max_chars", "order of labels", "dimension"], indirect=True)
+def test_verify_names_the_file(bad: Path) -> None:
+    found = verify(bad)
+    assert not found.ok
+    assert "Export the model again" in str(found).replace("\n", " ")
+
+
+@pytest.mark.parametrize("kind", ["setting max_words", "two label sections", "dimension"])
+@pytest.mark.parametrize("command", ["classify", "info", "verify"])
+def test_the_command_line_says_it_in_a_sentence(kind: str, command: str, folder: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(folder, tmp_path / "dist")
+    (place / NAME).write_bytes(KINDS[kind](sections_of((folder / NAME).read_bytes())))
+    arguments = {"verify": [str(place)], "info": [str(place / NAME)], "classify": [str(place / NAME), "where"]}
+    call = [sys.executable, "-m", "retvec_lite", command, *arguments[command]]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode > 0
+    assert "Export the model again" in " ".join((done.stdout + done.stderr).split())
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("fields", [{"labels": ("a", "b")}, {"config": {"max_words": 3}}, {"config": {"max_chars": 9}}])
+def test_the_engine_itself_refuses_other_facts(fields: dict, folder: Path) -> None:
+    artifact = read_artifact(folder / NAME)
+    config = dataclasses.replace(artifact.config, **fields.get("config", {}))
+    labels = fields.get("labels", artifact.labels)
+    with pytest.raises(RetvecLiteError, match="do not agree on"):
+        NativeEngine(dataclasses.replace(artifact, labels=labels, config=config))
+
+
+def test_a_worker_answers_the_same_and_its_crash_is_an_error(folder: Path) -> None:
+    artifact = read_artifact(folder / NAME)
+    here, there = NativeEngine(artifact), IsolatedNative(artifact)
+    texts = ["where is my parcel", "", "\ud800 x"]
+    np.testing.assert_array_equal(there.table(texts), here.table(texts))
+    rows = np.arange(3 * artifact.config.max_chars, dtype=np.int32).reshape(3, -1)
+    np.testing.assert_array_equal(there.table_of(rows), here.table_of(rows))
+    np.testing.assert_array_equal(there.embeddings_of(rows), here.embeddings_of(rows))
+    for found, right in zip(there.tables_of_words(rows), here.tables_of_words(rows), strict=True):
+        np.testing.assert_array_equal(found, right)
+    assert there._worker is not None
+    there._worker._process.kill()
+    with pytest.raises(RetvecLiteError, match="crashed with signal 9"):
+        there.table(texts)
+    np.testing.assert_array_equal(there.table(texts), here.table(texts))
