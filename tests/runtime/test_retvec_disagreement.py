@@ -145,7 +145,9 @@ def test_the_command_line_says_it_in_a_sentence(kind: str, command: str, folder:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("fields", [{"labels": ("a", "b")}, {"config": {"max_words": 3}}, {"config": {"max_chars": 9}}])
+@pytest.mark.parametrize(
+    "fields", [{"labels": ("a", "b")}, {"config": {"word_length": 3}}, {"config": {"contract_version": 1}}]
+)
 def test_the_engine_itself_refuses_other_facts(fields: dict, folder: Path) -> None:
     artifact = read_artifact(folder / NAME)
     config = dataclasses.replace(artifact.config, **fields.get("config", {}))
