@@ -146,7 +146,7 @@ def test_the_command_line_says_it_in_a_sentence(kind: str, command: str, folder:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"labels": ("a", "b")}, {"config": {"word_length": 3}}, {"config": {"contract_version": 1}}]
+    "fields", [{"labels": ("a", "b")}, {"config": {"word_length": 12}}, {"config": {"contract_version": 1}}]
 )
 def test_the_engine_itself_refuses_other_facts(fields: dict, folder: Path) -> None:
     artifact = read_artifact(folder / NAME)
