@@ -29,6 +29,7 @@ from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
 from retvec_lite.converters.recipes import Facts, Recipe, find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.foreign import read_whole
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
@@ -298,9 +299,9 @@ def fingerprint(path: Path) -> str:
     The hash of a folder is the hash of its files' hashes and names, as `sha256sum` lists them, sorted by name.
     """
     if path.is_file():
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_whole(path)).hexdigest()
     named = sorted((file.relative_to(path).as_posix(), file) for file in files_of(path))
-    lines = (f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {name}\n" for name, file in named)
+    lines = (f"{hashlib.sha256(read_whole(file)).hexdigest()}  {name}\n" for name, file in named)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 

@@ -28,6 +28,7 @@ from retvec_lite.converters.parity.golden import GOLDEN_NAME, check_golden
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.foreign import read_whole
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, LABELS_NAME, is_prebuilt, locate, not_exported, read_artifact
 from retvec_lite.terminal import Progress, draw, watched
@@ -231,10 +232,10 @@ def _folder_problems(
             answers[kind.golden_key(recipe)] = (table, kind.facts(recipe).parity_tolerance)
     problems = []
     try:
-        if (folder / LABELS_NAME).read_bytes() != labels_bytes(model.labels):
+        if read_whole(folder / LABELS_NAME) != labels_bytes(model.labels):
             problems.append(f"{LABELS_NAME} does not hold the labels of {REFERENCE_NAME} in their order.")
         if answers:
-            check_golden((folder / GOLDEN_NAME).read_bytes(), examiner.golden_json(answers))
+            check_golden(read_whole(folder / GOLDEN_NAME), examiner.golden_json(answers))
     except OSError as error:
         problems.append(_unreadable(error))
     except RetvecLiteError as error:
@@ -245,7 +246,7 @@ def _folder_problems(
 def _changed_artifacts(folder: Path, artifacts: Sequence[Path]) -> list[str]:
     """Return a line for each artifact whose bytes are not, under any name, among those that `report.json` lists."""
     try:
-        report = json.loads((folder / REPORT_NAME).read_bytes())
+        report = json.loads(read_whole(folder / REPORT_NAME))
         written = {str(item["sha256"]) for item in report["artifacts"]}
     except OSError as error:
         return [_unreadable(error)]

@@ -8,6 +8,7 @@ that is replaced (`old`). The next run of the same target finishes or undoes wha
 import contextlib
 import errno
 import fnmatch
+import glob
 import itertools
 import os
 import shutil
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.foreign import InTheWay, require_entries, require_file, require_folder
 
 if sys.platform == "win32":
     import msvcrt
@@ -31,6 +33,8 @@ WORK: Final = ".retvec-lite"
 KEPT: Final = "kept"
 """Folder inside a work folder for what a run goes on from after a failure or a kill."""
 
+# What a work folder holds, and whether it is a folder.
+_OURS: Final = {"lock": False, "new": True, "old": True, "ready": True, KEPT: True}
 # What does not count as content: our own, and what ext4 puts into every volume.
 _IGNORED: Final = (WORK, "lost+found")
 # How systems say that another process has a lock.
@@ -53,6 +57,8 @@ def explain_os_error(error: OSError, path: str | os.PathLike[str]) -> RetvecLite
         return RetvecLiteError(
             f"Another process is writing {name}. Wait until it has finished, or choose another name."
         )
+    if isinstance(error, InTheWay):
+        return RetvecLiteError(f"Cannot write {name}: {error.strerror}.")
     if isinstance(error, _Changed):
         return RetvecLiteError(f"{name} was changed by somebody else meanwhile, and stays as it is.")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -112,11 +118,11 @@ def require_room(path: str | os.PathLike[str], needed: int) -> None:
         )
 
 
-def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
+def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview, *, follow: bool = True) -> None:
     """Write a file whole or not at all. Replaces an existing file; call `refuse_existing` first to prevent that.
 
-    Creates missing parent folders. Follows a symbolic link and replaces its target. What a killed process leaves beside the
-    file is used by the next one that writes it.
+    Creates missing parent folders. Follows a symbolic link and replaces its target, unless `follow` is off: the name is ours then, not
+    the user's, and a link there somebody else's. What a killed process leaves beside the file is used by the next one that writes it.
 
     Raises:
         RetvecLiteError: when the file cannot be written, the disk is full, `path` is not a regular file, or another process
@@ -125,6 +131,8 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.retvec-lite-new")
     try:
+        if not follow:
+            require_file(Path(path))
         if target.exists() and not target.is_file():
             raise RetvecLiteError(f"{path} exists and is not a regular file. Choose another name.")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -138,7 +146,9 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None
                     file.flush()
                     os.fsync(descriptor)
                 if target.exists():
-                    os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+                    os.chmod(
+                        descriptor if os.chmod in os.supports_fd else temporary, stat.S_IMODE(target.stat().st_mode)
+                    )
                 if os.name == "nt":  # an open file cannot be renamed there
                     lock.close()
                 os.replace(temporary, target)
@@ -196,6 +206,7 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
                     raise
                 # A mount point that looks like a folder, such as a bind mount.
                 inside = target / WORK
+                _require_ours(inside, target)
                 shutil.copytree(new, inside / "new")
                 _flush_tree(inside / "new")
                 _put(inside / "new", target, inside, before)
@@ -205,8 +216,12 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
 
 
 def open_locked(path: Path) -> int:
-    """Open a file, made if missing, and lock it until its descriptor is closed; raises BlockingIOError where another did."""
+    """Open a file, made if missing, and lock it until its descriptor is closed.
+
+    Raises BlockingIOError where another process did, and InTheWay where there is anything but a file of one name.
+    """
     while True:
+        require_file(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
             if sys.platform == "win32":
@@ -220,7 +235,7 @@ def open_locked(path: Path) -> int:
                 raise BlockingIOError(error.errno, error.strerror) from error
         # Its last owner may have renamed or removed it after it was opened here.
         with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+            if os.path.samestat(found := os.fstat(descriptor), os.lstat(path)) and found.st_nlink < 2:
                 return descriptor
         os.close(descriptor)
 
@@ -245,11 +260,12 @@ def work_folder(target: Path) -> Iterator[Path]:
     # A mount point, or a folder in one without permission to write, cannot be renamed.
     is_fixed = target.is_dir() and (os.path.ismount(target) or not os.access(target.parent, os.W_OK | os.X_OK))
     work = target / WORK if is_fixed else target.with_name(f".{target.name}{WORK}")
+    # A folder from elsewhere, or one where others may write too, must not lead the cleaning to what is not ours.
+    for place in (target / WORK, work):
+        _require_ours(place, target)
     while True:
         work.mkdir(parents=True, exist_ok=True)
-        # Where others may write too, a link must not lead the cleaning elsewhere.
-        if work.is_symlink():
-            raise FileExistsError(errno.EEXIST, "a link is in the way", os.fspath(work))
+        require_folder(work)
         try:
             lock = open_locked(work / "lock")
             break
@@ -265,7 +281,9 @@ def work_folder(target: Path) -> Iterator[Path]:
         finally:
             # What could not be recovered is left: the next run tries again.
             for place in {target / WORK, work}:
-                shutil.rmtree(place / "new", ignore_errors=True)
+                with contextlib.suppress(InTheWay):
+                    _require_ours(place, target)
+                    shutil.rmtree(place / "new", ignore_errors=True)
             with contextlib.suppress(OSError):
                 (target / WORK).rmdir()
             if sys.platform == "win32":  # an open file cannot be removed there
@@ -273,6 +291,14 @@ def work_folder(target: Path) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 (work / "lock").unlink()
                 work.rmdir()
+
+
+def _require_ours(work: Path, target: Path) -> None:
+    """Raise InTheWay for a work folder that holds links, or beside the target another result than the target's."""
+    require_entries(work, _OURS)
+    if work.parent != target:
+        for name in ("old", "ready"):
+            require_entries(work / name, {glob.escape(target.name): True}, only=True)
 
 
 def _put(new: Path, target: Path, work: Path, before: Contents) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.foreign import read_whole
 
 Array = npt.NDArray[Any]
 
@@ -207,9 +208,9 @@ def read_package(path: str | Path) -> Package:
     path = Path(path)
     try:
         model, folders = _items(path, _manifest(path))
-        spec = parse_model(model.read_bytes(), str(model.relative_to(path)))
+        spec = parse_model(read_whole(model), str(model.relative_to(path)))
         weights = {
-            MODEL_PATH + file.relative_to(model.parent).as_posix(): WeightFile(file.name, file.read_bytes())
+            MODEL_PATH + file.relative_to(model.parent).as_posix(): WeightFile(file.name, read_whole(file))
             for folder in folders
             for file in sorted(folder.rglob("*"))
             if file.is_file()
@@ -258,7 +259,7 @@ def _manifest(path: Path) -> dict[str, Any]:
     if not path.is_dir():
         raise RetvecLiteError(f"{path} is no .mlpackage: there is no such folder.")
     try:
-        manifest = json.loads((path / "Manifest.json").read_bytes())
+        manifest = json.loads(read_whole(path / "Manifest.json"))
         entries, root = manifest["itemInfoEntries"], manifest["rootModelIdentifier"]
         if manifest["fileFormatVersion"] != "1.0.0":
             raise RetvecLiteError(f"{path} has file format {manifest['fileFormatVersion']!r}; only 1.0.0 is known.")

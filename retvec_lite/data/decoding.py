@@ -9,6 +9,8 @@ import codecs
 import contextlib
 import gzip
 import io
+import itertools
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, cast
 
 from retvec_lite.errors import RetvecLiteError, reason
+from retvec_lite.foreign import require_size
 
 COMPRESSION: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 """Suffix of a packed file -> how it is packed. The latter two need pyarrow."""
@@ -64,9 +67,29 @@ def open_lines(stream: Any, newline: Literal["", "\n"] = "\n") -> io.TextIOWrapp
     return io.TextIOWrapper(stream, encoding, "retvec-lite-mark", newline=newline)
 
 
-def marked(lines: io.TextIOWrapper) -> Iterator[str]:
-    """Yield the lines with NUL marked as well: it comes from UTF-16 without a byte order mark, or from no text at all."""
-    return (line.replace("\0", _NUL) for line in lines)
+LONGEST: Final = 1 << 26
+"""Characters of a cell or a line. Longer ones come from a quote that is never closed or a file that is no text, and would fill the memory."""
+
+
+def too_long(what: str) -> RetvecLiteError:
+    """Return the error to raise for a line or a row, as soon as so much of it has been read."""
+    return RetvecLiteError(
+        f"{what}: longer than {LONGEST:,} characters. Is a quote never closed, or is this another kind of file?"
+    )
+
+
+def marked(lines: io.TextIOWrapper, name: object) -> Iterator[str]:
+    """Yield the lines with NUL marked as well: it comes from UTF-16 without a byte order mark, or from no text at all.
+
+    Raises RetvecLiteError, calling the source by its name, for a line longer than `LONGEST`, of which no more is read.
+    """
+    for number in itertools.count(1):
+        line = lines.readline(LONGEST + 1)
+        if not line:
+            return
+        if len(line) > LONGEST:
+            raise too_long(f"{name}, line {number}")
+        yield line.replace("\0", _NUL)
 
 
 def problem_in(text: str) -> str | None:
@@ -105,7 +128,8 @@ def explained(path: object) -> Iterator[None]:
 def read_text(path: Path) -> str:
     """Return the text of a small file; raises RetvecLiteError with the line of what is no text."""
     with explained(path), path.open("rb") as file, open_lines(file) as opened:
-        lines = list(marked(opened))
+        require_size(path, os.fstat(file.fileno()).st_size)
+        lines = list(marked(opened, path))
     for line, text in enumerate(lines, 1):
         if problem := problem_in(text):
             raise RetvecLiteError(f"{path}, line {line}: {problem}.")

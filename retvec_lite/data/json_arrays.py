@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from retvec_lite.data.decoding import LONGEST
+
 _PART: Final = 1 << 16
 """Characters that are read at a time, at least."""
 
@@ -26,7 +28,8 @@ def array_items(head: str, read: Callable[[int], str]) -> Iterator[str]:
 
     def has_more() -> bool:
         nonlocal buffer, place
-        more = read(max(_PART, len(buffer) - place))
+        # Doubled each time, and never more than shows that an item is too long.
+        more = read(min(max(_PART, len(buffer) - place), LONGEST + 1))
         buffer, place = buffer[place:] + more, 0
         return bool(more)
 
@@ -45,10 +48,14 @@ def array_items(head: str, read: Callable[[int], str]) -> Iterator[str]:
         try:
             _, end = decode(buffer, place)
         except json.JSONDecodeError as error:
+            if len(buffer) - place > LONGEST:
+                raise ValueError(f"longer than {LONGEST:,} characters") from error
             is_cut = error.msg.startswith("Unterminated") or error.pos > len(buffer) - _NEAR
             if is_cut and has_more():
                 continue
             raise
+        if end - place > LONGEST:
+            raise ValueError(f"longer than {LONGEST:,} characters")
         if end == len(buffer) and has_more():
             continue
         yield buffer[place:end]

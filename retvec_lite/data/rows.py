@@ -10,7 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from retvec_lite.data.decoding import COMPRESSION, marked, not_utf_8, open_lines, problem_in, unpacked, unreadable
+from retvec_lite.data.decoding import (
+    COMPRESSION,
+    LONGEST,
+    marked,
+    not_utf_8,
+    open_lines,
+    problem_in,
+    too_long,
+    unpacked,
+    unreadable,
+)
 from retvec_lite.data.json_arrays import array_items
 from retvec_lite.errors import RetvecLiteError, SystematicError
 from retvec_lite.option_fields import DELIMITER
@@ -34,14 +44,14 @@ _SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
 _EXCEL: Final = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """The line before the header by which spreadsheets tell each other the delimiter."""
 
+_ROW: Final = 2 * LONGEST
+"""Characters of all lines of a row of a table."""
+
 _HEAD: Final = 100
 """Lines in which the header ends."""
 
 _BATCH: Final = 256
 """Rows of Parquet that are read at a time."""
-
-_LONGEST: Final = 1 << 26
-"""Characters of a cell. Longer ones come from a quote that is never closed, and would fill the memory with the rest of the file."""
 
 _NEVER_CLOSED: Final = ("unexpected end of data", "field larger than field limit")
 """How the errors about a quote that is never closed begin."""
@@ -179,7 +189,7 @@ class Rows:
             # In CSV a quoted cell keeps its own line ends; in text and JSON only \n ends a line.
             stream = self._opened.enter_context(unpacked(self._file, codec))
             self._text = self._opened.enter_context(open_lines(stream, "" if self._suffix in DELIMITERS else "\n"))
-            self._lines = marked(self._text)
+            self._lines = marked(self._text, path)
             if self._suffix in DELIMITERS:
                 self._open_table(delimiter)
         except BaseException:
@@ -217,13 +227,15 @@ class Rows:
 
     def _open_table(self, delimiter: str | None) -> None:
         # The limit is global to the process, so it is raised once and never put back under another reader's feet.
-        csv.field_size_limit(max(_LONGEST, csv.field_size_limit()))
-        head = list(itertools.islice(self._lines, _HEAD))
+        csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
+        head: list[str] = []
+        while len(head) < _HEAD and sum(map(len, head)) < LONGEST and (line := next(self._lines, "")):
+            head.append(line)
         if head and (said := _EXCEL.fullmatch(head[0])):
             head[0], delimiter = "\n", delimiter or said[1]
         likely = _sniffed(head, DELIMITERS[self._suffix], self._required)
         delimiter = delimiter or likely
-        self._table = csv.reader(itertools.chain(head, self._lines), delimiter=delimiter, strict=True)
+        self._table = csv.reader(self._row_lines(head), delimiter=delimiter, strict=True)
         try:
             header = _first(self._table)
         except csv.Error as error:
@@ -241,6 +253,15 @@ class Rows:
             note = f" The header looks separated by {likely!r}, not {delimiter!r}: leave --delimiter out."
         self._check_columns(header, note)
 
+    def _row_lines(self, head: Iterable[str]) -> Iterator[str]:
+        """Yield the lines of the table, unless those of one row, which may have many cells, are too long together."""
+        self._row_size = 0
+        for line in itertools.chain(head, self._lines):
+            self._row_size += len(line)
+            if self._row_size > _ROW:
+                raise too_long(f"{self._path}, a row that reaches line {self._table.line_num + 1:,}")
+            yield line
+
     def _check_columns(self, columns: list[str], note: str = "") -> None:
         """Refuse columns without the required ones; the note is added where one is missing."""
         for column, option in zip(self._required, _OPTIONS, strict=False):
@@ -257,7 +278,7 @@ class Rows:
     def _records(self) -> Iterator[Row]:
         size = len(self.columns)
         while True:
-            line = self._table.line_num + 1
+            line, self._row_size = self._table.line_num + 1, 0
             try:
                 record = next(self._table, None)
             except csv.Error as error:
@@ -305,7 +326,9 @@ class Rows:
                 raise self.bad(number + 1, f"not a JSON array of objects ({problem})") from error
             return
         if not head.endswith("\n"):
-            head += self._text.readline()
+            head += self._text.readline(LONGEST)
+            if len(head) > LONGEST:
+                raise too_long(f"{self._path}, line {line}")
         yield from enumerate(itertools.chain([head.replace("\0", "\udc00")], self._lines), line)
 
     def _object(self, line: int, source: str) -> dict[str, Any]:

@@ -119,4 +119,4 @@ def read_texts(
 
 def read_lines(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[str]:
     """Read a text a line from a stream as soon as it is there; like a `.txt` file, `name` stands for it in messages."""
-    return (row.fields[name] for row in text_rows(marked(open_lines(stream)), name, name, skipped))
+    return (row.fields[name] for row in text_rows(marked(open_lines(stream), name), name, name, skipped))

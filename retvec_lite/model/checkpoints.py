@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import atomic_write
+from retvec_lite.foreign import require_file
 from retvec_lite.model.weight_files import Embedding
 
 _BELONGS_TO: Final = "settings"
@@ -29,12 +30,13 @@ def write_arrays(path: Path, belongs_to: Mapping[str, Any], arrays: Mapping[str,
     """Write a checkpoint whole or not at all; `belongs_to` is all that it depends on, by the names that messages use."""
     content = io.BytesIO()
     np.savez(content, **{_BELONGS_TO: np.asarray(json.dumps(belongs_to))}, **arrays)
-    atomic_write(path, content.getvalue())
+    atomic_write(path, content.getvalue(), follow=False)
 
 
 def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Return what a checkpoint belongs to, and its arrays; raises RetvecLiteError for a damaged one."""
     try:
+        require_file(path)
         with np.load(io.BytesIO(path.read_bytes())) as stored:
             arrays = {name: stored[name] for name in stored.files}
         belongs_to = json.loads(str(arrays.pop(_BELONGS_TO)))

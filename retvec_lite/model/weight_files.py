@@ -15,6 +15,7 @@ import numpy.typing as npt
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.foreign import require_size
 from retvec_lite.meaning import MeaningConfig, check_weights, meaning_shapes
 from retvec_lite.model.heads import HeadSpec, NgramHead, character_shapes_in, filters_in, head_from_dict, ngram_shapes
 from retvec_lite.ngrams import NgramConfig
@@ -369,6 +370,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], d
     except ImportError as error:
         raise RetvecLiteError('Reading weights needs safetensors. Run: pip install "retvec-lite[train]"') from error
     try:
+        require_size(path, os.stat(path).st_size)
         with safe_open(os.fspath(path), framework="numpy") as file:
             tensors = {name: np.asarray(file.get_tensor(name), np.float32) for name in sorted(file.keys())}
             return tensors, dict(file.metadata() or {})

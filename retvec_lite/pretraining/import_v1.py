@@ -20,6 +20,7 @@ from retvec_lite.arguments import checked
 from retvec_lite.contract import BITS, Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
+from retvec_lite.foreign import read_whole
 from retvec_lite.model.weight_files import LAYERS, Embedding, check_layers
 
 _RELEASED_BITS: Final = 24
@@ -118,10 +119,12 @@ def _saved_model(path: Path) -> Arrays:
 def _tfjs(path: Path) -> Arrays:
     """Read a TF.js model: `weightsManifest` names shapes and dtypes in the order of the bytes of its weight files."""
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))["weightsManifest"]
+        manifest = json.loads(read_whole(path))["weightsManifest"]
         arrays: dict[str, Floats] = {}
         for group in manifest:
-            data = b"".join((path.parent / name).read_bytes() for name in group["paths"])
+            if any(Path(name).is_absolute() or ".." in Path(name).parts for name in group["paths"]):
+                raise RetvecLiteError(f"{path} names weight files outside of its folder: {group['paths']!r:.100}.")
+            data = b"".join(read_whole(path.parent / name) for name in group["paths"])
             offset = 0
             for entry in group["weights"]:
                 offset = _take(entry, data, offset, arrays)

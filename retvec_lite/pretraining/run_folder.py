@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from retvec_lite.files import explain_os_error
+from retvec_lite.foreign import require_file
 from retvec_lite.model.checkpoints import damaged, read_arrays, require_same, weights_digest, write_arrays
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.pretraining.model import WordModel
@@ -73,6 +75,10 @@ class RunLog:
     def __init__(
         self, folder: Path, tell: Callable[[str], None] | None, settings: PretrainSettings, every: int
     ) -> None:
+        try:
+            require_file(folder / LOG)
+        except OSError as error:
+            raise explain_os_error(error, folder) from error
         self._path, self._tell, self._settings, self._every = folder / LOG, tell, settings, every
         self._losses: list[float] = []
         self._since = time.perf_counter()

@@ -15,6 +15,7 @@ from typing import Any, Final
 from retvec_lite.contract import CONTRACT_VERSIONS, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.foreign import require_size
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.runtime.hub import fetch, is_on_hub
 from retvec_lite.runtime.retvec_check import disagreement
@@ -260,6 +261,7 @@ def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
         # One handle for all reads: a file that is replaced while it is read stays consistent.
         with open(file, "rb") as handle:
             size = handle.seek(0, os.SEEK_END)
+            require_size(file, size)
             handle.seek(4)
             if handle.read(4) != b"TFL3":
                 raise RetvecLiteError(f"{file} is not a .tflite model.")

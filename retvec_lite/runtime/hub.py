@@ -9,7 +9,14 @@ from retvec_lite.errors import RetvecLiteError
 
 PREFIX: Final = "hf://"
 
-_ADDRESS: Final = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@([\w.-]+))?(?:/([^\\]+))?")
+_NAME: Final = r"(?!\.)[\w.-]{1,96}"
+_PART: Final = r"(?!\.\.?(?:/|$))[^\x00-\x1f\x7f/\\:*?\[\]\"<>|%]{1,255}(?<![. ])"
+"""Of the path of a file: no way out of a folder on any system, nothing that a pattern or an address would read as something else."""
+_ADDRESS: Final = re.compile(rf"hf://({_NAME}/{_NAME})(?:@({_NAME}))?(?:/({_PART}(?:/{_PART})*))?", re.ASCII)
+_LONGEST: Final = 1024
+"""Characters of an address."""
+_SHOWN: Final = 100
+"""Characters of an address in an error."""
 _PATTERNS: Final = ("*.retvec", "*.tflite")
 """What is fetched of a model whose file is not named, and in which order it is chosen."""
 
@@ -26,9 +33,11 @@ def fetch(address: str) -> Path:
         RetvecLiteError: for another address, a model that cannot be fetched, one without an exported file, or when `huggingface_hub` is not
             installed.
     """
-    found = _ADDRESS.fullmatch(address)
-    if found is None or ".." in address.split("/"):
-        raise RetvecLiteError(f"{address} is no address of a model: write hf://user/model, or hf://user/model/file.")
+    found = _ADDRESS.fullmatch(address) if len(address) <= _LONGEST else None
+    if found is None:
+        raise RetvecLiteError(
+            f"{_shown(address)} is no address of a model: write hf://user/model, or hf://user/model/file."
+        )
     repository, revision, file = found.groups()
     try:
         from huggingface_hub import snapshot_download
@@ -48,7 +57,27 @@ def fetch(address: str) -> Path:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise RetvecLiteError(f"Cannot fetch {address}: {reason}") from error
     places = [folder / file] if file else [place for pattern in _PATTERNS for place in sorted(folder.glob(pattern))]
-    places = [place for place in places if place.is_file()]
+    try:
+        places = [place for place in places if place.is_file()]
+    except OSError as error:  # a part that is longer in bytes than this file system allows
+        raise RetvecLiteError(f"Cannot read {_shown(address)}: {error.strerror}.") from error
+    if outside := next((place for place in places if not _is_inside(folder, place)), None):
+        raise RetvecLiteError(f"{address}: {outside.name} is a link that leads out of the downloaded model.")
     if not places:
         raise RetvecLiteError(f"{address} has no {file or 'exported .retvec or .tflite'}: upload what `export` wrote.")
     return next((place for place in places if place.stem.endswith("-int8")), places[0])
+
+
+def _is_inside(snapshot: Path, place: Path) -> bool:
+    """Return whether a file is one of the snapshot, or of the blobs beside all snapshots, to which the hub's cache links."""
+    roots = [snapshot]
+    if snapshot.parent.name == "snapshots":
+        roots.append(snapshot.parent.parent / "blobs")
+    real = place.resolve()
+    return any(root.resolve() in real.parents for root in roots)
+
+
+def _shown(address: str) -> str:
+    """Return an address for an error, without control characters, in one line that is not long."""
+    plain = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in address)
+    return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}..."

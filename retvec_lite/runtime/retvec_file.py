@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import BITS, EncoderConfig
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.foreign import read_whole
 
 SUFFIX: Final = ".retvec"
 
@@ -183,7 +184,7 @@ def read_retvec(file: Path) -> tuple[bytes, bytes, bytes]:
         RetvecLiteError: for a file that is missing, truncated, damaged or from another tool.
     """
     try:
-        data = file.read_bytes()
+        data = read_whole(file)
     except OSError as error:
         raise RetvecLiteError(f"Cannot read {file}: {error.strerror or error}.") from error
     check_frame(data, str(file))

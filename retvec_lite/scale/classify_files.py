@@ -21,6 +21,7 @@ from retvec_lite.data.decoding import READ_ERRORS
 from retvec_lite.data.rows import Skipped
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, open_locked, require_writable
+from retvec_lite.foreign import require_entries
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.text_classifier import WorkPool, answered, available_cores, check_count
 from retvec_lite.runtime.worker import Worker, WorkerFailed
@@ -44,6 +45,9 @@ _WHAT: Final = "classifying (kB)"
 
 _DEATHS: Final = 3
 """How often a process may die over a shard."""
+
+_OURS: Final = dict.fromkeys(("lock", "run.json", f"{'?' * 16}-*.parquet", "output.*", ".*.retvec-lite-new"), False)
+"""What the folder of the parts of an output holds, none of it a folder; it is removed as a whole in the end."""
 
 _SMALL: Final = 256 << 10
 """Bytes of input that are worth a further process."""
@@ -263,6 +267,7 @@ def _work_folder(output: Path, belongs_to: Mapping[str, Any], force: bool = Fals
     """
     path = output.with_name(f"{output.name}.parts")
     try:
+        require_entries(path, _OURS, only=True)
         path.mkdir(parents=True, exist_ok=True)
         lock = open_locked(path / "lock")
     except OSError as error:
@@ -286,7 +291,7 @@ def _work_folder(output: Path, belongs_to: Mapping[str, Any], force: bool = Fals
                     shard.unlink()
                 run.unlink()  # last: without it, shards would be taken for those of this run
         if not run.exists():
-            atomic_write(run, json.dumps(belongs_to).encode())
+            atomic_write(run, json.dumps(belongs_to).encode(), follow=False)
         yield path
     shutil.rmtree(path, ignore_errors=True)
 
@@ -295,7 +300,7 @@ def write_shard(path: Path, chunk: Chunk, classify: BatchClassifier) -> bytes:
     """Classify a chunk and write it, in a worker process, which answers nothing."""
     content = io.BytesIO()
     pa.parquet.write_table(classify(as_table(chunk, classify.text_column)), content)
-    atomic_write(path, content.getbuffer())
+    atomic_write(path, content.getbuffer(), follow=False)
     return b""
 
 

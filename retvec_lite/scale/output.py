@@ -17,6 +17,7 @@ from retvec_lite.data.labels import SEPARATOR
 from retvec_lite.data.rows import DELIMITERS, JSON_SUFFIXES, LABELLED, PARQUET, format_of
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import explain_os_error, flush_folder
+from retvec_lite.foreign import require_file
 from retvec_lite.scale.sources import IS_JSON, is_binary, json_text, text_of_bytes
 from retvec_lite.terminal import Progress
 
@@ -49,6 +50,7 @@ def write_output(
     schema = _common_schema(shards) if shards else empty
     temporary = folder / f"output{''.join(output.suffixes[-2:])}"
     try:
+        require_file(temporary)
         with _writer(temporary, format_of(output)[0], schema) as write:
             for number, shard in enumerate(shards, 1):
                 table = _read(shard, pa.parquet.read_table)

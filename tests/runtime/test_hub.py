@@ -107,3 +107,50 @@ def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(RetvecLiteError, match=r'pip install "retvec-lite\[hub\]"'):
         rl.load("hf://me/parcels")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"hf://{part}"
+        for part in [
+            "me/parcels//etc/hosts", "me/parcels/..", "me/parcels/../a", "me/parcels/a/../../b", "me/parcels/./a", "me/parcels/a//b",
+            "me/parcels/..\\..\\a", "me/parcels/C:/a", "me/parcels/C:a", "me/parcels/a\0b", "me/parcels/a\nb", "me/parcels/%2e%2e/a",
+            "me/parcels/%2Fetc%2Fhosts", "me/parcels/.. /a", "me/parcels/a./b", "me/parcels/*", "me/parcels/[a]", "me/parcels/a/",
+            "me/..", "../me", "me/.", "/me/parcels", "//me/parcels", "me\\parcels", "me/par\0cels", "me/..@main", "me/parcels@..",
+            "me/parcels@../..", "me/parcels@a\\b", "me/parcels@", "me/parcels@" + "r" * 97, "m" * 97 + "/parcels", "me/" + "p" * 97,
+            "me/parcels/" + "f" * 256, "me/parcels/" + "f/" * 9999 + "f", "me/parcels/é" + "/é" * 9999,
+        ]
+    ],
+)  # fmt: skip
+def test_an_address_that_leads_elsewhere_is_none_and_nothing_is_fetched(hub: Hub, address: str) -> None:
+    with pytest.raises(RetvecLiteError, match="is no address of a model") as error:
+        fetch(address)
+    assert len(str(error.value)) < 300 and str(error.value).isprintable() and not hub.asked
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_name_that_the_file_system_refuses_is_a_sentence() -> None:
+    """255 characters, and twice as many bytes."""
+    with pytest.raises(RetvecLiteError):
+        fetch("hf://me/parcels/" + "é" * 251 + ".retvec")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows needs a privilege to make symbolic links")
+def test_links_lead_to_blobs_and_nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the cache of huggingface_hub has them."""
+    package = pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+    cache = tmp_path / "models--me--parcels"
+    snapshot = cache / "snapshots" / "0a1b"
+    (cache / "blobs").mkdir(parents=True)
+    snapshot.mkdir(parents=True)
+    (tmp_path / "secret.retvec").touch()
+    shutil.copy(GOLDEN / "plain.retvec", cache / "blobs" / "abc")
+    (snapshot / "a.retvec").symlink_to("../../blobs/abc")
+    monkeypatch.setattr(package, "snapshot_download", lambda *_, **__: str(snapshot))
+    assert fetch("hf://me/parcels") == fetch("hf://me/parcels/a.retvec") == snapshot / "a.retvec"
+    (snapshot / "b.retvec").symlink_to(tmp_path / "secret.retvec")
+    (snapshot / "folder").symlink_to(tmp_path)
+    for address in ("hf://me/parcels", "hf://me/parcels/b.retvec", "hf://me/parcels/folder/secret.retvec"):
+        with pytest.raises(RetvecLiteError, match=r"\.retvec is a link that leads out of the downloaded model\.$"):
+            fetch(address)

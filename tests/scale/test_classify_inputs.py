@@ -213,7 +213,7 @@ def test_quotes_of_other_kinds_are_read(place: Path, tiny_model: str, monkeypatc
     assert rl.classify_files(tiny_model, "in.csv", "out.jsonl").rows == 3
     assert [row["text"] for row in found_in("out.jsonl")] == ['5" pipe', 'a "b"\nc', "12"]
     before = csv.field_size_limit(1000)
-    monkeypatch.setattr(rows, "_LONGEST", 1 << 20)
+    monkeypatch.setattr(rows, "LONGEST", 1 << 20)
     Path("long.csv").write_text('text\n"' + "x\n" * 2**20)
     with pytest.raises(
         RetvecLiteError,

@@ -155,7 +155,7 @@ def read_lines(files: Sequence[Path], progress: Progress) -> Iterator[str]:
         with explained(path), path.open("rb") as file:
             stream = unpacked(file, COMPRESSION.get(path.suffix.lower()))
             with open_lines(stream) as opened:
-                for number, line in enumerate(marked(opened), 1):
+                for number, line in enumerate(marked(opened, path), 1):
                     if problem := problem_in(line):
                         raise RetvecLiteError(f"{path}, line {number}: {problem}.")
                     if number % _STEP == 0:

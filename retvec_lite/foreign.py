@@ -1,0 +1,109 @@
+"""What somebody else may have put in the way: links and pipes under our own names, and files too large to be read whole."""
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from retvec_lite.errors import RetvecLiteError
+
+LARGEST: Final = 1 << 28
+"""Bytes of a file that is read whole: hundreds of times those of a classifier. A sparse file of any length takes no room on a disk."""
+
+_KINDS: Final = {
+    stat.S_IFREG: "a file",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFLNK: "a link",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+class InTheWay(FileExistsError):
+    """Something that is not ours has the name of a file or folder of ours."""
+
+
+def require_file(path: Path) -> None:
+    """Raise InTheWay where there is anything but a file of one name: writing to it would change something elsewhere."""
+    status = _status(path)
+    if status is None:
+        return
+    if not stat.S_ISREG(status.st_mode):
+        raise _in_the_way(path, f"{_kind(status)}, where a file of ours belongs")
+    if status.st_nlink > 1:
+        raise _in_the_way(path, "a file that has other names too (hard links)")
+
+
+def require_folder(path: Path) -> None:
+    """Raise InTheWay where there is anything but a folder: what lies behind a link belongs to somebody else."""
+    status = _status(path)
+    # A junction of Windows is no link for lstat, and has the attribute of one.
+    is_junction = status is not None and getattr(status, "st_file_attributes", 0) & 0x400
+    if status is not None and (is_junction or not stat.S_ISDIR(status.st_mode)):
+        raise _in_the_way(path, f"{'a link' if is_junction else _kind(status)}, where a folder of ours belongs")
+
+
+def require_entries(folder: Path, entries: Mapping[str, bool], *, only: bool = False) -> None:
+    """Raise InTheWay unless what is in a folder of ours is ours, and the folder itself; a missing folder is well.
+
+    Nothing is followed. Who may write in the folder can exchange an entry after it was checked.
+
+    Args:
+        folder: the folder.
+        entries: name patterns of what we write there, and whether it is a folder.
+        only: refuse any other entry, too, because the folder will be removed as a whole.
+    """
+    require_folder(folder)
+    try:
+        found = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return
+    for name in found:
+        is_folder = next((is_folder for pattern, is_folder in entries.items() if fnmatchcase(name, pattern)), None)
+        if is_folder is None and only:
+            raise _in_the_way(folder / name, "not ours")
+        if is_folder is not None:
+            (require_folder if is_folder else require_file)(folder / name)
+
+
+def read_whole(path: Path) -> bytes:
+    """Return what a file holds.
+
+    Raises:
+        RetvecLiteError: for a file of more than `LARGEST` bytes, before they are read, and for what is no file.
+        OSError: for a file that cannot be read.
+    """
+    # Opening a pipe would wait for somebody to write to it.
+    if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+        raise RetvecLiteError(f"Cannot read {path}: it is no file.")
+    with path.open("rb") as file:
+        require_size(path, os.fstat(file.fileno()).st_size)
+        data = file.read(LARGEST + 1)
+    require_size(path, len(data))
+    return data
+
+
+def require_size(path: str | os.PathLike[str], size: int) -> None:
+    """Raise RetvecLiteError for a file of more than `LARGEST` bytes."""
+    if size > LARGEST:
+        raise RetvecLiteError(
+            f"{os.fspath(path)} has {size:,} bytes or more, but at most {LARGEST:,} are read. Is it the right file?"
+        )
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
+
+
+def _kind(status: os.stat_result) -> str:
+    return _KINDS.get(stat.S_IFMT(status.st_mode), "a device")
+
+
+def _in_the_way(path: Path, what: str) -> InTheWay:
+    return InTheWay(errno.EEXIST, f"{path} is {what}. Move it away", os.fspath(path))
