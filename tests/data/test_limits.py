@@ -28,7 +28,6 @@ BOMBS = {
     "line.ndjson": ('{"text":"hi"}\n', "[", ""),
     "array.json": ('[{"text":"hi"},{"text":"', "x", '"}]'),
     "list.json": ('[{"text":"hi","n":[', "1,", "1]}]"),
-    "number.json": ("[", "1", "]"),
 }  # fmt: skip
 
 
@@ -52,7 +51,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 def test_what_is_too_long_is_refused_while_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, packing: str
 ) -> None:
-    """No more than a few times the limit is taken from the stream, of which there is a hundred times as much."""
+    """No more than a few times the limit is taken from the stream, of which there is twenty times as much."""
     for module in (decoding, rows, json_arrays):
         monkeypatch.setattr(module, "LONGEST", LIMIT)
     monkeypatch.setattr(rows, "_ROW", 2 * LIMIT)
@@ -85,7 +84,7 @@ def test_what_is_too_long_is_refused_while_it_is_read(
 
     monkeypatch.setattr(rows, "open_lines", counted)
     start, part, end = BOMBS[name]
-    whole = start + part * (100 * LIMIT // len(part)) + end
+    whole = start + part * (20 * LIMIT // len(part)) + end
     file = tmp_path / f"{name}{packing}"
     file.write_bytes(PACKED[packing](whole.encode()))
     with pytest.raises(
