@@ -30,6 +30,7 @@ export interface Artifact {
   /** The flatbuffer without the zip tail; of a `.retvec`, the whole file. */
   readonly model: Uint8Array;
   readonly labels: readonly string[];
+  readonly contractVersion: number;
   readonly encoder: EncoderConfig;
   readonly signatures: readonly Signature[];
   /** When a text belongs to none of the labels; undefined: never. */
@@ -38,24 +39,34 @@ export interface Artifact {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+const TFLITE_MAGIC = "TFL3";
 const METADATA_NAME = "retvec_lite.json";
 const LABELS_NAME = "labels.txt";
+
+/** Whether a file is a `.tflite`. */
+export function isTflite(file: Uint8Array): boolean {
+  return new TextDecoder("latin1").decode(file.subarray(4, 8)) === TFLITE_MAGIC;
+}
 
 /**
  * Read an exported `.tflite` and check that it is whole and of this contract version.
  *
  * A damaged flatbuffer can crash the runtime. So check everything first, in the order of Python's `read_artifact`: the
- * file identifier, the zip tail with its CRCs, the SHA-256 of the flatbuffer.
+ * zip tail with its CRCs, the SHA-256 of the flatbuffer.
  *
  * @throws RetvecLiteError for a file of another tool, a damaged one, or one of another contract version.
  */
 export async function readArtifact(name: string, file: Uint8Array): Promise<Artifact> {
-  if (new TextDecoder("latin1").decode(file.subarray(4, 8)) !== "TFL3") {
-    throw new RetvecLiteError(`${name} is not a .tflite model.`);
-  }
+  if (!isTflite(file)) throw new RetvecLiteError(`${name} is not a .tflite model.`);
   const tail = await tailOf(name, file);
   const labels = new TextDecoder().decode(tail.members.get(LABELS_NAME)).replace(/\n$/, "").split("\n");
-  const artifact = artifactOf(name, file.subarray(0, tail.start), metadataOf(name, tail), labels, file.length);
+  const artifact = artifactOf(
+    name,
+    file.subarray(0, tail.start),
+    metadataOf(name, tail.members.get(METADATA_NAME)),
+    labels,
+    file.length,
+  );
   if (artifact.metadata.model_sha256 !== (await sha256(artifact.model))) {
     throw new RetvecLiteError(`${name} was changed after its export: its SHA-256 differs. Export it again.`);
   }
@@ -94,6 +105,7 @@ export function artifactOf(
     size,
     model,
     labels,
+    contractVersion: version as number,
     encoder,
     signatures,
     decision: decisionOf(name, metadata.decision, labels),
@@ -115,10 +127,11 @@ async function tailOf(name: string, file: Uint8Array): Promise<Tail> {
   return tail;
 }
 
-function metadataOf(name: string, tail: Tail): Record<string, unknown> {
+/** Parse the metadata of a file. */
+export function metadataOf(name: string, json: Uint8Array | undefined): Record<string, unknown> {
   let metadata: unknown;
   try {
-    metadata = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(tail.members.get(METADATA_NAME)));
+    metadata = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json));
   } catch {
     metadata = undefined;
   }

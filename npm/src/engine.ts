@@ -4,9 +4,23 @@
  *     const engine = await RetvecEngine.load(await insideEngine(), new Uint8Array(file));
  *     engine.predict("my pakcage never arived"); // { label: "delivery", probability: 0.99 }
  */
+import type { Embedded } from "./answers.js";
+import { type Artifact, artifactOf, metadataOf } from "./artifact.js";
 import type { Prediction } from "./decision.js";
+import { causeOf, deleted, RetvecLiteError } from "./errors.js";
 import type { Span } from "./explain.js";
-import { firstCharacters } from "./windows.js";
+import {
+  checkOptions,
+  checkString,
+  checkText,
+  placeOf,
+  type PredictOptions,
+  rejects,
+  shown,
+  type Text,
+} from "./given.js";
+import { checkAgreement, checkCount, isRetvec, METADATA, sectionOf } from "./retvec_file.js";
+import { firstCharacters, inputsOf } from "./windows.js";
 
 /** The functions of engine/retvec_lite.h. Addresses are numbers. */
 interface Exports {
@@ -25,6 +39,7 @@ interface Exports {
   rvl_embed(engine: number, codes: number, count: number, embedding: number): void;
   rvl_slots(engine: number): number;
   rvl_slot_length(engine: number): number;
+  rvl_word_dimension(engine: number): number;
   rvl_words(engine: number, codes: number, count: number, slots: number, embeddings: number): number;
 }
 
@@ -33,65 +48,99 @@ const ALIGN = 16;
 const PAGE = 65_536;
 /** Words whose vectors are kept: 300 kB. */
 const WORDS = 384;
-/** The section of a file that holds its metadata, and where the list of sections is. */
-const METADATA = 0x8000;
-const COUNT_AT = 20;
-const SECTIONS_AT = 64;
-const SECTION_SIZE = 16;
+const MOST_WORDS = 65_536;
 /** A composed character has at most so many code points in decomposed form. */
 const MOST_DECOMPOSED = 4;
 
-/** An exported `.retvec` in memory of its own, which is freed with this object. */
+export interface EngineOptions {
+  /** What messages call the file. */
+  readonly name?: string | undefined;
+  /** How many word vectors are kept for words that come again; 0 for none. */
+  readonly words?: number | undefined;
+}
+
+/**
+ * An exported `.retvec`, with the calls of `Classifier` but without promises.
+ *
+ * It has a WebAssembly memory of its own, which is freed with this object. What the engine writes is as long as the engine says; what
+ * the metadata say only has to agree.
+ */
 export class RetvecEngine {
-  readonly labels: readonly string[];
-  /** What `retvec-lite info` shows: `recipe`, `encoder`, `decision` and more. */
-  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly artifact: Artifact;
   private readonly engine: number;
   /** Where memory is free. */
   private readonly free: number;
 
   private constructor(
-    private readonly wasm: Exports,
+    private exports: Exports | undefined,
     file: Uint8Array,
+    name: string,
     words: number,
   ) {
+    const { wasm } = this;
     const result = aligned(wasm.__heap_base.value as number);
     const start = result + ALIGN;
     this.reserve(start + file.length);
     new Uint8Array(wasm.memory.buffer).set(file, start);
-    this.check(wasm.rvl_block_size(start, file.length, words, result));
+    this.checkResult(name, wasm.rvl_block_size(start, file.length, words, result));
     const bytes = this.view().getUint32(result, true);
     const block = aligned(start + file.length);
     this.free = aligned(block + bytes);
     this.reserve(this.free);
-    this.check(wasm.rvl_open(start, file.length, words, block, bytes, result));
+    this.checkResult(name, wasm.rvl_open(start, file.length, words, block, bytes, result));
     this.engine = this.view().getUint32(result, true);
-    const count = wasm.rvl_labels(this.engine);
-    this.labels = Array.from({ length: count }, (_, label) => this.text(wasm.rvl_label(this.engine, label)));
-    this.metadata = metadataOf(file);
+    const metadata = metadataOf(name, sectionOf(file, METADATA));
+    checkCount(name, metadata, this.count);
+    const labels = Array.from({ length: this.count }, (_, label) => this.string(wasm.rvl_label(this.engine, label)));
+    this.artifact = artifactOf(name, file, metadata, labels);
+    checkAgreement(this.artifact, this.dimension, wasm.rvl_word_dimension(this.engine) >>> 0);
   }
 
   /**
    * Check a file and start an engine.
    *
    * @param wasm `engine.wasm`: its bytes, or the compiled module, which several engines may share.
-   * @param words how many word vectors are kept for words that come again; 0 for none.
-   * @throws Error for a file that is damaged, or of another version. Its message says what to do.
+   * @throws RetvecLiteError for a file that is damaged, or of another version. Its message says what to do.
    */
-  static async load(wasm: WebAssembly.Module | BufferSource, file: Uint8Array, words = WORDS): Promise<RetvecEngine> {
-    const module = wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
-    const { exports } = await WebAssembly.instantiate(module);
-    return new RetvecEngine(exports as unknown as Exports, file, words);
+  static async load(
+    wasm: WebAssembly.Module | BufferSource,
+    file: Uint8Array,
+    options: EngineOptions = {},
+  ): Promise<RetvecEngine> {
+    const { name = "The file", words = WORDS } = checkOptions("RetvecEngine.load", options, {
+      name: [(value) => typeof value === "string", "a string"],
+      words: [(value) => isCount(value) && value <= MOST_WORDS, `a whole number from 0 to ${MOST_WORDS}`],
+    });
+    if (!(file instanceof Uint8Array)) {
+      throw new RetvecLiteError(`RetvecEngine.load takes the bytes of a file as a Uint8Array, not ${shown(file)}.`);
+    }
+    if (!isRetvec(file)) throw new RetvecLiteError(`${name} is not a .retvec file.`);
+    return new RetvecEngine(await started(wasm), file, name, words);
+  }
+
+  /** The classes, in the order of the probabilities. */
+  get labels(): readonly string[] {
+    return this.artifact.labels;
+  }
+
+  /** What `retvec-lite info` shows: `recipe`, `encoder`, `decision` and more. */
+  get metadata(): Readonly<Record<string, unknown>> {
+    return this.artifact.metadata;
+  }
+
+  /** Whether the file has embeddings. */
+  get embeds(): boolean {
+    return this.dimension > 0;
   }
 
   /** Number of code points of a text that are read at most. */
   get readLimit(): number {
-    return this.wasm.rvl_read_limit(this.engine);
+    return this.wasm.rvl_read_limit(this.engine) >>> 0;
   }
 
   /** Length of the vectors from `embed`; 0 for a file that reads n-grams alone. */
   get dimension(): number {
-    return this.wasm.rvl_dimension(this.engine);
+    return this.wasm.rvl_dimension(this.engine) >>> 0;
   }
 
   /** Bytes of WebAssembly memory in use: the file, the engine, and what a call needs. */
@@ -99,23 +148,19 @@ export class RetvecEngine {
     return this.wasm.memory.buffer.byteLength;
   }
 
-  /**
-   * Return the probabilities in the order of the labels. Long texts are read in windows.
-   *
-   * @param text a text, or code points in composed form (NFC).
-   */
-  probabilities(text: string | readonly number[]): Float32Array {
-    const [codes, count, result] = this.place(text, 4 * this.labels.length);
+  /** Return the probabilities in the order of the labels. Long texts are read in windows. */
+  probabilities(text: Text): Float32Array {
+    this.check("probabilities", text);
+    const { count: labels } = this;
+    const [codes, count, result] = this.place(text, 4 * labels);
     this.wasm.rvl_probabilities(this.engine, codes, count, result);
-    return this.floats(result, this.labels.length);
+    return this.floats(result, labels);
   }
 
-  /**
-   * Return the label of a text and its probability. The label is null for a text that belongs to none.
-   *
-   * @param reject false gives every text a label.
-   */
-  predict(text: string | readonly number[], { reject = true } = {}): Prediction {
+  /** Return the label of a text and its probability. The label is null for a text that belongs to none. */
+  predict(text: Text, options: PredictOptions = {}): Prediction {
+    this.check("predict", text);
+    const reject = rejects("predict", options);
     const [first] = reject ? this.answers(text, 1) : [];
     if (first) return first;
     const probabilities = this.probabilities(text);
@@ -124,55 +169,94 @@ export class RetvecEngine {
   }
 
   /** Return all labels of a text, most probable first: one or none, or any number for a file with several labels a text. */
-  predictAll(text: string | readonly number[]): Prediction[] {
-    const { thresholds } = (this.metadata.decision ?? {}) as { thresholds?: unknown };
-    return this.answers(text, thresholds ? this.labels.length : 1).filter(({ label }) => label !== null);
+  predictAll(text: Text): Prediction[] {
+    this.check("predictAll", text);
+    const most = this.artifact.decision?.thresholds ? this.count : 1;
+    return this.answers(text, most).filter(({ label }) => label !== null);
   }
 
-  /** Return which words speak for a label, by its place in `labels`; for the most probable one by default. */
-  explain(text: string, label = -1): Span[] {
+  /**
+   * Return which words speak for a label, in the order of the text.
+   *
+   * @param label its name; the most probable one by default.
+   */
+  explain(text: string, label?: string | null): Span[] {
+    this.checkAlive();
+    checkString("explain", text);
+    const place = placeOf(this.labels, label);
     const characters = [...this.composed(text)];
     const [codes, count, result] = this.place(characters.map(pointOf), 16 * characters.length);
-    const found = this.wasm.rvl_explain(this.engine, codes, count, label, result, count);
+    const found = this.wasm.rvl_explain(this.engine, codes, count, place, result, count);
     const units = [0];
     for (const character of characters) units.push((units.at(-1) as number) + character.length);
     const view = this.view();
-    return Array.from({ length: found }, (_, at) => {
+    return Array.from({ length: Math.min(found >>> 0, count) }, (_, at) => {
       const [start, end] = [0, 4].map((offset) => units[view.getUint32(result + 16 * at + offset, true)] as number);
       return { start: start as number, end: end as number, weight: view.getFloat64(result + 16 * at + 8, true) };
     });
   }
 
-  /** Return the embedding of a text, of length 1; zeros for a text without words. */
-  embed(text: string | readonly number[]): Float32Array {
-    const [codes, count, result] = this.place(text, 4 * this.dimension);
+  /** @throws RetvecLiteError for a file without embeddings; check `embeds` first. */
+  embed(text: Text): Embedded {
+    this.check("embed", text);
+    const { dimension } = this;
+    if (!dimension) throw new RetvecLiteError("This file has no embeddings: it reads n-grams alone.");
+    const { encoder, contractVersion } = this.artifact;
+    const words = inputsOf(text, encoder.max_chars, contractVersion).flatMap((points) => this.words(points));
+    const [codes, count, result] = this.place(text, 4 * dimension);
     this.wasm.rvl_embed(this.engine, codes, count, result);
-    return this.floats(result, this.dimension);
+    return { words, text: this.floats(result, dimension) };
+  }
+
+  /** Free the memory. A second time does nothing. */
+  delete(): void {
+    this.exports = undefined;
+  }
+
+  /** @throws RetvecLiteError after `delete`. */
+  checkAlive(): void {
+    void this.wasm;
+  }
+
+  private get wasm(): Exports {
+    if (!this.exports) throw deleted();
+    return this.exports;
+  }
+
+  /** Number of labels. */
+  private get count(): number {
+    return this.wasm.rvl_labels(this.engine) >>> 0;
+  }
+
+  private check(call: string, text: unknown): asserts text is Text {
+    this.checkAlive();
+    checkText(call, text);
   }
 
   /** Return the words of one window as the network reads them: the code points of each slot in use. */
-  words(text: string | readonly number[]): number[][] {
-    const [slots, length] = [this.wasm.rvl_slots(this.engine), this.wasm.rvl_slot_length(this.engine)];
-    const [codes, count, result] = this.place(text, 4 * slots * length);
-    const used = this.wasm.rvl_words(this.engine, codes, count, result, 0);
-    const points = new Uint32Array(this.wasm.memory.buffer, result, used * length);
+  private words(points: readonly number[]): number[][] {
+    const slots = this.wasm.rvl_slots(this.engine) >>> 0;
+    const length = this.wasm.rvl_slot_length(this.engine) >>> 0;
+    const [codes, count, result] = this.place(points, 4 * slots * length);
+    const used = Math.min(this.wasm.rvl_words(this.engine, codes, count, result, 0) >>> 0, slots);
+    const read = new Uint32Array(this.wasm.memory.buffer, result, used * length);
     return Array.from({ length: used }, (_, slot) =>
-      Array.from(points.subarray(slot * length, (slot + 1) * length)).filter((point) => point !== 0),
+      Array.from(read.subarray(slot * length, (slot + 1) * length)).filter((point) => point !== 0),
     );
   }
 
-  private answers(text: string | readonly number[], most: number): Prediction[] {
+  private answers(text: Text, most: number): Prediction[] {
     const [codes, count, result] = this.place(text, 8 * most);
     const written = this.wasm.rvl_classify(this.engine, codes, count, result, most);
     const view = this.view();
-    return Array.from({ length: written }, (_, at) => ({
+    return Array.from({ length: Math.min(written >>> 0, most) }, (_, at) => ({
       label: this.labels[view.getInt32(result + 8 * at, true)] ?? null,
       probability: view.getFloat32(result + 8 * at + 4, true),
     }));
   }
 
   /** Write the code points of a text; return where, how many, and where `bytes` of a result may be written. */
-  private place(text: string | readonly number[], bytes: number): [codes: number, count: number, result: number] {
+  private place(text: Text, bytes: number): [codes: number, count: number, result: number] {
     const points = typeof text === "string" ? Array.from(this.composed(text), pointOf) : text;
     const result = aligned(this.free + 4 * points.length);
     this.reserve(result + bytes);
@@ -182,7 +266,7 @@ export class RetvecEngine {
 
   /** Return a text in composed form, as far as it is read. */
   private composed(text: string): string {
-    const isOld = this.metadata.contract_version === 1;
+    const isOld = this.artifact.contractVersion === 1;
     const limit = this.readLimit * (isOld ? MOST_DECOMPOSED : 1);
     return firstCharacters(text, limit).normalize("NFC");
   }
@@ -195,19 +279,51 @@ export class RetvecEngine {
     return new DataView(this.wasm.memory.buffer);
   }
 
-  private text(at: number): string {
-    const bytes = new Uint8Array(this.wasm.memory.buffer, at);
+  /** Return the text that ends in a zero. */
+  private string(address: number): string {
+    const bytes = new Uint8Array(this.wasm.memory.buffer, address >>> 0);
     return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
   }
 
   private reserve(end: number): void {
     const missing = end - this.wasm.memory.buffer.byteLength;
-    if (missing > 0) this.wasm.memory.grow(Math.ceil(missing / PAGE));
+    if (missing <= 0) return;
+    try {
+      this.wasm.memory.grow(Math.ceil(missing / PAGE));
+    } catch {
+      throw new RetvecLiteError(
+        `There is not enough memory: the engine needs ${Math.ceil(end / 1e6)} MB for this file.`,
+      );
+    }
   }
 
-  private check(problem: number): void {
-    if (problem !== 0) throw new Error(this.text(this.wasm.rvl_message(problem)));
+  private checkResult(name: string, problem: number): void {
+    if (problem !== 0) throw new RetvecLiteError(`${name}: ${this.string(this.wasm.rvl_message(problem))}`);
   }
+}
+
+/** Whether a value may be the engine: its bytes, or compiled. */
+export function isEngine(value: unknown): value is WebAssembly.Module | BufferSource {
+  return value instanceof WebAssembly.Module || value instanceof ArrayBuffer || ArrayBuffer.isView(value);
+}
+
+/** Compile and instantiate the engine. */
+async function started(wasm: WebAssembly.Module | BufferSource): Promise<Exports> {
+  if (!isEngine(wasm)) {
+    throw new RetvecLiteError(`RetvecEngine.load takes the engine, its bytes or compiled, not ${shown(wasm)}.`);
+  }
+  try {
+    const module = wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
+    const { exports } = await WebAssembly.instantiate(module);
+    if (typeof exports.rvl_open === "function") return exports as unknown as Exports;
+  } catch (error) {
+    throw new RetvecLiteError(`The engine cannot start: ${causeOf(error)}.`);
+  }
+  throw new RetvecLiteError("The engine cannot start: this is not the engine.wasm of retvec-lite.");
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0;
 }
 
 function pointOf(character: string): number {
@@ -216,16 +332,4 @@ function pointOf(character: string): number {
 
 function aligned(address: number): number {
   return Math.ceil(address / ALIGN) * ALIGN;
-}
-
-/** Return the metadata of a file that the engine has checked. */
-function metadataOf(file: Uint8Array): Record<string, unknown> {
-  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-  const end = SECTIONS_AT + SECTION_SIZE * view.getUint32(COUNT_AT, true);
-  for (let at = SECTIONS_AT; at < end; at += SECTION_SIZE) {
-    if (view.getUint32(at, true) !== METADATA) continue;
-    const start = view.getUint32(at + 4, true);
-    return JSON.parse(new TextDecoder().decode(file.subarray(start, start + view.getUint32(at + 8, true))));
-  }
-  return {};
 }

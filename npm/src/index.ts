@@ -6,27 +6,40 @@
  */
 import type { Classifier } from "./answers.js";
 import { ENGINE } from "./engine_wasm.js";
-import { load as loadWith, type LoadOptions, type Source } from "./load.js";
+import { causeOf, RetvecLiteError } from "./errors.js";
+import { type LoadOptions, loadWith } from "./load.js";
+import type { Source } from "./source.js";
 import { decompress } from "./zip.js";
 
 export * from "./core.js";
 
 let compiling: Promise<WebAssembly.Module> | undefined;
 
-/** Compile the engine of this package, once. */
+/** Compile the engine of this package, once; after a failure, again. */
 export function insideEngine(): Promise<WebAssembly.Module> {
-  compiling ??= decompress(
-    Uint8Array.from(atob(ENGINE), (character) => character.charCodeAt(0)),
-    "gzip",
-  ).then((bytes) => WebAssembly.compile(bytes as BufferSource));
+  compiling ??= compile().catch((error: unknown) => {
+    compiling = undefined;
+    throw error;
+  });
   return compiling;
+}
+
+async function compile(): Promise<WebAssembly.Module> {
+  try {
+    const packed = Uint8Array.from(atob(ENGINE), (character) => character.charCodeAt(0));
+    return await WebAssembly.compile((await decompress(packed, "gzip")) as BufferSource);
+  } catch (error) {
+    throw new RetvecLiteError(
+      `The engine cannot start: ${causeOf(error)}. A Content Security Policy needs 'wasm-unsafe-eval'.`,
+    );
+  }
 }
 
 /**
  * Load an exported `.retvec` or `.tflite`, check it, and start a classifier; a `.retvec` runs on the engine of this package.
  *
- * @throws RetvecLiteError for a file that cannot be fetched, is damaged or of another version, or needs something that is not given.
+ * @throws RetvecLiteError for a file that cannot be read, is damaged or of another version, or needs something that is not given.
  */
-export async function load(source: Source, options: LoadOptions = {}): Promise<Classifier> {
-  return loadWith(source, options.engine ? options : { ...options, engine: await insideEngine() });
+export async function load(source: Source | PromiseLike<Source>, options: LoadOptions = {}): Promise<Classifier> {
+  return loadWith(source, options, insideEngine);
 }

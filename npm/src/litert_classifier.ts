@@ -1,8 +1,10 @@
 /** Run a `.tflite` with LiteRT.js (`@litertjs/core`), which the caller has loaded. */
 import { Classifier, type Embedded } from "./answers.js";
 import type { Artifact, Signature } from "./artifact.js";
-import { RetvecLiteError } from "./errors.js";
-import { meanEmbedding } from "./windows.js";
+import { causeOf, deleted, RetvecLiteError } from "./errors.js";
+import { explain, type Span } from "./explain.js";
+import { checkString, placeOf, type Text } from "./given.js";
+import { combine, firstCharacters, meanEmbedding } from "./windows.js";
 
 /** What is used of `@litertjs/core`: pass the module itself, after its `loadLiteRt`. */
 export interface LiteRt {
@@ -40,6 +42,7 @@ const BLANK = 0x20;
 
 /** An exported `.tflite`, running on the CPU with LiteRT.js. Create one with `load`, free it with `delete`. */
 export class LiteRtClassifier extends Classifier {
+  private isDeleted = false;
   private readonly full: Signature;
   private readonly embedding: Signature | undefined;
   /** The signatures that classify, by rising number of slots; the full one is last. */
@@ -63,8 +66,7 @@ export class LiteRtClassifier extends Classifier {
     try {
       model = await litert.loadAndCompile(artifact.model, { accelerator: "wasm", cpuOptions: { numThreads: 1 } });
     } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
-      throw new RetvecLiteError(`LiteRT.js cannot run ${artifact.name}: ${cause.replace(/\s+/g, " ")}`);
+      throw new RetvecLiteError(`LiteRT.js cannot run ${artifact.name}: ${causeOf(error)}.`);
     }
     try {
       checkInterface(artifact, model);
@@ -77,11 +79,31 @@ export class LiteRtClassifier extends Classifier {
 
   /** Whether the file has the signature `embed`. */
   get embeds(): boolean {
+    this.checkAlive();
     return this.embedding !== undefined;
   }
 
+  async probabilities(text: Text): Promise<Float32Array> {
+    this.check("probabilities", text);
+    const rows: Float32Array[] = [];
+    for (const points of this.windows(text)) rows.push(await this.windowProbabilities(points));
+    const { labels, decision } = this.artifact;
+    const unknown = decision?.unknown_label ? labels.indexOf(decision.unknown_label) : -1;
+    return combine(rows, unknown, Boolean(decision?.thresholds));
+  }
+
+  async explain(text: string, label?: string | null): Promise<Span[]> {
+    this.checkAlive();
+    checkString("explain", text);
+    const place = placeOf(this.labels, label);
+    const read = firstCharacters(text, this.readLimit).normalize("NFC");
+    const ask = (part: string): Promise<Float32Array> => this.probabilities(part);
+    const found = await explain(ask, read, place < 0 ? undefined : place, this.maxChars);
+    return found?.spans ?? [];
+  }
+
   /** Run the smallest signature that the window fits into: the same answer, sooner. */
-  protected async windowProbabilities(points: readonly number[]): Promise<Float32Array> {
+  private async windowProbabilities(points: readonly number[]): Promise<Float32Array> {
     // Skip a signature when the text has more spaces than it has slots for: it would almost surely not fit.
     const blanks = points.filter((point) => point === BLANK).length;
     for (const signature of this.classifying) {
@@ -93,9 +115,9 @@ export class LiteRtClassifier extends Classifier {
     return (await this.run(this.full, points)).probabilities as Float32Array;
   }
 
-  /** @throws Error for a file without the signature `embed`; check `embeds` first. */
-  async embed(text: string | readonly number[]): Promise<Embedded> {
-    if (!this.embedding) throw new Error("This file has no embeddings. Export it with --embed.");
+  async embed(text: Text): Promise<Embedded> {
+    this.check("embed", text);
+    if (!this.embedding) throw new RetvecLiteError("This file has no embeddings. Export it with --embed.");
     const words: number[][] = [];
     const rows: Float32Array[] = [];
     for (const points of this.windows(text)) {
@@ -112,7 +134,12 @@ export class LiteRtClassifier extends Classifier {
   }
 
   delete(): void {
-    this.model.delete();
+    if (!this.isDeleted) this.model.delete();
+    this.isDeleted = true;
+  }
+
+  protected checkAlive(): void {
+    if (this.isDeleted) throw deleted();
   }
 
   /** Run one signature. Deletes every tensor, even after a failure: the browser does not collect the runtime's memory. */

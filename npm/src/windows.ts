@@ -1,4 +1,5 @@
 /** Texts longer than the model's input: windows that end at words, and one answer. "Long texts" in docs/contract.md. */
+import type { Text } from "./given.js";
 import { SEPARATORS } from "./tables.js";
 
 /** What ends a sentence. */
@@ -33,6 +34,12 @@ export function firstCharacters(text: string, limit: number): string {
     end += (text.codePointAt(end) as number) > 0xffff ? 2 : 1;
   }
   return text.slice(0, end);
+}
+
+/** Return the inputs of the model for a text: one, or several windows of a long one. Code points are taken as they are. */
+export function inputsOf(text: Text, maxChars: number, contractVersion: number): number[][] {
+  if (typeof text === "string") return cutWindows(text, maxChars, contractVersion);
+  return contractVersion === 1 ? [text.slice(0, maxChars)] : windowsOf(text, maxChars);
 }
 
 /** Compose a text (NFC) and cut it into windows of at most `maxChars` code points: the inputs of the model. */

@@ -61,7 +61,7 @@ describe("load", () => {
       "several.tflite needs LiteRT.js: pass the module @litertjs/core as `litert`, or export with --format engine.",
     );
     await expect(load(new Uint8Array(9), { name: "a.bin" })).rejects.toThrow(RetvecLiteError);
-    await expect(load("data:,no")).rejects.toThrow("is not a .tflite model");
+    await expect(load("data:,no")).rejects.toThrow("is neither a .retvec nor a .tflite file");
     await expect(load("http://127.0.0.1:9/a.retvec")).rejects.toThrow(
       "Cannot load http://127.0.0.1:9/a.retvec (no answer).",
     );
@@ -76,6 +76,8 @@ describe("explain", () => {
     const strongest = spans.toSorted((one, other) => other.weight - one.weight)[0];
     expect(["play", "jazz"]).toContain(text.slice(strongest?.start, strongest?.end));
     expect((await classifier.explain(text, "weather")).length).toBe(4);
-    await expect(classifier.explain(text, "sport")).rejects.toThrow("sport is not a label of rejecting.retvec: alarm,");
+    await expect(classifier.explain(text, "sport")).rejects.toThrow(
+      '"sport" is not a label of this classifier: alarm,',
+    );
   });
 });

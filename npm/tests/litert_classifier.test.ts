@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Artifact, Signature } from "../src/artifact.js";
+import { misuse } from "./consumer/misuse.js";
 import { type LiteRt, LiteRtClassifier } from "../src/litert_classifier.js";
 
 /** A fake runtime that counts: which signatures ran on what, and how many tensors are left. */
@@ -80,6 +81,7 @@ function artifact(signatures = SIGNATURES, version = 2): Artifact {
     size: 1,
     model: new Uint8Array(),
     labels: ["no", "yes"],
+    contractVersion: version,
     encoder,
     signatures,
     decision: undefined,
@@ -172,7 +174,14 @@ describe("LiteRtClassifier", () => {
     await expect(classifier.probabilities("a")).rejects.toThrow("out of memory");
     expect(runtime.live).toBe(0);
     classifier.delete();
+    classifier.delete();
     expect(runtime.compiled).toBe(0);
+  });
+
+  it("refuses what is no text, unknown labels, and everything after delete", async () => {
+    expect(await misuse(await LiteRtClassifier.load(artifact(), litert))).toBeGreaterThan(100);
+    expect(await misuse(await LiteRtClassifier.load(artifact(SIGNATURES.slice(0, 1)), litert))).toBeGreaterThan(90);
+    expect(runtime).toMatchObject({ live: 0, compiled: 0 });
   });
 
   it.each([

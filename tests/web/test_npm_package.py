@@ -86,6 +86,24 @@ def test_it_answers_in_node(project: Path) -> None:
 
 
 @pytest.mark.slow
+def test_it_refuses_wrong_calls_in_a_sentence(project: Path) -> None:
+    assert int(run("node", "misuse_node.js", GOLDEN, cwd=project)) > 600
+
+
+@pytest.mark.slow
+def test_it_loads_files_from_wherever_they_are_and_says_why_it_cannot(project: Path) -> None:
+    """Paths, addresses, answers, blobs and bytes; then pages instead of files, missing, empty and short ones, and wrong options."""
+    sources, refused = map(int, run("node", "sources.js", GOLDEN, cwd=project).split())
+    assert (sources, refused) == (17, 42)
+
+
+@pytest.mark.slow
+def test_it_refuses_files_whose_metadata_and_settings_disagree(project: Path) -> None:
+    """They have a right checksum. What was taken for them can be collected."""
+    assert int(run("node", "--expose-gc", "hostile.js", GOLDEN, cwd=project)) > 150
+
+
+@pytest.mark.slow
 @pytest.mark.usefixtures("litert")
 def test_its_types_are_complete(project: Path) -> None:
     options = {
@@ -121,7 +139,7 @@ def browsed(project: Path, chromium: str, page: str) -> object:
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("litert")
 def test_it_answers_with_litert_js(project: Path, chromium: str) -> None:
-    assert browsed(project, chromium, "litert.html") == TEXTS * 2 // 3
+    assert browsed(project, chromium, "litert.html") == [TEXTS * 2 // 3, True]
 
 
 @pytest.mark.slow

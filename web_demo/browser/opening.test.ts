@@ -34,7 +34,7 @@ describe("opening files", () => {
       "a text",
       "notes.txt",
       () => new TextEncoder().encode("hello, this is no model"),
-      /^notes\.txt is not a \.tflite model\.$/,
+      /^notes\.txt \(23 bytes\) is neither a \.retvec nor a \.tflite file, or it is cut short\.$/,
     ],
     [
       "a file cut short",

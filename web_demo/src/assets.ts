@@ -27,7 +27,7 @@ const ENGINE = "engine.wasm";
 
 const compiling = new Map<string, Promise<WebAssembly.Module>>();
 
-/** Compile LiteRT's WebAssembly, once. */
+/** Compile LiteRT's WebAssembly, once; after a failure, again. */
 export function compiledRuntime(): Promise<WebAssembly.Module> {
   return compiled(LITERT);
 }
@@ -48,8 +48,12 @@ export function isRetvecName(name: string): boolean {
 }
 
 function compiled(name: string): Promise<WebAssembly.Module> {
-  const found = compiling.get(name) ?? compile(name);
-  compiling.set(name, found);
+  let found = compiling.get(name);
+  if (!found) {
+    found = compile(name);
+    compiling.set(name, found);
+    found.catch(() => compiling.delete(name)); // the next try starts anew
+  }
   return found;
 }
 

@@ -4,9 +4,12 @@ import { runtimeNotes } from "./litert_loader";
 
 let loading: Promise<LiteRt> | undefined;
 
-/** Start LiteRT once: loading it twice is an error. */
+/** Start LiteRT once, since loading it twice is an error; after a failure, again. */
 export function loadRuntime(): Promise<LiteRt> {
-  loading ??= start();
+  loading ??= start().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
   return loading;
 }
 

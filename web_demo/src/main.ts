@@ -115,7 +115,7 @@ async function overflows(model: Classifier, altered: string, read: Embedded["wor
   const [points = [], ...more] = model.windows(altered);
   if (more.length || read.length < model.maxWords) return false;
   const last = points.findLastIndex((point) => !HIDDEN.has(point));
-  const { words: without } = await model.embed(points.slice(0, last));
+  const { words: without } = await model.embed(String.fromCodePoint(...points.slice(0, Math.max(0, last))));
   return JSON.stringify(without) === JSON.stringify(read);
 }
 

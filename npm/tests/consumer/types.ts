@@ -1,6 +1,20 @@
 /** How a project in TypeScript uses the package; only its types are checked. */
 import * as litert from "@litertjs/core";
-import { type Classifier, load, type Prediction, RetvecEngine, RetvecLiteError, type Span } from "retvec-lite";
+import {
+  type Classifier,
+  type Embedded,
+  type EngineOptions,
+  insideEngine,
+  load,
+  type LoadOptions,
+  type Prediction,
+  type PredictOptions,
+  RetvecEngine,
+  RetvecLiteError,
+  type Source,
+  type Span,
+  type Text,
+} from "retvec-lite";
 import { load as loadWith } from "retvec-lite/core";
 
 export async function main(bytes: Uint8Array, engine: WebAssembly.Module): Promise<string> {
@@ -13,6 +27,37 @@ export async function main(bytes: Uint8Array, engine: WebAssembly.Module): Promi
   const now: Prediction = (await RetvecEngine.load(engine, bytes)).predict("a");
   // @ts-expect-error: a text is no number
   await classifier.predict(5);
+  // @ts-expect-error: one text
+  await classifier.predict(["a"]);
+  // @ts-expect-error: no such option
+  await classifier.predict("a", { rejct: false });
+  // @ts-expect-error: a label by its name
+  await classifier.explain("a", 2);
+  // @ts-expect-error: no source
+  await load(5);
   if (probability > 1) throw new RetvecLiteError(classifier.labels.join());
   return `${spans.length} ${all.length} ${text.length} ${now.probability}`;
+}
+
+/** What an app may have a file in. */
+export async function sources(file: File, answer: Promise<Response>, options: LoadOptions = {}): Promise<Embedded[]> {
+  const all: (Source | Promise<Source>)[] = [file, answer, await file.arrayBuffer(), new DataView(new ArrayBuffer(8))];
+  const classifiers = await Promise.all(all.map((source) => load(source, options)));
+  const text: Text = [97, 98];
+  return Promise.all(classifiers.map((classifier) => classifier.embed(text)));
+}
+
+/** The calls of both classes are the same, but for promises. */
+export async function now(bytes: Uint8Array, options: EngineOptions, how: PredictOptions): Promise<void> {
+  const engine = await RetvecEngine.load(await insideEngine(), bytes, options);
+  const { label }: Prediction = engine.predict("a", how);
+  const spans: Span[] = engine.explain("a", label);
+  const { words, text }: Embedded = engine.embed("a");
+  engine.delete();
+  const calls: {
+    [Call in "predict" | "predictAll" | "probabilities" | "explain" | "embed"]: (
+      ...given: Parameters<Classifier[Call]>
+    ) => Awaited<ReturnType<Classifier[Call]>>;
+  } = engine;
+  if (spans.length + words.length + text.length > 99) calls.predict("a");
 }

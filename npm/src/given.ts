@@ -1,0 +1,80 @@
+/** Checks of what callers pass, since JavaScript has no types at run time: one sentence for each mistake, as in Python. */
+import { RetvecLiteError } from "./errors.js";
+
+/** One text, or its code points, for input that is not valid Unicode (unpaired surrogates). */
+export type Text = string | readonly number[];
+
+/** How `predict` answers. */
+export interface PredictOptions {
+  /** Answer null for a text that belongs to none of the labels, which is the default; false gives every text a label. */
+  readonly reject?: boolean | undefined;
+}
+
+/** @throws RetvecLiteError for anything but one text; `call` names the function. */
+export function checkText(call: string, text: unknown): asserts text is Text {
+  if (!isCodePoints(text)) checkString(call, text);
+}
+
+/** The same, but refuses code points too. */
+export function checkString(call: string, text: unknown): asserts text is string {
+  if (typeof text === "string") return;
+  if (isList(text)) throw new RetvecLiteError(`${call} takes one text, not a list. Call it once for each text.`);
+  throw new RetvecLiteError(`${call} takes a text, not ${shown(text)}.`);
+}
+
+/** @returns whether texts that belong to no label are rejected. */
+export function rejects(call: string, options: PredictOptions): boolean {
+  const { reject } = checkOptions(call, options, { reject: [(value) => typeof value === "boolean", "true or false"] });
+  return reject ?? true;
+}
+
+/** What an option may be: a test, and the words for it. */
+type Rule = readonly [isValid: (value: unknown) => boolean, what: string];
+
+/** Return options whose names and values were checked; undefined counts as not given. */
+export function checkOptions<T extends object>(call: string, options: T, rules: Record<keyof T & string, Rule>): T {
+  if (typeof options !== "object" || options === null || isList(options)) {
+    const example = Object.keys(rules).join(", ");
+    throw new RetvecLiteError(`The options of ${call} are an object ({ ${example} }), not ${shown(options)}.`);
+  }
+  for (const [name, value] of Object.entries(options)) {
+    const rule = Object.hasOwn(rules, name) ? rules[name as keyof T & string] : undefined;
+    if (!rule) throw new RetvecLiteError(`${call} has no option ${name}. It has ${Object.keys(rules).join(", ")}.`);
+    if (value !== undefined && !rule[0](value)) {
+      throw new RetvecLiteError(`The option ${name} of ${call} is ${rule[1]}, not ${shown(value)}.`);
+    }
+  }
+  return options;
+}
+
+const SHOWN_LABELS = 20;
+
+/** Return a label's place among the probabilities; -1 for null or undefined: the most probable one. */
+export function placeOf(labels: readonly string[], label: unknown): number {
+  if (label === undefined || label === null) return -1;
+  const place = labels.indexOf(label as string);
+  if (place >= 0) return place;
+  const known = labels.slice(0, SHOWN_LABELS).join(", ") + (labels.length > SHOWN_LABELS ? ", ..." : "");
+  throw new RetvecLiteError(`${shown(label)} is not a label of this classifier: ${known}.`);
+}
+
+/** Return a value as messages name it, cut short. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
+  if (isList(value)) return value.length ? "a list" : "an empty list";
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object" || value === null) return String(value);
+  const kind = (Object.getPrototypeOf(value) as { constructor?: { name?: string } } | null)?.constructor?.name;
+  return kind && kind !== "Object" ? `an object of the class ${kind}` : "an object";
+}
+
+function isList(value: unknown): value is ArrayLike<unknown> {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+}
+
+/** An empty list is more likely one of texts. The model reads any 32 bits: what is no character is U+FFFD. */
+function isCodePoints(value: unknown): boolean {
+  const is32Bits = (point: unknown) =>
+    Number.isInteger(point) && (point as number) >= -(2 ** 31) && (point as number) < 2 ** 32;
+  return Array.isArray(value) && value.length > 0 && value.every(is32Bits);
+}

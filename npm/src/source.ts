@@ -1,0 +1,118 @@
+/** Get the bytes of a file from wherever an app has it. */
+import { causeOf, RetvecLiteError } from "./errors.js";
+import { shown } from "./given.js";
+
+/** Where an exported file is: its address, its path (Node.js), the answer of a server, or its bytes. */
+export type Source = string | URL | Response | Blob | ArrayBufferLike | ArrayBufferView;
+
+/** A file and what messages call it; `isAnswer`: a server sent it, as of `type`. */
+export interface Found {
+  readonly name: string;
+  readonly file: Uint8Array;
+  readonly isAnswer: boolean;
+  readonly type: string;
+}
+
+/** What `process` has in Node.js. Named so, no bundler looks for the module. */
+interface Host {
+  readonly process?: { getBuiltinModule?(name: string): { readFile(path: string | URL): Promise<Uint8Array> } };
+}
+
+/** What opening a file says in Node.js, in words. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EISDIR: "it is a folder",
+  EACCES: "permission denied",
+};
+const UNNAMED = "The file";
+
+/** @throws RetvecLiteError for what is no source, and for a file that cannot be read. */
+export async function find(source: unknown): Promise<Found> {
+  if (ArrayBuffer.isView(source)) {
+    return local(UNNAMED, new Uint8Array(source.buffer, source.byteOffset, source.byteLength));
+  }
+  if (isA(source, "ArrayBuffer") || isA(source, "SharedArrayBuffer")) {
+    return local(UNNAMED, new Uint8Array(source as ArrayBuffer));
+  }
+  if (isA(source, "Blob") || isA(source, "File")) {
+    const { name = UNNAMED } = source as File;
+    return local(name, await bytesOf(source as File, name));
+  }
+  if (isA(source, "Response")) return answered(source as Response, (source as Response).url || "the answer");
+  if ((typeof source !== "string" && !isA(source, "URL")) || source === "") {
+    throw new RetvecLiteError(
+      `load takes the address or path of a file, a Response, a Blob or bytes, not ${source === "" ? '""' : shown(source)}.`,
+    );
+  }
+  const address = String(source);
+  const { process } = globalThis as Host;
+  const isPath = /^file:/i.test(address) || !/^[a-z][a-z0-9+.-]+:/i.test(address);
+  const files = isPath && typeof location === "undefined" ? process?.getBuiltinModule?.("node:fs/promises") : undefined;
+  if (files) return opened(files, address);
+  return answered(
+    await fetch(address).catch(() => {
+      throw cannot(address, "no answer");
+    }),
+    address,
+  );
+}
+
+async function opened(files: { readFile(path: string | URL): Promise<Uint8Array> }, address: string): Promise<Found> {
+  try {
+    return local(
+      nameOf(address),
+      new Uint8Array(await files.readFile(/^file:/i.test(address) ? new URL(address) : address)),
+    );
+  } catch (error) {
+    throw cannot(address, REASONS[(error as { code?: string }).code ?? ""] ?? causeOf(error));
+  }
+}
+
+async function answered(response: Response, address: string): Promise<Found> {
+  if (!response.ok) throw cannot(address, `${response.status} ${response.statusText}`.trim());
+  if (response.bodyUsed) throw cannot(address, "its body was read before: pass response.clone(), or the bytes");
+  const type = response.headers.get("content-type") ?? "";
+  return { name: nameOf(address), file: await bytesOf(response, address), isAnswer: true, type };
+}
+
+async function bytesOf(source: Response | Blob, address: string): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await source.arrayBuffer());
+  } catch (error) {
+    throw cannot(address, causeOf(error));
+  }
+}
+
+function local(name: string, file: Uint8Array): Found {
+  return { name, file, isAnswer: false, type: "" };
+}
+
+function nameOf(address: string): string {
+  const path = address.replace(/[?#].*$/, "");
+  return path.split(/[/\\]/).at(-1) || address;
+}
+
+function cannot(address: string, cause: string): RetvecLiteError {
+  return new RetvecLiteError(`Cannot load ${address} (${cause}).`);
+}
+
+/** Whether a value is of a class of the host, or of the same class of another frame or realm. */
+function isA(value: unknown, kind: string): boolean {
+  return Object.prototype.toString.call(value) === `[object ${kind}]`;
+}
+
+/** @throws RetvecLiteError that says what a file is, if it is neither a `.retvec` nor a `.tflite`. */
+export function refuse({ name, file, isAnswer, type }: Found): never {
+  if (!file.length) throw new RetvecLiteError(`${name} is empty.`);
+  const start = new TextDecoder().decode(file.subarray(0, 512));
+  if (/^\s*<(!doctype|!--|html|head|body|\?xml)/i.test(start) || /^(text\/html|application\/xhtml)/i.test(type)) {
+    throw new RetvecLiteError(
+      isAnswer
+        ? `The server sent a web page instead of ${name}. Check the address, and that the file is among those that it serves.`
+        : `${name} is a web page, not a .retvec or .tflite file. Download it again.`,
+    );
+  }
+  throw new RetvecLiteError(
+    `${name} (${file.length.toLocaleString("en")} bytes) is neither a .retvec nor a .tflite file, or it is cut short.`,
+  );
+}

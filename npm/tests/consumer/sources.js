@@ -1,0 +1,162 @@
+/** `node sources.js GOLDEN`: everything that `load` takes, and what it says of everything else. */
+import assert from "node:assert/strict";
+import { copyFileSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { messageOf } from "./misuse.js";
+
+// Before the package is there: what fails once must not fail for ever, and a .tflite must not need the engine.
+const { compile } = WebAssembly;
+let compiled = 0;
+WebAssembly.compile = (bytes) => {
+  compiled += 1;
+  return compiled === 1 ? Promise.reject(new RangeError("out of memory")) : compile(bytes);
+};
+const { insideEngine, load, RetvecEngine } = await import("retvec-lite");
+
+const folder = process.argv[2];
+const path = join(folder, "plain.retvec");
+const bytes = readFileSync(path);
+const tflite = readFileSync(join(folder, "rejecting.tflite"));
+const page = "\ufeff\n<!DOCTYPE html><html><head><title>Not found</title></head></html>";
+
+assert.match(await messageOf(() => load(join(folder, "rejecting.tflite"))), /^rejecting\.tflite needs LiteRT\.js: /);
+assert.equal(compiled, 0);
+assert.match(await messageOf(() => load(path)), /^The engine cannot start: out of memory\. /);
+const first = await load(path);
+await load(path);
+assert.equal(compiled, 2);
+const expected = await first.probabilities("where is my parcel");
+
+const server = createServer((request, response) => {
+  const answers = {
+    "/a.retvec": [200, {}, bytes],
+    "/typed.retvec": [200, { "content-type": "text/html" }, bytes],
+    "/page.retvec": [200, { "content-type": "text/html; charset=utf-8" }, "<p>Log in"],
+    "/plain.retvec": [200, { "content-type": "text/plain" }, page],
+    "/empty.retvec": [200, {}, ""],
+    "/short.retvec": [200, { "content-length": bytes.length }, undefined],
+    "/busy.retvec": [503, {}, "later"],
+  };
+  const [status, headers, body] = answers[request.url.split("?")[0]] ?? [404, {}, page];
+  response.writeHead(status, headers);
+  if (body !== undefined) return response.end(body);
+  response.write(bytes.subarray(0, 1000));
+  setTimeout(() => response.destroy(), 50);
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+const url = `http://127.0.0.1:${server.address().port}`;
+
+// What an app may have.
+const padded = Buffer.concat([Buffer.alloc(3), bytes, Buffer.alloc(5)]);
+const shared = new SharedArrayBuffer(bytes.length);
+new Uint8Array(shared).set(bytes);
+const whole = Uint8Array.from(bytes);
+copyFileSync(path, "a copy#1.retvec");
+const sources = {
+  path,
+  relative: "a copy#1.retvec",
+  "file URL": pathToFileURL(path),
+  "text of a file URL": String(pathToFileURL(path)),
+  address: `${url}/a.retvec?version=2`,
+  URL: new URL(`${url}/a.retvec`),
+  Response: await fetch(`${url}/a.retvec`),
+  "promise of a Response": fetch(`${url}/a.retvec`),
+  "wrong type": `${url}/typed.retvec`,
+  Blob: new Blob([bytes]),
+  File: new File([bytes], "a.retvec"),
+  ArrayBuffer: whole.buffer,
+  SharedArrayBuffer: shared,
+  Uint8Array: whole,
+  "Buffer at an offset": padded.subarray(3, 3 + bytes.length),
+  DataView: new DataView(whole.buffer),
+  Uint16Array: new Uint16Array(whole.buffer),
+};
+for (const [name, source] of Object.entries(sources)) {
+  const classifier = await load(source);
+  assert.deepEqual(await classifier.probabilities("where is my parcel"), expected, name);
+  classifier.delete();
+}
+
+// What it cannot use.
+const used = await fetch(`${url}/a.retvec`);
+await used.text();
+const what = "load takes the address or path of a file, a Response, a Blob or bytes, not";
+const cases = [
+  [undefined, `${what} undefined.`],
+  [null, `${what} null.`],
+  [5, `${what} 5.`],
+  ["", `${what} "".`],
+  [{}, `${what} an object.`],
+  [[1, 2], `${what} a list.`],
+  [[], `${what} an empty list.`],
+  [new Map(), `${what} an object of the class Map.`],
+  [load, `${what} a function.`],
+  ["missing.retvec", "Cannot load missing.retvec (there is no such file)."],
+  [folder, `Cannot load ${folder} (it is a folder).`],
+  [`${url}/none.retvec`, `Cannot load ${url}/none.retvec (404 Not Found).`],
+  [fetch(`${url}/none.retvec`), `Cannot load ${url}/none.retvec (404 Not Found).`],
+  [`${url}/busy.retvec`, `Cannot load ${url}/busy.retvec (503 Service Unavailable).`],
+  [`${url}/page.retvec`, "The server sent a web page instead of page.retvec."],
+  [`${url}/plain.retvec`, "The server sent a web page instead of plain.retvec."],
+  [fetch(`${url}/plain.retvec`), "The server sent a web page instead of plain.retvec."],
+  [Buffer.from(page), "The file is a web page, not a .retvec or .tflite file."],
+  [new File([page], "a.retvec"), "a.retvec is a web page, not a .retvec or .tflite file."],
+  [`${url}/empty.retvec`, "empty.retvec is empty."],
+  [new Uint8Array(), "The file is empty."],
+  [`${url}/short.retvec`, `Cannot load ${url}/short.retvec (`],
+  ["http://127.0.0.1:1/a.retvec", "Cannot load http://127.0.0.1:1/a.retvec (no answer)."],
+  ["nothing://a.retvec", "Cannot load nothing://a.retvec (no answer)."],
+  [used, `Cannot load ${url}/a.retvec (its body was read before: pass response.clone(), or the bytes).`],
+  [bytes.subarray(0, 5), "The file (5 bytes) is neither a .retvec nor a .tflite file, or it is cut short."],
+  [Buffer.from("GIF89a..."), "The file (9 bytes) is neither a .retvec nor a .tflite file"],
+  [bytes.subarray(0, 4000), "The file: The file is not as long as it says"],
+  [tflite.subarray(0, 4000), "The file (4,000 bytes) has no readable retvec_lite.json: it is cut short"],
+];
+let refused = 0;
+for (const [source, message] of cases) {
+  const found = await messageOf(() => load(source));
+  assert.ok(found.startsWith(message), `${found}\nis not\n${message}`);
+  refused += 1;
+}
+const engine = await insideEngine();
+for (let length = 0; length < bytes.length; length += 997) {
+  await messageOf(() => load(bytes.subarray(0, length)));
+  await messageOf(() => RetvecEngine.load(engine, bytes.subarray(0, length)));
+}
+
+// Wrong options.
+for (const [options, message] of [
+  [null, "The options of load are an object ({ name, engine, litert }), not null."],
+  ["a.retvec", 'The options of load are an object ({ name, engine, litert }), not "a.retvec".'],
+  [{ nmae: "a" }, "load has no option nmae. It has name, engine, litert."],
+  [{ name: 5 }, "The option name of load is a string, not 5."],
+  [
+    { engine: "engine.wasm" },
+    'The option engine of load is engine.wasm: its bytes, or a WebAssembly.Module, not "engine.wasm".',
+  ],
+  [{ litert: {} }, "The option litert of load is the module @litertjs/core, not an object."],
+  [{ engine: new Uint8Array(9) }, "The engine cannot start: WebAssembly.compile(): "],
+  [
+    { engine: Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0) },
+    "The engine cannot start: this is not the engine.wasm of retvec-lite.",
+  ],
+]) {
+  const found = await messageOf(() => load(path, options));
+  assert.ok(found.startsWith(message), `${found}\nis not\n${message}`);
+  refused += 1;
+}
+for (const [module, file, options, message] of [
+  [engine, path, {}, "RetvecEngine.load takes the bytes of a file as a Uint8Array, not "],
+  [engine, bytes, 64, "The options of RetvecEngine.load are an object ({ name, words }), not 64."],
+  [engine, bytes, { words: -1 }, "The option words of RetvecEngine.load is a whole number from 0 to 65536, not -1."],
+  [undefined, bytes, {}, "RetvecEngine.load takes the engine, its bytes or compiled, not undefined."],
+  ["engine.wasm", bytes, {}, 'RetvecEngine.load takes the engine, its bytes or compiled, not "engine.wasm".'],
+]) {
+  const found = await messageOf(() => RetvecEngine.load(module, file, options));
+  assert.ok(found.startsWith(message), `${found}\nis not\n${message}`);
+  refused += 1;
+}
+server.close();
+console.log(Object.keys(sources).length, refused);
