@@ -1,7 +1,7 @@
 import type { Artifact } from "./artifact.js";
 import { decide, decideAll, type Prediction } from "./decision.js";
 import type { Span } from "./explain.js";
-import { checkText, type PredictOptions, rejects, type Text } from "./given.js";
+import { checkProbabilities, checkText, type PredictOptions, rejects, type Text } from "./given.js";
 import { firstPoints, inputsOf, readLimit } from "./windows.js";
 
 /** The words and the embedding of a text. */
@@ -83,12 +83,14 @@ export abstract class Classifier {
   /** Do the same as `predictAll` with probabilities that are known already. */
   decideAll(text: Text, probabilities: Float32Array): Prediction[] {
     this.check("decideAll", text);
+    checkProbabilities("decideAll", probabilities, this.labels.length);
     return decideAll(this.read(text), probabilities, this.labels, this.artifact.decision);
   }
 
   /** Do the same as `predict` with probabilities that are known already. */
   decide(text: Text, probabilities: Float32Array, options: PredictOptions = {}): Prediction {
     this.check("decide", text);
+    checkProbabilities("decide", probabilities, this.labels.length);
     const decision = rejects("decide", options) ? this.artifact.decision : undefined;
     return decide(this.read(text), probabilities, this.labels, decision);
   }

@@ -22,6 +22,12 @@ export function checkString(call: string, text: unknown): asserts text is string
   throw new RetvecLiteError(`${call} takes a text, not ${shown(text)}.`);
 }
 
+/** @throws RetvecLiteError for anything but what `probabilities` returns. */
+export function checkProbabilities(call: string, values: unknown, labels: number): void {
+  if (values instanceof Float32Array && values.length === labels) return;
+  throw new RetvecLiteError(`${call} takes what probabilities returns, a Float32Array of ${labels} numbers.`);
+}
+
 /** @returns whether texts that belong to no label are rejected. */
 export function rejects(call: string, options: PredictOptions): boolean {
   const { reject } = checkOptions(call, options, { reject: [(value) => typeof value === "boolean", "true or false"] });

@@ -25,6 +25,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
 };
 const UNNAMED = "The file";
+/** An answer that no address is known of. */
+const NAMELESS = "the answer";
 
 /** @throws RetvecLiteError for what is no source, and for a file that cannot be read. */
 export async function find(source: unknown): Promise<Found> {
@@ -38,7 +40,7 @@ export async function find(source: unknown): Promise<Found> {
     const { name = UNNAMED } = source as File;
     return local(name, await bytesOf(source as File, name));
   }
-  if (isA(source, "Response")) return answered(source as Response, (source as Response).url || "the answer");
+  if (isA(source, "Response")) return answered(source as Response, (source as Response).url || NAMELESS);
   if ((typeof source !== "string" && !isA(source, "URL")) || source === "") {
     throw new RetvecLiteError(
       `load takes the address or path of a file, a Response, a Blob or bytes, not ${source === "" ? '""' : shown(source)}.`,
@@ -69,10 +71,13 @@ async function opened(files: { readFile(path: string | URL): Promise<Uint8Array>
 }
 
 async function answered(response: Response, address: string): Promise<Found> {
-  if (!response.ok) throw cannot(address, `${response.status} ${response.statusText}`.trim());
+  if (!response.ok) {
+    throw cannot(address, response.status ? `${response.status} ${response.statusText}`.trim() : "no answer");
+  }
   if (response.bodyUsed) throw cannot(address, "its body was read before: pass response.clone(), or the bytes");
   const type = response.headers.get("content-type") ?? "";
-  return { name: nameOf(address), file: await bytesOf(response, address), isAnswer: true, type };
+  const name = address === NAMELESS ? UNNAMED : nameOf(address);
+  return { name, file: await bytesOf(response, address), isAnswer: true, type };
 }
 
 async function bytesOf(source: Response | Blob, address: string): Promise<Uint8Array> {
@@ -108,7 +113,7 @@ export function refuse({ name, file, isAnswer, type }: Found): never {
   if (/^\s*<(!doctype|!--|html|head|body|\?xml)/i.test(start) || /^(text\/html|application\/xhtml)/i.test(type)) {
     throw new RetvecLiteError(
       isAnswer
-        ? `The server sent a web page instead of ${name}. Check the address, and that the file is among those that it serves.`
+        ? `The server sent a web page instead of ${name === UNNAMED ? "the file" : name}. Check the address, and that the file is among those that it serves.`
         : `${name} is a web page, not a .retvec or .tflite file. Download it again.`,
     );
   }

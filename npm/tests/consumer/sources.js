@@ -108,6 +108,8 @@ const cases = [
   [`${url}/short.retvec`, `Cannot load ${url}/short.retvec (`],
   ["http://127.0.0.1:1/a.retvec", "Cannot load http://127.0.0.1:1/a.retvec (no answer)."],
   ["nothing://a.retvec", "Cannot load nothing://a.retvec (no answer)."],
+  [Response.error(), "Cannot load the answer (no answer)."],
+  [new Response(page), "The server sent a web page instead of the file."],
   [used, `Cannot load ${url}/a.retvec (its body was read before: pass response.clone(), or the bytes).`],
   [bytes.subarray(0, 5), "The file (5 bytes) is neither a .retvec nor a .tflite file, or it is cut short."],
   [Buffer.from("GIF89a..."), "The file (9 bytes) is neither a .retvec nor a .tflite file"],
