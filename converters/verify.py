@@ -3,7 +3,6 @@
 What an artifact is, its own metadata says; file names do not matter, so renamed files still pass.
 """
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +26,9 @@ from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.golden import GOLDEN_NAME, check_golden
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import read_whole
+from retvec_lite.json_text import parse_json
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, LABELS_NAME, is_prebuilt, locate, not_exported, read_artifact
 from retvec_lite.terminal import Progress, draw, watched
@@ -246,12 +246,14 @@ def _folder_problems(
 def _changed_artifacts(folder: Path, artifacts: Sequence[Path]) -> list[str]:
     """Return a line for each artifact whose bytes are not, under any name, among those that `report.json` lists."""
     try:
-        report = json.loads(read_whole(folder / REPORT_NAME))
+        report = parse_json(read_whole(folder / REPORT_NAME), REPORT_NAME)
         written = {str(item["sha256"]) for item in report["artifacts"]}
     except OSError as error:
         return [_unreadable(error)]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        return [f"{REPORT_NAME} is not what export writes: {error!r}."]
+    except RetvecLiteError as error:
+        return [str(error)]
+    except (TypeError, KeyError) as error:
+        return [f"{REPORT_NAME} is not what export writes: {shown(error)}."]
     found = {artifact.name: fingerprint(artifact) for artifact in artifacts}
     return [
         f"{name} was changed since export: {REPORT_NAME} lists no artifact with its SHA-256 {digest}."

@@ -3,6 +3,7 @@
 import collections.abc
 import functools
 import inspect
+import math
 import numbers
 import os
 import types
@@ -68,6 +69,21 @@ def check(name: str, value: object, kinds: Mapping[str, _Test]) -> None:
         raise RetvecLiteError(f"{name} must be {wanted}, not {shown(value)}.")
     if isinstance(value, str) and "a path" in kinds and "\0" in value:
         raise RetvecLiteError(f"{name} must be a path, which cannot hold a null character.")
+
+
+def finite(value: Any) -> float | None:
+    """Return a number of any library as a float; None for what is none, or is not finite as one.
+
+    Example:
+        >>> from retvec_lite.arguments import finite
+        >>> finite(10**400), finite(2)
+        (None, 2.0)
+    """
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _kinds_of(annotation: Any) -> dict[str, _Test]:

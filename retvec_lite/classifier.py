@@ -98,7 +98,10 @@ class Classifier(Predictor):
             from retvec_lite.model.network_graph import predictor
 
             self._predict = predictor(self.model)
-        return answer_in_windows(self._predict, found, self.config, self._combined)
+        compute = self._predict
+        return answer_in_windows(
+            lambda windows: self._require_probabilities(compute(windows)), found, self.config, self._combined
+        )
 
     def _probabilities_of(self, texts: Iterable[object]) -> Iterator[tuple[list[str], Floats]]:
         for chunk in chunks(texts, _BATCH):
@@ -236,16 +239,25 @@ class Classifier(Predictor):
 
         facts = self.training
         ngrams = f" with {self.model.ngrams.buckets:,} buckets of n-grams" if self.model.ngrams else ""
-        folds = facts.get("folds", 0)
-        epochs = (
-            f", {facts['epochs']} epochs" if folds else f", best of {facts['epochs']} epochs: {facts['best_epoch']}"
-        )
-        # Classifiers of earlier releases do not tell.
-        windows = f", {facts['texts_in_windows']:.1%} are read in windows" if "texts_in_windows" in facts else ""
+        # Classifiers of earlier releases, and those that were not trained with `train`, tell less.
+        folds, epochs = facts.get("folds", 0), facts.get("epochs")
+        texts = f"{facts['training_texts']:,} training texts, " if "training_texts" in facts else ""
+        cut = [
+            f"{facts[name]:.1%} {what}"
+            for name, what in (
+                ("texts_cut_by_max_words", "of the texts were cut"),
+                ("texts_in_windows", "are read in windows"),
+            )
+            if name in facts
+        ]
+        about_cut = f" ({', '.join(cut)})" if cut else ""
+        about_epochs = f", {epochs} epochs" if epochs else ""
+        if epochs and not folds and "best_epoch" in facts:
+            about_epochs = f", best of {epochs} epochs: {facts['best_epoch']}"
         parts: list[str | Table] = [
-            f"{self.model.head.name}{ngrams} on {facts['data']}: {facts['training_texts']:,} training texts, "
-            f"{len(self.labels)} labels, {self.config.max_words} word slots of {self.config.max_chars} code points "
-            f"({facts['texts_cut_by_max_words']:.1%} of the texts were cut{windows}){epochs if facts['epochs'] else ''}."
+            f"{self.model.head.name}{ngrams} on {printable(facts.get('data', 'unknown data'))}: {texts}{len(self.labels)} labels, "
+            f"{self.config.max_words} word slots of {self.config.max_chars} code points"
+            f"{about_cut}{about_epochs}."
         ]
         if "estimated_bytes" in facts:
             parts.append(describe_sizes(facts["estimated_bytes"]))
@@ -254,18 +266,18 @@ class Classifier(Predictor):
         names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
         if self.decision.multi_label:
             names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
-        score = next(iter(names))
         names |= {"in_scope_unknown": "unknown", "unknown_recognized": "unknown recognized"}
-        found = sorted(facts["validation"].items(), key=lambda item: float(item[0]))
-        # Classifiers of earlier releases lack some.
-        names = {key: name for key, name in names.items() if found[0][1].get(key) is not None}
+        found = sorted(facts.get("validation", {}).items(), key=lambda item: float(item[0]))
+        names = {key: name for key, name in names.items() if all(scores.get(key) is not None for _, scores in found)}
+        score = next(iter(names))
         rows = [(f"{float(rate):.0%}", *(f"{scores[key]:.3f}" for key in names)) for rate, scores in found]
-        way = f"cross-validated in {folds} folds" if folds else f"{facts['validation_texts']:,} texts"
+        way = f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} texts"
         title = f"Validation ({way})"
-        parts.append(Table(title, ("mistyped words", *names.values()), rows, frozenset(names.values())))
+        if found:
+            parts.append(Table(title, ("mistyped words", *names.values()), rows, frozenset(names.values())))
         if self.decision.threshold is not None:
             parts.append(f"Texts are unknown where the probability of the best label is {self.decision.rule}.")
-        if "accuracy_error" in facts:
+        if "accuracy_error" in facts and found:
             clean = facts["validation"]["0"][score]
             expected = f"{clean:.1%} ({margin(facts['accuracy_error'])})"
             is_less = folds and f"{clean:.1%}" != f"{1:.1%}"

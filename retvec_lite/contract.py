@@ -14,7 +14,8 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.json_text import parse_json
 from retvec_lite.normal_form import normalize
 
 Floats = npt.NDArray[np.float32]
@@ -130,12 +131,12 @@ class EncoderConfig:
         for name, low, high in (("max_chars", 1, 65536), ("max_words", 1, 4096), ("word_length", 1, 64)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise RetvecLiteError(f"{name} must be an integer from {low} to {high}, not {value!r}.")
+                raise RetvecLiteError(f"{name} must be an integer from {low} to {high}, not {shown(value)}.")
         if self.overflow not in ("wrap", "truncate"):
-            raise RetvecLiteError(f"overflow must be 'wrap' or 'truncate', not {self.overflow!r}.")
+            raise RetvecLiteError(f"overflow must be 'wrap' or 'truncate', not {shown(self.overflow)}.")
         for name in ("drop_invisible", "letters_only"):
             if not isinstance(getattr(self, name), bool):
-                raise RetvecLiteError(f"{name} must be true or false, not {getattr(self, name)!r}.")
+                raise RetvecLiteError(f"{name} must be true or false, not {shown(getattr(self, name))}.")
         if self.letters_only and self.contract_version == 1:
             raise RetvecLiteError("letters_only needs version 2 of the contract.")
         for name in UNSPACED:
@@ -150,7 +151,7 @@ class EncoderConfig:
             ):
                 raise RetvecLiteError(
                     f"{name} must be null or [length, step] with 1 <= step <= length <= {self.word_length} (word_length), "
-                    f"not {piece!r}."
+                    f"not {shown(piece)}."
                 )
             object.__setattr__(self, name, Piece(*piece))
 
@@ -179,7 +180,7 @@ class EncoderConfig:
         if missing := sorted(names - {"letters_only"} - set(fields)):
             raise RetvecLiteError(f"The encoder config lacks {', '.join(missing)}.")
         if unknown := sorted(set(fields) - names):
-            raise RetvecLiteError(f"The encoder config has unknown fields: {', '.join(unknown)}.")
+            raise RetvecLiteError(f"The encoder config has unknown fields: {shown(', '.join(unknown))}.")
         values = dict(fields)
         for name in UNSPACED:
             if isinstance(values[name], list):
@@ -194,11 +195,11 @@ class EncoderConfig:
             RetvecLiteError: like `from_dict`, and for text that is not a JSON object.
         """
         try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise RetvecLiteError(f"The encoder config is not a JSON object: {text[:80]!r}.") from error
+            fields = parse_json(text, "The encoder config")
+        except RetvecLiteError:
+            fields = None
         if not isinstance(fields, dict):
-            raise RetvecLiteError(f"The encoder config is not a JSON object: {text[:80]!r}.")
+            raise RetvecLiteError(f"The encoder config is not a JSON object: {shown(text)}.")
         return cls.from_dict(fields)
 
 
@@ -206,7 +207,7 @@ def _check_version(version: object) -> None:
     # In Python, True and 1.0 equal 1; readers in other languages may disagree.
     if type(version) is not int or version not in CONTRACT_VERSIONS:
         raise RetvecLiteError(
-            f"The contract version is {version!r}, but this retvec-lite reads versions 1 to {CONTRACT_VERSION} only. "
+            f"The contract version is {shown(version)}, but this retvec-lite reads versions 1 to {CONTRACT_VERSION} only. "
             "Use the release that wrote the file, or export it again."
         )
 

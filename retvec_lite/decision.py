@@ -61,19 +61,23 @@ class Decision:
         threshold, power = self.threshold, self.unknown_power
         if not (isinstance(power, float) and 0.0 <= power <= 1.0) or (power and self.unknown_label is None):
             raise RetvecLiteError(
-                f"unknown_power must be a number from 0 to 1, 0 without unknown_label, not {power!r}."
+                f"unknown_power must be a number from 0 to 1, 0 without unknown_label, not {shown(power)}."
             )
         most = math.inf if power else 1.0
         if threshold is not None and not (isinstance(threshold, float) and 0.0 < threshold < most):
-            raise RetvecLiteError(f"threshold must be a number between 0 and {most:g}, or null, not {threshold!r}.")
+            raise RetvecLiteError(
+                f"threshold must be a number between 0 and {most:g}, or null, not {shown(threshold)}."
+            )
         if not (self.unknown_label is None or isinstance(self.unknown_label, str)):
-            raise RetvecLiteError(f"unknown_label must be a label or null, not {self.unknown_label!r}.")
+            raise RetvecLiteError(f"unknown_label must be a label or null, not {shown(self.unknown_label)}.")
         if not isinstance(self.characters, str):
-            raise RetvecLiteError(f"characters must be a string, not {self.characters!r}.")
+            raise RetvecLiteError(f"characters must be a string, not {shown(self.characters)}.")
         if self.thresholds is not None:
             several = self.thresholds
             if not all(isinstance(value, float) and 0.0 < value < 1.0 for value in several):
-                raise RetvecLiteError(f"thresholds must be numbers between 0 and 1, or null, not {list(several)!r}.")
+                raise RetvecLiteError(
+                    f"thresholds must be numbers between 0 and 1, or null, not {shown(list(several))}."
+                )
             if threshold is not None or self.unknown_label is not None:
                 raise RetvecLiteError("With thresholds for several labels, threshold and unknown_label must be null.")
 
@@ -108,16 +112,16 @@ class Decision:
             return cls()
         names = {field.name for field in dataclasses.fields(cls)} - {"thresholds"}
         if not isinstance(fields, Mapping) or set(fields) - {"thresholds"} != names:
-            raise RetvecLiteError(f"The decision must have the fields {', '.join(sorted(names))}, not {fields!r}.")
+            raise RetvecLiteError(f"The decision must have the fields {', '.join(sorted(names))}, not {shown(fields)}.")
         several = fields.get("thresholds")
         if several is not None and not isinstance(several, list):
-            raise RetvecLiteError(f"thresholds must be a list of numbers or null, not {several!r}.")
+            raise RetvecLiteError(f"thresholds must be a list of numbers or null, not {shown(several)}.")
         return cls(**{**fields, "thresholds": None if several is None else tuple(several)})
 
     def check_labels(self, labels: Sequence[str]) -> None:
         """Raise RetvecLiteError when the unknown label is not among the labels, or they need another number of thresholds."""
         if self.unknown_label is not None and self.unknown_label not in labels:
-            raise RetvecLiteError(f"The unknown label {self.unknown_label!r} is not among the labels.")
+            raise RetvecLiteError(f"The unknown label {shown(self.unknown_label)} is not among the labels.")
         if self.thresholds is not None and len(self.thresholds) != len(labels):
             raise RetvecLiteError(f"There are {len(labels)} labels, but {len(self.thresholds)} thresholds.")
 

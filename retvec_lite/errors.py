@@ -33,5 +33,8 @@ _SHOWN: Final = 60
 
 def shown(value: object) -> str:
     """Return a value for an error, in one line that is not long."""
-    found = " ".join(repr(value).split())
+    try:
+        found = " ".join(repr(value).split())
+    except (ValueError, RecursionError):  # an integer of too many digits, or a value that is nested too deep
+        found = f"a value of the type {type(value).__name__}"
     return found if len(found) <= _SHOWN else f"{found[: _SHOWN - 3]}..."

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import SEPARATING, EncoderConfig, Floats, Ints, visible_characters
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.ngrams import CODES, LOWER_CASE_END, fold_table, folded_letters
 from retvec_lite.normal_form import ALPHABETS, OTHER_SCRIPTS, lookalikes, ranges_hold
 
@@ -90,7 +90,7 @@ class MeaningConfig:
         for name, high in (("words", NO_WORD), ("rows", MOST_ROWS), ("displacements", MOST_ROWS)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= high:
-                raise RetvecLiteError(f"{name} of the meaning must be an integer from 1 to {high}, not {value!r}.")
+                raise RetvecLiteError(f"{name} of the meaning must be an integer from 1 to {high}, not {shown(value)}.")
 
     def to_dict(self) -> dict[str, int]:
         """Return the fields, which `from_dict` turns into an equal object."""
@@ -106,7 +106,7 @@ class MeaningConfig:
         names = {field.name for field in dataclasses.fields(cls)}
         if not isinstance(fields, Mapping) or set(fields) != names:
             raise RetvecLiteError(
-                f"The meaning needs the fields {', '.join(sorted(names))}, not {fields!r}. Use the release that wrote the file."
+                f"The meaning needs the fields {', '.join(sorted(names))}, not {shown(fields)}. Use the release that wrote the file."
             )
         return cls(**fields)
 

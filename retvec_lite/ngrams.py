@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import SEPARATING, EncoderConfig, Floats, Ints, visible_characters
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 
 PRIME: Final = 65521
 """Modulus of the hash: the largest prime below 2**16."""
@@ -126,9 +126,13 @@ class NgramConfig:
         for name, low, high in limits:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise RetvecLiteError(f"{name} of the n-grams must be an integer from {low} to {high}, not {value!r}.")
+                raise RetvecLiteError(
+                    f"{name} of the n-grams must be an integer from {low} to {high}, not {shown(value)}."
+                )
         if not isinstance(self.plain_letters, bool):
-            raise RetvecLiteError(f"plain_letters of the n-grams must be true or false, not {self.plain_letters!r}.")
+            raise RetvecLiteError(
+                f"plain_letters of the n-grams must be true or false, not {shown(self.plain_letters)}."
+            )
         if self.codebooks and self.buckets != CODES * self.codebooks:
             raise RetvecLiteError(
                 f"{self.codebooks} codebooks of n-grams have {CODES * self.codebooks} buckets, not {self.buckets}."
@@ -147,8 +151,10 @@ class NgramConfig:
             RetvecLiteError: for a missing or unknown field, or a bad value.
         """
         needed = {"buckets", "longest", "shortest"}
-        if set(fields) - _OPTIONAL != needed:
-            raise RetvecLiteError(f"The n-grams need the fields {', '.join(sorted(needed))}, not {', '.join(fields)}.")
+        if not isinstance(fields, Mapping) or set(fields) - _OPTIONAL != needed:
+            raise RetvecLiteError(
+                f"The n-grams need the fields {', '.join(sorted(needed))}, not {shown(list(fields) if isinstance(fields, Mapping) else fields)}."
+            )
         return cls(**fields)
 
 

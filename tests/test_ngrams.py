@@ -211,8 +211,8 @@ def test_a_config_survives_its_dict() -> None:
         ({"buckets": 16, "longest": 0, "shortest": 1}, "longest of the n-grams must be an integer from 1 to 6, not 0"),
         ({"buckets": 16, "longest": 7, "shortest": 1}, "not 7"),
         ({"buckets": 16, "longest": True, "shortest": 1}, "not True"),
-        ({"buckets": 16}, "The n-grams need the fields buckets, longest, shortest, not buckets"),
-        ({"buckets": 16, "longest": 4, "shortest": 1, "seed": 1}, "not buckets, longest, shortest, seed"),
+        ({"buckets": 16}, "The n-grams need the fields buckets, longest, shortest, not .'buckets'."),
+        ({"buckets": 16, "longest": 4, "shortest": 1, "seed": 1}, "not .'buckets', 'longest', 'shortest', 'seed'."),
     ],
 )
 def test_bad_fields_are_refused(fields: dict[str, object], sentence: str) -> None:

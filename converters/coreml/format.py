@@ -8,7 +8,6 @@ import collections
 import functools
 import importlib.util
 import itertools
-import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,6 +47,7 @@ from retvec_lite.converters.parity.oracle import (
 from retvec_lite.converters.recipes import DEFAULT_IOS, RECIPES, CoreMLFacts, Recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, letter_table
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import fold_table
@@ -312,8 +312,8 @@ def _parsed(metadata: Mapping[str, str], key: str) -> Any:
     """Return a value of the metadata that should be JSON, as it is where it is not: it equals no settings then."""
     text = metadata.get(key, "null")
     try:
-        return json.loads(text)
-    except ValueError:
+        return parse_json(text, key)
+    except RetvecLiteError:
         return text
 
 

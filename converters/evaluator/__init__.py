@@ -7,6 +7,7 @@ What it does not know is an error, never skipped.
 """
 
 import inspect
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 
 from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, proto, read_package, unpack_values
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason
 
 _TARGETS: Final[Mapping[str, tuple[str, int]]] = {
     "CoreML6": ("iOS16", 7),
@@ -36,6 +37,13 @@ _FIELDS: Final[Mapping[str, str]] = {
 """MIL data type -> field of the model description that holds its values."""
 
 _INPUT_TYPES: Final[Mapping[str, str]] = {"INT32": "int32", "FLOAT32": "fp32", "FLOAT16": "fp16"}
+
+
+_MALFORMED: Final = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError)
+"""What comes of a description that is a valid protobuf and no valid program: an unknown enum, an op without outputs, a size that overflows."""
+
+_MOST: Final = 1 << 28
+"""Numbers of the largest value that a program may compute or store: far more than any of ours, and no full memory."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +104,15 @@ class Program:
         Raises:
             RetvecLiteError: when it is none or damaged, has an unknown op, or is for another system than iOS 16 to 18.
         """
-        self.package = package = read_package(path)
-        spec = package.spec
+        self.package = read_package(path)
+        try:
+            self._read(self.package.spec)
+        except _MALFORMED as error:
+            raise RetvecLiteError(f"{self.package.path} is no valid ML program: {reason(error)}.") from error
+
+    def _read(self, spec: Any) -> None:
+        """Read and check a model description."""
+        package = self.package
         if spec.WhichOneof("Type") != "mlProgram" or list(spec.mlProgram.functions) != ["main"]:
             raise RetvecLiteError(f"{package.path} is no ML program with one function ({spec.WhichOneof('Type')}).")
         function = spec.mlProgram.functions["main"]
@@ -197,8 +212,8 @@ class Program:
                 computed = OPS[operation.kind](**arguments)
             except RetvecLiteError as error:
                 raise RetvecLiteError(f"{str(error).removesuffix('.')} (in {place}).") from error
-            except (ValueError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
-                raise RetvecLiteError(f"Cannot compute {place}: {error}") from error
+            except _MALFORMED as error:
+                raise RetvecLiteError(f"Cannot compute {place}: {reason(error)}.") from error
             results = computed if isinstance(computed, tuple) else (computed,)
         if len(results) != len(operation.outputs):
             raise RetvecLiteError(f"Cannot compute {place}: it declares {len(operation.outputs)} outputs.")
@@ -303,6 +318,8 @@ def _type(declared: Any) -> Type:
         shape = tuple(int(item.constant.size) for item in tensor.dimensions)
         if len(shape) != tensor.rank or any(item.WhichOneof("dimension") != "constant" for item in tensor.dimensions):
             raise RetvecLiteError(f"A tensor of rank {tensor.rank} has no fixed shape ({list(shape)}).")
+        if math.prod(shape) > _MOST:
+            raise RetvecLiteError(f"A tensor of the shape {list(shape)} is too large.")
         return Type("tensor", _dtype(tensor.dataType), shape)
     if kind == "listType":
         return Type("list", _type(declared.listType.type).dtype, (int(declared.listType.length.constant.size),))

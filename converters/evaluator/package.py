@@ -9,7 +9,6 @@ about it and its data, aligned to 64 bytes.
 
 import functools
 import importlib.util
-import json
 import struct
 import sys
 from collections.abc import Mapping
@@ -23,6 +22,7 @@ import numpy.typing as npt
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import read_whole
+from retvec_lite.json_text import parse_json
 
 Array = npt.NDArray[Any]
 
@@ -259,11 +259,13 @@ def _manifest(path: Path) -> dict[str, Any]:
     if not path.is_dir():
         raise RetvecLiteError(f"{path} is no .mlpackage: there is no such folder.")
     try:
-        manifest = json.loads(read_whole(path / "Manifest.json"))
+        manifest = parse_json(read_whole(path / "Manifest.json"), path / "Manifest.json")
         entries, root = manifest["itemInfoEntries"], manifest["rootModelIdentifier"]
         if manifest["fileFormatVersion"] != "1.0.0":
             raise RetvecLiteError(f"{path} has file format {manifest['fileFormatVersion']!r}; only 1.0.0 is known.")
-        if root not in entries or not all(isinstance(entry["path"], str) for entry in entries.values()):
+        if root not in entries or not all(
+            isinstance(entry["path"], str) and "\0" not in entry["path"] for entry in entries.values()
+        ):
             raise KeyError(root)
     except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError) as error:
         raise RetvecLiteError(f"{path} has no Manifest.json of an .mlpackage ({error!r}).") from error

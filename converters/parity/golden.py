@@ -11,7 +11,8 @@ from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.parity.golden_texts import GoldenText, golden_windows, long_texts
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.json_text import parse_json
 from retvec_lite.windows import combine, cut_windows, read_limit
 
 GOLDEN_NAME: Final = "golden.json"
@@ -155,19 +156,19 @@ def clear_answers(
 def check_golden(data: bytes, expected: bytes) -> None:
     """Raise RetvecLiteError unless a `golden.json` says what `golden_bytes` returns now, up to a fifth of the tolerance."""
     wanted = json.loads(expected)
+    found = parse_json(data, "golden.json")
     try:
-        found = json.loads(data)
         cases = {key: {case["name"]: case for case in found[key]} for key in _LISTS if key in wanted}
         about = {key: value for key, value in found.items() if key not in _LISTS}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise RetvecLiteError(f"golden.json is not what export writes: {error!r}.") from error
+    except (TypeError, KeyError, AttributeError) as error:
+        raise RetvecLiteError(f"golden.json is not what export writes: {shown(error)}.") from error
     # The file may list artifacts that are no longer in the folder.
     tolerance = about.get("tolerance")
     if isinstance(tolerance, dict):
         about["tolerance"] = {recipe: bound for recipe, bound in tolerance.items() if recipe in wanted["tolerance"]}
     for key, value in wanted.items():
         if key not in _LISTS and about.get(key) != value:
-            raise RetvecLiteError(f"golden.json: {key} must be {value!r}, not {about.get(key)!r}.")
+            raise RetvecLiteError(f"golden.json: {key} must be {shown(value)}, not {shown(about.get(key))}.")
     for key, given in cases.items():
         for case in wanted[key]:
             problem = _case_problem(case, given.get(case["name"]), wanted["tolerance"])
@@ -190,7 +191,7 @@ def _case_problem(wanted: dict[str, Any], found: Any, tolerance: Mapping[str, fl
         try:
             given = np.array(found["probabilities"][recipe], np.float64)
             near = given.shape == (len(values),) and bool(np.abs(given - values).max() <= tolerance[recipe] / 5)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             near = False
         if not near:
             return f"its probabilities for {recipe} are different"

@@ -1,7 +1,5 @@
 """Class weights: how much the texts of each label count in training, by a rule or as the user says."""
 
-import json
-import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,11 +9,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.arguments import finite
 from retvec_lite.contract import Floats
 from retvec_lite.data.decoding import read_text
 from retvec_lite.data.labels import label_of
 from retvec_lite.data.rows import DELIMITERS, Rows
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.json_text import parse_json
 
 ClassWeights = str | Mapping[str, float]
 """The name of a rule, or label -> weight."""
@@ -50,18 +50,18 @@ def choose_class_weights(
     if isinstance(given, str) and given in POWERS:
         return given
     if isinstance(given, Mapping):
-        found, place = {label_of(label) or repr(label): weight for label, weight in given.items()}, "class_weights"
+        found, place = {label_of(label) or shown(label): weight for label, weight in given.items()}, "class_weights"
     elif isinstance(given, (str, os.PathLike)):
         found, place = _read(Path(given)), os.fspath(given)
     else:
         raise RetvecLiteError(
-            f"class_weights is {', '.join(POWERS)}, a file, or a mapping from labels to weights, not {given!r}."
+            f"class_weights is {', '.join(POWERS)}, a file, or a mapping from labels to weights, not {shown(given)}."
         )
     for label, weight in found.items():
         is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
-        if not is_number or not 0.0 < float(weight) < math.inf:
+        if not is_number or (finite(weight) or 0.0) <= 0:
             raise RetvecLiteError(
-                f"{place}: the weight of {label!r} must be a positive, finite number, not {weight!r}."
+                f"{place}: the weight of {shown(label)} must be a positive, finite number, not {shown(weight)}."
             )
     if unknown := sorted(found.keys() - set(labels)):
         raise RetvecLiteError(f"{place}: the label {unknown[0]!r} does not occur in the training texts.")
@@ -80,7 +80,8 @@ def class_weights(rule: ClassWeights, targets: npt.NDArray[np.int32], labels: Se
     if isinstance(rule, str):
         weights = np.maximum(counts, 1.0) ** -POWERS[rule]
     else:
-        weights = np.array([rule[label] for label in labels])
+        # Only their ratios matter, and the largest may be near the end of a float.
+        weights = np.array([rule[label] for label in labels]) / max(rule.values())
     scaled: Floats = (weights * counts.sum() / max(float(weights @ counts), 1e-9)).astype(np.float32)
     return scaled
 
@@ -114,10 +115,7 @@ def _number(cell: str) -> float | str:
 
 
 def _object(file: Path) -> Sequence[tuple[str, Any]]:
-    try:
-        pairs = json.loads(read_text(file), object_pairs_hook=tuple)
-    except (ValueError, RecursionError) as error:
-        raise RetvecLiteError(f"{file} is not valid JSON ({error}).") from error
+    pairs = parse_json(read_text(file), file, pairs=tuple)
     if not isinstance(pairs, tuple):  # the hook makes one of an object only
         raise RetvecLiteError(f'{file} must hold one JSON object, such as {{"ham": 1, "spam": 5}}.')
     return pairs

@@ -15,13 +15,13 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from retvec_lite.arguments import checked
+from retvec_lite.arguments import checked, finite
 from retvec_lite.contract import SEPARATORS
 from retvec_lite.data.decoding import explained
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.rows import LABELLED, Rows, Skipped, check_suffix
 from retvec_lite.data.tables import present, two_columns
-from retvec_lite.errors import RetvecLiteError, SystematicError
+from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
 STARTER: Final = "starter"
 """What users type instead of a file name for the starter data."""
@@ -137,6 +137,7 @@ def as_dataset(
         if isinstance(data, Dataset):
             if multi_label and not data.multi_label:
                 raise RetvecLiteError("This Dataset has one label a text. Make it with multi_label=True.")
+            _check_dataset(data)
             return data if sample_weight is None else weighted(data, sample_weight)
         if isinstance(data, (str, os.PathLike)):
             path = starter_file(split) if os.fspath(data) == STARTER else data
@@ -220,16 +221,20 @@ def weighted(dataset: Dataset, weights: Sequence[float]) -> Dataset:
         RetvecLiteError: for another number of weights than texts, or one that is no finite number of at least 0.
     """
     try:
-        numbers = tuple(float(weight) for weight in weights)
-    except (TypeError, ValueError) as error:
+        given = list(weights)
+    except TypeError as error:
         raise RetvecLiteError("sample_weight must be a sequence of numbers, one for each text.") from error
-    if len(numbers) != len(dataset):
-        raise RetvecLiteError(f"sample_weight has {len(numbers):,} numbers, but there are {len(dataset):,} texts.")
-    if wrong := [number for number in numbers if not 0.0 <= number < float("inf")]:
-        raise RetvecLiteError(f"sample_weight must hold finite numbers of at least 0, not {wrong[0]}.")
+    if len(given) != len(dataset):
+        raise RetvecLiteError(f"sample_weight has {len(given):,} numbers, but there are {len(dataset):,} texts.")
+    numbers = []
+    for weight in given:
+        number = finite(weight)
+        if number is None or number < 0:
+            raise RetvecLiteError(f"sample_weight must hold finite numbers of at least 0, not {shown(weight)}.")
+        numbers.append(number)
     if not any(numbers):
         raise RetvecLiteError("sample_weight is 0 for every text: give those that count a larger one.")
-    counting = replace(dataset, weights=numbers)
+    counting = replace(dataset, weights=tuple(numbers))
     return counting.select(row for row, number in enumerate(numbers) if number)
 
 
@@ -306,6 +311,20 @@ def _check_columns(text_column: str, label_column: str) -> None:
         raise RetvecLiteError(f"Texts and labels must be two different columns, not both {text_column!r}.")
 
 
+def _check_dataset(dataset: Dataset) -> None:
+    """Check a dataset that may have been made by hand: columns of one length, texts and labels that files could hold."""
+    columns = (dataset.texts, dataset.labels, dataset.weights or dataset.texts)
+    if len(set(map(len, columns))) > 1:
+        raise RetvecLiteError("A Dataset needs as many labels as texts, and as many weights if there are any.")
+    if wrong := [cell for cell in (*dataset.texts, *dataset.labels) if not isinstance(cell, str)]:
+        raise RetvecLiteError(f"The texts and labels of a Dataset must be strings, not {shown(wrong[0])}.")
+    for label in dataset.classes:
+        if problem := problem_in_label(label):
+            raise RetvecLiteError(f"The label {shown(label)} {problem}.")
+    if dataset.weights:
+        weighted(dataset, dataset.weights)
+
+
 def _checked(
     origin: _Origin,
     rows: Sequence[_Row],
@@ -343,7 +362,7 @@ def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) 
     """
     text_column, label_column = origin.columns
     if not isinstance(row.text, str | None):
-        raise origin.bad(row, f"{text_column!r} must be a string, not {row.text!r:.40}")
+        raise origin.bad(row, f"{text_column!r} must be a string, not {shown(row.text)}")
     place = f"{origin.path}, {origin.unit} {row.place}"
     cell = "" if row.label is None else cell_of(row.label, place, label_column, multi_label)
     names = split_labels(cell) if multi_label else (cell.strip(_BLANK),)

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, Final
 
-from retvec_lite.errors import RetvecLiteError, SystematicError
+from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 from retvec_lite.terminal import DIRECTION
 
 SEPARATOR: Final = "|"
@@ -13,6 +13,9 @@ SEPARATOR: Final = "|"
 
 _EXACT: Final = 2**53
 """Up to here, floats are as exact as integers."""
+
+_BEYOND: Final = 2**1024
+"""From here on, integers are larger than any float, and JSON readers elsewhere take them for infinity."""
 
 
 def split_labels(cell: str) -> tuple[str, ...]:
@@ -42,7 +45,7 @@ def label_of(value: Any) -> str | None:
     if isinstance(value, float):
         value = int(value) if value.is_integer() and abs(value) < _EXACT else value
         return json.dumps(value) if abs(value) < float("inf") else None
-    return json.dumps(value) if isinstance(value, int) else None
+    return json.dumps(value) if isinstance(value, int) and abs(value) < _BEYOND else None
 
 
 def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:
@@ -75,7 +78,10 @@ def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:
 
 
 def _shown(value: object) -> str:
-    return json.dumps(value, default=repr)[:40]
+    try:
+        return json.dumps(value, default=repr)[:40]
+    except (ValueError, RecursionError):  # an integer of too many digits, or a list in itself
+        return shown(value)
 
 
 def problem_in_label(label: str) -> str | None:
@@ -90,3 +96,24 @@ def problem_in_label(label: str) -> str | None:
         if is_wrong:
             return problem
     return None
+
+
+def check_labels(labels: Any) -> None:
+    """Check the labels of a classifier from a file: two or more different strings that training could have had.
+
+    Raises:
+        RetvecLiteError: naming the first label that is wrong.
+
+    Example:
+        >>> from retvec_lite.data.labels import check_labels
+        >>> check_labels(["ham", "spam"])
+    """
+    if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
+        raise RetvecLiteError(f"the labels must be a list of strings, not {shown(labels)}.")
+    for label in labels:
+        if problem := problem_in_label(label):
+            raise RetvecLiteError(f"the label {shown(label)} {problem}.")
+    if len(labels) < 2 or len(set(labels)) < len(labels) or not all(map(str.strip, labels)):
+        raise RetvecLiteError(
+            f"a classifier needs at least 2 different labels, none of them empty, not {shown(list(labels))}."
+        )

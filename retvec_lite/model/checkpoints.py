@@ -15,6 +15,7 @@ import numpy.typing as npt
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import atomic_write
 from retvec_lite.foreign import require_file
+from retvec_lite.json_text import parse_json
 from retvec_lite.model.weight_files import Embedding
 
 _BELONGS_TO: Final = "settings"
@@ -39,10 +40,10 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]
         require_file(path)
         with np.load(io.BytesIO(path.read_bytes())) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        belongs_to = json.loads(str(arrays.pop(_BELONGS_TO)))
+        belongs_to = parse_json(str(arrays.pop(_BELONGS_TO)), "its settings", finite=False)
         if not isinstance(belongs_to, dict):
             raise ValueError("it does not name its settings")
-    except (*_BAD_FILE, OSError, TypeError, AttributeError, RecursionError) as error:
+    except (*_BAD_FILE, OSError, TypeError, AttributeError, RetvecLiteError) as error:
         raise damaged(path, error) from error
     return belongs_to, arrays
 

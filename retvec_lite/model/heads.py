@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retvec_lite.contract import BITS, Floats
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.ngrams import PRIME, NgramConfig
 
 WeightDict = dict[str, Floats]
@@ -25,20 +25,27 @@ NORM_EPSILON: Final = 1e-5
 """Added to the variance in layer normalization."""
 
 
+_MOST_SIZE: Final = 65_536
+_MOST: Final[Mapping[str, int]] = {"blocks": 16, "layers": 16}
+"""The largest size of a head, so that a description cannot ask for more weights than memory holds; those of layers by name."""
+
+
 @dataclasses.dataclass(frozen=True)
 class HeadSpec:
     """The name and sizes of a head; each subclass is one head.
 
     Raises:
-        RetvecLiteError: on construction, for a size that is not a positive integer.
+        RetvecLiteError: on construction, for a size that is not an integer of its range.
     """
 
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
         for field, size in dataclasses.asdict(self).items():
-            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-                raise RetvecLiteError(f"The {field} of the head {self.name} must be a positive integer, not {size!r}.")
+            if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= _MOST.get(field, _MOST_SIZE):
+                raise RetvecLiteError(
+                    f"The {field} of the head {self.name} must be an integer from 1 to {_MOST.get(field, _MOST_SIZE):,}, not {shown(size)}."
+                )
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """Return name -> shape of every weight, for word vectors of `inputs` numbers and `classes` labels."""
@@ -185,11 +192,11 @@ def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
     sizes = dict(fields)
     name = sizes.pop("name", None)
     if not isinstance(name, str) or name not in _KNOWN:
-        raise RetvecLiteError(f"Unknown head {name!r}. Choose one of {', '.join(_KNOWN)}.")
+        raise RetvecLiteError(f"Unknown head {shown(name)}. Choose one of {', '.join(_KNOWN)}.")
     expected = [field.name for field in dataclasses.fields(_KNOWN[name])]
     if set(sizes) != set(expected):
         raise RetvecLiteError(
-            f"The head {name} needs the sizes {', '.join(expected)}, not {', '.join(sizes) or 'none'}."
+            f"The head {name} needs the sizes {', '.join(expected)}, not {shown(', '.join(sizes) or 'none')}."
         )
     return _KNOWN[name](**sizes)
 

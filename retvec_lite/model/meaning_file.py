@@ -15,6 +15,7 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
+from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import DIMENSION
 from retvec_lite.model.product_codes import Codes, decoded
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
@@ -30,6 +31,9 @@ WORD_BYTES: Final = (8, 16)
 """Bytes that a word may have: each of them names a row of a codebook. Files of classifiers have 8; 16 are coded again for each training."""
 LONGEST_WORD: Final = 16
 """Characters of the longest word that has a meaning."""
+
+_MOST_UNPACKED: Final = 64_000_000
+"""Bytes of the most words or translations of a file, unpacked: far more than 65,536 words have."""
 
 _TENSORS: Final = ("codebooks", "codes", "scale", "words")
 
@@ -146,12 +150,12 @@ class MeaningFile:
             )
         try:
             codebooks, codes, scale, text = (tensors[name] for name in _TENSORS)
-            words = _unpacked(text)
-            card = json.loads(metadata["card"])
+            words = _words(text)
+            card = parse_json(metadata["card"], "its card")
             translations: dict[str, dict[str, int]] = {}
             if "translations" in tensors:
-                sources = _unpacked(tensors["sources"])
-                entries = np.frombuffer(bz2.decompress(_bytes(tensors["translations"]).tobytes()), np.uint8)
+                sources = _words(tensors["sources"])
+                entries = np.frombuffer(_unpacked(tensors["translations"]), np.uint8)
                 for low, high, *target, share in entries.reshape(5, -1).T.astype(int).tolist():
                     word = words[target[0] + target[1] * 256]
                     translations.setdefault(sources[low + high * 256], {})[word] = share
@@ -165,7 +169,7 @@ class MeaningFile:
             )
         except RetvecLiteError as error:
             raise RetvecLiteError(f"{path}: {error}") from error
-        except (KeyError, IndexError, OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (KeyError, IndexError, OSError, ValueError, TypeError, AttributeError) as error:
             raise RetvecLiteError(f"{path} is damaged: its parts do not fit together. Copy it again.") from error
 
 
@@ -249,9 +253,18 @@ def _packed(words: Sequence[str]) -> Codes:
     return np.frombuffer(bz2.compress("\n".join(words).encode()), np.uint8)
 
 
-def _unpacked(text: Floats) -> list[str]:
+def _words(packed: Floats) -> list[str]:
     """Return packed words; raises OSError or ValueError for damaged ones."""
-    return bz2.decompress(_bytes(text).tobytes()).decode().split("\n")
+    return _unpacked(packed).decode().split("\n")
+
+
+def _unpacked(packed: Floats) -> bytes:
+    """Return what was packed; raises OSError or ValueError where it is damaged, or so much that it would fill the memory."""
+    unpacker = bz2.BZ2Decompressor()
+    found = unpacker.decompress(_bytes(packed).tobytes(), _MOST_UNPACKED)
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("damaged, or too large")
+    return found
 
 
 def _bytes(values: Floats) -> Codes:

@@ -110,7 +110,7 @@ def _data(facts: Mapping[str, Any], data: str, report: str) -> str:
 def _figures(facts: Mapping[str, Any], scores: Sequence[tuple[str, Mapping[str, Any]]], report: str) -> str:
     if not scores:
         return "None were kept."
-    names = {key: name for key, (_, name) in _METRICS.items() if scores[0][1].get(key) is not None}
+    names = {key: name for key, (_, name) in _METRICS.items() if all(row.get(key) is not None for _, row in scores)}
     lines = [
         f"| mistyped words | {' | '.join(names.values())} |",
         "|---" * (1 + len(names)) + "|",

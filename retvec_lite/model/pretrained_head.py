@@ -17,6 +17,7 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import atomic_write
+from retvec_lite.json_text import parse_json
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import HeadSpec, head_from_dict
 from retvec_lite.model.weight_files import check_format, read_safetensors, typed_safetensors_bytes
@@ -94,10 +95,10 @@ class PretrainedHead:
         tensors, metadata = read_safetensors(path)
         check_format(path, metadata, HEAD_FORMAT, HEAD_VERSION)
         try:
-            head, card = head_from_dict(json.loads(metadata["head"])), json.loads(metadata["card"])
+            head, card = head_from_dict(parse_json(metadata["head"], "head")), parse_json(metadata["card"], "card")
             kernel, bias = (tensors.pop(f"{LAST_LAYER}{part}") for part in ("kernel", "bias"))
             return cls(head, tensors, kernel, bias, metadata["language"], metadata["embedding"], card)
-        except (KeyError, ValueError, TypeError, RecursionError, RetvecLiteError) as error:
+        except (KeyError, ValueError, TypeError, RetvecLiteError) as error:
             raise RetvecLiteError(f"{path} is damaged: {reason(error)}. Copy it again.") from error
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats, Ints, bits
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_logits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
 from retvec_lite.ngrams import NgramConfig, ngram_logits
@@ -114,8 +115,14 @@ def linear_logits(
 
 
 def shares(logits: Floats, multi_label: bool) -> Floats:
-    """Turn logits `[..., classes]` into probabilities: their softmax, or with several labels a text the sigmoid of each."""
+    """Turn logits `[..., classes]` into probabilities: their softmax, or with several labels a text the sigmoid of each.
+
+    Raises:
+        RetvecLiteError: for logits that are not finite, which weights of finite but huge numbers give.
+    """
     exact = logits.astype(np.float64)
+    if not np.isfinite(exact).all():
+        raise RetvecLiteError("The weights of the classifier are too large to compute with. Train it again.")
     if multi_label:
         small = np.exp(-np.abs(exact))  # never overflows
         found: Floats = (np.where(exact < 0, small, 1.0) / (1.0 + small)).astype(np.float32)

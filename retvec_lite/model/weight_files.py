@@ -13,13 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import BITS, EncoderConfig, Floats
+from retvec_lite.data.labels import check_labels
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import require_size
+from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import MeaningConfig, check_weights, meaning_shapes
 from retvec_lite.model.heads import HeadSpec, NgramHead, character_shapes_in, filters_in, head_from_dict, ngram_shapes
+from retvec_lite.model.training_facts import check_facts
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, locate
+from retvec_lite.schema import TEXT, check_fields
+from retvec_lite.terminal import one_line
 
 EMBEDDING_FORMAT: Final = "retvec-lite-embedding"
 EMBEDDING_VERSION: Final = "1"
@@ -32,6 +37,9 @@ CLASSIFIER_VERSION: Final = 1
 LABELS_FILE: Final = "labels.txt"
 REPORT_FILE: Final = "training.json"
 """The files beside a classifier, for people and other programs."""
+_SHOWN: Final = 8
+"""Names of weights that an error shows."""
+
 _PARTS: Final = {"encoder": dict, "head": dict, "labels": list, "embedding": dict, "training": dict}
 """The parts of a classifier's description and their JSON types."""
 
@@ -91,10 +99,9 @@ def load_embedding(path: str | os.PathLike[str]) -> Embedding:
     tensors, metadata = read_safetensors(path)
     check_format(path, metadata, EMBEDDING_FORMAT, EMBEDDING_VERSION)
     check_layers(path, tensors)
-    try:
-        card = json.loads(metadata.get("card", "{}"))
-    except (ValueError, RecursionError) as error:
-        raise RetvecLiteError(f"{path}: the card of the embedding is not valid JSON: {error}.") from error
+    card = parse_json(metadata.get("card", "{}"), f"{path}: the card of the embedding")
+    if not isinstance(card, dict):
+        raise RetvecLiteError(f"{path}: the card of the embedding must be an object, not {shown(card)}.")
     weights = {f"embedding/{name}": tensors[name] for name in sorted(tensors)}
     return Embedding(metadata.get("name", Path(path).stem), weights, card)
 
@@ -204,7 +211,7 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
     if file.suffix == ".tflite":
         raise _exported(path)
     weights, metadata = read_safetensors(file)
-    description = _description(metadata)
+    description = _description(file, metadata)
     # Files of 0.1.0 have no checksum.
     if metadata.get("sha256", "") not in ("", _checksum(metadata.get("classifier", ""), weights)):
         raise RetvecLiteError(
@@ -221,7 +228,10 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         table = description.get("meaning")
         meaning = None if table is None else MeaningConfig.from_dict(table)
         decision = Decision.from_dict(description.get("decision"))
+        check_labels(description["labels"])
         decision.check_labels(description["labels"])
+        check_fields(description["embedding"], {"name": TEXT})
+        check_facts(description["training"])
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{file}: {error}") from error
     model = TrainedModel(
@@ -245,7 +255,7 @@ def _check_copies(folder: Path, model: TrainedModel) -> None:
     """Check that what a trained folder says beside the weights is what they say; a file that is missing says nothing."""
     for name, is_right in (
         (LABELS_FILE, lambda text: text.splitlines() == list(model.labels)),
-        (REPORT_FILE, lambda text: _is_report_of(json.loads(text), model)),
+        (REPORT_FILE, lambda text: _is_report_of(parse_json(text, REPORT_FILE), model)),
     ):
         try:
             if is_right((folder / name).read_text(encoding="utf-8")):
@@ -254,7 +264,7 @@ def _check_copies(folder: Path, model: TrainedModel) -> None:
             continue
         except OSError as error:
             raise RetvecLiteError(f"Cannot read {folder / name}: {error.strerror or error}.") from error
-        except (ValueError, RecursionError, LookupError, AttributeError, TypeError):
+        except (ValueError, LookupError, AttributeError, TypeError, RetvecLiteError):
             pass
         raise RetvecLiteError(
             f"{folder / name} is damaged, or belongs to another classifier than {CLASSIFIER_FILE}. Copy the folder again, or remove "
@@ -291,12 +301,9 @@ def _checksum(description: str, weights: Mapping[str, Floats]) -> str:
     return digest.hexdigest()
 
 
-def _description(metadata: Mapping[str, str]) -> dict[str, Any]:
+def _description(file: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return the JSON object that describes a classifier; empty when there is none, as in other safetensors files."""
-    try:
-        description = json.loads(metadata.get("classifier", "{}"))
-    except (ValueError, RecursionError):
-        return {}
+    description = parse_json(metadata.get("classifier", "{}"), f"{file}: the description")
     return description if isinstance(description, dict) else {}
 
 
@@ -305,8 +312,6 @@ def _check_model(file: Path, model: TrainedModel) -> None:
     labels, encoder = model.labels, model.encoder
     if isinstance(model.head, NgramHead) and (model.ngrams is None or encoder.max_words != 1):
         raise RetvecLiteError(f"{file}: the head ngrams needs n-grams, and max_words 1 since it reads no words.")
-    if not all(isinstance(label, str) for label in labels) or len(set(labels)) != len(labels) or len(labels) < 2:
-        raise RetvecLiteError(f"{file}: a classifier needs at least 2 different labels, not {list(labels)}.")
     layers = {
         name.removeprefix("embedding/"): value for name, value in model.weights.items() if name.startswith("embedding/")
     }
@@ -343,15 +348,18 @@ def check_format(path: str | os.PathLike[str], found: Mapping[str, Any], name: s
     if found.get("format") != name or found.get("version") != version:
         raise RetvecLiteError(
             f"{path} is not a {name} file of version {version}: "
-            f"its format is {found.get('format')!r}, its version {found.get('version')!r}."
+            f"its format is {shown(found.get('format'))}, its version {shown(found.get('version'))}."
         )
 
 
 def _check_names(path: str | os.PathLike[str], found: Iterable[str], expected: Iterable[str]) -> None:
-    if missing := sorted(set(expected) - set(found)):
-        raise RetvecLiteError(f"{path} lacks the weights {', '.join(missing)}.")
-    if unknown := sorted(set(found) - set(expected)):
-        raise RetvecLiteError(f"{path} contains the unknown weights {', '.join(unknown)}.")
+    for what, names in (
+        ("lacks the weights", set(expected) - set(found)),
+        ("contains the unknown weights", set(found) - set(expected)),
+    ):
+        if names:
+            more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+            raise RetvecLiteError(f"{path} {what} {', '.join(map(one_line, sorted(names)[:_SHOWN]))}{more}.")
 
 
 def _check_finite(path: str | os.PathLike[str], name: str, *values: Floats) -> None:

@@ -6,7 +6,6 @@ conversion as well. Inputs are 16 characters of 24 binary digits, most significa
 for every Unicode scalar value, so their rows are dropped without changing any result.
 """
 
-import json
 import os
 import re
 import zipfile
@@ -21,6 +20,7 @@ from retvec_lite.contract import BITS, Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
 from retvec_lite.foreign import read_whole
+from retvec_lite.json_text import parse_json
 from retvec_lite.model.weight_files import LAYERS, Embedding, check_layers
 
 _RELEASED_BITS: Final = 24
@@ -119,7 +119,7 @@ def _saved_model(path: Path) -> Arrays:
 def _tfjs(path: Path) -> Arrays:
     """Read a TF.js model: `weightsManifest` names shapes and dtypes in the order of the bytes of its weight files."""
     try:
-        manifest = json.loads(read_whole(path))["weightsManifest"]
+        manifest = parse_json(read_whole(path), path)["weightsManifest"]
         arrays: dict[str, Floats] = {}
         for group in manifest:
             if any(Path(name).is_absolute() or ".." in Path(name).parts for name in group["paths"]):
@@ -128,7 +128,7 @@ def _tfjs(path: Path) -> Arrays:
             offset = 0
             for entry in group["weights"]:
                 offset = _take(entry, data, offset, arrays)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise RetvecLiteError(f"Cannot read the TF.js model {path} and its weight files: {error!r}.") from error
     return arrays
 

@@ -1,7 +1,6 @@
 """Read an exported `.tflite` or `.retvec`: the model, its labels, its contract and its signatures, checked before a runtime sees them."""
 
 import hashlib
-import json
 import os
 import struct
 import zipfile
@@ -13,13 +12,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from retvec_lite.contract import CONTRACT_VERSIONS, EncoderConfig
+from retvec_lite.data.labels import check_labels
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, reason, shown
 from retvec_lite.foreign import require_size
+from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import MeaningConfig
+from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.hub import fetch, is_on_hub
 from retvec_lite.runtime.retvec_check import disagreement
 from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX, read_retvec
+from retvec_lite.schema import COUNT, FLAG, NOTHING, TEXT, Kind, check_fields, either, listed, mapped
 
 METADATA_NAME: Final = "retvec_lite.json"
 LABELS_NAME: Final = "labels.txt"
@@ -40,6 +43,19 @@ int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would tak
 
 PREBUILT: Final = ("language",)
 """Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
+
+_KINDS: Final[Mapping[str, Kind]] = {
+    "character_filters": COUNT,
+    "created_by": TEXT,
+    "embedding": TEXT,
+    "fine_tuned": FLAG,
+    "head": TEXT,
+    "languages": listed(TEXT),
+    "oldest_runtime": mapped(TEXT),
+    "recipe": TEXT,
+    "tensors": either(mapped(TEXT), NOTHING),
+}
+"""What the metadata of a file are, beside labels and settings. Files of earlier releases have fewer."""
 
 _MEMBER_LIMIT: Final = 4 << 20
 """Largest unpacked size of a member of the zip tail in bytes: enough for 10,000 long labels, and no zip bomb."""
@@ -106,17 +122,17 @@ def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple
     Raises:
         RetvecLiteError: for entries that are not signatures, duplicate names, or a list without the full `classify`.
     """
-    listed = metadata.get(SIGNATURES_KEY)
+    entries = metadata.get(SIGNATURES_KEY)
     full = full_signature(config)
-    if listed is None:
+    if entries is None:
         return (full,)
     try:
-        found = tuple(_signature(fields) for fields in listed)
+        found = tuple(_signature(fields) for fields in entries)
         if full not in found or len({signature.name for signature in found}) != len(found):
             raise ValueError("no full signature, or two of one name")
-    except (TypeError, ValueError, KeyError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise RetvecLiteError(
-            f"The signatures in {METADATA_NAME} are not valid: {listed!r}. Export the model again."
+            f"The signatures in {METADATA_NAME} are not valid: {shown(entries)}. Export the model again."
         ) from error
     return found
 
@@ -124,7 +140,7 @@ def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple
 def _signature(fields: Mapping[str, Any]) -> Signature:
     sizes = {name: fields[name] for name in ("max_chars", "max_words")}
     sizes |= {name: fields[name] for name in ("dimension", "word_dimension") if name in fields}
-    if not all(type(size) is int and size > 0 for size in sizes.values()) or not isinstance(fields["name"], str):
+    if not all(type(size) is int and size > 0 for size in sizes.values()) or not fields["name"].isidentifier():
         raise ValueError("a size or a name of another type")
     if fields["kind"] not in (CLASSIFY, EMBED):
         raise ValueError("an unknown kind")
@@ -221,27 +237,35 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     file = locate(path)
     model, metadata_json, labels_text = _read_parts(file)
     try:
-        metadata = json.loads(metadata_json)
+        metadata = parse_json(metadata_json, METADATA_NAME)
         if not isinstance(metadata, dict) or metadata.get("format") != METADATA_FORMAT:
-            raise ValueError(f"its format is not {METADATA_FORMAT!r}")
+            raise RetvecLiteError(f"{METADATA_NAME} is not valid: its format is not {METADATA_FORMAT!r}.")
         labels = tuple(labels_text.decode().removesuffix("\n").split("\n"))
-    except (ValueError, RecursionError) as error:
-        raise RetvecLiteError(f"{file}: {METADATA_NAME} is not valid ({error}). Export the model again.") from error
+    except RetvecLiteError as error:
+        raise RetvecLiteError(f"{file}: {error} Export the model again.") from error
+    except UnicodeDecodeError as error:
+        raise RetvecLiteError(
+            f"{file}: {LABELS_NAME} is not UTF-8 ({reason(error)}). Export the model again."
+        ) from error
     # Check the version first: a newer contract may have changed everything else.
     version, fields = metadata.get("contract_version"), metadata.get("encoder")
     if version not in CONTRACT_VERSIONS or not isinstance(fields, dict):
         fields = {"contract_version": version}
     try:
         config = EncoderConfig.from_dict(fields)
+        check_labels(labels)
+        check_fields(metadata, _KINDS)
         read_signatures(metadata, config)
         Decision.from_dict(metadata.get("decision")).check_labels(labels)
+        if metadata.get("ngrams") is not None:
+            NgramConfig.from_dict(metadata["ngrams"])
         if metadata.get("meaning") is not None:
             MeaningConfig.from_dict(metadata["meaning"])
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{file}: {error}") from error
-    if metadata.get("labels") != list(labels) or len(labels) < 2:
+    if metadata.get("labels") != list(labels):
         raise RetvecLiteError(
-            f"{file}: {LABELS_NAME} and {METADATA_NAME} must list the same 2 or more labels. Export the model again."
+            f"{file}: {LABELS_NAME} and {METADATA_NAME} must list the same labels. Export the model again."
         )
     if file.suffix != SUFFIX and metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
         raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")

@@ -4,7 +4,7 @@ import abc
 import numbers
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, Final, NamedTuple, overload
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.runtime.explanation import Explanation, explain
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.windows import combine, read_limit
+
+_ROUNDING: Final = 1e-3
+"""How far rounding may take probabilities out of their range, and their sum from 1."""
+
+
+_DAMAGED: Final = "its weights are damaged, or too large to compute with. Train or export it again."
 
 
 class Prediction(NamedTuple):
@@ -132,6 +138,19 @@ class Predictor(abc.ABC):
                 f"predict_many takes many texts, not the string {texts[:40]!r}. Use predict for one text."
             )
         return self._answers(one_column(texts), top, self.decision if reject else Decision())
+
+    def _require_probabilities(self, rows: Floats) -> Floats:
+        """Return what the classifier computed, float32 `[texts, classes]`.
+
+        Raises:
+            RetvecLiteError: for NaN, numbers outside of 0 to 1, or those of one label a text that do not add up to 1.
+        """
+        off = np.maximum(-require_finite(rows), rows - 1).max(initial=0.0)
+        if not self.decision.multi_label:
+            off = max(off, np.abs(rows.sum(axis=1, dtype=np.float64) - 1).max(initial=0.0))
+        if off > _ROUNDING:
+            raise RetvecLiteError(f"This classifier answers with numbers that are no probabilities: {_DAMAGED}")
+        return rows
 
     def _combined(self, table: Floats) -> Floats:
         """Return the probabilities of a text from those of its windows."""
@@ -273,3 +292,10 @@ def _values_of(column: str, data: Any, dataset: Dataset, **reading: Any) -> tupl
     if values.texts != dataset.texts:
         raise RetvecLiteError(f"Rows that have a label lack {column!r}, or the other way round: fill both in.")
     return values.labels
+
+
+def require_finite(numbers: Floats) -> Floats:
+    """Return what a classifier computed; raises RetvecLiteError for NaN and infinity."""
+    if not np.isfinite(numbers).all():
+        raise RetvecLiteError(f"This classifier answers with NaN or infinity: {_DAMAGED}")
+    return numbers

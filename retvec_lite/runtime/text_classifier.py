@@ -26,7 +26,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
 from retvec_lite.runtime.native import NATIVE, NativeEngine
-from retvec_lite.runtime.predictor import Predictor
+from retvec_lite.runtime.predictor import Predictor, require_finite
 from retvec_lite.runtime.worker import IsolatedEngine, IsolatedNative
 from retvec_lite.windows import answer_in_windows, cut_windows, mean_embedding
 
@@ -199,7 +199,7 @@ class TextClassifier(Predictor):
             parts = [engine.words(window) for window in cut_windows(text, self.config)]
         words, embeddings = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         used = words[:, 0] != 0
-        return ["".join(map(chr, word[word != 0].tolist())) for word in words[used]], embeddings[used]
+        return ["".join(map(chr, word[word != 0].tolist())) for word in words[used]], require_finite(embeddings[used])
 
     def _embed_dimension(self) -> int:
         for signature in self._signatures:
@@ -239,10 +239,12 @@ class TextClassifier(Predictor):
 
             def answer(windows: list[str]) -> Floats:
                 if method == "embedding":
-                    return np.stack([engine.embedding(window) for window in windows])
+                    return require_finite(np.stack([engine.embedding(window) for window in windows]))
                 if isinstance(engine, NativeEngine | IsolatedNative):
-                    return self._limited(engine.table(windows))
-                return self._limited(np.stack([engine.probabilities(window) for window in windows]))
+                    return self._limited(self._require_probabilities(engine.table(windows)))
+                return self._limited(
+                    self._require_probabilities(np.stack([engine.probabilities(window) for window in windows]))
+                )
 
             join = mean_embedding if method == "embedding" else self._combined
             return part, answer_in_windows(answer, part, self.config, join)

@@ -22,6 +22,7 @@ from retvec_lite.data.rows import Skipped
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, open_locked, require_writable
 from retvec_lite.foreign import require_entries
+from retvec_lite.json_text import parse_json
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.text_classifier import WorkPool, answered, available_cores, check_count
 from retvec_lite.runtime.worker import Worker, WorkerFailed
@@ -277,9 +278,10 @@ def _work_folder(output: Path, belongs_to: Mapping[str, Any], force: bool = Fals
         run = path / "run.json"
         if run.exists():
             try:
-                before = json.loads(run.read_bytes())
-            except (OSError, ValueError):
+                before = parse_json(run.read_bytes(), run)
+            except (OSError, RetvecLiteError):
                 before = {}
+            before = before if isinstance(before, dict) else {}
             other = next((name for name, value in belongs_to.items() if before.get(name) != value), None)
             if other and not force:
                 raise RetvecLiteError(

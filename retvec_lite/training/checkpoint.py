@@ -19,6 +19,7 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.json_text import parse_json
 from retvec_lite.model.checkpoints import damaged, read_arrays, write_arrays
 from retvec_lite.model.distribution import Workers
 from retvec_lite.training.options import Inputs, TrainOptions
@@ -142,14 +143,14 @@ class Checkpoint:
                 "it, or begin again with --force (in Python: force=True)."
             )
         try:
-            fits = [Course(**fields) for fields in json.loads(str(arrays.pop(_FITS)))]
+            fits = [Course(**fields) for fields in parse_json(str(arrays.pop(_FITS)), "its fits", finite=False)]
             parts: dict[str, dict[str, Floats]] = {}
             for name, value in arrays.items():
                 part, _, rest = name.partition("/")
                 parts.setdefault(part, {})[rest] = value
             for number, course in enumerate(fits):
                 course.weights = parts.get(str(number), {})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RetvecLiteError) as error:
             raise damaged(path, error) from error
         self._fits, self._state = fits, parts.get(_STATE, {})
 

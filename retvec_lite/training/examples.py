@@ -196,7 +196,12 @@ def make_examples(
 
 def _weights(texts: Dataset, training: Dataset) -> Floats | None:
     """Return how much each text counts, float32 `[texts]`, with a mean of 1 over the training texts; None: all the same."""
-    return np.array(texts.weights, np.float32) / np.float32(np.mean(training.weights)) if texts.weights else None
+    if not texts.weights:
+        return None
+    # Only their ratios matter, and the largest may be near the end of a float.
+    most = max(training.weights)
+    shares: Floats = np.array(texts.weights) / most / np.mean(np.array(training.weights) / most)
+    return shares.astype(np.float32)
 
 
 def augmented_copies(texts: Sequence[str], *, copies: int, typo_rate: float, seed: int) -> list[list[str]]:

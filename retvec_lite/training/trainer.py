@@ -311,10 +311,11 @@ def label_texts(model: TrainedModel, texts: Sequence[str], training: Dataset) ->
         predictor(model), texts, model.encoder, lambda table: combine(table, model.labels, model.decision)
     )
     sure = np.flatnonzero(probabilities.max(axis=1) >= _SURE)
+    usual = sum(weight / len(training) for weight in training.weights)  # a sum of large ones first would overflow
     labels = (model.labels[place] for place in probabilities[sure].argmax(axis=1))
     return Dataset(
         (*training.texts, *(texts[row] for row in sure)),
         (*training.labels, *labels),
         training.path,
-        weights=(*training.weights, *(float(np.mean(training.weights)) for _ in sure if training.weights)),
+        weights=(*training.weights, *(usual for _ in sure if training.weights)),
     )

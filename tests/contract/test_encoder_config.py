@@ -207,7 +207,7 @@ def test_a_missing_field_is_refused(name: str) -> None:
 def test_an_unknown_field_is_refused() -> None:
     with pytest.raises(RetvecLiteError) as caught:
         EncoderConfig.from_dict({**EncoderConfig().to_dict(), "lowercase": True})
-    assert "unknown fields: lowercase." in sentence(caught)
+    assert "unknown fields: 'lowercase'." in sentence(caught)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "1", "null", '"x"', "NaN", "[" * 100_000, "9" * 5_000])

@@ -147,7 +147,7 @@ def rewritten(path: Path, tensors: dict, metadata: dict) -> None:
         ({"words": packed(b"the\nzoza\nhouse")[:-4]}, {}, "is damaged"),
         ({"words": packed(b"")}, {}, "1 to 16 letters"),
         ({"scale": np.ones(2, np.float32)}, {}, "is damaged"),
-        ({}, {"card": "{"}, "is damaged"),
+        ({}, {"card": "{"}, "its card is not valid JSON"),
         ({}, {"card": json.dumps([1])}, "is damaged"),
         ({}, {"language": None}, "is damaged"),
         ({"translations": np.zeros((1, 5), np.uint8)}, {}, "is damaged"),

@@ -229,10 +229,15 @@ def test_an_untouched_document_passes() -> None:
             b'"words":[],"probabilities":{"int8":[1',
             "its probabilities for int8",
         ),
-        (b'"words":[],"probabilities":{"int8":[', b'"words":[],"probabilities":{"int8":[NaN,', "its probabilities"),
+        (
+            b'"words":[],"probabilities":{"int8":[',
+            b'"words":[],"probabilities":{"int8":[NaN,',
+            "is not valid JSON: the number 'NaN'",
+        ),
         (b'"windows":["one', b'"windows":["no', "'one word' differs from the reference: its windows"),
+        (b"{", b"[" * 100_000 + b"{", "is not valid JSON: it is nested too deep"),
         (b'"cases"', b'"boxes"', "is not what export writes"),
-        (b"{", b"[", "is not what export writes"),
+        (b"{", b"[", "is not valid JSON"),
     ],
 )
 def test_a_changed_document_is_refused(old: bytes, new: bytes, part: str) -> None:
