@@ -114,6 +114,7 @@ bench: $(STAMP)  ## the quick form of every benchmark
 attack: $(STAMP)  ## 20,000 mutated .tflite and 20,000 hostile .retvec files against their readers: three quarters of an hour at most
 	$(BIN)/python -m tools.fuzz
 	$(BIN)/python -m tools.fuzz_engine
+	$(BIN)/python -m tools.hostile
 
 c-archive: $(STAMP)  ## the C engine as an archive of two files, in dist/
 	$(BIN)/python -m tools.c_archive

@@ -19,6 +19,9 @@ _Test = Callable[[Any], bool]
 # An array and a column of a table are no `Sequence`.
 _SEQUENCE: Final = ("a sequence", lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes))
 
+_BEYOND: Final = 2**63
+"""From here on, integers are too large for arrays, and some of them for floats and messages."""
+
 _KINDS: Final[Mapping[Any, tuple[str, _Test]]] = {
     type(None): ("None", lambda value: value is None),
     str: ("a string", lambda value: isinstance(value, str)),
@@ -62,7 +65,9 @@ def checked(function: Function) -> Function:
 
 
 def check(name: str, value: object, kinds: Mapping[str, _Test]) -> None:
-    """Raise RetvecLiteError unless a value is of one of the kinds; none let everything pass."""
+    """Raise RetvecLiteError unless a value is of one of the kinds; none let everything pass, but integers beyond 64 bits."""
+    if isinstance(value, int) and abs(value) >= _BEYOND:
+        raise RetvecLiteError(f"{name} is too large: {shown(value)}.")
     if kinds and not any(test(value) for test in kinds.values()):
         *others, last = kinds
         wanted = f"{', '.join(others)} or {last}" if others else last

@@ -6,6 +6,9 @@ from typing import Any, Final, NamedTuple
 
 from retvec_lite.errors import RetvecLiteError, shown
 
+_BEYOND: Final = 2**1023
+"""From about here on, integers are too large for a float."""
+
 
 class Kind(NamedTuple):
     """What a value must be, in words, and whether one is."""
@@ -17,7 +20,7 @@ class Kind(NamedTuple):
 def number(low: float, high: float = math.inf) -> Kind:
     """Return the kind of the finite numbers from `low` to `high`."""
     words = f"a number of at least {low:g}" if high == math.inf else f"a number from {low:g} to {high:g}"
-    return Kind(words, lambda value: type(value) in (int, float) and low <= value <= high and value < math.inf)
+    return Kind(words, lambda value: type(value) in (int, float) and low <= value <= high and value < _BEYOND)
 
 
 def listed(kind: Kind) -> Kind:
@@ -53,7 +56,7 @@ def structured(fields: Mapping[str, Kind]) -> Kind:
 NOTHING: Final = Kind("null", lambda value: value is None)
 TEXT: Final = Kind("a string", lambda value: type(value) is str)
 FLAG: Final = Kind("true or false", lambda value: type(value) is bool)
-COUNT: Final = Kind("an integer of at least 0", lambda value: type(value) is int and value >= 0)
+COUNT: Final = Kind("an integer of at least 0", lambda value: type(value) is int and 0 <= value < 2**63)
 SHARE: Final = number(0, 1)
 
 

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.labels import cell_of, split_labels
+from retvec_lite.data.labels import cell_of, label_of, split_labels
 from retvec_lite.data.tables import present
 from retvec_lite.data.texts import as_texts
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.training.options import REJECT_AT
 
@@ -124,6 +124,10 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             self.classes_ = np.arange(targets.shape[1]) if several else np.unique(targets)
         except TypeError as error:
             raise RetvecLiteError("The labels in y are of several types, such as 1 and '1'. Use one type.") from error
+        if not several and (
+            wrong := [label for label in targets if isinstance(label, int | float) and label_of(label) is None]
+        ):
+            raise RetvecLiteError(f"The label {shown(wrong[0])} in y is infinite, or too large for a float.")
         if several:
             return [[str(label) for label in np.flatnonzero(row)] for row in targets], True
         return [str(label) for label in targets], False

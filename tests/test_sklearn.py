@@ -144,7 +144,10 @@ def test_only_the_ratios_of_weights_matter_and_none_leaves_a_text_out() -> None:
     [
         ([1.0], "sample_weight has 1 numbers, but there are 32 texts"),
         ([-1.0] * 32, "sample_weight must hold finite numbers of at least 0, not -1.0"),
-        (["heavy"] * 32, "sample_weight must be a sequence of numbers"),
+        (["heavy"] * 32, "sample_weight must hold finite numbers of at least 0, not 'heavy'"),
+        ([10**400] * 32, "sample_weight must hold finite numbers of at least 0, not 1000"),
+        ([10**5000] * 32, "sample_weight must hold finite numbers of at least 0, not a value of the type int"),
+        ([float("inf")] * 32, "sample_weight must hold finite numbers of at least 0, not inf"),
         (5, "sample_weight must be a sequence or None, not 5"),
     ],
 )
@@ -166,6 +169,14 @@ def test_bad_input_is_one_sentence() -> None:
         RetvecClassifier().fit(np.array([["a", "b"]]), ["x"])
     with pytest.raises(rl.RetvecLiteError, match="one string"):
         RetvecClassifier().fit("text", ["x"])
+
+
+@pytest.mark.parametrize(
+    "label", [10**400, 10**5000, float("inf"), -(10**400)], ids=["large", "huge", "inf", "negative"]
+)
+def test_labels_too_large_for_a_float_are_refused(label: object) -> None:
+    with pytest.raises(rl.RetvecLiteError, match=r"^The label .* in y is infinite, or too large for a float\.$"):
+        RetvecClassifier().fit(["x", "y"], np.array([1, label], object))
 
 
 def test_missing_labels_are_told() -> None:

@@ -27,7 +27,7 @@ from retvec_lite.data.labels import SEPARATOR
 from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.files import refuse_existing
 from retvec_lite.terminal import Progress, silent
 
@@ -281,7 +281,7 @@ def check_rates(typos: Iterable[float]) -> set[float]:
     rates = tuple(typos)
     wrong = [rate for rate in rates if not (isinstance(rate, numbers.Real) and 0.0 <= rate <= 1.0)]
     if wrong:
-        raise RetvecLiteError(f"The shares of mistyped words (typos) are numbers from 0 to 1, not {wrong[0]!r}.")
+        raise RetvecLiteError(f"The shares of mistyped words (typos) are numbers from 0 to 1, not {shown(wrong[0])}.")
     return {float(rate) for rate in rates}
 
 
@@ -290,12 +290,10 @@ def check_one_label(dataset: Dataset, labels: Sequence[str]) -> None:
     several = [label for label in dataset.labels if SEPARATOR in label and label not in labels]
     if dataset.multi_label or several:
         counted = f"{len(several):,} of {len(dataset):,} rows of {dataset.path} have several labels"
-        shown = (
+        told = (
             f"{counted}, such as {several[0]!r}" if several else f"{dataset.path} gives texts several labels, or none"
         )
-        raise RetvecLiteError(
-            f"{shown}, but this classifier gives one: train it with --multi-label (multi_label=True)."
-        )
+        raise RetvecLiteError(f"{told}, but this classifier gives one: train it with --multi-label (multi_label=True).")
 
 
 def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,11 @@ from retvec_lite.ngrams import NgramConfig, ngram_logits
 Weights = Mapping[str, Floats]
 Mask = npt.NDArray[np.bool_]
 
+_QUIET: Final = np.errstate(over="ignore", invalid="ignore")
+"""What overflows is refused where probabilities are made of it, see `shares`."""
 
+
+@_QUIET
 def embed(word_bits: Floats, weights: Weights) -> Floats:
     """Compute the word embedding (RETVec, arXiv:2302.09207, embedding model): dense GELU, dense GELU, dense tanh.
 
@@ -33,6 +38,7 @@ def embed(word_bits: Floats, weights: Weights) -> Floats:
     return np.tanh(dense(hidden, weights, "embedding/dense_2"))
 
 
+@_QUIET
 def word_vectors(word_bits: Floats, embedding: Floats, weights: Weights) -> Floats:
     """Append the character features of a classifier that has them to the word embedding.
 
@@ -132,6 +138,7 @@ def shares(logits: Floats, multi_label: bool) -> Floats:
     return softmax
 
 
+@_QUIET
 def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights) -> Floats:
     """Compute the logits, float32 `[classes]`, from word vectors `[words, dimension]` and the mask of used slots `[words]`."""
     present = (embeddings * mask[:, None]).astype(np.float32)

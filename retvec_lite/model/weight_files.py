@@ -37,6 +37,9 @@ CLASSIFIER_VERSION: Final = 1
 LABELS_FILE: Final = "labels.txt"
 REPORT_FILE: Final = "training.json"
 """The files beside a classifier, for people and other programs."""
+_LARGEST: Final = 1e10
+"""Weights above this, which no training gives, would overflow in float32 on their way to a probability."""
+
 _SHOWN: Final = 8
 """Names of weights that an error shows."""
 
@@ -363,8 +366,8 @@ def _check_names(path: str | os.PathLike[str], found: Iterable[str], expected: I
 
 
 def _check_finite(path: str | os.PathLike[str], name: str, *values: Floats) -> None:
-    if not all(np.isfinite(value).all() for value in values):
-        raise RetvecLiteError(f"{path}: {name} contains NaN or infinity.")
+    if not all((np.abs(value) <= _LARGEST).all() for value in values):
+        raise RetvecLiteError(f"{path}: {name} contains NaN or infinity, or a number above {_LARGEST:g}.")
 
 
 def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], dict[str, str]]:

@@ -22,7 +22,7 @@ import numpy as np
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.texts import as_texts, chunks, require_strings
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
 from retvec_lite.runtime.native import NATIVE, NativeEngine
@@ -36,6 +36,9 @@ Answer = TypeVar("Answer")
 
 _AHEAD: Final = 2
 """Jobs per thread in progress: one being run, one ready."""
+
+_MOST: Final = 65_536
+"""Threads, workers and other counts: more than any machine has."""
 
 _CHUNK: Final = 64
 """Texts that an interpreter runs between two hand-overs: a few milliseconds of work."""
@@ -273,8 +276,8 @@ def available_cores() -> int:
 
 def check_count(name: str, value: object) -> int:
     """Return an option that must be a positive integer, of any library; raises RetvecLiteError."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise RetvecLiteError(f"{name} must be a positive integer, not {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 1 <= value <= _MOST:
+        raise RetvecLiteError(f"{name} must be a positive integer, at most {_MOST:,}, not {shown(value)}.")
     return int(value)
 
 

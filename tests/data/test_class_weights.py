@@ -60,6 +60,10 @@ def test_labels_of_other_types_are_named_as_training_names_them() -> None:
         ({**WEIGHTS, "ham": float("inf")}, "not inf"),
         ({**WEIGHTS, "ham": "2"}, "not '2'"),
         ({**WEIGHTS, "ham": True}, "not True"),
+        ({**WEIGHTS, "ham": float("nan")}, "not nan"),
+        ({**WEIGHTS, "ham": 10**400}, "must be a positive, finite number, not 1000"),
+        ({**WEIGHTS, "ham": 10**5000}, "not a value of the type int"),
+        ({**WEIGHTS, 10**5000: 1}, "class_weights: the label 'a value of the type int'"),
     ],
 )
 def test_wrong_weights_are_refused(given: Any, told: str) -> None:
@@ -83,6 +87,12 @@ def test_wrong_weights_are_refused(given: Any, told: str) -> None:
         ("w.json", b"[1, 2]", "one JSON object"),
         ("w.json", b'{"ham": 1', "not valid JSON"),
         ("w.json", b'{"ham": "1"}', "not '1'"),
+        ("w.json", b'{"ham": 1e400, "spam": 1}', "the number '1e400' is not finite, or too large"),
+        ("w.json", b'{"ham": 1' + b"0" * 400 + b', "spam": 1}', "is not finite, or too large"),
+        ("w.json", b'{"ham": NaN, "spam": 1}', "the number 'NaN' is not finite"),
+        ("w.json", b"[" * 100_000, "it is nested too deep"),
+        ("w.csv", b"label,weight\nham,1e400\nspam,1\n", "not inf"),
+        ("w.csv", b"label,weight\nham,1" + b"0" * 400 + b"\nspam,1\n", "not inf"),
         ("w.txt", b"ham 1", ".csv, .tsv or .json"),
     ],
 )
@@ -93,6 +103,13 @@ def test_a_wrong_file_is_one_sentence(name: str, content: bytes | None, told: st
     with pytest.raises(RetvecLiteError) as error:
         choose_class_weights(file, ("ham", "spam"))
     assert told in str(error.value) and str(file) in str(error.value)
+
+
+def test_weights_near_the_ends_of_a_float_keep_their_ratios() -> None:
+    targets = np.array([0, 0, 1, 1], np.int32)
+    for scale in (1e-300, 1.0, 1e300):
+        found = class_weights(choose_class_weights({"a": scale, "b": 4 * scale}, ("a", "b")), targets, ("a", "b"))
+        assert found == pytest.approx([0.4, 1.6])
 
 
 def test_where_texts_have_several_labels_the_texts_of_each_are_counted() -> None:

@@ -1,0 +1,101 @@
+"""The one rule of what a label is, in every place where labels come in."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_artifact import tiny_artifact, tiny_metadata, tiny_retvec
+
+import retvec_lite as rl
+from retvec_lite.data.labels import check_labels, label_of
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.artifact import read_artifact
+
+BAD = ("a\nb", "a\rb", "a\x85b", "a\u2028b", "a\0b", "a\tb", "\x1b[2J", "\x7f", "\u202ebc", "\ud800")
+TEXTS = ["wake me", "alarm at noon", "where is it", "track it"]
+
+
+@pytest.mark.parametrize("label", BAD)
+@pytest.mark.parametrize("several", [False, True])
+def test_labels_that_break_files_are_refused_wherever_they_come_in(label: str, several: bool, tmp_path: Path) -> None:
+    labels = [label, label, "good", "good"]
+    rows = [{"text": text, "label": each} for text, each in zip(TEXTS, labels, strict=True)]
+    lines = tmp_path / "d.jsonl"
+    lines.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for data, given in (
+        (TEXTS, labels),
+        (rows, None),
+        (lines, None),
+        (rl.Dataset(tuple(TEXTS), tuple(labels), multi_label=several), None),
+        *([(TEXTS, [[each] for each in labels])] if several else []),
+    ):
+        with pytest.raises(RetvecLiteError) as caught:
+            rl.train(data, given, multi_label=several)
+        assert repr(label) in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("label", [label for label in BAD if "\ud800" not in label])
+def test_labels_that_break_files_are_refused_in_files(label: str, tmp_path: Path) -> None:
+    labels = ["b", label, "c"]
+    members = {
+        "labels.txt": "".join(f"{each}\n" for each in labels),
+        "retvec_lite.json": json.dumps(tiny_metadata(labels=labels)),
+    }
+    for name, content in (("m.tflite", tiny_artifact(members=members)), ("m.retvec", tiny_retvec(labels=labels))):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(RetvecLiteError, match=r"label"):
+            read_artifact(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem"),
+    [
+        ("ab", "must be a list of strings"),
+        (["a", 1], "must be a list of strings"),
+        ({"a": 1, "b": 2}, "must be a list of strings"),
+        (None, "must be a list of strings"),
+        ([], "at least 2 different labels"),
+        (["a"], "at least 2 different labels"),
+        (["a", "a"], "at least 2 different labels"),
+        (["a", " "], "none of them empty"),
+        *((["a", label], repr(label)) for label in BAD),
+    ],
+)
+def test_labels_of_a_classifier(labels: Any, problem: str) -> None:
+    with pytest.raises(RetvecLiteError) as caught:
+        check_labels(labels)
+    assert problem in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_usual_labels_pass() -> None:
+    check_labels(["ham", "spam"])
+    check_labels(('other, 🙂 "quoted"', "مرحبا", "a b"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("inf"), float("nan"), 10**400, -(10**5000), [1], {}, None, b"a"],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_label(value: object) -> None:
+    assert label_of(value) is None
+    with pytest.raises(RetvecLiteError) as caught:
+        rl.train(TEXTS, [value, value, "a", "a"])
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("dataset", "problem"),
+    [
+        (rl.Dataset(("a", "b"), ("x",)), "as many labels as texts"),
+        (rl.Dataset(("a", 1), ("x", "y")), "must be strings, not 1"),  # type: ignore[arg-type]
+        (rl.Dataset(("a", "b"), ("x", None)), "must be strings, not None"),  # type: ignore[arg-type]
+        (rl.Dataset(("a", "b"), ("x", "y"), weights=(1.0,)), "as many weights"),
+        (rl.Dataset(("a", "b"), ("x", "y"), weights=(1.0, float("nan"))), "finite numbers of at least 0, not nan"),
+        (rl.Dataset(("a", "b"), ("x", "y"), weights=(1.0, 10**400)), "finite numbers of at least 0, not 1000"),
+    ],
+)
+def test_datasets_made_by_hand_are_checked(dataset: rl.Dataset, problem: str) -> None:
+    with pytest.raises(RetvecLiteError, match=problem):
+        rl.train(dataset)
