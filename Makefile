@@ -111,7 +111,7 @@ docs: $(STAMP)  ## build the documentation site into site/, with every link chec
 bench: $(STAMP)  ## the quick form of every benchmark
 	$(BIN)/python -m benchmarks.run --quick
 
-attack: $(STAMP)  ## 20,000 mutated .tflite and 20,000 hostile .retvec files against their readers: three quarters of an hour at most
+attack: $(STAMP)  ## 43,000 mutated and hostile files against their readers: an hour at most
 	$(BIN)/python -m tools.fuzz
 	$(BIN)/python -m tools.fuzz_engine
 	$(BIN)/python -m tools.hostile

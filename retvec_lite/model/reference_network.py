@@ -1,5 +1,6 @@
 """The network in plain NumPy: bits -> word embedding -> head -> probabilities. Every artifact is compared with it."""
 
+import contextlib
 import math
 from collections.abc import Mapping
 from typing import Final
@@ -16,7 +17,7 @@ from retvec_lite.ngrams import NgramConfig, ngram_logits
 Weights = Mapping[str, Floats]
 Mask = npt.NDArray[np.bool_]
 
-_QUIET: Final = np.errstate(over="ignore", invalid="ignore")
+_QUIET: Final[contextlib.ContextDecorator] = np.errstate(over="ignore", invalid="ignore")
 """What overflows is refused where probabilities are made of it, see `shares`."""
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -21,10 +21,10 @@ from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import MeaningConfig, check_weights, meaning_shapes
 from retvec_lite.model.heads import HeadSpec, NgramHead, character_shapes_in, filters_in, head_from_dict, ngram_shapes
 from retvec_lite.model.training_facts import check_facts
+from retvec_lite.model.weight_checks import check_finite, check_names
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, locate
 from retvec_lite.schema import TEXT, check_fields
-from retvec_lite.terminal import one_line
 
 EMBEDDING_FORMAT: Final = "retvec-lite-embedding"
 EMBEDDING_VERSION: Final = "1"
@@ -37,12 +37,6 @@ CLASSIFIER_VERSION: Final = 1
 LABELS_FILE: Final = "labels.txt"
 REPORT_FILE: Final = "training.json"
 """The files beside a classifier, for people and other programs."""
-_LARGEST: Final = 1e10
-"""Weights above this, which no training gives, would overflow in float32 on their way to a probability."""
-
-_SHOWN: Final = 8
-"""Names of weights that an error shows."""
-
 _PARTS: Final = {"encoder": dict, "head": dict, "labels": list, "embedding": dict, "training": dict}
 """The parts of a classifier's description and their JSON types."""
 
@@ -131,7 +125,7 @@ def check_layers(path: str | os.PathLike[str], tensors: Mapping[str, Floats]) ->
     Raises:
         RetvecLiteError: naming the file and the first layer that does not fit.
     """
-    _check_names(path, tensors, {f"{layer}/{part}" for layer in LAYERS for part in ("kernel", "bias")})
+    check_names(path, tensors, {f"{layer}/{part}" for layer in LAYERS for part in ("kernel", "bias")})
     shape = tensors["dense_0/kernel"].shape
     inputs = shape[0] if shape else 0
     if inputs == 0 or inputs % BITS:
@@ -142,7 +136,7 @@ def check_layers(path: str | os.PathLike[str], tensors: Mapping[str, Floats]) ->
             raise RetvecLiteError(
                 f"{path}: {layer} has {inputs} inputs, which its kernel {kernel.shape} and bias {bias.shape} do not fit."
             )
-        _check_finite(path, layer, kernel, bias)
+        check_finite(path, layer, kernel, bias)
         inputs = kernel.shape[1]
 
 
@@ -334,11 +328,11 @@ def _check_model(file: Path, model: TrainedModel) -> None:
     if model.meaning is not None:
         expected |= meaning_shapes(model.meaning, len(labels))
     found = {name: value for name, value in model.weights.items() if not name.startswith("embedding/")}
-    _check_names(file, found, expected)
+    check_names(file, found, expected)
     for name, value in found.items():
         if value.shape != expected[name]:
             raise RetvecLiteError(f"{file}: {name} needs the shape {expected[name]}, but has {value.shape}.")
-        _check_finite(file, name, value)
+        check_finite(file, name, value)
     if model.meaning is not None:
         try:
             check_weights(model.meaning, model.weights)
@@ -353,21 +347,6 @@ def check_format(path: str | os.PathLike[str], found: Mapping[str, Any], name: s
             f"{path} is not a {name} file of version {version}: "
             f"its format is {shown(found.get('format'))}, its version {shown(found.get('version'))}."
         )
-
-
-def _check_names(path: str | os.PathLike[str], found: Iterable[str], expected: Iterable[str]) -> None:
-    for what, names in (
-        ("lacks the weights", set(expected) - set(found)),
-        ("contains the unknown weights", set(found) - set(expected)),
-    ):
-        if names:
-            more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-            raise RetvecLiteError(f"{path} {what} {', '.join(map(one_line, sorted(names)[:_SHOWN]))}{more}.")
-
-
-def _check_finite(path: str | os.PathLike[str], name: str, *values: Floats) -> None:
-    if not all((np.abs(value) <= _LARGEST).all() for value in values):
-        raise RetvecLiteError(f"{path}: {name} contains NaN or infinity, or a number above {_LARGEST:g}.")
 
 
 def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], dict[str, str]]:

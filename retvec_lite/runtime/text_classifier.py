@@ -276,7 +276,7 @@ def available_cores() -> int:
 
 def check_count(name: str, value: object) -> int:
     """Return an option that must be a positive integer, of any library; raises RetvecLiteError."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 1 <= value <= _MOST:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 1 <= int(value) <= _MOST:
         raise RetvecLiteError(f"{name} must be a positive integer, at most {_MOST:,}, not {shown(value)}.")
     return int(value)
 
