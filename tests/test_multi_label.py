@@ -134,7 +134,7 @@ def test_classify_and_evaluate_on_the_command_line(folder: Path, main: Main) -> 
     assert (
         len(json.loads(main("classify", model, "--json", "--no-reject", "--top", "3", "hello")[1])["predictions"]) == 3
     )
-    code, output, _ = main("evaluate", model, "--data", str(folder / "data.csv"), "--typos", "0,50", "--json")
+    code, output, _ = main("evaluate", model, "--data", str(folder / "data.csv"), "--typos", "0,0.5", "--json")
     assert code == 0 and json.loads(output)["micro_f1"] == 1.0
 
 

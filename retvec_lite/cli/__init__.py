@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from retvec_lite.errors import RetvecLiteError
+
 if TYPE_CHECKING:
     from retvec_lite.classifier import Classifier
     from retvec_lite.runtime.text_classifier import TextClassifier
@@ -48,15 +50,16 @@ def positive_integer(text: str) -> int:
 positive_integer.__name__ = "integer"  # argparse says "invalid integer value: 'x'"
 
 
-def percentages(text: str) -> tuple[float, ...]:
-    """Parse comma-separated percentages into ascending shares from 0 to 1, without repeats."""
+def shares(text: str) -> tuple[float, ...]:
+    """Parse comma-separated shares of mistyped words into ascending ones, without repeats."""
+    from retvec_lite.data.scores import check_rates
+
     try:
-        rates = sorted({float(part) / 100 for part in text.split(",")})
-        if all(0 <= rate <= 1 for rate in rates):
-            return tuple(rates)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"must be percentages from 0 to 100 such as 0,20,50, not {text!r}")
+        return tuple(sorted(check_rates(float(part) for part in text.split(","))))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"must be shares such as 0,0.2,0.5, not {text!r}") from error
+    except RetvecLiteError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def png_file(text: str) -> str:

@@ -23,7 +23,7 @@ from retvec_lite.runtime.predictor import Prediction, Predictor
 from retvec_lite.terminal import json_line, one_line, watched, weighted
 
 UNKNOWN: Final = "unknown"
-"""What is printed where a text belongs to none of the labels; JSON has null."""
+"""What is printed where a text belongs to none of the labels, and no label reads like that; JSON has null."""
 
 NONE: Final = "none"
 """What is printed where a text has none of the labels that it may have several of; JSON has an empty list."""
@@ -108,7 +108,7 @@ def run_classify(args: argparse.Namespace) -> int:
     for text in _checked(args.texts, skipped) if args.texts else _standard_input(skipped):
         why = classifier.explain(text) if args.why else None
         found = classifier.predict(text, top=_top(args, classifier), reject=args.reject)
-        print(_line(text, found, why, args.json), flush=True)
+        print(_line(text, found, why, args.json, classifier.labels), flush=True)
     _report_skipped(skipped.sentences())
     return 0
 
@@ -176,7 +176,8 @@ def _run_file(args: argparse.Namespace) -> int:
         count, start = 0, time.perf_counter()
         answers = classifier.predict_many(texts, top=_top(args, classifier), reject=args.reject)
         for predictions, text in zip(answers, again, strict=True):
-            print(_line(text, predictions, classifier.explain(text) if args.why else None, args.json))
+            why = classifier.explain(text) if args.why else None
+            print(_line(text, predictions, why, args.json, classifier.labels))
             count += 1
         sys.stdout.flush()
         seconds = time.perf_counter() - start
@@ -197,16 +198,27 @@ def _top(args: argparse.Namespace, classifier: Predictor) -> int | None:
     return 1 if top is None and not (classifier.decision.multi_label and args.reject) else top
 
 
-def _line(text: str, predictions: Sequence[Prediction], why: Explanation | None, as_json: bool) -> str:
+def _beside(word: str, labels: Sequence[str]) -> str:
+    """Return a word in parentheses where a label reads like it, in ever more of them, so that it can be told from all labels."""
+    taken = {label.casefold() for label in labels}
+    while word in taken:
+        word = f"({word})"
+    return word
+
+
+def _line(
+    text: str, predictions: Sequence[Prediction], why: Explanation | None, as_json: bool, labels: Sequence[str]
+) -> str:
     if as_json:
         found = [{"label": label, "probability": round(probability, 6)} for label, probability in predictions]
         spans = why and [{**span._asdict(), "weight": float(f"{span.weight:.6g}")} for span in why.spans]
         reasons = {"why": {"label": why.label, "spans": spans}} if why else {}
         return json_line({"text": text, "predictions": found, **reasons})
     line = "\t".join(
-        f"{UNKNOWN if label is None else one_line(label)}\t{probability:.4f}" for label, probability in predictions
+        f"{_beside(UNKNOWN, labels) if label is None else one_line(label)}\t{probability:.4f}"
+        for label, probability in predictions
     )
-    line = line or NONE
+    line = line or _beside(NONE, labels)
     if why is None:
         return line
     # A text that has no answer is explained by the label that it might have had.

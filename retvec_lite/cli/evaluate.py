@@ -7,8 +7,8 @@ from retvec_lite.cli import (
     add_reject_argument,
     add_runtime_argument,
     load_quietly,
-    percentages,
     png_file,
+    shares,
 )
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
 from retvec_lite.files import refuse_existing
@@ -35,10 +35,10 @@ def declare_evaluate(parser: argparse.ArgumentParser) -> None:
     add_reject_argument(parser)
     parser.add_argument(
         "--typos",
-        type=percentages,
+        type=shares,
         default=TYPO_RATES,
-        metavar="PERCENT,...",
-        help="shares of mistyped words (default: 0,10,20,50,100)",
+        metavar="SHARE,...",
+        help="shares of mistyped words, from 0 to 1 (default: 0,0.1,0.2,0.5,1)",
     )
     parser.add_argument("--seed", type=int, default=TYPO_SEED, metavar="N", help=f"of the typos (default: {TYPO_SEED})")
     parser.add_argument("--by", metavar="COLUMN", help="score each value of this column by itself, such as a language")

@@ -31,9 +31,10 @@ STARTER_SPLITS: Final = ("train", "test")
 IN_MEMORY: Final = Path("the given data")
 """What messages call data that came from no file."""
 
+_MANY: Final = 10
+"""Labels with one text each that look like a column of texts; of fewer, texts may be missing."""
+
 _BLANK: Final = "".join(map(chr, SEPARATORS))
-_NAN: Final = ("nan", "NaN", "NAN")
-"""What a data frame writes for a missing cell."""
 
 
 @dataclass(frozen=True)
@@ -209,9 +210,21 @@ def check_trainable(dataset: Dataset) -> None:
         raise RetvecLiteError(f"{dataset.path} needs at least 2 different labels, but has {only}.")
     label, count = min(counts.items(), key=lambda item: (item[1], item[0]))
     if count < 2:
+        advice = swapped_columns(dataset) or "Add one, or drop the label."
         raise RetvecLiteError(
-            f"{dataset.path} needs at least 2 examples of every label, but has 1 of {label!r}. Add one, or drop the label."
+            f"{dataset.path} needs at least 2 examples of every label, but has 1 of {label!r}. {advice}"
         )
+
+
+def swapped_columns(dataset: Dataset) -> str | None:
+    """Return the question to ask where there are as many different labels as different texts, or more; None elsewhere."""
+    labels, texts = len(dataset.classes), len(set(dataset.texts))
+    if dataset.multi_label or labels < max(texts, _MANY):
+        return None
+    return (
+        f"{labels:,} different labels for {texts:,} different texts: are the columns swapped? Name them with --text-column and "
+        "--label-column (text_column, label_column)."
+    )
 
 
 def weighted(dataset: Dataset, weights: Sequence[float]) -> Dataset:
@@ -338,6 +351,9 @@ def _checked(
         if _is_missing(row.text) and _is_missing(row.label):
             skipped.empty += 1
             continue
+        if (row.text, row.label) == origin.columns:
+            skipped.header(f"{origin.path}, {origin.unit} {row.place}")
+            continue
         try:
             label = _label(origin, row, multi_label, () if skipped.count else rows)
         except RetvecLiteError as error:
@@ -367,11 +383,6 @@ def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) 
     cell = "" if row.label is None else cell_of(row.label, place, label_column, multi_label)
     names = split_labels(cell) if multi_label else (cell.strip(_BLANK),)
     for column, value in ((text_column, row.text or ""), *((label_column, name) for name in names)):
-        if value.strip(_BLANK) in _NAN:
-            raise origin.bad(
-                row,
-                f"{value!r} in the column {column!r} is a missing value",
-            )
         if not value.strip(_BLANK):
             hint = no_label_hint([str(other.label) for other in rows]) if rows and column == label_column else ""
             raise origin.bad(row, f"the column {column!r} is empty{hint}")
@@ -383,4 +394,4 @@ def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) 
 
 def _is_missing(value: object) -> bool:
     """Return whether a text or a label is not there: in a file, a row that lacks both is one that a spreadsheet left over."""
-    return value is None or (isinstance(value, str) and value.strip(_BLANK) in ("", *_NAN))
+    return value is None or (isinstance(value, str) and not value.strip(_BLANK))

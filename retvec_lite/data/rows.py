@@ -22,6 +22,8 @@ from retvec_lite.data.decoding import (
     unreadable,
 )
 from retvec_lite.data.json_arrays import array_items
+from retvec_lite.data.shapes import FASTTEXT, ONE_A_ROW, cells_hint, cells_of_header, delimiter_hint, json_hint
+from retvec_lite.data.table_reader import TableReader, first_record, sniffed
 from retvec_lite.errors import RetvecLiteError, SystematicError
 from retvec_lite.option_fields import DELIMITER
 
@@ -33,9 +35,6 @@ LABELLED: Final = (*DELIMITERS, *JSON_SUFFIXES, *PARQUET)
 """Suffixes of formats with columns."""
 
 _OPTIONS: Final = ("--text-column", "--label-column")
-
-_CANDIDATES: Final = (",", ";", "\t", "|")
-"""Delimiters that are recognized."""
 
 _ADVICE: Final = "--skip-bad-rows (skip_bad_rows=True) leaves such rows out."
 
@@ -49,6 +48,9 @@ _ROW: Final = 2 * LONGEST
 
 _HEAD: Final = 100
 """Lines in which the header ends."""
+
+_PLACES: Final = 3
+"""Repeated headers whose places are told."""
 
 _BATCH: Final = 256
 """Rows of Parquet that are read at a time."""
@@ -82,7 +84,7 @@ def check_suffix(file: Path, suffixes: Sequence[str], what: str) -> None:
     """Refuse a file of another format with RetvecLiteError; `what` is said like "an input file"."""
     suffix, codec = format_of(file)
     if suffix not in suffixes or (codec and suffix in PARQUET):
-        hint = " Save the sheet as CSV UTF-8." if suffix in _SHEETS else ""
+        hint = " Save the sheet as CSV UTF-8." if suffix in _SHEETS else FASTTEXT if suffix == TEXT_SUFFIX else ""
         folder = "it is a folder, and " if file.is_dir() else ""
         raise RetvecLiteError(f"Cannot read {file}: {folder}the name of {what} ends in {endings(suffixes)}.{hint}")
 
@@ -109,6 +111,7 @@ class Skipped:
         """Count bad rows if `bad_rows` is on; otherwise the first is an error, which names the option unless there is none (None)."""
         self._bad_rows, self._advice = bad_rows, "" if bad_rows is None else _ADVICE
         self.empty, self.count, self.first = 0, 0, ""
+        self.headers, self._header_places = 0, ""
 
     def bad(self, error: RetvecLiteError) -> None:
         """Take the error of a bad row, or raise it."""
@@ -118,11 +121,23 @@ class Skipped:
         self.count += 1
         self.first = self.first or str(error)
 
+    def header(self, place: str) -> None:
+        """Count a row that repeats the names of the columns, as in files that were joined."""
+        self.headers += 1
+        if self.headers <= _PLACES:
+            self._header_places += f"{'; ' if self._header_places else ''}{place}"
+
     def sentences(self) -> tuple[str, ...]:
         """Return what a report says about them."""
         found = []
         if self.empty:
             found.append(f"{_counted(self.empty, 'empty row')} skipped.")
+        if self.headers:
+            more = " and more" if self.headers > _PLACES else ""
+            rows = _counted(self.headers, "row")
+            found.append(
+                f"{rows} skipped that hold{'s' * (self.headers == 1)} the names of the columns: {self._header_places}{more}."
+            )
         if self.count:
             found.append(f"{_counted(self.count, 'bad row')} skipped, the first: {self.first}")
         return tuple(found)
@@ -233,22 +248,23 @@ class Rows:
             head.append(line)
         if head and (said := _EXCEL.fullmatch(head[0])):
             head[0], delimiter = "\n", delimiter or said[1]
-        likely = _sniffed(head, DELIMITERS[self._suffix], self._required)
+        likely = sniffed(head, DELIMITERS[self._suffix], self._required)
         delimiter = delimiter or likely
-        self._table = csv.reader(self._row_lines(head), delimiter=delimiter, strict=True)
+        self._table = TableReader(self._row_lines(head), delimiter)
         try:
-            header = _first(self._table)
+            header = first_record(self._table)
         except csv.Error as error:
             raise self._broken(self._table.line_num, error) from error
         if header is None:
             raise RetvecLiteError(f"{self._path} is empty.")
         if problem := problem_in("".join(header)):
             raise self.bad(self._table.line_num, problem)
+        self._header = tuple(header)
         while not header[-1].strip():  # spreadsheets write columns that were emptied
             header.pop()
         if not set(header).issuperset(self._required):
             header = [name.strip() for name in header]  # "text, label" is what people write
-        note = " The first row must hold the names of the columns."
+        note = f" The first row must hold the names of the columns.{delimiter_hint(header, self._required)}"
         if likely != delimiter:
             note = f" The header looks separated by {likely!r}, not {delimiter!r}: leave --delimiter out."
         self._check_columns(header, note)
@@ -277,6 +293,7 @@ class Rows:
 
     def _records(self) -> Iterator[Row]:
         size = len(self.columns)
+        names = {*self.columns, *self._header}
         while True:
             line, self._row_size = self._table.line_num + 1, 0
             try:
@@ -294,11 +311,21 @@ class Rows:
             while len(record) > size and not record[-1].strip():
                 record.pop()
             if record and len(record) != size:
-                self._skipped.bad(self.bad(line, f"{len(record)} fields, but the header has {size}"))
+                self._skipped.bad(
+                    self.bad(line, f"{len(record)} fields, but the header has {size}{cells_hint(record)}")
+                )
             elif record and (problem := problem_in("".join(record))):
                 self._skipped.bad(self.bad(line, problem, SystematicError))
+            elif not names.isdisjoint(record) and self._is_header(line, record):
+                self._skipped.header(f"{self._path}, line {line}")
             elif record:
                 yield Row(line, dict(zip(self.columns, record, strict=True)))
+
+    def _is_header(self, line: int, record: Sequence[str]) -> bool:
+        try:
+            return cells_of_header(record, self.columns)
+        except ValueError as error:
+            raise self.bad(line, str(error)) from error  # even where bad rows are skipped: those behind it are worse
 
     def _objects(self) -> Iterator[Row]:
         for line, source in self._json_sources():
@@ -336,11 +363,15 @@ class Rows:
             raise self.bad(line, problem, SystematicError)
         problem = f"not a JSON object with the field {self._required[0]!r}: {source[:40].rstrip()!r}"
         try:
-            fields = json.loads(source)
+            fields = json.loads(source, parse_constant=lambda name: None if name == "NaN" else float(name))
         except (ValueError, RecursionError) as error:
-            raise self.bad(line, f"{problem} ({error})") from error
+            if isinstance(error, json.JSONDecodeError) and error.pos >= len(source.rstrip()) > source.find("{") >= 0:
+                raise self.bad(line, f"the object does not end on its line. {ONE_A_ROW}", SystematicError) from error
+            raise self.bad(line, f"{problem} ({error}){cells_hint([source])}") from error
         if not isinstance(fields, dict):
             raise self.bad(line, problem)
+        if hint := json_hint(fields, self._required[0]):
+            raise self.bad(line, hint, SystematicError)
         for column, option in zip(self._required, _OPTIONS, strict=False):
             if column not in fields:
                 found = ", ".join(map(repr, fields)) or "none"
@@ -351,11 +382,7 @@ class Rows:
     def _check_text(self, line: int, fields: dict[str, Any]) -> None:
         text = fields[self._required[0]]
         if not isinstance(text, str | None):
-            problem = f"{self._required[0]!r} must be a string, not {json.dumps(text, default=repr)[:40]}"
-            if isinstance(text, dict):
-                hint = "From pandas, write it with df.to_json(..., orient='records')"
-                raise self.bad(line, f"{problem}. {hint}", SystematicError)
-            raise self.bad(line, problem)
+            raise self.bad(line, f"{self._required[0]!r} must be a string, not {json.dumps(text, default=repr)[:40]}")
 
     def _open_parquet(self) -> None:
         from pyarrow.parquet import ParquetFile
@@ -387,23 +414,3 @@ def text_rows(lines: Iterable[str], column: str, name: str, skipped: Skipped) ->
             skipped.bad(SystematicError(f"{name}, line {number}: {problem}."))
         else:
             yield Row(number, {column: line.removesuffix("\n").removesuffix("\r")})
-
-
-def _first(table: Iterable[list[str]]) -> list[str] | None:
-    """Return the first row of a table that is not blank."""
-    return next((record for record in table if any(map(str.strip, record))), None)
-
-
-def _sniffed(head: Sequence[str], usual: str, required: Sequence[str]) -> str:
-    """Return the delimiter that gives a table the required columns, the usual one if it does; else the most columns."""
-    most, found = 0, usual
-    for delimiter in (usual, *_CANDIDATES):
-        try:
-            header = _first(csv.reader(head, delimiter=delimiter, strict=True)) or ()
-        except csv.Error:  # quotes beside another delimiter
-            continue
-        if required and all(column in header for column in required):
-            return delimiter
-        if len(header) > most:
-            most, found = len(header), delimiter
-    return found

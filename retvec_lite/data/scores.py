@@ -1,7 +1,6 @@
 """How good a classifier is: accuracy, F1, confusions, calibration, and what remains of them when words are mistyped."""
 
 import dataclasses
-import numbers
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -25,9 +24,9 @@ from retvec_lite.data.calibration import (
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import SEPARATOR
 from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
-from retvec_lite.data.typos import mistype_many
+from retvec_lite.data.typos import check_rate, mistype_many
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import refuse_existing
 from retvec_lite.terminal import Progress, silent
 
@@ -279,9 +278,8 @@ def evaluate(
 def check_rates(typos: Iterable[float]) -> set[float]:
     """Return shares of mistyped words, each once; raises RetvecLiteError for what is no share."""
     rates = tuple(typos)
-    wrong = [rate for rate in rates if not (isinstance(rate, numbers.Real) and 0.0 <= rate <= 1.0)]
-    if wrong:
-        raise RetvecLiteError(f"The shares of mistyped words (typos) are numbers from 0 to 1, not {shown(wrong[0])}.")
+    for rate in rates:
+        check_rate(rate)
     return {float(rate) for rate in rates}
 
 

@@ -165,6 +165,12 @@ def _mistype(text: str, rate: float, kinds: Sequence[str], draw: Callable[[], fl
     return "".join(pieces)
 
 
+def check_rate(rate: object) -> None:
+    """Refuse what is no share of mistyped words with RetvecLiteError: 20 is one of those who mean percent."""
+    if not isinstance(rate, numbers.Real) or isinstance(rate, bool) or not 0.0 <= rate <= 1.0:
+        raise RetvecLiteError(f"A typo rate is a share of the words from 0 to 1 (0.2 for 20 %), not {shown(rate)}.")
+
+
 def mistype(text: str, rate: float, seed: int | random.Random, kinds: Sequence[str] = TYPO_KINDS) -> str:
     """Mistype a share of the words of a text.
 
@@ -202,8 +208,7 @@ def mistype_many(
         2
     """
     # By hand: `arguments.checked` would take as long as mistyping a text.
-    if not isinstance(rate, numbers.Real) or not 0.0 <= rate <= 1.0:
-        raise RetvecLiteError(f"The typo rate is a share of the words from 0 to 1, not {shown(rate)}.")
+    check_rate(rate)
     is_list = isinstance(kinds, Sequence) and not isinstance(kinds, str)
     if not is_list or not kinds or any(kind not in TYPO_KINDS for kind in kinds):
         raise RetvecLiteError(f"Unknown typo kinds {shown(kinds)}: choose from {', '.join(TYPO_KINDS)}.")

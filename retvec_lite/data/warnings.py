@@ -1,18 +1,29 @@
 """Faults of training data that cost accuracy without an error: found before training, and told in its report."""
 
+import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from retvec_lite.contract import BLANK, INVISIBLE
-from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.dataset import Dataset, swapped_columns
+from retvec_lite.normal_form import is_ignored
 
 _FEW: Final = 5
 """Fewer texts of a label teach little."""
 
 _SHOWN: Final = 3
 """Examples in a warning."""
+
+_MISSING: Final = frozenset(("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "NaT"))
+"""What programs write for a missing value. In a table these may be words as well, so they are told and not refused."""
+
+_SINGLE: Final = re.compile("'.+'", re.DOTALL)
+_QUOTED: Final = 0.05
+"""Share of rows that no chance puts into single quotes: some programs quote only cells that hold the delimiter."""
+
+_ODD_SPACES: Final = frozenset(BLANK) - {" "}
 
 _UNSEEN: Final = frozenset((*BLANK, *map(chr, INVISIBLE)))
 
@@ -27,7 +38,15 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
         ["1 text has several labels: 'hi' ('a', 'b')."]
     """
     found = [*_left_out(training, *([] if validation is None else [validation]))]
-    found += [*_single(training), *_contradictions(training), *_similar_labels(training), *_empty(training)]
+    swapped = swapped_columns(training)
+    found += [swapped] if swapped else _contradictions(training)
+    found += [
+        *_single(training),
+        *_similar_labels(training),
+        *_missing(training),
+        *_quoted(training),
+        *_empty(training),
+    ]
     return [*found, *_rare(training)] + ([] if validation is None else list(_seen(training, validation)))
 
 
@@ -55,11 +74,51 @@ def _contradictions(data: Dataset) -> Iterator[str]:
 def _similar_labels(data: Dataset) -> Iterator[str]:
     alike: dict[str, list[str]] = defaultdict(list)
     for label in data.classes:
-        alike[unicodedata.normalize("NFKC", label).casefold()].append(label)
+        alike[_key(label)].append(label)
     several = [found for found in alike.values() if len(found) > 1]
     if several:
-        examples = [" and ".join(map(repr, found)) for found in several[:_SHOWN]]
-        yield f"Labels that differ only in case or Unicode form: {_listed(examples, several)}. Is each of them one label?"
+        examples = [" and ".join(map(_with_code_points, found)) for found in several[:_SHOWN]]
+        what = "case, spaces, invisible characters or Unicode form"
+        yield f"Labels that differ only in {what}: {_listed(examples, several)}. Is each of them one label?"
+
+
+def _key(label: str) -> str:
+    visible = "".join(character for character in label if not _is_invisible(character))
+    return " ".join(unicodedata.normalize("NFKC", visible).casefold().split())
+
+
+def _is_invisible(character: str) -> bool:
+    # Among what is ignored are marks that decorate letters, too.
+    is_mark = unicodedata.combining(character) or unicodedata.category(character) == "Me"
+    return is_ignored(ord(character)) and not is_mark
+
+
+def _with_code_points(label: str) -> str:
+    odd = dict.fromkeys(
+        f"U+{ord(character):04X}" for character in label if _is_invisible(character) or character in _ODD_SPACES
+    )
+    return repr(label) + (f" (with {', '.join(odd)})" if odd else "")
+
+
+def _missing(data: Dataset) -> Iterator[str]:
+    for what, cells in (("text", data.texts), ("label", [label for labels in data.label_sets for label in labels])):
+        counts = Counter(cell for cell in cells if cell.strip() in _MISSING)
+        if counts:
+            words = [repr(word) for word in counts]
+            rows = _count([*counts.elements()], f"{what} reads", f"{what}s read")
+            yield (
+                f"{rows} {_listed(words[:_SHOWN], words)}, which programs write for a missing value. "
+                "If it is one, leave these rows out."
+            )
+
+
+def _quoted(data: Dataset) -> Iterator[str]:
+    rows = [row for row in zip(data.texts, data.labels, strict=True) if any(map(_SINGLE.fullmatch, row))]
+    if len(rows) >= _QUOTED * len(data):
+        yield (
+            f"{len(rows):,} of {len(data):,} rows have a cell in single quotes, which are read as part of it: {_short(rows[0][0])}. "
+            'Quote cells with ", or read them in Python with csv.reader(..., quotechar="\'").'
+        )
 
 
 def _empty(data: Dataset) -> Iterator[str]:

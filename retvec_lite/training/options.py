@@ -152,7 +152,7 @@ class TrainOptions(Options):
     typo_rate: float | None = option(
         None,
         "mean share of mistyped words in mistyped texts (default: 0.4; 0: no text is mistyped or disguised)",
-        number(lambda rate: 0 <= rate <= 1, "a share from 0 to 1"),
+        number(lambda rate: 0 <= rate <= 1, "a share from 0 to 1 (0.2 for 20 %)"),
         metavar="SHARE",
     )
     class_weights: ClassWeights | os.PathLike[str] | None = option(

@@ -44,7 +44,7 @@ def test_evaluate_tables(main: Main, tiny_model: str, tmp_path: Path) -> None:
     rows = [("12", "digits"), ("AB", "digits"), ("x", LABELS[2])]
     path = write_table(tmp_path / "d.csv", rows, ("body", "kind"))
     code, output, _ = main(
-        "evaluate", tiny_model, "--data", path, "--text-column", "body", "--label-column", "kind", "--typos", "0,50"
+        "evaluate", tiny_model, "--data", path, "--text-column", "body", "--label-column", "kind", "--typos", "0,0.5"
     )
     assert code == 0
     for part in ("accuracy 0.6667", "50 %", "CAPITALS", LABELS[2], "Most frequent confusions"):
@@ -63,7 +63,7 @@ def test_evaluate_by_a_column(main: Main, tiny_model: str, tmp_path: Path) -> No
 
 def test_evaluate_plot(main: Main, tiny_model: str, data: str, tmp_path: Path) -> None:
     plot = tmp_path / "curve.png"
-    arguments = ["evaluate", tiny_model, "--data", data, "--json", "--typos", "0,100", "--plot", str(plot)]
+    arguments = ["evaluate", tiny_model, "--data", data, "--json", "--typos", "0,1", "--plot", str(plot)]
     assert main(*arguments)[0] == 0
     assert plot.read_bytes().startswith(b"\x89PNG")
     code, _, errors = main(*arguments)
@@ -76,7 +76,7 @@ def test_evaluate_plot(main: Main, tiny_model: str, data: str, tmp_path: Path) -
 def test_evaluate_with_an_unknown_label(main: Main, tiny_model: str, tmp_path: Path) -> None:
     rows = [("12 34", "digits"), ("AB CD", "CAPITALS"), ("so what", "none")]
     path = write_table(tmp_path / "d.csv", rows)
-    code, output, _ = main("evaluate", tiny_model, "--data", path, "--unknown-label", "none", "--typos", "0,50")
+    code, output, _ = main("evaluate", tiny_model, "--data", path, "--unknown-label", "none", "--typos", "0,0.5")
     assert code == 0
     for part in ("calibration error", "Answers, or none", "1 texts without: recognized", "all texts: right", "AUROC"):
         assert part in output
@@ -104,10 +104,10 @@ def test_evaluate_with_unknown_labels_names_them(main: Main, tiny_model: str, tm
     assert code == 2 and output == "" and "'numbers'" in errors
 
 
-@pytest.mark.parametrize("typos", ["101", "-1", "x", "", "nan"])
+@pytest.mark.parametrize("typos", ["20", "0,20", "1.01", "-1", "x", "", "nan"])
 def test_evaluate_with_bad_typo_rates(main: Main, tiny_model: str, data: str, typos: str) -> None:
     code, _, errors = main("evaluate", tiny_model, "--data", data, f"--typos={typos}")
-    assert code == 2 and "percentages" in errors and "Traceback" not in errors
+    assert code == 2 and "share" in errors and "0.2" in errors and "Traceback" not in errors
 
 
 # --- info ------------------------------------------------------------------------------------------------------------

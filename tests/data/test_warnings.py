@@ -30,11 +30,11 @@ def test_good_data_have_no_warning() -> None:
         ),
         (
             [(f"a{row}", "Alarm") for row in range(5)],
-            "Labels that differ only in case or Unicode form: 'Alarm' and 'alarm'. Is each of them one label?",
+            "Labels that differ only in case, spaces, invisible characters or Unicode form: 'Alarm' and 'alarm'. Is each of them one label?",
         ),
         (
             [(f"{form} {row}", form) for row in range(5) for form in ("café", "cafe\u0301")],
-            "Labels that differ only in case or Unicode form: 'cafe\u0301' and 'café'. Is each of them one label?",
+            "Labels that differ only in case, spaces, invisible characters or Unicode form: 'cafe\u0301' and 'café'. Is each of them one label?",
         ),
         ([(" \u200b\ufeff", "alarm")], "1 text holds nothing but invisible characters: ' \\u200b\\ufeff' ('alarm')."),
         ([("rain", "weather")], "1 label has fewer than 5 texts: 'weather' (1). Add some."),
@@ -51,3 +51,27 @@ def test_each_fault_is_told(rows: list[tuple[str, str]], expected: str) -> None:
 def test_validation_texts_that_are_trained_on_are_told() -> None:
     found = data_warnings(dataset(*GOOD), dataset(("alarm 1", "alarm"), ("alarm 1", "alarm"), ("new", "alarm")))
     assert found == ["1 validation text is in the training data as well, so accuracy will look too good: 'alarm 1'."]
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        *((f"al{chr(code)}arm", f"(with U+{code:04X})") for code in (0xAD, 0x200B, 0x200D, 0x2060, 0xFEFF, 0xFE0F, 0xE0100, 0x34F)),
+        *((f"alarm{chr(code)}", f"(with U+{code:04X})") for code in (0x200B, 0xFEFF, 0x200E, 0x202C)),
+    ],
+)  # fmt: skip
+def test_labels_that_differ_in_what_cannot_be_seen_are_told_by_code_point(odd: str, told: str) -> None:
+    (found,) = data_warnings(dataset(*GOOD, *[(f"{odd} {row}", odd) for row in range(5)]))
+    assert found.startswith("Labels that differ only in") and told in found and f"{'alarm'!r} and " in found
+
+
+def test_labels_that_differ_in_a_space_are_told_by_code_point() -> None:
+    rows = [(f"{space}{row}", f"set{space}alarm") for space in (" ", "\u00a0") for row in range(5)]
+    (found,) = data_warnings(dataset(*GOOD, *rows))
+    assert "'set alarm' and 'set\\xa0alarm' (with U+00A0)" in found
+
+
+def test_labels_with_accents_are_different() -> None:
+    assert (
+        data_warnings(dataset(*GOOD, *[(f"{word} {row}", word) for word in ("x", "x\u0301") for row in range(5)])) == []
+    )
