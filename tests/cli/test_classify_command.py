@@ -17,7 +17,9 @@ import pytest
 from command_line import COMMAND, Main, run, write_table
 from tiny_artifact import LABELS, tiny_artifact, tiny_probabilities
 
+from retvec_lite import Prediction
 from retvec_lite import __main__ as cli
+from retvec_lite.cli.classify import _line
 from retvec_lite.decision import Decision
 
 
@@ -87,6 +89,45 @@ def test_texts_that_belong_to_no_label(main: Main, tmp_path: Path) -> None:
         assert [line.split("\t")[0] for line in output.splitlines()] == ["digits", "digits"]
         _, output, _ = main("classify", str(path), *arguments)
         assert [line.split("\t")[0] for line in output.splitlines()] == ["unknown", "digits"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "unknown", "none"),
+    [
+        (("a", "b"), "unknown", "none"),
+        (("a", "unknown"), "(unknown)", "none"),
+        (("Unknown", "NONE"), "(unknown)", "(none)"),
+        (("unknown", "(unknown)", "none"), "((unknown))", "(none)"),
+    ],
+)
+def test_a_label_that_reads_like_no_label_is_told_from_it(labels: tuple[str, ...], unknown: str, none: str) -> None:
+    lines = [_line("x", [Prediction(label, 0.5)], None, False, labels) for label in labels]
+    assert lines == [f"{label}\t0.5000" for label in labels]
+    assert _line("x", [Prediction(None, 0.5)], None, False, labels) == f"{unknown}\t0.5000"
+    assert _line("x", [], None, False, labels) == none
+
+
+def test_a_repeated_header_gets_no_answer_and_is_told(main: Main, tiny_model: str, tmp_path: Path) -> None:
+    file = tmp_path / "d.csv"
+    file.write_text("text,label\n12,digits\ntext,label\nAB,CAPITALS\n")
+    told = f"1 row skipped that holds the names of the columns: {file}, line 3."
+    code, output, errors = main("classify", tiny_model, "--input", str(file))
+    assert code == 0 and output.count("\n") == 2 and told in errors
+    code, output, _ = main("evaluate", tiny_model, "--data", str(file), "--typos", "0")
+    assert code == 0 and output.startswith("2 texts") and told in output
+    done = main(
+        "classify", tiny_model, "--input", str(file), "--output", str(tmp_path / "o.csv"), "--label-column", "l"
+    )
+    assert done[0] == 0 and told in done[2] and (tmp_path / "o.csv").read_text().count("\n") == 3
+
+
+def test_output_of_a_trained_folder_says_to_export_it(main: Main, tmp_path: Path) -> None:
+    (tmp_path / "trained").mkdir()
+    (tmp_path / "trained" / "classifier.safetensors").write_bytes(b"")
+    (tmp_path / "d.txt").write_text("12\n")
+    paths = [str(tmp_path / name) for name in ("trained", "d.txt", "o.jsonl")]
+    code, _, errors = main("classify", paths[0], "--input", paths[1], "--output", paths[2])
+    assert code == 2 and "Export it first" in errors and not Path(paths[2]).exists()
 
 
 def test_classify_reads_lines_and_survives_any_byte(tiny_model: str) -> None:

@@ -120,7 +120,7 @@ def test_single_quotes_are_told(tmp_path: Path) -> None:
     told = [warning for warning in data_warnings(read_dataset(path)) if "single quotes" in warning]
     assert told and told[0].startswith("5 of 10 rows have a cell in single quotes")
     path.write_text("label;text\na;'hi; you'\n")
-    with pytest.raises(RetvecLiteError, match="3 fields, but the header has 2. Cells in single quotes"):
+    with pytest.raises(RetvecLiteError, match=r"3 fields, but the header has 2\. Cells in single quotes"):
         read_dataset(path)
 
 
@@ -143,7 +143,7 @@ def test_words_for_a_missing_value_are_texts_and_labels_everywhere(tmp_path: Pat
 @pytest.mark.parametrize("value", [None, float("nan"), pd.NA])
 def test_missing_values_are_missing(value: Any) -> None:
     for data in ([("hi", value), ("x", "a")], [(value, "a"), ("x", "a")]):
-        with pytest.raises(RetvecLiteError, match="row 0: the column '(text|label)' is empty"):
+        with pytest.raises(RetvecLiteError, match=r"row 0: the column '(text|label)' is empty"):
             as_dataset(data)
 
 
