@@ -165,7 +165,7 @@ def _mistype(text: str, rate: float, kinds: Sequence[str], draw: Callable[[], fl
     return "".join(pieces)
 
 
-def check_rate(rate: object) -> None:
+def check_rate(rate: float) -> None:
     """Refuse what is no share of mistyped words with RetvecLiteError: 20 is one of those who mean percent."""
     if not isinstance(rate, numbers.Real) or isinstance(rate, bool) or not 0.0 <= rate <= 1.0:
         raise RetvecLiteError(f"A typo rate is a share of the words from 0 to 1 (0.2 for 20 %), not {shown(rate)}.")
