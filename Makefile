@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RETVEC := $(BIN)/retvec-lite
-PACKAGES := retvec_lite converters tests web_demo/scripts examples benchmarks tools
+PACKAGES := setup.py retvec_lite converters tests web_demo/scripts examples benchmarks tools
 
 # A slow network is no reason to fail.
 export UV_HTTP_TIMEOUT ?= 300
@@ -29,12 +29,12 @@ $(BIN)/python:
 
 # uv is faster; pip also knows registries that only its own configuration names. Both compile bytecode here: where Python is told
 # to write none (PYTHONDONTWRITEBYTECODE), every process would compile TensorFlow anew, for five seconds.
-$(STAMP): requirements.lock installer.lock pyproject.toml | $(BIN)/python
+$(STAMP): requirements.lock installer.lock pyproject.toml setup.py | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes --requirements requirements.lock \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m tools.build_engine
+	@$(RETVEC) --version
 	@touch $@
 
 engines: $(VENV)/.engines  ## Ray, Spark and Dask as well, for the tests that run them (Spark needs Java 17)

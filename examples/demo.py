@@ -1,6 +1,6 @@
 """From the starter data to verified files: what `make demo` runs.
 
-Trains a classifier, exports it for TFLite and Core ML, and says what was built and how good it is. The export verifies each file on every
+Trains a classifier, exports it in every format, and says what was built and how good it is. The export verifies each file on every
 installed runtime.
 """
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import retvec_lite as rl
 from retvec_lite.cli import load_quietly
 from retvec_lite.cli.train import run_small_operations_side_by_side
+from retvec_lite.runtime.library import NOT_BUILT, is_built
 from retvec_lite.terminal import Table, draw
 
 NAMES = {
@@ -18,6 +19,7 @@ NAMES = {
     "tflite-runtime": "tflite-runtime",
     "coreml (evaluated)": "our evaluator, for",
     "coreml": "Core ML,",
+    "retvec-lite": "our C engine",
 }
 
 TEXTS = (
@@ -35,9 +37,7 @@ def main(folder: str) -> int:
     run_small_operations_side_by_side()
     dist, start = Path(folder, "dist"), time.perf_counter()
     classifier = rl.train("starter", out=Path(folder, "classifier"), force=True, progress=True)
-    report = classifier.export(
-        dist, formats=("tflite", "coreml"), recipes=("int8", "int4"), embed=True, force=True, progress=True
-    )
+    report = classifier.export(dist, formats="all", recipes=("int8", "int4"), embed=True, force=True, progress=True)
     if not report.ok:
         print(report)
         return 1
@@ -63,11 +63,15 @@ def main(folder: str) -> int:
         best = light.predict(text, top=1)[0]
         print(f"  {best.label:<14}{best.probability:5.2f}  {text}")
     print(
+        f"In README, .retvec files are for JavaScript, C, Go, Rust, Android, Swift and Python with NumPy alone, .tflite files for "
+        f"LiteRT on any device, .mlpackage files for Core ML.\n"
         f"How each file was verified: {dist}/report.md\n"
         f"Verify them once more:      retvec-lite verify {dist}\n"
         f"Try it in a browser:        retvec-lite demo {dist}\n"
         f"Train on your own data:     retvec-lite train messages.csv --out trained"
     )
+    if not is_built():
+        print(NOT_BUILT)
     return 0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.library import NOT_BUILT, is_built
 from retvec_lite.version import __version__
 
 COMMANDS: Final = {
@@ -117,8 +118,13 @@ def find_command(name: str) -> tuple[Callable[[argparse.ArgumentParser], None], 
 
 
 def _overview() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="retvec-lite", description="Typo-proof text classifiers in one small file.")
-    parser.add_argument("--version", action="version", version=f"retvec-lite {__version__}")
+    parser = argparse.ArgumentParser(
+        prog="retvec-lite",
+        description="Typo-proof text classifiers in one small file.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # the version may have two lines
+    )
+    version = f"retvec-lite {__version__}" + ("" if is_built() else f"\n{NOT_BUILT}")
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, help_text in COMMANDS.items():
         commands.add_parser(name, help=help_text)

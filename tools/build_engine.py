@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from retvec_lite.runtime.native import FOLDER, LIBRARY
+from retvec_lite.runtime.library import library_path
 
 SOURCE: Final = Path(__file__).parents[1] / "engine" / "retvec_lite.c"
 
@@ -50,7 +50,7 @@ def main() -> None:
     if command is None:
         print("No C compiler: .retvec files cannot be run. Install one, or `pip install ziglang`.", file=sys.stderr)
         return
-    print(build(command, FOLDER / LIBRARY))
+    print(build(command, library_path()))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ from retvec_lite.meaning import DIMENSION
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
-from retvec_lite.runtime.native import NATIVE, is_built, library_path, load_library
+from retvec_lite.runtime.library import is_built, library_path
+from retvec_lite.runtime.native import NATIVE, load_library
 from retvec_lite.runtime.retvec_file import SECTIONS, Layer, check_sum, part_sizes, sections_of
 from retvec_lite.runtime.worker import IsolatedNative
 from retvec_lite.version import __version__
@@ -105,7 +106,7 @@ class EngineFormat(Format):
 
     name = "engine"
     suffix = ".retvec"
-    runtimes: ClassVar[Mapping[str, str]] = {NATIVE: "the C engine is not built (make install, with a C compiler)"}
+    runtimes: ClassVar[Mapping[str, str]] = {NATIVE: "the C engine is not built; `retvec-lite --version` says how"}
 
     def offers(self, classifier: TrainedModel, recipes: Sequence[Recipe]) -> bool:
         try:

@@ -16,14 +16,11 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import DIMENSION
 from retvec_lite.runtime.artifact import Artifact
+from retvec_lite.runtime.library import NOT_BUILT, library_path
 from retvec_lite.windows import read_limit
 
 NATIVE: Final = "retvec-lite"
 """What results call the engine; it belongs to this package."""
-
-FOLDER: Final = Path(__file__).parents[1] / "native"
-LIBRARY: Final = {"win32": "retvec_lite.dll", "darwin": "libretvec_lite.dylib"}.get(sys.platform, "libretvec_lite.so")
-"""The compiled engine, a part of the package."""
 
 _WORDS: Final = 384
 """Words whose vectors an engine keeps."""
@@ -52,16 +49,6 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
 }
 
 
-def library_path() -> Path:
-    """Return where the compiled engine of the package is."""
-    return FOLDER / LIBRARY
-
-
-def is_built() -> bool:
-    """Return whether the compiled engine is there."""
-    return library_path().is_file()
-
-
 @functools.cache
 def load_library(path: Path) -> ctypes.CDLL:
     """Return the compiled engine at a path.
@@ -70,9 +57,7 @@ def load_library(path: Path) -> ctypes.CDLL:
         RetvecLiteError: where it is missing, or for another machine.
     """
     if not path.is_file():
-        raise RetvecLiteError(
-            "The engine for .retvec files is not built. Install a wheel for this machine, or run `make install` with a C compiler."
-        )
+        raise RetvecLiteError(NOT_BUILT)
     try:
         library = ctypes.CDLL(str(path))
         for name, (result, arguments) in _FUNCTIONS.items():

@@ -20,6 +20,7 @@ from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_metadata, tiny
 import retvec_lite
 from retvec_lite import __main__ as cli
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime import library
 
 
 @pytest.fixture
@@ -173,18 +174,23 @@ def test_help_names_every_command_and_imports_none(main: Main) -> None:
         "except SystemExit: print([m for m in sys.modules if m == 'numpy' or m.startswith('retvec_lite.')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "['retvec_lite.errors', 'retvec_lite.version', 'retvec_lite.__main__']"
+    light = ("errors", "runtime", "runtime.library", "version", "__main__")
+    assert done.stdout.splitlines()[-1] == str([f"retvec_lite.{name}" for name in light])
 
 
-def test_version(main: Main) -> None:
-    assert main("--version")[1] == f"retvec-lite {retvec_lite.__version__}\n"
+def test_version_and_whether_the_engine_is_there(main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "FOLDER", tmp_path)
+    expected = f"retvec-lite {retvec_lite.__version__}\n"
+    assert main("--version")[1] == f"{expected}{library.NOT_BUILT}\n"
+    library.library_path().touch()
+    assert main("--version")[1] == expected
 
 
 def test_the_package_runs_as_a_module() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "retvec_lite", "--version"], capture_output=True, text=True, check=True
     )
-    assert done.stdout == f"retvec-lite {retvec_lite.__version__}\n"
+    assert done.stdout.startswith(f"retvec-lite {retvec_lite.__version__}\n")
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)

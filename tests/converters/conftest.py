@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scripts import RUNTIMES, Outputs, Run, run_script
 
-from retvec_lite.runtime import native
+from retvec_lite.runtime import library
 from tools.build_engine import build, compiler
 
 
@@ -57,7 +57,7 @@ def engine_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     cc = compiler()
     if cc is None:
         pytest.skip("no C compiler")
-    built = build(cc, tmp_path_factory.mktemp("engine") / native.LIBRARY, "-O1")
+    built = build(cc, tmp_path_factory.mktemp("engine") / library.LIBRARY, "-O1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "FOLDER", built.parent)
+        patch.setattr(library, "FOLDER", built.parent)
         yield built

@@ -11,7 +11,7 @@ import retvec_lite as rl
 from retvec_lite.__main__ import main
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.hub import fetch
-from retvec_lite.runtime.native import is_built
+from retvec_lite.runtime.library import is_built
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

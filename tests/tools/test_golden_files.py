@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.native import is_built
+from retvec_lite.runtime.library import is_built
 from retvec_lite.runtime.text_classifier import TextClassifier
 from tools.golden import CHECKSUMS, FILES, FOLDER
 

@@ -24,7 +24,7 @@ from tiny_artifact import MODEL, tiny_artifact, tiny_metadata
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import load_starter
 from retvec_lite.data.typos import mistype
-from retvec_lite.runtime.native import is_built
+from retvec_lite.runtime.library import is_built
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -22,7 +22,7 @@ from retvec_lite.converters.format import find_format
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import BertHead, CnnHead, RnnHead
-from retvec_lite.runtime import native
+from retvec_lite.runtime import library
 from retvec_lite.runtime.retvec_file import LANES, Layer, sections_of
 from retvec_lite.runtime.text_classifier import TextClassifier
 
@@ -151,10 +151,10 @@ def test_options_of_litert_are_refused(dist: Path, options: dict, named: str) ->
 
 
 def test_a_missing_library_is_a_sentence(dist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "FOLDER", tmp_path)
+    monkeypatch.setattr(library, "FOLDER", tmp_path)
     with pytest.raises(RetvecLiteError, match=r"The engine for \.retvec files is not built"):
         rl.load(dist / "classifier-int8.retvec")
-    (tmp_path / native.LIBRARY).write_bytes(b"nothing")
+    (tmp_path / library.LIBRARY).write_bytes(b"nothing")
     with pytest.raises(RetvecLiteError, match="cannot be loaded"):
         rl.load(dist / "classifier-int8.retvec")
 
