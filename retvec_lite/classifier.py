@@ -33,9 +33,6 @@ SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_FILE, LABELS_FILE, CARD_NAME)
 _BATCH: Final = 64
 """Texts of a stream that are answered at a time."""
 
-_SHOWN: Final = 8
-"""Confusions that `str(classifier)` shows."""
-
 
 class Classifier(Predictor):
     """A trained classifier: predict, evaluate, save and export it. `train` and `load` make one.
@@ -290,9 +287,8 @@ class Classifier(Predictor):
             curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
             numbers = ("training texts", names[score])
             parts.append(Table("Would more texts help? (without the network)", numbers, curve, frozenset(numbers)))
-        confusions = self.validation[0.0].confusions[:_SHOWN] if 0.0 in self.validation else ()
-        if confusions:
-            rows = [(c.expected, c.predicted, f"{c.texts:,}") for c in confusions]
+        if facts.get("confusions"):
+            rows = [(expected, predicted, f"{texts:,}") for expected, predicted, texts in facts["confusions"]]
             columns = ("expected", "predicted", "texts")
             parts.append(Table("Confusions (no typos)", columns, rows, frozenset({"texts"})))
         return draw(*parts)

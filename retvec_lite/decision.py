@@ -81,6 +81,40 @@ class Decision:
             if threshold is not None or self.unknown_label is not None:
                 raise RetvecLiteError("With thresholds for several labels, threshold and unknown_label must be null.")
 
+    def __str__(self) -> str:
+        """Return in three lines what gives a text one label, none or several.
+
+        Example:
+            >>> from retvec_lite.decision import Decision
+            >>> print(Decision(threshold=0.25, characters="ab"))
+            One label: the most probable one.
+            None of these: a text whose best label is below 0.2500, or without any of the 2 letters and digits of the training texts.
+            Several labels: never.
+        """
+        from retvec_lite.terminal import one_line
+
+        none = [f"without any of the {len(self.characters):,} letters and digits of the training texts"]
+        none *= bool(self.characters)
+        if self.thresholds is not None:
+            least, most = f"{min(self.thresholds):.2f}", f"{max(self.thresholds):.2f}"
+            each = f"{least} to {most}" if least != most else f"{least} for all"
+            one, several = (
+                "where only one reaches its threshold.",
+                f"all that reach their thresholds, {each} ({len(self.thresholds):,} labels).",
+            )
+            none.insert(0, "none of whose labels reaches its threshold")
+        else:
+            one, several = "the most probable one.", "never."
+            if self.unknown_label is not None:
+                one = f"the most probable one, {self.unknown_label!r} aside."
+                none.insert(0, f"for which {self.unknown_label!r} is the most probable")
+            if self.threshold is not None:
+                none.insert(0, f"whose best label is {self.rule}")
+        never_or = f"a text {', or '.join(none)}" if none else "never"
+        return "\n".join(
+            map(one_line, (f"One label: {one}", f"None of these: {never_or}.", f"Several labels: {several}"))
+        )
+
     @property
     def rejects(self) -> bool:
         """Whether any text can be unknown."""

@@ -68,6 +68,17 @@ def test_a_saved_classifier_comes_back(trained: rl.Classifier, tmp_path: Path) -
     trained.save(tmp_path / "saved", force=True)
 
 
+def test_confusions_come_back_too(tmp_path: Path) -> None:
+    wrong = {"alarm": "delivery", "delivery": "alarm"}
+    validation = (TEXTS, [wrong.get(label, label) for label in LABELS])
+    classifier = rl.train(TEXTS, LABELS, head="linear", validation=validation, out=tmp_path / "saved")
+    assert ["alarm", "delivery"] in [pair[:2] for pair in classifier.training["confusions"]]
+    loaded = rl.load(tmp_path / "saved")
+    assert str(loaded) == str(classifier) and "Confusions (no typos)" in str(loaded)
+    loaded.save(tmp_path / "again")
+    assert str(rl.load(tmp_path / "again")) == str(classifier)
+
+
 def test_the_learning_curve_is_drawn(trained: rl.Classifier, tmp_path: Path) -> None:
     path = tmp_path / "learning.png"
     trained.plot_learning_curve(path)

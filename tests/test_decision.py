@@ -155,3 +155,52 @@ def test_characters_are_closed_under_case(texts: list[str]) -> None:
     assert {form for form in forms if len(form) == 1} <= set(found)
     decision = Decision(characters=found)
     assert all(decision.reads(text) for text in texts if any(char.isalnum() for char in text))
+
+
+@pytest.mark.parametrize(
+    ("decision", "expected"),
+    [
+        (Decision(), ("the most probable one.", "never.", "never.")),
+        (
+            Decision(threshold=0.25, characters="ab"),
+            (
+                "the most probable one.",
+                "a text whose best label is below 0.2500, or without any of the 2 letters and digits of the training texts.",
+                "never.",
+            ),
+        ),
+        (
+            Decision(threshold=1.3, unknown_label="oos", unknown_power=0.2),
+            (
+                "the most probable one, 'oos' aside.",
+                "a text whose best label is below 1.3000 * p(oos) ** 0.2, or for which 'oos' is the most probable.",
+                "never.",
+            ),
+        ),
+        (
+            Decision(thresholds=(0.31, 0.7, 0.5)),
+            (
+                "where only one reaches its threshold.",
+                "a text none of whose labels reaches its threshold.",
+                "all that reach their thresholds, 0.31 to 0.70 (3 labels).",
+            ),
+        ),
+        (
+            Decision(thresholds=(0.5, 0.5), characters="a" * 2000),
+            (
+                "where only one reaches its threshold.",
+                "a text none of whose labels reaches its threshold, or without any of the 2,000 letters and digits of the training "
+                "texts.",
+                "all that reach their thresholds, 0.50 for all (2 labels).",
+            ),
+        ),
+    ],
+)
+def test_a_decision_says_in_three_lines_what_it_does(decision: Decision, expected: tuple[str, str, str]) -> None:
+    names = ("One label", "None of these", "Several labels")
+    assert str(decision).splitlines() == [f"{name}: {text}" for name, text in zip(names, expected, strict=True)]
+
+
+def test_a_label_stays_within_its_line() -> None:
+    decision = Decision(threshold=1.3, unknown_label="a\n\x1b[2Jb", unknown_power=0.2)
+    assert len(str(decision).splitlines()) == 3 and "\x1b" not in str(decision)

@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 import retvec_lite
+from retvec_lite.runtime.library import LIBRARY, NOT_BUILT
+from tools.build_engine import compiler
+from tools.build_wheels import FILES, FOLDERS
 
 ROOT = Path(__file__).resolve().parents[1]
 TREES = {"retvec_lite": ROOT / "retvec_lite", "retvec_lite/converters": ROOT / "converters"}
@@ -30,24 +33,39 @@ def project() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
+NO_COMPILER = {"CC": "/nowhere/cc"}
+
+
+def build(step: str, source: Path, to: Path, **environment: str) -> tuple[Path, str]:
+    """Run a step of the build back end in a source tree; return what it made and what it told."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; from setuptools import build_meta; build_meta.{step}(sys.argv[1])", to],
+        cwd=source,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (made,) = to.glob("*.tar.gz" if step == "build_sdist" else "*.whl")
+    return made, done.stderr
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the sdist, built from a copy: setuptools writes into the source tree."""
+    """A folder with the wheel without an engine and the sdist, built from a copy: setuptools writes into the source tree."""
     source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in FILES:
         shutil.copy(ROOT / name, source)
-    for name in ("retvec_lite", "converters"):
+    for name in FOLDERS:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     # `make install` leaves the engine of this machine there, which no other one can load.
     (source / "retvec_lite/native").mkdir(exist_ok=True)
     (source / "retvec_lite/native/libretvec_lite.so").write_bytes(b"of this machine")
     dist = source / "dist"
-    for step in ("build_sdist", "build_wheel"):
-        code = f"import sys; from setuptools import build_meta; build_meta.{step}(sys.argv[1])"
-        done = subprocess.run(
-            [sys.executable, "-c", code, dist], cwd=source, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
+    build("build_sdist", source, dist)
+    _, told = build("build_wheel", source, dist, **NO_COMPILER)
+    assert NOT_BUILT in " ".join(told.split())
     return dist
 
 
@@ -70,7 +88,7 @@ def expected_files() -> set[str]:
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert names == expected_files()
+    assert names == expected_files() and wheel.name.endswith("-py3-none-any.whl")
     assert {"retvec_lite/py.typed", "retvec_lite/starter/train.csv", "retvec_lite/converters/__init__.py"} <= names
     assert {
         f"retvec_lite/web/{name}"
@@ -84,6 +102,47 @@ def test_the_sdist_holds_the_sources(built: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "LICENSE", "README.md", "converters/__init__.py", "retvec_lite/py.typed"} <= names
     assert "retvec_lite/starter/test.csv" in names
+
+
+def answer(site: Path, file: str) -> subprocess.CompletedProcess[str]:
+    """Load a file of golden/ with the package in a folder, and classify a text."""
+    code = (
+        "import sys, retvec_lite as rl; print(rl.__file__, rl.load(sys.argv[1]).predict('wake me up', top=1)[0].label)"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, ROOT / "golden" / file],
+        cwd=site,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_a_compiler_the_package_says_how_to_get_the_engine(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    done = answer(tmp_path, "plain.retvec")
+    assert done.returncode == 1 and done.stderr.endswith(f"RetvecLiteError: {NOT_BUILT}\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+def test_an_sdist_becomes_a_wheel_with_the_engine_for_this_machine_alone(built: Path, tmp_path: Path) -> None:
+    (sdist,) = built.glob("*.tar.gz")
+    shutil.unpack_archive(sdist, tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    (source,) = tmp_path.iterdir()
+    made, told = build("build_wheel", source, tmp_path / "dist")
+    assert re.search(r"-py3-none-(?!any)\w+\.whl$", made.name) and "is not built" not in told
+    site = tmp_path / "site"
+    with zipfile.ZipFile(made) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        archive.extractall(site)
+    assert names == {*expected_files(), f"retvec_lite/native/{LIBRARY}"}
+    (about,) = site.glob("*.dist-info/WHEEL")
+    assert "Root-Is-Purelib: false" in about.read_text(encoding="ascii")
+    done = answer(site, "plain.retvec")
+    assert done.returncode == 0 and done.stdout.startswith(str(site)), done.stderr
 
 
 def test_the_metadata_say_licence_python_and_extras(wheel: Path, project: dict) -> None:

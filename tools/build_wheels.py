@@ -1,6 +1,6 @@
 """Build every wheel and the sdist into a folder: `python -m tools.build_wheels [--out dist]`. Needs ziglang, setuptools and wheel.
 
-The wheel for any machine has no engine. Each of the others has that of its machine, which zig compiles here: it needs no C library,
+The sdist has the engine's source, which setup.py compiles. The wheel for any machine has no engine. Each of the others has that of its machine, which zig compiles here: it needs no C library,
 so nothing of this machine is in it.
 """
 
@@ -17,8 +17,9 @@ from typing import Final
 from tools.build_engine import build, zig
 
 ROOT: Final = Path(__file__).parents[1]
-FILES: Final = ("pyproject.toml", "README.md", "LICENSE")
-FOLDERS: Final = ("retvec_lite", "converters")
+HOOK: Final = "setup.py"
+FILES: Final = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", HOOK)
+FOLDERS: Final = ("retvec_lite", "converters", "engine", "tools")
 """What a release is made of."""
 
 _ALONE: Final = ("-nostdlib", "-ffreestanding", "-DRVL_FREESTANDING", "-s")
@@ -68,6 +69,8 @@ def build_all(to: Path) -> Iterator[Path]:
         for name in FILES:
             shutil.copy(ROOT / name, source)
         for step in ("build_sdist", "build_wheel"):
+            if step == "build_wheel":  # for any machine, so without the hook that compiles the engine
+                (source / HOOK).unlink()
             _run(
                 "-c",
                 f"import sys; from setuptools import build_meta; build_meta.{step}(sys.argv[1])",

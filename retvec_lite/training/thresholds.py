@@ -36,6 +36,9 @@ _WEIGHTS: Final = (1e9, 300.0, 100.0, 30.0, 10.0, 3.0)
 _GROUPS: Final = 5
 """Groups of held-out texts where texts are not cross-validated."""
 
+_CONFUSIONS: Final = 8
+"""Pairs of labels that the report of a training names, the most frequently confused ones."""
+
 Answers = npt.NDArray[np.bool_]
 
 
@@ -65,7 +68,8 @@ class Judged(NamedTuple):
                 rejected = self.rejections[rate]
                 row |= {name: getattr(rejected, name) for name in ("in_scope_unknown", "unknown_recognized")}
             validation[f"{rate:g}"] = row
-        return {"accuracy_error": self.accuracy_error, "validation": validation}
+        confusions = [list(row) for row in self.scores[0.0].confusions[:_CONFUSIONS]]
+        return {"accuracy_error": self.accuracy_error, "validation": validation, "confusions": confusions}
 
 
 def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float, unknown_label: str | None) -> Judged:
