@@ -56,7 +56,7 @@ VALUES = (
         (either(NOTHING, FLAG), [None, True]),
         (structured({"a": COUNT}), [{}, {"a": 1}]),
     ],
-    ids=str,
+    ids=lambda value: value.words if isinstance(value, Kind) else "",
 )
 def test_kinds(kind: Kind, fitting: list[object]) -> None:
     assert [repr(value) for value in VALUES if kind.fits(value)] == [
