@@ -1,8 +1,12 @@
 """Export a trained classifier: a folder of artifacts, each run and compared before it is kept."""
 
+import contextlib
 import dataclasses
+import math
 import os
-from collections.abc import Sequence
+import shutil
+import tempfile
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -11,8 +15,8 @@ from retvec_lite.converters.format import Draft, Format, Options, chosen_formats
 from retvec_lite.converters.parity import REFERENCE_NAME
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.golden import GOLDEN_NAME
-from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, Recipe, find_recipe
-from retvec_lite.converters.report import Exported, Report
+from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, RECIPES, SMALLEST_RECIPE, Recipe, find_recipe
+from retvec_lite.converters.report import Exported, IncompleteExportError, Report
 from retvec_lite.converters.verify import REPORT_NAME, labels_bytes, real_texts
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
@@ -78,8 +82,10 @@ def export_model(
 
     Raises:
         ModuleNotFoundError: when coremltools is needed and not installed.
-        RetvecLiteError: for arguments that do not go together, an existing folder without `force`, an artifact that computes
-            something else than it says on a runtime it is meant for, or a quantized one that is larger than its training's `max_kb`. Nothing is left then.
+        IncompleteExportError: where some artifacts cannot be made: they compute something else than they say on a runtime they are
+            meant for, or are quantized and larger than their training's `max_kb`. The others are written, in place of an earlier export.
+        RetvecLiteError: for arguments that do not go together, an existing folder without `force`, or where no artifact can be
+            made. Nothing is changed then.
     """
     options: Options = {"ios": ios, "block": block, "embed": embed, "android": android}
     plan = _plan(model, formats, recipes, options)
@@ -87,6 +93,7 @@ def export_model(
     if android is not None:
         assets = find_android_files(Path(android), [recipe.name for recipe in plan.recipes], force=force)
     texts = real_texts(model, data)
+    earlier = {path.name for path in Path(out).iterdir()} if Path(out).is_dir() else set()
     with atomic_directory(out, force=force, owned=owned_files()) as folder:
         progress("exporting", 0, plan.steps)
         examiner = Examiner(model, texts.texts, texts.labels)
@@ -95,12 +102,14 @@ def export_model(
         except OSError as error:
             raise explain_os_error(error, out) from error
     report = dataclasses.replace(report, folder=Path(out))
-    if assets is not None:
+    if assets is not None and plan.formats[0].artifact_name(plan.recipes[0]) not in report.failed:
         recipe = plan.recipes[0].name
         # What this recipe alone would have exported, whatever other formats there are.
         golden = examiner.golden_json({recipe: answers[recipe]})
         write_android_files(assets, Path(out, f"classifier-{recipe}.tflite").read_bytes(), golden)
         report = dataclasses.replace(report, android_files=tuple(assets))
+    if report.failed:
+        raise IncompleteExportError(_describe_failed(report, earlier), report)
     return report
 
 
@@ -136,11 +145,21 @@ def _fill(
     progress("exporting", 1, plan.steps)
     exported: list[Exported] = []
     answers: dict[str, _Answer] = {}
+    failed: dict[str, str] = {}
     for kind in plan.formats:
-        for draft in kind.make(model, plan.recipes, plan.options):
-            artifact, answers[kind.golden_key(draft.recipe)] = _artifact(folder, kind, draft, examiner)
-            exported.append(artifact)
-            progress("exporting", 1 + len(exported), plan.steps)
+        for recipe, draft in _drafts(kind, model, plan):
+            try:
+                if isinstance(draft, RetvecLiteError):
+                    raise draft
+                artifact, answers[kind.golden_key(recipe)] = _artifact(folder, kind, draft, examiner)
+                exported.append(artifact)
+            except _TooLargeError as error:
+                failed[kind.artifact_name(recipe)] = f"{error} {_smaller(error, kind, recipe, examiner, plan)}"
+            except RetvecLiteError as error:
+                failed[kind.artifact_name(recipe)] = str(error)
+            progress("exporting", 1 + len(exported) + len(failed), plan.steps)
+    if not exported:
+        raise RetvecLiteError(_listed(failed))
     report = Report(
         folder=folder,
         classifier=model,
@@ -149,6 +168,7 @@ def _fill(
         golden_texts=len(examiner.golden),
         accuracy=examiner.accuracy,
         skipped=[name for kind in plan.formats for name in kind.skipped()],
+        failed=failed,
     )
     for name, content in (
         (LABELS_NAME, labels_bytes(model.labels)),
@@ -162,25 +182,80 @@ def _fill(
     return report, answers
 
 
+def _drafts(
+    kind: Format, model: TrainedModel, plan: _Plan
+) -> Iterator[tuple[Recipe, Draft] | tuple[Recipe, RetvecLiteError]]:
+    """Yield the artifact of each recipe, or why it cannot be made."""
+    left = list(plan.recipes)
+    while left:
+        try:
+            for draft in kind.make(model, tuple(left), plan.options):
+                yield left.pop(0), draft
+        except RetvecLiteError as error:
+            yield left.pop(0), error
+
+
+class _TooLargeError(RetvecLiteError):
+    """An artifact is larger than its training allows."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"size is {size:,}, must be <= {limit:,}.")
+        self.size = size
+
+
 def _artifact(folder: Path, kind: Format, draft: Draft, examiner: Examiner) -> tuple[Exported, _Answer]:
-    """Write an artifact and run it; return what it is and must answer."""
-    path = folder / f"classifier-{draft.recipe.name}{kind.suffix}"
-    draft.write(path, draft.oldest_runtime)
-    result, table = kind.examine(examiner, path)
-    if table is None:
-        raise RetvecLiteError(str(result.problem))
-    oldest, result = kind.settle(draft, path, result)
-    for check in result.checks:
-        if not check.ok:
-            advice = (
-                "Train with a larger max_kb, or choose a smaller head or recipe."
-                if check.name == "size"
-                else f"Worst: {check.worst[0].text}."
-            )
-            problem = f"{check.title} is {check.value_text}, must be {check.bound_text}"
-            raise RetvecLiteError(f"{result.file}: {problem}. {advice}")
+    """Write an artifact and run it; return what it is and must answer.
+
+    Raises:
+        RetvecLiteError: when it is too large or wrong. It is not left in the folder.
+    """
+    path = folder / kind.artifact_name(draft.recipe)
+    try:
+        draft.write(path, draft.oldest_runtime)
+        result, table = kind.examine(examiner, path)
+        if table is None:
+            raise RetvecLiteError(str(result.problem))
+        oldest, result = kind.settle(draft, path, result)
+        for check in result.checks:
+            if not check.ok and check.name == "size":
+                raise _TooLargeError(result.bytes, int(check.bound))
+            if not check.ok:
+                problem = f"{check.title} is {check.value_text}, must be {check.bound_text}"
+                raise RetvecLiteError(f"{problem}. Worst: {check.worst[0].text}.")
+    except RetvecLiteError:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        raise
     exported = Exported(kind, result, oldest, fingerprint(path), kind.open(path).contents())
     return exported, (table, kind.facts(draft.recipe).parity_tolerance)
+
+
+def _smaller(error: _TooLargeError, kind: Format, recipe: Recipe, examiner: Examiner, plan: _Plan) -> str:
+    """Return what makes a smaller file, or room for this one: each way was tried, or is what training promises."""
+    kilobytes = math.ceil(error.size / 1000)
+    advice = f"Train again: training leaves room for every format, in files of up to --max-kb {kilobytes} (max_kb) too"
+    smallest = RECIPES[SMALLEST_RECIPE]
+    if recipe.bits > smallest.bits and smallest not in plan.recipes:
+        with contextlib.suppress(RetvecLiteError), tempfile.TemporaryDirectory() as folder:
+            kind.check([smallest], plan.options)
+            (draft,) = kind.make(examiner.classifier, [smallest], plan.options)
+            size = _artifact(Path(folder), kind, draft, examiner)[0].result.bytes
+            advice += f"; or choose --recipe {smallest.name} (recipes): {size:,} bytes"
+    return f"{advice}."
+
+
+def _listed(failed: Mapping[str, str]) -> str:
+    return " ".join(f"{file} cannot be written: {why}" for file, why in failed.items())
+
+
+def _describe_failed(report: Report, earlier: Container[str]) -> str:
+    """Return which files failed and why, which are written, and which earlier ones are gone."""
+    written = ", ".join(str(path) for path in report.files)
+    lost = [file for file in report.failed if file in earlier]
+    gone = f" The earlier {' and '.join(lost)} went with the earlier export." if lost else ""
+    return f"{_listed(report.failed)} Written: {written}.{gone}"
 
 
 # --- Android ----------------------------------------------------------------------------------------------------------

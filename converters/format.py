@@ -186,6 +186,10 @@ class Format(ABC):
         """Return what a result leaves open about the oldest runtime, for reports; nothing by default."""
         return ""
 
+    def artifact_name(self, recipe: Recipe) -> str:
+        """Return the file name of an artifact in an export."""
+        return f"classifier-{recipe.name}{self.suffix}"
+
     def golden_key(self, recipe: Recipe) -> str:
         """Return the key of an artifact's answers in golden.json."""
         return f"{self.name}-{recipe.name}"

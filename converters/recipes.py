@@ -12,6 +12,7 @@ from retvec_lite.errors import RetvecLiteError
 Weights = Literal["float32", "float16", "int8", "int4"]
 
 DEFAULT_RECIPE: Final = "int8"
+SMALLEST_RECIPE: Final = "int4"
 
 IOS_VERSIONS: Final = (16, 17, 18)
 """Oldest iOS versions that an .mlpackage can be made for; macOS 13, 14 and 15 belong to them."""

@@ -5,13 +5,14 @@ The same classifier on the same runtimes gives the same bytes: no dates, no dura
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from retvec_lite.converters.format import CREATED_BY, PARTS, Contents, Format, skipped_lines
 from retvec_lite.converters.parity import ArtifactResult, Check, RuntimeResult, results_table
 from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import draw
@@ -70,6 +71,7 @@ class Report:
         golden_texts: number of golden texts that were used.
         accuracy: of the float32 reference on the real texts; None when they have other labels.
         skipped: runtimes that are not installed or not for this machine.
+        failed: names of files that could not be made -> why.
         android_files: what was put into an Android project.
     """
 
@@ -80,12 +82,13 @@ class Report:
     golden_texts: int
     accuracy: float | None
     skipped: Sequence[str]
+    failed: Mapping[str, str] = field(default_factory=dict)
     android_files: tuple[Path, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether rounding the weights stayed within every bound. An artifact that computes wrongly is never written."""
-        return all(exported.result.ok for exported in self.artifacts)
+        """Whether everything was written, and rounding the weights stayed within every bound. An artifact that computes wrongly never is."""
+        return not self.failed and all(exported.result.ok for exported in self.artifacts)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -100,7 +103,8 @@ class Report:
             lines.append(f"{path}: {exported.result.bytes:,} bytes, {exported.format.claim} {exported.oldest}")
         if self.android_files:
             lines.append(f"{' and '.join(map(str, self.android_files))}: for the app and its tests")
-        if not self.ok:
+        lines += [f"{file} was not written: {why}" for file, why in self.failed.items()]
+        if not all(result.ok for result in results):
             lines.append(
                 "Rounding cost more than the bounds above allow. The files compute what they say, but choose a larger recipe, "
                 "or pass data of your own to judge."
@@ -123,6 +127,7 @@ class Report:
             "accuracy_float32": self.accuracy,
             "artifacts": [exported.to_dict() for exported in self.artifacts],
             "skipped_runtimes": list(self.skipped),
+            **({"failed": dict(self.failed)} if self.failed else {}),
         }
 
     def to_json(self) -> bytes:
@@ -145,6 +150,7 @@ class Report:
                 ("file", "bytes", *("n-grams" if part == "ngrams" else part for part in PARTS), "right on"),
                 (_file_row(exported) for exported in self.artifacts),
             ),
+            *(f"`{file}` was not written: {why}" for file, why in self.failed.items()),
             *self._signature_parts(),
             "## Parity",
             f"Compared with the NumPy reference on {self.golden_texts} golden texts and {self.texts}. *Computation*: does the "
@@ -192,6 +198,25 @@ class Report:
                 for check in runtime.checks:
                     cells = _check_cells(check)
                     yield (result.file, name, *(cells if runtime.promised else (*cells[:3], "", "not promised")))
+
+
+class IncompleteExportError(RetvecLiteError):
+    """Some files of an export could not be made. The others are written, and `report` says what they are.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> try:
+        ...     report = rl.load("classifier").export("dist", formats="all")
+        ... except rl.IncompleteExportError as error:
+        ...     print(error)
+        ...     report = error.report
+        >>> report.files[0].name
+        'classifier-int8.tflite'
+    """
+
+    def __init__(self, message: str, report: Report) -> None:
+        super().__init__(message)
+        self.report = report
 
 
 def _file_row(exported: Exported) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ _PLACES: Final = {
     "Evaluation": "data.scores:Evaluation",
     "Explanation": "runtime.explanation:Explanation",
     "FilesReport": "scale.classify_files:FilesReport",
+    "IncompleteExportError": "converters.report:IncompleteExportError",
     "Prediction": "runtime.predictor:Prediction",
     "RetvecLiteError": "errors:RetvecLiteError",
     "Span": "runtime.explanation:Span",

@@ -177,8 +177,10 @@ class Classifier(Predictor):
             What was written, how big it is, and where it was shown to be right. `print(report)` shows a table.
 
         Raises:
-            RetvecLiteError: for options that do not go together, a folder that exists without `force`, or a file that computes
-                something else than the reference. Nothing is left then.
+            IncompleteExportError: where some files cannot be made: they are too large, or compute something else than the reference.
+                The others are written, in place of an earlier export, and its `report` lists them.
+            RetvecLiteError: for options that do not go together, a folder that exists without `force`, or where no file can be made.
+                Nothing is changed then.
 
         Example:
             >>> import retvec_lite as rl

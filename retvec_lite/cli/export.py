@@ -66,8 +66,9 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
 
 
 def run_export(args: argparse.Namespace) -> int:
-    """Export, and print what came out."""
+    """Export, and print what came out; what could not be made is an error behind it."""
     from retvec_lite.converters.export import export_model
+    from retvec_lite.converters.report import IncompleteExportError
     from retvec_lite.model.weight_files import load_trained_model
     from retvec_lite.terminal import watched
 
@@ -75,7 +76,11 @@ def run_export(args: argparse.Namespace) -> int:
     options["formats"] = args.formats or ["tflite"]
     options["recipes"] = args.recipes or [DEFAULT_RECIPE]
     model = load_trained_model(options.pop("classifier"))
-    with watched(True) as progress:
-        report = export_model(model, **options, progress=progress)
+    try:
+        with watched(True) as progress:
+            report = export_model(model, **options, progress=progress)
+    except IncompleteExportError as error:
+        print(error.report)
+        raise
     print(report)
     return 0

@@ -16,11 +16,13 @@ from coreml_cases import needs_coremltools
 from exported import EVERY_RECIPE, EXPORTED, ORDERS, built_exports, call_it_kept_version, texts_csv
 from patience import PATIENCE
 
+import retvec_lite as rl
 from retvec_lite.__main__ import main
 from retvec_lite.cli.export import declare_export
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
 from retvec_lite.converters import verify
+from retvec_lite.converters.coreml import Storage
 from retvec_lite.converters.export import export_model, owned_files
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.recipes import RECIPES
@@ -30,7 +32,7 @@ from retvec_lite.converters.tflite import format as tflite_format
 from retvec_lite.converters.tflite import read_model
 from retvec_lite.converters.tflite.graph import check_operators
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.weight_files import load_trained_model
+from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 
@@ -196,14 +198,99 @@ def leftovers(source: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("converted")
-def test_a_file_that_is_too_large_fails_and_leaves_nothing(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_file_can_be_made_nothing_is_left(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipes_module, "SIZE_LIMIT", 50_000)
     with pytest.raises(
         RetvecLiteError,
-        match=r"classifier-int8\.tflite: size is \d{2,3},\d\d\d, must be <= 50,000\. Train with a larger max_kb",
-    ):
-        export(source, recipes=["float32", "int8"])
+        match=r"^classifier-int8\.tflite cannot be written: size is (\d+),\d\d\d, must be <= 50,000\. Train again: "
+        r".* --max-kb \d+ \(max_kb\) too\.$",
+    ) as caught:
+        export(source)
+    assert not isinstance(caught.value, rl.IncompleteExportError)
     assert leftovers(source) == []
+
+
+@pytest.mark.usefixtures("converted")
+def test_a_file_that_cannot_be_made_does_not_keep_the_others_away(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export(source, recipes=["int8", "int4"])
+    (dist, size) = (source / "dist", (POOL / "classifier-int8.tflite").stat().st_size)
+    monkeypatch.setattr(recipes_module, "SIZE_LIMIT", size - 1)
+    with pytest.raises(rl.IncompleteExportError) as caught:
+        export(source, recipes=["float32", "int8"], force=True)
+    report, message = caught.value.report, str(caught.value)
+    assert report.files == (dist / "classifier-float32.tflite",) and not report.ok
+    assert list(report.failed) == ["classifier-int8.tflite"]
+    assert {path.name for path in dist.glob("classifier-*")} == {"classifier-float32.tflite"}, "no mix of two exports"
+    assert set(json.loads((dist / "golden.json").read_bytes())["tolerance"]) == {"float32"}
+    assert json.loads((dist / "report.json").read_bytes())["failed"] == report.failed
+    assert "`classifier-int8.tflite` was not written: size is" in (dist / "report.md").read_text(encoding="utf-8")
+    assert "classifier-int8.tflite was not written: size is" in str(report)
+    int4 = (POOL / "classifier-int4.tflite").stat().st_size
+    assert f"must be <= {size - 1:,}. Train again" in message
+    assert (
+        f"or choose --recipe int4 (recipes): {int4:,} bytes. Written: {dist / 'classifier-float32.tflite'}." in message
+    )
+    assert message.endswith("The earlier classifier-int8.tflite went with the earlier export.")
+    assert verify.verify(dist, data=source / "texts.csv").ok
+    assert export(source, recipes="int4", force=True).files == (dist / "classifier-int4.tflite",), "as it was told"
+
+
+@needs_coremltools
+@pytest.mark.usefixtures("converted")
+def test_the_command_says_which_format_failed_and_writes_the_others(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(recipes_module, "SIZE_LIMIT", (POOL / "classifier-int8.tflite").stat().st_size - 1)
+    command = ["export", str(source), "--out", str(source / "dist"), "--data", str(source / "texts.csv")]
+    assert main([*command, "--format", "all"]) == 2
+    out, err = capsys.readouterr()
+    assert "classifier-int8.tflite was not written: size is" in out and "classifier-int8.mlpackage: " in out
+    assert err.splitlines()[-1].startswith("retvec-lite: error: classifier-int8.tflite cannot be written: size is")
+    written = {path.name for path in (source / "dist").glob("classifier-*")}
+    assert "classifier-int8.mlpackage" in written and "classifier-int8.tflite" not in written
+    assert "the earlier" not in err.lower(), "there was none"
+
+
+@needs_coremltools
+@pytest.mark.usefixtures("converted")
+def test_a_format_that_refuses_does_not_keep_the_others_away(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several recipes, one alone may be refused."""
+    from retvec_lite.converters.coreml import build
+
+    real = build.build_package
+
+    def refuse(classifier: TrainedModel, storage: Storage, *rest: Any) -> dict[str, bytes]:
+        if storage.recipe.name == "int8":
+            raise RetvecLiteError("No.")
+        return real(classifier, storage, *rest)
+
+    monkeypatch.setattr(build, "build_package", refuse)
+    with pytest.raises(
+        rl.IncompleteExportError, match=r"^classifier-int8\.mlpackage cannot be written: No\. Written: "
+    ):
+        export(source, formats=["tflite", "coreml"], recipes=["float32", "int8", "int4"])
+    recipes = {"tflite": ["float32", "int8", "int4"], "mlpackage": ["float32", "int4"]}
+    assert {path.name for path in (source / "dist").glob("classifier-*")} == {
+        f"classifier-{recipe}.{suffix}" for suffix, names in recipes.items() for recipe in names
+    }
+
+
+@needs_coremltools
+@pytest.mark.usefixtures("converted")
+def test_an_app_gets_nothing_where_its_file_fails(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (source / "app/src/main").mkdir(parents=True)
+    (source / "app/src/main/AndroidManifest.xml").write_text("<manifest/>")
+
+    def refuse(classifier: TrainedModel, embed: bool) -> bytes:
+        raise RetvecLiteError("No.")
+
+    monkeypatch.setattr(tflite_format, "convert", refuse)
+    with pytest.raises(rl.IncompleteExportError, match=r"^classifier-int8\.tflite cannot be written: No\.") as caught:
+        export(source, formats=["tflite", "coreml"], android=source)
+    assert caught.value.report.android_files == ()
+    assert not (source / "app/src/main/assets").exists()
 
 
 @pytest.mark.usefixtures("converted")
@@ -372,7 +459,7 @@ def test_the_size_limit_is_that_of_the_training(source: Path, limit: int, size: 
     classifier = dataclasses.replace(classifier, training={**classifier.training, "max_kb": limit})
     (source / "classifier.safetensors").write_bytes(classifier.to_bytes())
     if limit < 1000:
-        with pytest.raises(RetvecLiteError, match=rf"size is .*, must be .*{size:,}.*Train with a larger max_kb"):
+        with pytest.raises(RetvecLiteError, match=rf"size is .*, must be <= {size:,}\. Train again: .* --max-kb \d+ "):
             export(source)
         assert leftovers(source) == []
     else:
