@@ -7,6 +7,7 @@ import itertools
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from types import FrameType
@@ -18,6 +19,7 @@ from retvec_lite.data.rows import Skipped
 from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.option_fields import DELIMITER
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE
 from retvec_lite.runtime.explanation import Explanation
 from retvec_lite.runtime.predictor import Prediction, Predictor
 from retvec_lite.terminal import json_line, one_line, watched, weighted
@@ -123,14 +125,27 @@ def _write_file(args: argparse.Namespace) -> int:
     from retvec_lite.scale.classify_files import classify_files
 
     model, inputs, output = (options.pop(name) for name in ("model", "input", "output"))
-    with _interruptible():
-        done = classify_files(model, inputs, output, **options, progress=True)
+    with _interruptible(), _exported(model) as file:
+        done = classify_files(file, inputs, output, **options, progress=True)
     new = done.rows - done.resumed
     before = f" ({done.resumed:,} of them by an earlier run)" if done.resumed else ""
     rate = f"{new / done.seconds:,.0f} a second, {done.workers} at a time"
     print(f"{done.rows:,} texts in {done.output}{before}; {done.seconds:.1f} s, {rate}", file=sys.stderr)
     _report_skipped(done.left_out)
     return 0
+
+
+@contextlib.contextmanager
+def _exported(model: str) -> Iterator[str]:
+    """Yield the exported file to classify with: for a trained folder a `.retvec` of it, which every core can run."""
+    if not os.path.isfile(os.path.join(model, CLASSIFIER_FILE)):
+        yield model
+        return
+    from retvec_lite.api import load
+
+    with tempfile.TemporaryDirectory() as folder:
+        load(model).export(os.path.join(folder, "dist"), formats=("engine",))  # type: ignore[union-attr]  # it is trained
+        yield os.path.join(folder, "dist", "classifier-int8.retvec")
 
 
 @contextlib.contextmanager

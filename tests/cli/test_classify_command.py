@@ -17,6 +17,7 @@ import pytest
 from command_line import COMMAND, Main, run, write_table
 from tiny_artifact import LABELS, tiny_artifact, tiny_probabilities
 
+import retvec_lite as rl
 from retvec_lite import Prediction
 from retvec_lite import __main__ as cli
 from retvec_lite.cli.classify import _line
@@ -121,13 +122,19 @@ def test_a_repeated_header_gets_no_answer_and_is_told(main: Main, tiny_model: st
     assert done[0] == 0 and told in done[2] and (tmp_path / "o.csv").read_text().count("\n") == 3
 
 
-def test_output_of_a_trained_folder_says_to_export_it(main: Main, tmp_path: Path) -> None:
-    (tmp_path / "trained").mkdir()
-    (tmp_path / "trained" / "classifier.safetensors").write_bytes(b"")
-    (tmp_path / "d.txt").write_text("12\n")
+@pytest.mark.slow
+def test_a_trained_folder_writes_what_it_prints(main: Main, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    rl.train(
+        ["wake me at six", "where is my parcel"] * 8, ["alarm", "delivery"] * 8, head="linear", out=tmp_path / "trained"
+    )
+    (tmp_path / "d.txt").write_text("wkae me at six\nmy parcel is late\n")
     paths = [str(tmp_path / name) for name in ("trained", "d.txt", "o.jsonl")]
-    code, _, errors = main("classify", paths[0], "--input", paths[1], "--output", paths[2])
-    assert code == 2 and "Export it first" in errors and not Path(paths[2]).exists()
+    code, printed, _ = main("classify", paths[0], "--input", paths[1], "--no-reject")
+    assert code == 0
+    assert main("classify", paths[0], "--input", paths[1], "--output", paths[2], "--no-reject")[0] == 0
+    written = [json.loads(line) for line in Path(paths[2]).read_text().splitlines()]
+    assert [f"{row['label']}\t{row['probability']:.4f}" for row in written] == printed.splitlines()
 
 
 def test_classify_reads_lines_and_survives_any_byte(tiny_model: str) -> None:
