@@ -1,50 +1,82 @@
-"""How large exported files will be, estimated from the shapes of the weights: before anything is trained."""
+"""How large exported files will be, from the shapes of the weights: before anything is trained.
 
+A file consists of its weights, whose bytes follow from their shapes, and of what `graph_sizes.json` tells: the bytes of graphs, tables
+and descriptions, which `python -m tools.graph_sizes` measured on real exports.
+"""
+
+import functools
+import itertools
+import json
+import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from retvec_lite.contract import EncoderConfig
+from retvec_lite.decision import Decision
 from retvec_lite.meaning import PROJECTION
-from retvec_lite.runtime.artifact import short_signatures
+from retvec_lite.runtime.artifact import full_signature, short_signatures
+from retvec_lite.runtime.retvec_file import ALIGN, LANES, PACK
 
 RECIPE_BITS: Final[Mapping[str, int]] = {"float32": 32, "float16": 16, "int8": 8, "int8-dynamic": 8, "int4": 4}
 """Recipe -> bits of a weight of the network. N-grams and meaning take 8 in every recipe, biases 32."""
 
+LARGEST: Final = "int8"
+"""The recipe of the largest files with integer weights."""
+
 USUAL_KB: Final = 1000
 """Most kilobytes (1,000 bytes) of a file with integer weights, unless a training says otherwise (`max_kb`)."""
 
+GRAPH_SIZES: Final = Path(__file__).with_name("graph_sizes.json")
+"""File -> "file" or "signature" -> part -> its bytes in a file, or in each signature besides."""
+
+_TFLITE: Final = "tflite"
+_ENGINE: Final = "engine"
+
+_INTEGERS: Final = frozenset(f"ngrams/{part}" for part in ("table", "squares", "codes")) | frozenset(
+    f"meaning/{part}" for part in ("displacements", "rows", "codes", "codebooks")
+)
+"""Weights that are bytes in every recipe."""
+
+_BESIDE: Final = ("ngrams/projection", PROJECTION)
+"""Matrices beside the network."""
+
+_MARKS: Final = (
+    *(f"head/{part}" for part in ("word/kernel", "region/kernel", "lstm/kernel", "positions")),
+    *("characters/kernel", "ngrams/table", "meaning/rows"),
+)
+"""Weights that tell which parts a graph has."""
+
 _OF_AN_OUTPUT: Final = 12
-"""Bytes of the scale and the zero point of each output of a matrix of integers."""
-
-_TABLES: Final = 11_000
-_OF_A_CHARACTER: Final = 31
-_OF_LOWER_CASE: Final = 8_000
-"""Bytes of the encoder: its tables, what grows with the code points that it reads, and the table that n-grams need besides."""
-
-_SIGNATURE: Final = 22_000
-_NGRAM_SIGNATURE: Final = 27_000
-"""Bytes of the graph of a signature, without n-grams and with them."""
-
-_MEANING: Final = 6_000
-_MEANING_SIGNATURE: Final = 9_500
-"""What words with a meaning need besides their weights: in the encoder's tables, and in the graph of each signature."""
-
-_METADATA: Final = 2_700
-_OF_A_LABEL: Final = 7
-"""Bytes beside the text of a label, which stands in a file twice."""
+"""Bytes of the scale and the zero point of each output of a matrix of integers in a .tflite."""
 
 Shapes = Mapping[str, tuple[int, ...]]
 """Weight by name -> its shape."""
 
+_NOTHING: Final = Decision()
 
-def estimate_bytes(shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str]) -> dict[str, int]:
-    """Return about how many bytes the `.tflite` of each recipe will take, to a few per cent.
 
-    The constants were measured on exports of every head with 8 to 64 word slots and 10 to 1,000 labels.
+def estimate_bytes(
+    shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str], decision: Decision = _NOTHING
+) -> dict[str, int]:
+    """Return about how many bytes the `.tflite` of each recipe will take."""
+    around = _around(_TFLITE, shapes, encoder, labels, decision)
+    return {recipe: _stored_in_tflite(shapes, bits) + around for recipe, bits in RECIPE_BITS.items()}
+
+
+def estimate_files(
+    shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str], decision: Decision = _NOTHING
+) -> dict[str, int]:
+    """Return how many bytes each kind of file will take as int8: a few thousand too many at most, and not too few.
+
+    The names are those of formats, with an option that makes their files larger: `embed`, or the oldest iOS. The engine is not there
+    for heads that it lacks.
     """
-    return {recipe: _weights(shapes, bits) + around(shapes, encoder, labels) for recipe, bits in RECIPE_BITS.items()}
+    return {
+        file: stored_bytes(file, shapes) + _around(file, shapes, encoder, labels, decision)
+        for file, sizes in _graph_sizes().items()
+        if all(name in sizes["file"] for name in _MARKS if name in shapes)
+    }
 
 
 def describe_sizes(sizes: Mapping[str, int]) -> str:
@@ -62,31 +94,94 @@ def describe_sizes(sizes: Mapping[str, int]) -> str:
     return f"A .tflite will take about {', '.join(found)}."
 
 
-def around(shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str]) -> int:
-    """Return about how many bytes of a file are not weights: graphs, tables of the encoder, labels, metadata."""
-    has_ngrams, has_meaning = "ngrams/table" in shapes, "meaning/rows" in shapes
-    signatures = 1 + len(short_signatures(encoder))
-    return (
-        _TABLES
-        + _OF_A_CHARACTER * encoder.max_chars
-        + (has_ngrams or has_meaning) * _OF_LOWER_CASE
-        + signatures * (_NGRAM_SIGNATURE if has_ngrams else _SIGNATURE)
-        + has_meaning * (_MEANING + signatures * _MEANING_SIGNATURE)
-        + _METADATA
-        + sum(2 * len(label.encode()) + _OF_A_LABEL for label in labels)
-    )
+def stored_bytes(file: str, shapes: Shapes) -> int:
+    """Return how many bytes of a kind of file, as int8, are weights."""
+    if file.startswith(_TFLITE):
+        return _stored_in_tflite(shapes, RECIPE_BITS[LARGEST])
+    of_weight = _in_engine if file == _ENGINE else _in_package
+    return sum(of_weight(name, shape) for name, shape in shapes.items())
 
 
-def _weights(shapes: Shapes, bits: int) -> int:
+def text_bytes(file: str, labels: Sequence[str], decision: Decision) -> int:
+    """Return how many bytes of a kind of file are texts of labels, which stand in it twice, and the decision."""
+    total = sum(2 * len(label.encode()) for label in labels)
+    total += len(json.dumps(decision.to_dict(), ensure_ascii=False, indent=1).encode())
+    if file == _ENGINE:  # once more, as ranges of code points and as numbers
+        ranges = sum(ord(char) - ord(last) != 1 for last, char in itertools.pairwise(decision.characters))
+        total += 8 * (ranges + len(decision.thresholds or ()))
+    return total
+
+
+def parts_of(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return how often a kind of file has each part beside weights and texts: itself, and all its signatures that classify."""
+    marked = {name: 1 for name in _MARKS if name in shapes}
+    signatures = [full_signature(encoder), *short_signatures(encoder)]
+    found = {
+        "file": {"graph": 1, **marked, "code point": encoder.max_chars, "word": encoder.max_words, "label": len(labels)}
+    }
+    if file.startswith(_TFLITE):
+        found["signature"] = {
+            "graph": len(signatures),
+            **{name: len(signatures) for name in marked},
+            "code point": sum(signature.max_chars for signature in signatures),
+            "word": sum(signature.max_words for signature in signatures),
+        }
+    return found
+
+
+def _around(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str], decision: Decision) -> int:
+    """Return the bytes of a kind of file that are not weights."""
+    sizes = _graph_sizes()[file]
+    parts = parts_of(file, shapes, encoder, labels)
+    total = sum(count * sizes[scope][part] for scope, counts in parts.items() for part, count in counts.items())
+    return math.ceil(total) + text_bytes(file, labels, decision)
+
+
+@functools.cache
+def _graph_sizes() -> dict[str, dict[str, dict[str, float]]]:
+    found: dict[str, dict[str, dict[str, float]]] = json.loads(GRAPH_SIZES.read_text(encoding="utf-8"))
+    return found
+
+
+def _stored_in_tflite(shapes: Shapes, bits: int) -> int:
     total = 0
     for name, shape in shapes.items():
-        numbers = int(np.prod(shape))
-        if name == PROJECTION:
-            total += numbers * max(bits, 8) // 8 + (shape[-1] * _OF_AN_OUTPUT if bits <= 8 else 0)
-        elif name.startswith(("ngrams/", "meaning/")) and name != "ngrams/bias":
-            total += numbers
-        elif len(shape) > 1 and name != "head/positions":
-            total += numbers * bits // 8 + (shape[-1] * _OF_AN_OUTPUT if bits <= 8 else 0)
+        numbers = math.prod(shape)
+        if _is_matrix(name, shape):
+            # What is beside the network gets 8 bits at least, and 4 bits need an even number of inputs.
+            own = max(bits, 8) if name in _BESIDE or shape[0] % 2 else bits
+            total += numbers * own // 8 + (shape[-1] * _OF_AN_OUTPUT if bits <= 8 else 0)
         else:
-            total += 4 * numbers
+            total += numbers if name in _INTEGERS else 4 * numbers
     return total
+
+
+def _in_package(name: str, shape: tuple[int, ...]) -> int:
+    """Return the bytes of a weight in an .mlpackage: each array has a header, and starts at a multiple of `ALIGN`."""
+    numbers = math.prod(shape)
+    if name in _INTEGERS:
+        arrays = [numbers]
+    elif name in (*_BESIDE, "ngrams/bias"):
+        arrays = [4 * numbers]
+    else:
+        arrays = [numbers, 2 * shape[-1]] if _is_matrix(name, shape) else [2 * numbers]
+    return sum(ALIGN + _aligned(array) for array in arrays)
+
+
+def _in_engine(name: str, shape: tuple[int, ...]) -> int:
+    """Return the bytes of a weight in a .retvec: rows of a matrix are padded, see `retvec_file.Layer`."""
+    numbers = math.prod(shape)
+    if not _is_matrix(name, shape):
+        return _aligned(numbers if name in _INTEGERS else 4 * numbers)
+    inputs, outputs = shape
+    padded = max((inputs + inputs % 2) * -(-outputs // PACK) * PACK, inputs * -(-outputs // LANES) * LANES)
+    return ALIGN + _aligned(4 * outputs) + padded
+
+
+def _is_matrix(name: str, shape: tuple[int, ...]) -> bool:
+    """Return whether a weight is stored with a scale for each output."""
+    return len(shape) > 1 and name not in (*_INTEGERS, "head/positions")
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGN) * ALIGN

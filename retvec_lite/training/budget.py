@@ -1,16 +1,16 @@
 """What a training makes room for in a file of limited size: the head, and the n-grams that fit beside it."""
 
+import bisect
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-import numpy as np
-
 from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_shapes
-from retvec_lite.model.file_sizes import USUAL_KB, Shapes, estimate_bytes
+from retvec_lite.model.file_sizes import USUAL_KB, Shapes, estimate_files
 from retvec_lite.model.heads import (
     HEADS,
     CnnHead,
@@ -22,20 +22,16 @@ from retvec_lite.model.heads import (
     word_dimension,
 )
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
+from retvec_lite.runtime.retvec_file import ALIGN
 from retvec_lite.training.codebooks import codebooks_in, is_crowded
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FEW, FitSettings
 
-_LARGEST_FILE: Final = 950_000
-"""Bytes that an int8 file usually takes: less than 1 MB, so that the int4 file of the head cnn with 150 labels is below 600 kB."""
-_LARGEST_WITH_MEANING: Final = 945_000
-"""The same of a file that also holds what words mean: the output of embeddings, 36 kB, still fits, and so does the .mlpackage for
-iOS 18, which is up to 48 kB larger."""
-_AROUND: Final = 150_000
-"""Bytes of such a file that are neither weights of the network nor n-grams: graphs, tables of the encoder, metadata, labels."""
-_USED: Final = 0.98
-"""Share of a limit that is made use of where it is tight, since sizes are estimates."""
+_MOST_WEIGHTS: Final = 800_000
+"""Bytes of weights without what words mean: then the int4 file of the head cnn with 150 labels is below 600 kB."""
+_SPARE: Final = 1_500
+"""Bytes of a limit that are not planned for: estimates count neither names of labels that mean "none of these" nor escapes in JSON."""
 
 _FEWEST_BUCKETS: Final = 128
 
@@ -76,6 +72,7 @@ def choose_parts(
         RetvecLiteError: where nothing fits, or for the head linear without room for n-grams.
     """
     head, labels, multi_label = options.head, data.labels, data.scheme.multi_label
+    decision = planned_decision(data)
 
     def shapes_of(head: HeadSpec) -> Shapes:
         return network_shapes(head, embedding, len(labels), data.config, settings, meaning)
@@ -84,7 +81,7 @@ def choose_parts(
         head = _usual_head(data)
         # Where the size of the table is given, a smaller head leaves it no more room.
         if head == CnnHead.name and len(labels) >= _MANY_LABELS and not multi_label and options.ngram_kb is None:
-            buckets = choose_buckets(shapes_of(CnnHead()), data.config, labels, options)
+            buckets = choose_buckets(shapes_of(CnnHead()), data.config, labels, options, decision)
             if codebooks_in(buckets, len(labels)) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
                 head = PoolHead.name
     heads = _SMALLER[_SMALLER.index(head) :] if options.head == "auto" else (head,)
@@ -93,34 +90,55 @@ def choose_parts(
     needed = {}
     for spec in (*([pretrained] if pretrained else []), *(HEADS[name]() for name in heads)):
         shapes = shapes_of(spec)
-        buckets = choose_buckets(shapes, data.config, labels, options)
+        buckets = choose_buckets(shapes, data.config, labels, options, decision)
         if isinstance(spec, LinearHead) and not buckets:
             continue
-        needed[spec] = estimate_bytes(with_ngrams(shapes, buckets, len(labels)), data.config, labels)["int8"]
+        needed[spec] = _largest_file(with_ngrams(shapes, buckets, len(labels)), data.config, labels, decision)
         if needed[spec] <= 1000 * options.max_kb:
             return spec, buckets
     if not needed:
         raise RetvecLiteError(
             f"The head linear needs n-grams: for {len(labels):,} labels "
-            f"{_least_room(shapes_of(LinearHead()), data.config, labels, options)} (now {options.max_kb if options.ngram_kb is None else options.ngram_kb:,}), "
+            f"{_least_room(shapes_of(LinearHead()), data.config, labels, options, decision)} (now {options.max_kb if options.ngram_kb is None else options.ngram_kb:,}), "
             "have fewer labels, or choose another head."
         )
     least = min(needed, key=lambda spec: needed[spec])
     raise RetvecLiteError(
-        f"{len(labels):,} labels with the head {least.name} take about {needed[least] / 1000:,.0f} kB in an int8 file, but max_kb is "
-        f"{options.max_kb:,}. Raise --max-kb (max_kb), have fewer labels, or choose a smaller --head, --ngram-kb or --embedding."
+        f"{len(labels):,} labels with the head {least.name} take up to {needed[least] / 1000:,.0f} kB in an int8 file, but max_kb is "
+        f"{options.max_kb:,}. Raise --max-kb (max_kb) to {math.ceil(needed[least] / 1000):,}, have fewer labels, or choose a smaller "
+        "--head, --ngram-kb or --embedding."
     )
 
 
-def _least_room(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> str:
+def planned_decision(data: TrainingData) -> Decision:
+    """Return a decision that takes as many bytes as that of the trained classifier."""
+    digits = 0.12345678901234568
+    if data.scheme.multi_label:
+        return Decision(characters=data.characters, thresholds=(digits,) * len(data.labels))
+    return Decision(threshold=digits, characters=data.characters)
+
+
+def _largest_file(shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str], decision: Decision) -> int:
+    """Return the bytes of the largest file with integer weights, of all formats, and what is spared."""
+    return max(estimate_files(shapes, encoder, labels, decision).values()) + _SPARE
+
+
+def _least_room(
+    network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions, decision: Decision
+) -> str:
     """Return which option makes room for the fewest n-grams, and with how many kilobytes."""
     if options.ngram_kb is not None:
         return f"raise --ngram-kb (ngram_kb) to {math.ceil(_FEWEST_BUCKETS * (len(labels) + 1) / 1000):,}"
-    limits = range(options.max_kb, 100_001, 10)
-    for kilobytes in limits:
-        if choose_buckets(network, encoder, labels, dataclasses.replace(options, max_kb=kilobytes)):
-            return f"raise --max-kb (max_kb) to {kilobytes:,}"
-    return f"even --max-kb {limits.stop - 1:,} is too small"
+    limits = range(options.max_kb, 100_001)
+
+    def has_room(kilobytes: int) -> bool:
+        wider = dataclasses.replace(options, max_kb=kilobytes)
+        return choose_buckets(network, encoder, labels, wider, decision) > 0
+
+    place = bisect.bisect_left(limits, True, key=has_room)
+    if place < len(limits):
+        return f"raise --max-kb (max_kb) to {limits[place]:,}"
+    return f"even --max-kb {limits[-1]:,} is too small"
 
 
 def network_shapes(
@@ -161,7 +179,7 @@ def choose_meaning_kb(
         return options.meaning_kb
     head = pretrained or HEADS[_usual_head(data) if options.head == "auto" else options.head]()
     network = network_shapes(head, embedding, len(data.labels), data.config, settings)
-    room = _ngram_room(network, data.config, data.labels, options)
+    room = _ngram_room(network, data.config, data.labels, options, planned_decision(data))
     buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if len(data.clean) <= FEW else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)
     least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE
@@ -172,26 +190,34 @@ def _usual_head(data: TrainingData) -> str:
     return PoolHead.name if not data.scheme.multi_label and len(data.clean) <= FEW else CnnHead.name
 
 
-def choose_buckets(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> int:
+def choose_buckets(
+    network: Shapes,
+    encoder: EncoderConfig,
+    labels: Sequence[str],
+    options: TrainOptions,
+    decision: Decision = Decision(),  # noqa: B008
+) -> int:
     """Return how many buckets of n-grams there is room for beside a network; 0 for none.
 
-    Their table takes `ngram_kb` kilobytes (1,000 bytes); None fills an int8 file up to `max_kb`.
+    Their table takes `ngram_kb` kilobytes (1,000 bytes); None fills the largest file, of all formats, up to `max_kb`.
     """
-    buckets = min(_ngram_room(network, encoder, labels, options) // (len(labels) + 1), MOST_BUCKETS)
+    buckets = min(_ngram_room(network, encoder, labels, options, decision) // (len(labels) + 1), MOST_BUCKETS)
     return buckets if buckets >= _FEWEST_BUCKETS else 0
 
 
-def _ngram_room(network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions) -> int:
+def _ngram_room(
+    network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions, decision: Decision
+) -> int:
+    """Return the bytes that there is room for in a table of n-grams."""
     if options.ngram_kb is not None:
         return 1000 * options.ngram_kb
-    more = 1000 * max(options.max_kb - USUAL_KB, 0)
+    table = _FEWEST_BUCKETS * (len(labels) + 1)
     least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
-    taken = estimate_bytes(least, encoder, labels)["int8"] - _FEWEST_BUCKETS * (len(labels) + 1)
+    # A larger table may be padded by a few bytes more.
+    room = 1000 * options.max_kb - (_largest_file(least, encoder, labels, decision) - table) - 2 * ALIGN
     if "meaning/rows" in network:
-        room = _LARGEST_WITH_MEANING + more - taken
-    else:
-        # A byte for each weight of a matrix; vectors and positions are float32.
-        matrices = {name for name, shape in network.items() if len(shape) > 1 and name != "head/positions"}
-        weights = sum(int(np.prod(shape)) * (1 if name in matrices else 4) for name, shape in network.items())
-        room = _LARGEST_FILE - _AROUND - weights + more
-    return min(room, int(_USED * 1000 * options.max_kb) - taken) if room + taken > 1000 * options.max_kb else room
+        return room
+    # A byte for each weight of a matrix; vectors and positions are float32.
+    matrices = {name for name, shape in network.items() if len(shape) > 1 and name != "head/positions"}
+    weights = sum(math.prod(shape) * (1 if name in matrices else 4) for name, shape in network.items())
+    return min(room, _MOST_WEIGHTS + 1000 * max(options.max_kb - USUAL_KB, 0) - weights)

@@ -1,6 +1,7 @@
 """From labelled texts to training examples: mistyped copies, and all texts as word ids."""
 
 import dataclasses
+import functools
 import math
 import random
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.disguises import add_ending, disguise
 from retvec_lite.data.typos import mistype, mistype_many
+from retvec_lite.decision import letters_and_digits
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, Names, names_of
 from retvec_lite.training.text_encoder import LONGEST_COUNTED, TextEncoder
@@ -116,6 +118,11 @@ class TrainingData:
     def spelled(self) -> Sequence[str]:
         """Texts with the letters of all languages that are learned: those of the training as they are, and held-out translations."""
         return [*self.clean, *self.held_out_texts.get(TRANSLATED, ())]
+
+    @functools.cached_property
+    def characters(self) -> str:
+        """The letters and digits of these texts, as a `Decision` knows them."""
+        return letters_and_digits(self.spelled, self.config.contract_version)
 
     @property
     def is_translated(self) -> bool:

@@ -115,7 +115,7 @@ class TrainOptions(Options):
     )
     ngram_kb: int | None = option(
         None,
-        "kilobytes for n-grams (default: as many as an int8 file of max_kb has room for; 0: none)",
+        "kilobytes for n-grams (default: as many as int8 files of max_kb have room for; 0: none)",
         integer(0, 100_000),
         metavar="KB",
     )
@@ -140,7 +140,7 @@ class TrainOptions(Options):
     )
     max_kb: int = option(
         USUAL_KB,
-        "most kilobytes (1,000 bytes) of a file with integer weights, which head and n-grams are chosen to fit, from 100 to "
+        "most kilobytes (1,000 bytes) of a file with integer weights, in every format, which head and n-grams are chosen to fit, from 100 to "
         f"100,000 (default: {USUAL_KB})",
         integer(100, 100_000),
         metavar="KB",

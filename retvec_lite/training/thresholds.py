@@ -19,7 +19,7 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.calibration import Rejection, measure_rejection
 from retvec_lite.data.scores import Evaluation, score, score_sets
-from retvec_lite.decision import Decision, letters_and_digits
+from retvec_lite.decision import Decision
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.windows import read_limit
 
@@ -106,8 +106,7 @@ def choose_decision(
     threshold would keep nearly all of a common label and lose a rare one. Texts of `unknown_label` belong to no other label.
     """
     power = _UNKNOWN_POWER if unknown_label is not None else 0.0
-    characters = letters_and_digits(data.spelled, data.config.contract_version)
-    decision = Decision(unknown_label=unknown_label, unknown_power=power, characters=characters)
+    decision = Decision(unknown_label=unknown_label, unknown_power=power, characters=data.characters)
     usual = {rate: found for rate, found in probabilities.items() if 0 <= rate <= _USUAL}
     right = [_right_answers(rate, found, data, decision) for rate, found in usual.items()]
     scores, labels = (np.concatenate(part) for part in zip(*right, strict=True))
@@ -184,9 +183,7 @@ def choose_several(
         for place, (rate, table) in enumerate(probabilities.items())
         if rate >= 0
     }
-    return Decision(
-        characters=letters_and_digits(data.spelled, data.config.contract_version), thresholds=found.values
-    ), scores
+    return Decision(characters=data.characters, thresholds=found.values), scores
 
 
 def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thresholds:

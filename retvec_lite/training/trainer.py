@@ -19,7 +19,6 @@ import numpy as np
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
-from retvec_lite.decision import letters_and_digits
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.checkpoints import weights_digest
 from retvec_lite.model.distribution import Workers
@@ -29,7 +28,7 @@ from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.pretrained_head import PretrainedHead, packaged_head
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.budget import choose_meaning_kb, choose_parts, network_shapes, with_ngrams
+from retvec_lite.training.budget import choose_meaning_kb, choose_parts, network_shapes, planned_decision, with_ngrams
 from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.ensemble import Ensemble, Plan
 from retvec_lite.training.examples import Split, TrainingData, make_examples
@@ -137,7 +136,8 @@ def prepare(
         settings,
         plan.meaning.config if plan.meaning else None,
     )
-    sizes = estimate_bytes(with_ngrams(network, plan.buckets, len(data.labels)), data.config, data.labels)
+    shapes = with_ngrams(network, plan.buckets, len(data.labels))
+    sizes = estimate_bytes(shapes, data.config, data.labels, planned_decision(data))
     progress(describe_sizes(sizes), 0, 0)
     return Prepared(training, validation, plan, translation)
 
@@ -233,7 +233,10 @@ def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: Train
         "reject_at": options.reject_at,
         "max_kb": options.max_kb,
         "estimated_bytes": estimate_bytes(
-            {name: value.shape for name, value in ensemble.weights.items()}, data.config, data.labels
+            {name: value.shape for name, value in ensemble.weights.items()},
+            data.config,
+            data.labels,
+            judged.decision,
         ),
         **ensemble.facts,
         **judged.facts(),
@@ -283,9 +286,7 @@ def improve(
     again = Ensemble(dataclasses.replace(plan, data=data, settings=settings), progress, checkpoint)
     again.learn_as(ensemble)
     facts = {**model.training, "unlabelled_texts": len(texts) - len(prepared.training)}
-    decision = dataclasses.replace(
-        model.decision, characters=letters_and_digits(data.spelled, model.encoder.contract_version)
-    )
+    decision = dataclasses.replace(model.decision, characters=data.characters)
     model = dataclasses.replace(model, weights=again.weights, training=facts, decision=decision)
     return Trained(model, trained.validation)
 

@@ -1,6 +1,7 @@
 """What fits into a file: heads give way to smaller ones, and what cannot fit is told before the first step."""
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import retvec_lite as rl
 from retvec_lite.data.dataset import load_starter
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig
-from retvec_lite.model.file_sizes import estimate_bytes
+from retvec_lite.model.file_sizes import estimate_bytes, estimate_files
 from retvec_lite.model.weight_files import load_default_embedding
+from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.training import budget
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.options import TrainOptions
@@ -37,15 +39,15 @@ def parts(data: TrainingData, labels: int = 4, **options: Any) -> tuple[str, int
 
 def test_head_and_ngrams_are_fitted_into_a_limit(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "FEW", 3)
-    assert [parts(data, max_kb=limit)[0] for limit in (1000, 720, 650, 345, 330)] == [
+    assert [parts(data, max_kb=limit)[0] for limit in (1000, 760, 650, 390, 370)] == [
         "cnn",
         "cnn",
         "pool",
         "pool",
         "linear",
     ]
-    with pytest.raises(RetvecLiteError, match=r"with the head pool take about"):
-        parts(data, max_kb=330, fine_tune_embedding=True)  # which the head linear cannot
+    with pytest.raises(RetvecLiteError, match=r"with the head pool take up to"):
+        parts(data, max_kb=370, fine_tune_embedding=True)  # which the head linear cannot
     assert parts(data, labels=1000) == ("pool", 0) and parts(data, labels=1000, max_kb=1500)[0] == "cnn"
     assert parts(data, labels=1000, max_kb=5000)[1] > 128, "a larger limit has room for n-grams"
 
@@ -56,21 +58,21 @@ def test_head_and_ngrams_are_fitted_into_a_limit(data: TrainingData, monkeypatch
         (
             9000,
             {},
-            r"^9,000 labels with the head \w+ take about [\d,]+ kB in an int8 file, but max_kb is 1,000\. Raise",
+            r"^9,000 labels with the head \w+ take up to ([\d,]+) kB in an int8 file, but max_kb is 1,000\. Raise --max-kb \(max_kb\) to \1,",
         ),
-        (4, {"max_kb": 200}, "with the head pool take about .* but max_kb is 200"),
-        (4, {"max_kb": 400, "head": "bert"}, "with the head bert take about"),
+        (4, {"max_kb": 200}, "with the head pool take up to .* but max_kb is 200"),
+        (4, {"max_kb": 400, "head": "bert"}, "with the head bert take up to"),
         (
             3000,
             {"head": "linear"},
-            r"^The head linear needs n-grams: for 3,000 labels raise --max-kb \(max_kb\) to 1,\d\d0 \(now 1,000\), have fewer",
+            r"^The head linear needs n-grams: for 3,000 labels raise --max-kb \(max_kb\) to 1,\d\d\d \(now 1,000\), have fewer",
         ),
         (
             99,
             {"head": "linear", "ngram_kb": 5},
             r"raise --ngram-kb \(ngram_kb\) to 13 \(now 5\), have fewer labels, or",
         ),
-        (77, {"ngram_kb": 2000}, "with the head linear take about .* a smaller --head, --ngram-kb or --embedding"),
+        (77, {"ngram_kb": 2000}, "with the head linear take up to .* a smaller --head, --ngram-kb or --embedding"),
     ],
 )
 def test_too_much_is_told_before_the_first_step(
@@ -115,11 +117,35 @@ def test_meaning_gets_what_ngrams_can_spare(data: TrainingData, monkeypatch: pyt
     assert kilobytes(30) == kilobytes(30, head="cnn"), "many texts get a larger network"
 
 
+@pytest.mark.parametrize("limit", [600, 900, 1000, 1100])
+def test_every_format_has_room_and_short_texts_cost_no_more_than_they_must(data: TrainingData, limit: int) -> None:
+    embedding, plans = load_default_embedding().weights, 0
+    for labels, slots, words in itertools.product((2, 5, 10, 27, 77, 150), (4, 8, 16, 24, 32, 64), (0, 1500, 12_000)):
+        names = tuple(f"label {number}" for number in range(labels))
+        encoder = dataclasses.replace(TINY_CONFIG, max_chars=6 * slots, max_words=slots)
+        told = dataclasses.replace(data, labels=names, config=encoder)
+        meaning = MeaningConfig(words=words, rows=2 * words, displacements=words) if words else None
+        for head in ("auto", "linear"):
+            options = TrainOptions(head=head, max_kb=limit)
+            try:
+                spec, buckets = budget.choose_parts(told, options, embedding, FitSettings(), lambda: 300, meaning)
+            except RetvecLiteError:
+                continue
+            network = budget.network_shapes(spec, embedding, labels, encoder, FitSettings(), meaning)
+            shapes = budget.with_ngrams(network, buckets, labels)
+            sizes = estimate_files(shapes, encoder, names, budget.planned_decision(told))
+            assert max(sizes.values()) < 1000 * limit, (labels, slots, words, head)
+            is_full = max(sizes.values()) > 1000 * limit - 2_000
+            assert is_full or not meaning or buckets in (0, MOST_BUCKETS), (labels, slots, words, head)
+            plans += 1
+    assert plans > 150
+
+
 @pytest.mark.parametrize("labels", [4, 150])
 def test_files_with_meaning_stay_below_their_limits(
     data: TrainingData, labels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The int4 file of `cnn` is below 650 kB, the int8 file of every head below 1 MB with the output of embeddings."""
+    """The int4 file of `cnn` is a third smaller, the int8 file of every head below 1 MB with the output of embeddings."""
     embedding = load_default_embedding().weights
     names = tuple(f"a label of usual length {number}" for number in range(labels))
     encoder = dataclasses.replace(TINY_CONFIG, max_chars=136, max_words=24)
@@ -132,8 +158,8 @@ def test_files_with_meaning_stay_below_their_limits(
         spec, buckets = budget.choose_parts(told, options, embedding, FitSettings(), lambda: 300, config)
         network = budget.network_shapes(spec, embedding, labels, encoder, FitSettings(), config)
         sizes = estimate_bytes(budget.with_ngrams(network, buckets, labels), encoder, names)
-        assert buckets > 128 and sizes["int8"] < 960_000
-        assert head != "cnn" or sizes["int4"] < 650_000
+        assert buckets > 128 and sizes["int8"] < 970_000
+        assert head != "cnn" or sizes["int4"] < 0.69 * sizes["int8"]
 
 
 @pytest.mark.slow
@@ -148,5 +174,5 @@ def test_what_fills_the_room_also_fits_the_largest_format(head: str, tmp_path: P
     english = [row for row, (best, *_) in enumerate(told) if best.label == "en"]
     texts, labels = ([column[row] for row in english] for column in (starter.texts, starter.labels))
     classifier = rl.train(texts, labels, head=head, epochs=1)
-    assert 940_000 < classifier.training["estimated_bytes"]["int8"] <= 945_000
-    assert classifier.export(tmp_path / "dist", formats="coreml", ios=18).ok
+    (package,) = classifier.export(tmp_path / "dist", formats="coreml", ios=18).artifacts
+    assert package.result.ok and 990_000 < package.result.bytes
