@@ -33,8 +33,10 @@ FILLERS = (
 )
 HAN = [chr(code) for code in range(0x4E00, 0x5600)]
 
-MOST_OVER = 5_000
+MOST_OVER = 7_000
 """Bytes that an estimate may be too large: which kind of n-grams there will be is not known, and counts as the largest."""
+MOST_UNDER = 1_000
+"""Bytes that it may be too small: less than a training spares."""
 
 
 class Texts(NamedTuple):
@@ -66,7 +68,7 @@ def check_sizes(model: TrainedModel, limit: int) -> dict[str, int]:
     sizes = measure(model)
     for name, size in sizes.items():
         assert size < limit, name
-        assert 0 <= estimated[name] - size <= MOST_OVER, (name, estimated[name] - size)
+        assert -MOST_UNDER <= estimated[name] - size <= MOST_OVER, (name, estimated[name] - size)
     return sizes
 
 
@@ -97,7 +99,7 @@ def test_short_texts_with_ten_labels_fit_into_every_format(tmp_path: Path) -> No
     classifier = rl.train(data, head="linear")
     sizes = check_sizes(classifier.model, 1_000_000)
     assert max(sizes.values()) > 990_000, "the room is used"
-    assert 0 <= classifier.model.training["estimated_bytes"]["int8"] - sizes["tflite"] <= MOST_OVER
+    assert -MOST_UNDER <= classifier.model.training["estimated_bytes"]["int8"] - sizes["tflite"] <= MOST_OVER
 
 
 CASES: tuple[tuple[Texts, dict[str, Any]], ...] = (
