@@ -135,7 +135,7 @@ def test_every_format_has_room_and_short_texts_cost_no_more_than_they_must(data:
             shapes = budget.with_ngrams(network, buckets, labels)
             sizes = estimate_files(shapes, encoder, names, budget.planned_decision(told))
             assert max(sizes.values()) < 1000 * limit, (labels, slots, words, head)
-            is_full = max(sizes.values()) > 1000 * limit - 2_000
+            is_full = max(sizes.values()) > 1000 * limit - 4_000
             assert is_full or not meaning or buckets in (0, MOST_BUCKETS), (labels, slots, words, head)
             plans += 1
     assert plans > 150
