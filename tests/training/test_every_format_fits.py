@@ -132,7 +132,11 @@ CASES: tuple[tuple[Texts, dict[str, Any]], ...] = (
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("texts", "options"), CASES, ids=lambda value: " ".join(map(str, value)) or "usual")
+@pytest.mark.parametrize(
+    ("texts", "options"),
+    CASES,
+    ids=lambda value: " ".join(map(str, value.values() if isinstance(value, dict) else value)) or "usual",
+)
 def test_whatever_is_trained_fits_into_every_format(texts: Texts, options: dict[str, Any], tmp_path: Path) -> None:
     classifier = rl.train(texts.write(tmp_path / "texts.tsv"), multi_label=texts.several, **options)
     check_sizes(classifier.model, 1000 * classifier.model.training["max_kb"])
