@@ -27,10 +27,10 @@ from retvec_lite.meaning import DIMENSION
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
+from retvec_lite.runtime.isolated_native import IsolatedNative
 from retvec_lite.runtime.library import is_built, library_path
 from retvec_lite.runtime.native import NATIVE, load_library
 from retvec_lite.runtime.retvec_file import SECTIONS, Layer, check_sum, part_sizes, sections_of
-from retvec_lite.runtime.worker import IsolatedNative
 from retvec_lite.version import __version__
 
 _CHUNK: Final = 64

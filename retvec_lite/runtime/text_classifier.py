@@ -25,9 +25,10 @@ from retvec_lite.data.texts import as_texts, chunks, require_strings
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.runtime.artifact import EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, codepoint_rows, import_runtime
+from retvec_lite.runtime.isolated_native import IsolatedNative
 from retvec_lite.runtime.native import NATIVE, NativeEngine
 from retvec_lite.runtime.predictor import Predictor, require_finite
-from retvec_lite.runtime.worker import IsolatedEngine, IsolatedNative
+from retvec_lite.runtime.worker import IsolatedEngine
 from retvec_lite.windows import answer_in_windows, cut_windows, mean_embedding
 
 Item = TypeVar("Item")

@@ -22,10 +22,9 @@ import numpy.typing as npt
 
 from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
 from retvec_lite.errors import RetvecLiteError, reason
-from retvec_lite.meaning import DIMENSION
 from retvec_lite.runtime.artifact import EMBED, Artifact, Signature
 from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime
-from retvec_lite.runtime.native import NATIVE, NativeEngine
+from retvec_lite.runtime.native import NativeEngine
 
 _PACKAGES: Final = ("retvec_lite", "numpy", "pyarrow", *RUNTIMES.values())
 """What a worker imports."""
@@ -198,15 +197,15 @@ class IsolatedEngine:
 
     def load(self, artifact: Artifact) -> None:
         """Load a file in place of the one before, in the same worker if it is still there; raises as when the engine is made."""
-        self._artifact = artifact
+        self.artifact = artifact
         self._worker = self._worker or Worker()
         self._ask(self._worker, 0, _load, artifact, self._num_threads, self._runtime)
 
     def probabilities(self, text: str) -> Floats:
         """Return the probabilities, float32 `[classes]`."""
-        found = np.frombuffer(self._answer("probabilities", text, 4 * len(self._artifact.labels)), "<f4")
+        found = np.frombuffer(self._answer("probabilities", text, 4 * len(self.artifact.labels)), "<f4")
         if not np.isfinite(found).all():
-            raise RetvecLiteError(f"{self._artifact.path} answers with NaN or infinity. {_ADVICE}")
+            raise RetvecLiteError(f"{self.artifact.path} answers with NaN or infinity. {_ADVICE}")
         return found
 
     def embedding(self, text: str) -> Floats:
@@ -215,22 +214,22 @@ class IsolatedEngine:
 
     def words(self, text: str) -> tuple[Ints, Floats]:
         """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, dimension]`."""
-        slots, length = self._artifact.config.max_words, self._artifact.config.word_length
+        slots, length = self.artifact.config.max_words, self.artifact.config.word_length
         content = self._answer("words", text, 4 * slots * (length + self._embedding().of_words))
         words = np.frombuffer(content, "<i4", slots * length).reshape(slots, length)
         return words, np.frombuffer(content, "<f4", offset=words.nbytes).reshape(slots, -1)
 
     def _embedding(self) -> Signature:
-        return next(found for found in self._artifact.signatures if found.kind == EMBED)
+        return next(found for found in self.artifact.signatures if found.kind == EMBED)
 
     def _answer(self, method: str, text: str, size: int) -> bytes:
         """Return `size` bytes of numbers for a text."""
-        return self._request(size, _numbers, method, text[: MOST_DECOMPOSED * self._artifact.config.max_chars])
+        return self.request(size, numbers_of, method, text[: MOST_DECOMPOSED * self.artifact.config.max_chars])
 
-    def _request(self, size: int, *request: object) -> bytes:
+    def request(self, size: int, *request: object) -> bytes:
         """Return `size` bytes from the worker, which is started again where it has ended."""
         if self._worker is None:
-            self.load(self._artifact)
+            self.load(self.artifact)
         assert self._worker is not None
         return self._ask(self._worker, size, *request)
 
@@ -242,48 +241,9 @@ class IsolatedEngine:
             self._worker = None
             worker.stop()
             if isinstance(error, WorkerFailed):
-                problem = f"{self._runtime} {error} while it ran {self._artifact.path}"
+                problem = f"{self._runtime} {error} while it ran {self.artifact.path}"
                 raise RetvecLiteError(f"{problem}. {_ADVICE}") from error
             raise
-
-
-class IsolatedNative(IsolatedEngine):
-    """`NativeEngine` in such a worker: many texts in one request."""
-
-    def __init__(self, artifact: Artifact) -> None:
-        """Start the worker and let it load the file; raises as `IsolatedEngine`."""
-        super().__init__(artifact, 1, NATIVE)
-
-    def table(self, texts: Sequence[str]) -> Floats:
-        """Return the probabilities of composed texts, float32 `[texts, classes]`."""
-        return self._floats("table", list(texts), len(self._artifact.labels))
-
-    def table_of(self, rows: Ints) -> Floats:
-        """Return the probabilities for rows of code points, int32 `[texts, max_chars]`."""
-        return self._floats("table_of", rows, len(self._artifact.labels))
-
-    def embeddings_of(self, rows: Ints) -> Floats:
-        """Return the embeddings of texts, float32 `[texts, dimension]`."""
-        return self._floats("embeddings_of", rows, self._artifact.dimensions[0])
-
-    def meanings_of(self, rows: Ints) -> Floats:
-        """Return what the words of the texts mean, float32 `[texts, 64]`."""
-        return self._floats("meanings_of", rows, DIMENSION)
-
-    def tables_of_words(self, rows: Ints) -> tuple[Ints, Floats]:
-        """Return slots, int32 `[texts, max_words, word_length]`, and embeddings, float32 `[texts, max_words, word_dimension]`."""
-        config, of_words = self._artifact.config, self._artifact.dimensions[1]
-        count = len(rows) * config.max_words
-        content = self._request(4 * count * (config.word_length + of_words), _numbers, "tables_of_words", rows)
-        slots = np.frombuffer(content, "<i4", count * config.word_length)
-        embeddings = np.frombuffer(content, "<f4", offset=slots.nbytes)
-        return slots.reshape(len(rows), -1, config.word_length), embeddings.reshape(len(rows), -1, of_words)
-
-    def _floats(self, method: str, texts: Sequence[str] | Ints, width: int) -> Floats:
-        found = np.frombuffer(self._request(4 * len(texts) * width, _numbers, method, texts), "<f4")
-        if not np.isfinite(found).all():
-            raise RetvecLiteError(f"{self._artifact.path} answers with NaN or infinity. {_ADVICE}")
-        return found.reshape(len(texts), width)
 
 
 def _load(artifact: Artifact, num_threads: int, runtime: str) -> bytes:
@@ -306,7 +266,7 @@ def _load(artifact: Artifact, num_threads: int, runtime: str) -> bytes:
     return b""
 
 
-def _numbers(method: str, text: str | Sequence[str] | Ints) -> bytes:
+def numbers_of(method: str, text: str | Sequence[str] | Ints) -> bytes:
     """Return what a method of the engine answers to a text or to several, in the worker process."""
     with _explained():
         found = getattr(_engine, method)(text)

@@ -17,11 +17,11 @@ from retvec_lite.converters.export import export_model
 from retvec_lite.converters.verify import verify
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.isolated_native import IsolatedNative
 from retvec_lite.runtime.library import is_built
 from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.runtime.retvec_file import SECTIONS, SETTINGS, checksum, sections_of, to_file
 from retvec_lite.runtime.text_classifier import TextClassifier
-from retvec_lite.runtime.worker import IsolatedNative
 
 pytestmark = pytest.mark.skipif(not is_built(), reason="the engine is not built")
 
