@@ -110,7 +110,7 @@ def run_classify(args: argparse.Namespace) -> int:
     for text in _checked(args.texts, skipped) if args.texts else _standard_input(skipped):
         why = classifier.explain(text) if args.why else None
         found = classifier.predict(text, top=_top(args, classifier), reject=args.reject)
-        print(_line(text, found, why, args.json, classifier.labels), flush=True)
+        print(_line(text, found, why, args.json, _answers(classifier)), flush=True)
     _report_skipped(skipped.sentences())
     return 0
 
@@ -192,7 +192,7 @@ def _run_file(args: argparse.Namespace) -> int:
         answers = classifier.predict_many(texts, top=_top(args, classifier), reject=args.reject)
         for predictions, text in zip(answers, again, strict=True):
             why = classifier.explain(text) if args.why else None
-            print(_line(text, predictions, why, args.json, classifier.labels))
+            print(_line(text, predictions, why, args.json, _answers(classifier)))
             count += 1
         sys.stdout.flush()
         seconds = time.perf_counter() - start
@@ -211,6 +211,11 @@ def _top(args: argparse.Namespace, classifier: Predictor) -> int | None:
     """Return how many labels to print: one, or all that a text has where it may have several."""
     top: int | None = args.top
     return 1 if top is None and not (classifier.decision.multi_label and args.reject) else top
+
+
+def _answers(classifier: Predictor) -> list[str]:
+    """Return the labels that may be printed: that of unknown texts never is."""
+    return [label for label in classifier.labels if label != classifier.decision.unknown_label]
 
 
 def _beside(word: str, labels: Sequence[str]) -> str:

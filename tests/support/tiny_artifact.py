@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.runtime.retvec_file import SETTINGS, to_file
+from retvec_lite.runtime.retvec_file import HEADS, SETTINGS, settings_of, to_file
 
 LABELS = ("digits", "CAPITALS", 'other, 🙂 "quoted"')
 MODEL = (Path(__file__).parents[1] / "data" / "tiny.tflite").read_bytes()
 MAX_CHARS = 32
+CONFIG = EncoderConfig(max_chars=MAX_CHARS, max_words=8)
 SIGNATURES = [
     {"name": "classify_2", "kind": "classify", "max_chars": 8, "max_words": 2},
     {"name": "classify", "kind": "classify", "max_chars": 32, "max_words": 8},
@@ -30,7 +31,7 @@ def tiny_metadata(**changes: Any) -> dict[str, Any]:
     metadata = {
         "format": "retvec-lite",
         "contract_version": 1,
-        "encoder": EncoderConfig(max_chars=MAX_CHARS, max_words=8).to_dict(),
+        "encoder": CONFIG.to_dict(),
         "labels": list(LABELS),
         "head": "pool",
         "recipe": "float32",
@@ -70,10 +71,11 @@ def tiny_retvec(**changes: Any) -> bytes:
     for label in LABELS:
         start += len(label.encode()) + 1
         places += struct.pack("<I", start)
-    settings = struct.pack(f"<{len(SETTINGS)}I", *(len(LABELS) * (name == "labels") for name in SETTINGS))
+    told = settings_of(CONFIG) | {"labels": len(LABELS), "head": HEADS.index("ngrams")}
+    settings = struct.pack(f"<{len(SETTINGS)}I", *(told.get(name, 0) for name in SETTINGS))
     names = b"".join(label.encode() + b"\0" for label in LABELS)
     metadata = json.dumps(tiny_metadata(recipe="int8", **changes)).encode()
-    return to_file({"settings": settings, "labels": places + names, "metadata": metadata})
+    return to_file({"settings": settings, "labels": places + names, "numbers": bytes(16), "metadata": metadata})
 
 
 def tiny_probabilities(text: str, other: float = 0.5) -> npt.NDArray[np.float64]:

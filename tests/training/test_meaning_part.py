@@ -245,8 +245,10 @@ def test_the_report_says_why_there_is_none(monkeypatch: Any) -> None:
 
 def test_a_file_without_room_for_it_has_none() -> None:
     data = tiny_dataset(4)
-    size = trained_on(data, ngram_kb=90, meaning="none").model.training["estimated_bytes"]["int8"]
-    model = trained_on(data, ngram_kb=90, max_kb=size // 1000 + 20).model
+    with pytest.raises(RetvecLiteError, match=r"Raise --max-kb \(max_kb\) to \d+") as refused:
+        trained_on(data, ngram_kb=90, meaning="none", max_kb=100)
+    least = int(str(refused.value).partition("(max_kb) to ")[2].partition(",")[0])
+    model = trained_on(data, ngram_kb=90, max_kb=least + 15).model
     assert model.meaning is None and model.training["meaning"]["left_out"] == "the file has no room for it"
 
 

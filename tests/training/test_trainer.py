@@ -93,7 +93,12 @@ def settings_of(
     def make_examples(training: Dataset, *args: Any, **kwargs: Any) -> SimpleNamespace:
         scheme = SimpleNamespace(multi_label=training.multi_label)
         return SimpleNamespace(
-            labels=("x", "y"), config=EncoderConfig(), scheme=scheme, clean=training.texts, is_translated=False
+            labels=("x", "y"),
+            config=EncoderConfig(),
+            scheme=scheme,
+            clean=training.texts,
+            characters="",
+            is_translated=False,
         )
 
     monkeypatch.setattr(trainer, "make_examples", make_examples)
