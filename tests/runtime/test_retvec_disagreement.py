@@ -123,7 +123,8 @@ def bad(request: pytest.FixtureRequest, folder: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("isolated", [False, True])
 def test_load_refuses(bad: Path, isolated: bool) -> None:
     with pytest.raises(
-        RetvecLiteError, match=f"{NAME}.*(Export the model again|the label .* control|different labels)":
+        RetvecLiteError, match=f"{NAME}.*(Export the model again|the label .* control|different labels)"
+    ):
         TextClassifier.load(bad / NAME, isolated=isolated)
 
 
