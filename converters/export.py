@@ -115,7 +115,7 @@ def export_model(
 
 def owned_files() -> tuple[str, ...]:
     """Return the patterns of an export's files: all that `force` may replace."""
-    artifacts = (f"classifier-*{found.suffix}" for found in chosen_formats())
+    artifacts = (f"classifier-*{found.suffix}{'/' * found.is_folder}" for found in chosen_formats())
     return (*artifacts, LABELS_NAME, GOLDEN_NAME, REPORT_NAME, REPORT_MARKDOWN, REFERENCE_NAME, CARD_NAME)
 
 

@@ -134,6 +134,7 @@ class Format(ABC):
     Attributes:
         name: what users type.
         suffix: of its artifacts.
+        is_folder: whether an artifact is a folder.
         options: the options of `export_model` that only this format has -> their defaults.
         runtimes: names of what runs it -> why it is skipped where that is missing.
         claim: how a report introduces the oldest runtime.
@@ -141,6 +142,7 @@ class Format(ABC):
 
     name: ClassVar[str]
     suffix: ClassVar[str]
+    is_folder: ClassVar[bool] = False
     options: ClassVar[Options] = {}
     runtimes: ClassVar[Mapping[str, str]]
     claim: ClassVar[str] = "right on"

@@ -174,7 +174,7 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
     Args:
         path: the folder to write; it may exist when it is empty. It may be a mount point.
         force: replace an existing folder that contains `owned` files only.
-        owned: name patterns (such as `*.tflite`) of the files that the command writes and `force` may replace.
+        owned: name patterns (such as `*.tflite`) of what the command writes and `force` may replace; those of folders end in `/`.
 
     Raises:
         RetvecLiteError: for an existing folder without `force`, a folder with files that are not `owned`, one that another
@@ -374,7 +374,7 @@ def _refuse(target: Path, force: bool, owned: Sequence[str]) -> None:
         return
     if Path.cwd() == target or target in Path.cwd().parents:
         raise RetvecLiteError(f"{target} contains the current folder and cannot be replaced. Choose another folder.")
-    names = [entry.name for entry in _entries(target)]
+    names = [entry.name + "/" * (entry.is_dir() and not entry.is_symlink()) for entry in _entries(target)]
     if foreign := [name for name in names if not any(fnmatch.fnmatchcase(name, pattern) for pattern in owned)]:
         raise RetvecLiteError(
             f"{target} contains {foreign[0]}, which this command did not write. Move it away or choose another folder."

@@ -140,6 +140,7 @@ class CoreML(Format):
 
     name = "coreml"
     suffix = ".mlpackage"
+    is_folder = True
     options: ClassVar[Options] = {"ios": DEFAULT_IOS, "block": None}
     runtimes: ClassVar[Mapping[str, str]] = {
         EVALUATED: 'coremltools, which reads .mlpackages, is not installed (pip install "retvec-lite[coreml]")',

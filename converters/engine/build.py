@@ -16,7 +16,7 @@ from retvec_lite.meaning import PROJECTION
 from retvec_lite.model.heads import CnnHead
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
-from retvec_lite.runtime.retvec_check import decision_settings
+from retvec_lite.runtime.retvec_check import decision_settings, ngram_settings, ranges_of
 from retvec_lite.runtime.retvec_file import HEADS, SETTINGS, Layer, character_window, settings_of, to_file
 
 MOST_BLOCKS: Final = 16
@@ -61,7 +61,7 @@ def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any])
         "settings": struct.pack(f"<{len(SETTINGS)}I", *(_settings(model)[name] for name in SETTINGS)),
         "labels": _labels(model.labels),
         "numbers": struct.pack("<2d", decision.threshold or 0.0, decision.unknown_power),
-        "characters_known": _ranges(decision.characters),
+        "characters_known": ranges_of(decision.characters),
     }
     if decision.thresholds is not None:
         sections["thresholds"] = struct.pack(f"<{len(decision.thresholds)}d", *decision.thresholds)
@@ -113,24 +113,13 @@ def _settings(model: TrainedModel) -> dict[str, int]:
         "has_embedding": int("embedding/dense_0/kernel" in weights),
         "character_window": 0 if kernel is None else character_window(len(kernel)),
     }
-    found |= decision_settings(decision, model.labels)
-    for name in ("buckets", "longest", "shortest", "codebooks", "rank", "plain_letters"):
-        found[name] = 0 if ngrams is None else int(getattr(ngrams, name))
-    return found
+    return found | decision_settings(decision, model.labels) | ngram_settings(ngrams)
 
 
 def _labels(labels: tuple[str, ...]) -> bytes:
     encoded = [label.encode() + b"\0" for label in labels]
     ends = np.cumsum([len(label) for label in encoded])
     return ends.astype("<u4").tobytes() + b"".join(encoded)
-
-
-def _ranges(characters: str) -> bytes:
-    """Return the code points as (first, last) of each run."""
-    codes = np.array(sorted(map(ord, characters)), np.int64)
-    starts = np.flatnonzero(np.diff(codes, prepend=-2) != 1)
-    ends = np.append(starts[1:], len(codes)) - 1
-    return np.stack([codes[starts], codes[ends]], axis=1).astype("<u4").tobytes() if len(codes) else b""
 
 
 def _ngrams(weights: Mapping[str, Floats]) -> dict[str, bytes]:

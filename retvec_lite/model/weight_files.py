@@ -16,7 +16,7 @@ from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.data.labels import check_labels
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.foreign import require_size
+from retvec_lite.foreign import read_whole, require_size
 from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import MeaningConfig, check_weights, meaning_shapes
 from retvec_lite.model.heads import HeadSpec, NgramHead, character_shapes_in, filters_in, head_from_dict, ngram_shapes
@@ -255,12 +255,14 @@ def _check_copies(folder: Path, model: TrainedModel) -> None:
         (REPORT_FILE, lambda text: _is_report_of(parse_json(text, REPORT_FILE), model)),
     ):
         try:
-            if is_right((folder / name).read_text(encoding="utf-8")):
-                continue
+            content = read_whole(folder / name)
         except FileNotFoundError:
             continue
         except OSError as error:
             raise RetvecLiteError(f"Cannot read {folder / name}: {error.strerror or error}.") from error
+        try:
+            if is_right(content.decode()):
+                continue
         except (ValueError, LookupError, AttributeError, TypeError, RetvecLiteError):
             pass
         raise RetvecLiteError(
@@ -366,7 +368,12 @@ def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], d
             return tensors, dict(file.metadata() or {})
     except FileNotFoundError as error:
         raise RetvecLiteError(f"{path} does not exist.") from error
-    except (SafetensorError, OSError, TypeError) as error:  # TypeError: a type that NumPy lacks, such as bfloat16
+    except (
+        SafetensorError,
+        OSError,
+        TypeError,
+        ValueError,
+    ) as error:  # a type that NumPy lacks, or too many dimensions
         raise RetvecLiteError(f"{path} is not a readable safetensors file: {error}. Copy it again.") from error
 
 

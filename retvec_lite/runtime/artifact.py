@@ -257,10 +257,8 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         check_fields(metadata, _KINDS)
         read_signatures(metadata, config)
         Decision.from_dict(metadata.get("decision")).check_labels(labels)
-        if metadata.get("ngrams") is not None:
-            NgramConfig.from_dict(metadata["ngrams"])
-        if metadata.get("meaning") is not None:
-            MeaningConfig.from_dict(metadata["meaning"])
+        ngrams = NgramConfig.from_dict(metadata["ngrams"]) if metadata.get("ngrams") is not None else None
+        meaning = MeaningConfig.from_dict(metadata["meaning"]) if metadata.get("meaning") is not None else None
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{file}: {error}") from error
     if metadata.get("labels") != list(labels):
@@ -270,7 +268,9 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     if file.suffix != SUFFIX and metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
         raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")
     found = Artifact(file, model, labels, config, metadata)
-    if found.is_native and (name := disagreement(model, labels, config, found.decision, found.dimensions)):
+    if not found.is_native:
+        return found
+    if name := disagreement(model, labels, config, found.decision, found.dimensions, ngrams, meaning):
         raise RetvecLiteError(f"{file}: its metadata and its engine do not agree on {name}. Export the model again.")
     return found
 

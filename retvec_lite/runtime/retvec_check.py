@@ -4,9 +4,12 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import numpy as np
+
 from retvec_lite.contract import BITS, EncoderConfig
 from retvec_lite.decision import Decision
-from retvec_lite.meaning import DIMENSION
+from retvec_lite.meaning import CODEBOOKS, DIMENSION, MeaningConfig
+from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.retvec_file import HEADS, SETTINGS, sections_of, settings_of
 
 _NGRAMS: Final = HEADS.index("ngrams")
@@ -45,19 +48,39 @@ def decision_settings(decision: Decision, labels: Sequence[str]) -> dict[str, in
     }
 
 
+def ngram_settings(ngrams: NgramConfig | None) -> dict[str, int]:
+    """Return the settings of n-grams, by their names in `SETTINGS`."""
+    names = ("buckets", "longest", "shortest", "codebooks", "rank", "plain_letters")
+    return {name: 0 if ngrams is None else int(getattr(ngrams, name)) for name in names}
+
+
+def ranges_of(characters: str) -> bytes:
+    """Return code points as (first, last) of each run: the section `characters_known`."""
+    codes = np.array(sorted(map(ord, characters)), np.int64)
+    starts = np.flatnonzero(np.diff(codes, prepend=-2) != 1)
+    ends = np.append(starts[1:], len(codes)) - 1
+    return np.stack([codes[starts], codes[ends]], axis=1).astype("<u4").tobytes() if len(codes) else b""
+
+
 def disagreement(
-    data: bytes, labels: Sequence[str], config: EncoderConfig, decision: Decision, dimensions: tuple[int, int]
+    data: bytes,
+    labels: Sequence[str],
+    config: EncoderConfig,
+    decision: Decision,
+    dimensions: tuple[int, int],
+    ngrams: NgramConfig | None,
+    meaning: MeaningConfig | None,
 ) -> str | None:
     """Return what the metadata of a file that `check_frame` passed say otherwise than its engine; None where they agree.
 
-    `labels` to `dimensions`, those of a text's and a word's embedding, are what the metadata say.
+    `labels` to `meaning` are what the metadata say; `dimensions` are those of a text's and of a word's embedding.
     """
     sections = sections_of(data)
     try:
         found = settings_in(sections)
         if labels_in(sections) != tuple(labels):
             return "labels"
-        told = settings_of(config) | decision_settings(decision, labels)
+        told = settings_of(config) | decision_settings(decision, labels) | ngram_settings(ngrams)
         for name, value in told.items():
             if found[name] != value:
                 return name
@@ -65,9 +88,20 @@ def disagreement(
         thresholds = b"".join(struct.pack("<d", value) for value in decision.thresholds or ())
         if (sections.get("numbers"), sections.get("thresholds", b"")) != (numbers, thresholds):
             return "thresholds"
+        if sections.get("characters_known", b"") != ranges_of(decision.characters):
+            return "characters"
+        if _meaning(sections) != (meaning and meaning.to_dict()):
+            return "meaning"
         return None if _dimensions(sections, found) == dimensions else "dimension"
     except (ValueError, struct.error) as error:
         return f"labels ({error})" if isinstance(error, ValueError) else "dimension"
+
+
+def _meaning(sections: Mapping[str, bytes]) -> dict[str, int] | None:
+    """Return the sizes of the table of meaning; None where there is none."""
+    sizes = {"words": ("codes", CODEBOOKS[0]), "rows": ("rows", 3), "displacements": ("displacements", 1)}
+    found = {name: len(sections.get(f"meaning/{part}", b"")) // size for name, (part, size) in sizes.items()}
+    return found if any(found.values()) else None
 
 
 def _dimensions(sections: Mapping[str, bytes], settings: Mapping[str, int]) -> tuple[int, int]:

@@ -276,6 +276,8 @@ def _work_folder(output: Path, belongs_to: Mapping[str, Any], force: bool = Fals
     with contextlib.ExitStack() as held:
         held.callback(os.close, lock)
         run = path / "run.json"
+        if not run.exists() and (found := [part for part in path.glob("[!.]*") if part.name != "lock"]):
+            raise RetvecLiteError(f"{found[0]} is not ours: no run of this command left it. Move it away.")
         if run.exists():
             try:
                 before = parse_json(run.read_bytes(), run)
@@ -289,8 +291,9 @@ def _work_folder(output: Path, belongs_to: Mapping[str, Any], force: bool = Fals
                     "Python: force=True)."
                 )
             if other:
-                for shard in path.glob("*.parquet"):
-                    shard.unlink()
+                for pattern in ("*.parquet", "output.*"):
+                    for part in path.glob(pattern):
+                        part.unlink()
                 run.unlink()  # last: without it, shards would be taken for those of this run
         if not run.exists():
             atomic_write(run, json.dumps(belongs_to).encode(), follow=False)

@@ -133,13 +133,13 @@ def test_the_int8_file_stays_below_one_megabyte(head: str, config: EncoderConfig
 
 @pytest.mark.slow
 def test_a_file_stays_below_a_limit_of_ones_own() -> None:
-    model = filled("linear", EncoderConfig(max_chars=64, max_words=8), max_kb=400)
+    model = filled("linear", EncoderConfig(max_chars=64, max_words=8), max_kb=500)
     graph, shapes = convert(model), {name: value.shape for name, value in model.weights.items()}
     expected = estimate_bytes(shapes, model.encoder, model.labels)
     for recipe, size in expected.items():
         found = len(package(quantize(graph, recipe), model, find_recipe(recipe), {}))
         assert found == pytest.approx(size, rel=0.05), recipe
-        assert recipe != "int8" or 380_000 < found < 400_000
+        assert recipe != "int8" or 400_000 < found < 500_000, "as much as leaves room for the other formats"
 
 
 # --- which n-grams ----------------------------------------------------------------------------------------------------
