@@ -16,6 +16,7 @@ from command_line import write_table
 
 import retvec_lite as rl
 from retvec_lite.training.options import TrainOptions
+from tools import hostile
 
 TEXTS = ["wake me at six", "alarm at noon please", "where is my parcel", "track my order now"] * 6
 LABELS = ["alarm", "alarm", "delivery", "delivery"] * 6
@@ -73,6 +74,7 @@ def test_confusions_come_back_too(tmp_path: Path) -> None:
     validation = (TEXTS, [wrong.get(label, label) for label in LABELS])
     classifier = rl.train(TEXTS, LABELS, head="linear", validation=validation, out=tmp_path / "saved")
     assert ["alarm", "delivery"] in [pair[:2] for pair in classifier.training["confusions"]]
+    assert set(classifier.training) <= set(hostile.FACTS), "`make attack` must know all that a training writes down"
     loaded = rl.load(tmp_path / "saved")
     assert str(loaded) == str(classifier) and "Confusions (no typos)" in str(loaded)
     loaded.save(tmp_path / "again")

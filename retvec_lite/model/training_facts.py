@@ -22,6 +22,10 @@ _POINT: Final = Kind(
     "a pair of a number of texts and a score",
     lambda value: type(value) is list and len(value) == 2 and COUNT.fits(value[0]) and SHARE.fits(value[1]),
 )
+_CONFUSION: Final = Kind(
+    "a label, the label that was taken for it, and how often",
+    lambda value: type(value) is list and len(value) == 3 and all(map(TEXT.fits, value[:2])) and COUNT.fits(value[2]),
+)
 _SCORES: Final = Kind(
     "an object of scores",
     lambda value: mapped(either(SHARE, NOTHING)).fits(value) and SHARE.fits(value.get("accuracy")),
@@ -50,6 +54,7 @@ _HEAD: Final = Kind(
 _KINDS: Final[Mapping[str, Kind]] = {
     "accuracy_error": number(0),
     "best_epoch": COUNT,
+    "confusions": listed(_CONFUSION),
     "created_by": TEXT,
     "data": TEXT,
     "epochs": either(COUNT, NOTHING),

@@ -35,7 +35,7 @@ def test_hostile_files_end_in_an_answer_or_a_sentence() -> None:
     counts, faults = hostile.attack(300, seed=11, graphs=10_000)
     assert faults == []
     assert hostile.peak() - before < 300, "megabytes, when nothing of TensorFlow's is loaded"
-    assert counts.total() == 300 and min(counts.values()) > 10 and len(counts) == 4
+    assert counts.total() == 300 and min(counts.values()) > 3 and len(counts) == 4
 
 
 @pytest.mark.slow
