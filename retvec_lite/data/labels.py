@@ -85,10 +85,11 @@ def _shown(value: object) -> str:
 
 
 def problem_in_label(label: str) -> str | None:
-    """Return what keeps a string from being a label, because it would steer a terminal or break a file; None for nothing."""
+    """Return what keeps a string from being a label, because it is empty, would steer a terminal or break a file; None for nothing."""
     kinds = set(map(unicodedata.category, label))
     for is_wrong, problem in (
-        (len(label.splitlines()) > 1, "has more than one line"),
+        (not label.strip(), "is empty"),
+        (label.splitlines() != [label], "has more than one line"),
         ("Cc" in kinds, "holds a control character, such as TAB or ESC"),
         ("Cs" in kinds, "holds an unpaired surrogate, which is not valid Unicode"),
         (not DIRECTION.isdisjoint(label), "holds a direction mark, which turns the letters around it. Remove it"),
@@ -113,7 +114,5 @@ def check_labels(labels: Any) -> None:
     for label in labels:
         if problem := problem_in_label(label):
             raise RetvecLiteError(f"the label {shown(label)} {problem}.")
-    if len(labels) < 2 or len(set(labels)) < len(labels) or not all(map(str.strip, labels)):
-        raise RetvecLiteError(
-            f"a classifier needs at least 2 different labels, none of them empty, not {shown(list(labels))}."
-        )
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        raise RetvecLiteError(f"a classifier needs at least 2 different labels, not {shown(list(labels))}.")

@@ -1,6 +1,7 @@
 """The one rule of what a label is, in every place where labels come in."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,9 @@ def test_labels_that_break_files_are_refused_in_files(label: str, tmp_path: Path
         ([], "at least 2 different labels"),
         (["a"], "at least 2 different labels"),
         (["a", "a"], "at least 2 different labels"),
-        (["a", " "], "none of them empty"),
+        (["a", ""], "is empty"),
+        (["a", " "], "is empty"),
+        (["a", "b\u2028"], "has more than one line"),
         *((["a", label], repr(label)) for label in BAD),
     ],
 )
@@ -91,6 +94,11 @@ def test_what_is_no_label(value: object) -> None:
         (rl.Dataset(("a", "b"), ("x",)), "as many labels as texts"),
         (rl.Dataset(("a", 1), ("x", "y")), "must be strings, not 1"),  # type: ignore[arg-type]
         (rl.Dataset(("a", "b"), ("x", None)), "must be strings, not None"),  # type: ignore[arg-type]
+        *(
+            (rl.Dataset(("a", "b"), ("x", label)), rf"The label {re.escape(repr(label))} is empty")
+            for label in ("", " ")
+        ),
+        *((rl.Dataset(("a", "b"), ("x", label)), "more than one line") for label in ("y\u2028", "\u2029y")),
         (rl.Dataset(("a", "b"), ("x", "y"), weights=(1.0,)), "as many weights"),
         (rl.Dataset(("a", "b"), ("x", "y"), weights=(1.0, float("nan"))), "finite numbers of at least 0, not nan"),
         (rl.Dataset(("a", "b"), ("x", "y"), weights=(1.0, 10**400)), "finite numbers of at least 0, not 1000"),
