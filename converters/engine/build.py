@@ -2,7 +2,6 @@
 
 import json
 import struct
-import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -11,17 +10,17 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite.quantize import to_grid
+from retvec_lite.data.labels import problem_in_label
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import PROJECTION
 from retvec_lite.model.heads import CnnHead
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
-from retvec_lite.runtime.retvec_check import decision_settings, ngram_settings, ranges_of
+from retvec_lite.runtime.retvec_check import decision_settings, labels_section, ngram_settings, ranges_of
 from retvec_lite.runtime.retvec_file import HEADS, SETTINGS, Layer, character_window, settings_of, to_file
 
-MOST_BLOCKS: Final = 16
 MOST_REGION: Final = 63
-"""What an engine computes at most."""
+"""Words of the widest region that the engine computes."""
 
 ADDS_ROWS: Final = ("embedding/dense_0", "characters")
 """Layers that read binary digits."""
@@ -45,13 +44,11 @@ def check_model(model: TrainedModel) -> None:
         raise RetvecLiteError(
             f"The engine does not compute the head {name}: export tflite, or train with {', '.join(HEADS[:-1])}."
         )
-    if isinstance(model.head, CnnHead) and (model.head.blocks > MOST_BLOCKS or model.head.region > MOST_REGION):
-        raise RetvecLiteError(f"The engine computes at most {MOST_BLOCKS} blocks and regions of {MOST_REGION} words.")
+    if isinstance(model.head, CnnHead) and model.head.region > MOST_REGION:
+        raise RetvecLiteError(f"The engine computes regions of {MOST_REGION} words at most.")
     for label in model.labels:
-        if not label or not {"Cc", "Cs"}.isdisjoint(map(unicodedata.category, label)):
-            raise RetvecLiteError(
-                f"The label {label!r} is empty, or holds a control character or half of a pair: the engine refuses it. Rename it."
-            )
+        if problem := problem_in_label(label):
+            raise RetvecLiteError(f"The label {label!r} {problem}. Rename it.")
 
 
 def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any]) -> bytes:
@@ -59,7 +56,7 @@ def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any])
     decision = model.decision
     sections = {
         "settings": struct.pack(f"<{len(SETTINGS)}I", *(_settings(model)[name] for name in SETTINGS)),
-        "labels": _labels(model.labels),
+        "labels": labels_section(model.labels),
         "numbers": struct.pack("<2d", decision.threshold or 0.0, decision.unknown_power),
         "characters_known": ranges_of(decision.characters),
     }
@@ -114,12 +111,6 @@ def _settings(model: TrainedModel) -> dict[str, int]:
         "character_window": 0 if kernel is None else character_window(len(kernel)),
     }
     return found | decision_settings(decision, model.labels) | ngram_settings(ngrams)
-
-
-def _labels(labels: tuple[str, ...]) -> bytes:
-    encoded = [label.encode() + b"\0" for label in labels]
-    ends = np.cumsum([len(label) for label in encoded])
-    return ends.astype("<u4").tobytes() + b"".join(encoded)
 
 
 def _ngrams(weights: Mapping[str, Floats]) -> dict[str, bytes]:

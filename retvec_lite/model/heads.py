@@ -27,7 +27,8 @@ NORM_EPSILON: Final = 1e-5
 
 _MOST_SIZE: Final = 65_536
 _MOST: Final[Mapping[str, int]] = {"blocks": 16, "layers": 16}
-"""The largest size of a head, so that a description cannot ask for more weights than memory holds; those of layers by name."""
+"""The largest size of a head, so that a description cannot ask for more weights than memory holds; numbers of layers by name. The
+engine has room for as many blocks."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,9 +43,10 @@ class HeadSpec:
 
     def __post_init__(self) -> None:
         for field, size in dataclasses.asdict(self).items():
-            if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= _MOST.get(field, _MOST_SIZE):
+            most = _MOST.get(field, _MOST_SIZE)
+            if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= most:
                 raise RetvecLiteError(
-                    f"The {field} of the head {self.name} must be an integer from 1 to {_MOST.get(field, _MOST_SIZE):,}, not {shown(size)}."
+                    f"The {field} of the head {self.name} must be an integer from 1 to {most:,}, not {shown(size)}."
                 )
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:

@@ -253,6 +253,10 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         fields = {"contract_version": version}
     try:
         config = EncoderConfig.from_dict(fields)
+        if metadata.get("labels") != list(labels):
+            raise RetvecLiteError(
+                f"{LABELS_NAME} and {METADATA_NAME} must list the same labels. Export the model again."
+            )
         check_labels(labels)
         check_fields(metadata, _KINDS)
         read_signatures(metadata, config)
@@ -261,10 +265,6 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         meaning = MeaningConfig.from_dict(metadata["meaning"]) if metadata.get("meaning") is not None else None
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{file}: {error}") from error
-    if metadata.get("labels") != list(labels):
-        raise RetvecLiteError(
-            f"{file}: {LABELS_NAME} and {METADATA_NAME} must list the same labels. Export the model again."
-        )
     if file.suffix != SUFFIX and metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
         raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")
     found = Artifact(file, model, labels, config, metadata)

@@ -1,5 +1,6 @@
 """Whether the metadata of a .retvec say what its engine does: Python sizes arrays by the one, and the engine fills them by the other."""
 
+import itertools
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -15,27 +16,11 @@ from retvec_lite.runtime.retvec_file import HEADS, SETTINGS, sections_of, settin
 _NGRAMS: Final = HEADS.index("ngrams")
 
 
-def settings_in(sections: Mapping[str, bytes]) -> dict[str, int]:
-    """Return the settings that the engine computes with, by their names; raises ValueError for a section of another size."""
-    content = sections.get("settings", b"")
-    if len(content) != 4 * len(SETTINGS):
-        raise ValueError("it lacks settings")
-    return dict(zip(SETTINGS, struct.unpack(f"<{len(SETTINGS)}I", content), strict=True))
-
-
-def labels_in(sections: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Return the labels as the engine reads them; raises ValueError for a section that does not hold them."""
-    count, content = settings_in(sections)["labels"], sections.get("labels", b"")
-    if len(content) < 4 * count:
-        raise ValueError("it lacks labels")
-    ends, names = struct.unpack_from(f"<{count}I", content), content[4 * count :]
-    starts = (0, *ends)
-    if any(not start < end <= len(names) or names[end - 1] for start, end in zip(starts, ends, strict=False)):
-        raise ValueError("its labels have no ends")
-    found = tuple(names[start:end].split(b"\0", 1)[0].decode() for start, end in zip(starts, ends, strict=False))
-    if "" in found or len(set(found)) < len(found):
-        raise ValueError("a label is empty or there twice")
-    return found
+def labels_section(labels: Sequence[str]) -> bytes:
+    """Return the section of labels: where each ends, then their bytes with a zero behind each."""
+    encoded = [label.encode() + b"\0" for label in labels]
+    ends = itertools.accumulate(map(len, encoded))
+    return struct.pack(f"<{len(encoded)}I", *ends) + b"".join(encoded)
 
 
 def decision_settings(decision: Decision, labels: Sequence[str]) -> dict[str, int]:
@@ -71,30 +56,29 @@ def disagreement(
     ngrams: NgramConfig | None,
     meaning: MeaningConfig | None,
 ) -> str | None:
-    """Return what the metadata of a file that `check_frame` passed say otherwise than its engine; None where they agree.
+    """Return what the metadata say otherwise than the engine, of a file that `read_retvec` read; None where they agree.
 
-    `labels` to `meaning` are what the metadata say; `dimensions` are those of a text's and of a word's embedding.
+    All but `data` are what the metadata say; `dimensions` are those of a text's and of a word's embedding.
     """
     sections = sections_of(data)
-    try:
-        found = settings_in(sections)
-        if labels_in(sections) != tuple(labels):
-            return "labels"
-        told = settings_of(config) | decision_settings(decision, labels) | ngram_settings(ngrams)
-        for name, value in told.items():
-            if found[name] != value:
-                return name
-        numbers = struct.pack("<2d", decision.threshold or 0.0, decision.unknown_power)
-        thresholds = b"".join(struct.pack("<d", value) for value in decision.thresholds or ())
-        if (sections.get("numbers"), sections.get("thresholds", b"")) != (numbers, thresholds):
-            return "thresholds"
-        if sections.get("characters_known", b"") != ranges_of(decision.characters):
-            return "characters"
-        if _meaning(sections) != (meaning and meaning.to_dict()):
-            return "meaning"
-        return None if _dimensions(sections, found) == dimensions else "dimension"
-    except (ValueError, struct.error) as error:
-        return f"labels ({error})" if isinstance(error, ValueError) else "dimension"
+    if len(sections["settings"]) != 4 * len(SETTINGS):
+        return "settings"
+    found = dict(zip(SETTINGS, struct.unpack(f"<{len(SETTINGS)}I", sections["settings"]), strict=True))
+    if sections["labels"] != labels_section(labels):
+        return "labels"
+    told = {"labels": len(labels)} | settings_of(config) | decision_settings(decision, labels) | ngram_settings(ngrams)
+    for name, value in told.items():
+        if found[name] != value:
+            return name
+    numbers = struct.pack("<2d", decision.threshold or 0.0, decision.unknown_power)
+    thresholds = struct.pack(f"<{len(decision.thresholds or ())}d", *(decision.thresholds or ()))
+    if (sections.get("numbers"), sections.get("thresholds", b"")) != (numbers, thresholds):
+        return "thresholds"
+    if sections.get("characters_known", b"") != ranges_of(decision.characters):
+        return "characters"
+    if _meaning(sections) != (meaning and meaning.to_dict()):
+        return "meaning"
+    return None if _dimensions(sections, found) == dimensions else "dimension"
 
 
 def _meaning(sections: Mapping[str, bytes]) -> dict[str, int] | None:
@@ -110,5 +94,5 @@ def _dimensions(sections: Mapping[str, bytes], settings: Mapping[str, int]) -> t
         return 0, 0
     of_word = settings["word_length"] * BITS
     if settings["has_embedding"]:
-        (of_word,) = struct.unpack_from("<I", sections.get("embedding/dense_2", b""), 4)
+        of_word = int.from_bytes(sections.get("embedding/dense_2", b"")[4:8], "little")
     return of_word + (DIMENSION if "meaning/rows" in sections else 0), of_word
