@@ -55,16 +55,10 @@ public final class RetvecClassifier {
             block.deallocate()
             throw RetvecError(errorDescription: String(cString: rvl_message(problem)))
         }
-        let labels = (0..<rvl_labels(opened)).map { String(cString: rvl_label(opened, $0)) }
-        guard Set(labels.map { Array($0.utf8) }).count == labels.count, !labels.contains("") else {
-            file.deallocate()
-            block.deallocate()
-            throw RetvecError(errorDescription: "A label of the model is empty or there twice. Export it again.")
-        }
         self.file = file
         self.block = block
         engine = opened
-        self.labels = labels
+        labels = (0..<rvl_labels(opened)).map { String(cString: rvl_label(opened, $0)) }
         readLimit = Int(rvl_read_limit(opened))
         embeddingSize = Int(rvl_dimension(opened))
         let settings = Self.settings(of: file)

@@ -44,12 +44,6 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
     /** The labels, in the order of the probabilities. */
     val labels: List<String> = List(NativeEngine.labels(engine)) { NativeEngine.label(engine, it).decode() }
 
-    init {
-        if (labels.any { it.isEmpty() } || labels.toSet().size < labels.size) {
-            throw UnsupportedModelException("A label of the model is empty or there twice. Export it again.")
-        }
-    }
-
     /** How many code points of a text are read; what lies behind them is not. Long texts are read in windows. */
     val readLimit: Int = NativeEngine.readLimit(engine)
 
