@@ -21,11 +21,7 @@ from typing import Final
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import InTheWay, require_entries, require_file, require_folder
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from retvec_lite.locks import open_locked
 
 WORK: Final = ".retvec-lite"
 """The work folder inside a target; the one beside it is called `.NAME.retvec-lite`."""
@@ -37,8 +33,6 @@ KEPT: Final = "kept"
 _OURS: Final = {"lock": False, "new": True, "old": True, "ready": True, KEPT: True}
 # What does not count as content: our own, and what ext4 puts into every volume.
 _IGNORED: Final = (WORK, "lost+found")
-# How systems say that another process has a lock.
-_HELD: Final = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 # How they say that a folder cannot be renamed: a mount point, another file system, no permission in the folder above.
 _FIXED: Final = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -213,31 +207,6 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
         except OSError as error:
             reason = str(explain_os_error(error, target)).removesuffix(".")
             raise RetvecLiteError(f"{reason}. The new result is in {_keep(new, target)}.") from error
-
-
-def open_locked(path: Path) -> int:
-    """Open a file, made if missing, and lock it until its descriptor is closed.
-
-    Raises BlockingIOError where another process did, and InTheWay where there is anything but a file of one name.
-    """
-    while True:
-        require_file(path)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        try:
-            if sys.platform == "win32":
-                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            else:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            # Some network file systems have no locks: writing there is better than refusing to.
-            if error.errno in _HELD:
-                os.close(descriptor)
-                raise BlockingIOError(error.errno, error.strerror) from error
-        # Its last owner may have renamed or removed it after it was opened here.
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(found := os.fstat(descriptor), os.lstat(path)) and found.st_nlink < 2:
-                return descriptor
-        os.close(descriptor)
 
 
 def flush_folder(path: Path) -> None:

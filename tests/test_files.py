@@ -16,12 +16,12 @@ from retvec_lite.files import (
     WORK,
     atomic_directory,
     atomic_write,
-    open_locked,
     refuse_existing,
     refuse_existing_folder,
     require_room,
     require_writable,
 )
+from retvec_lite.locks import open_locked
 
 OWNED = ("*.tflite", "labels.txt")
 

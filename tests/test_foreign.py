@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import KEPT, WORK, atomic_directory, atomic_write, open_locked
+from retvec_lite.files import KEPT, WORK, atomic_directory, atomic_write
 from retvec_lite.foreign import LARGEST, read_whole
+from retvec_lite.locks import open_locked
 from retvec_lite.model.checkpoints import read_arrays, write_arrays
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.text_classifier import TextClassifier

@@ -15,7 +15,7 @@ from typing import Final
 
 from retvec_lite.cli import MODEL, add_reject_argument, add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.decoding import problem_in
-from retvec_lite.data.rows import Skipped
+from retvec_lite.data.skipped import Skipped
 from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.option_fields import DELIMITER

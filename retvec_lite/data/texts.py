@@ -7,7 +7,8 @@ from typing import BinaryIO, Final, cast
 
 from retvec_lite.arguments import checked
 from retvec_lite.data.decoding import explained, marked, open_lines
-from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, Skipped, check_suffix, text_rows
+from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, check_suffix, text_rows
+from retvec_lite.data.skipped import Skipped
 from retvec_lite.errors import RetvecLiteError
 
 _STEP: Final = 256

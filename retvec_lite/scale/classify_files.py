@@ -18,11 +18,12 @@ import pyarrow.parquet
 
 from retvec_lite.arguments import checked
 from retvec_lite.data.decoding import READ_ERRORS
-from retvec_lite.data.rows import Skipped
+from retvec_lite.data.skipped import Skipped
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write, explain_os_error, open_locked, require_writable
+from retvec_lite.files import atomic_write, explain_os_error, require_writable
 from retvec_lite.foreign import require_entries
 from retvec_lite.json_text import parse_json
+from retvec_lite.locks import open_locked
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.text_classifier import WorkPool, answered, available_cores, check_count
 from retvec_lite.runtime.worker import Worker, WorkerFailed

@@ -21,12 +21,12 @@ from retvec_lite.data.rows import (
     PARQUET,
     TEXT_SUFFIX,
     Rows,
-    Skipped,
     check_suffix,
     endings,
     format_of,
     missing_column,
 )
+from retvec_lite.data.skipped import Skipped
 from retvec_lite.errors import RetvecLiteError, reason
 
 SUFFIXES: Final = (*LABELLED, TEXT_SUFFIX)

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from retvec_lite.data.calibration import unknown_rows
 from retvec_lite.data.class_weights import ClassWeights, choose_class_weights
 from retvec_lite.data.dataset import Dataset, as_dataset, check_single, check_trainable
-from retvec_lite.data.rows import Skipped
+from retvec_lite.data.skipped import Skipped
 from retvec_lite.data.tables import texts_in
 from retvec_lite.data.texts import read_texts
 from retvec_lite.data.warnings import data_warnings

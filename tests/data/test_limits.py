@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from retvec_lite.data import decoding, json_arrays, rows
-from retvec_lite.data.rows import Skipped
+from retvec_lite.data.skipped import Skipped
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 

@@ -13,7 +13,8 @@ import pytest
 
 from retvec_lite.data import json_arrays, rows
 from retvec_lite.data.dataset import read_dataset
-from retvec_lite.data.rows import Rows, Skipped
+from retvec_lite.data.rows import Rows
+from retvec_lite.data.skipped import Skipped
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 
