@@ -401,3 +401,20 @@ def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing(tmp_path: Path, m
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 70
+
+
+def test_a_folder_where_a_file_of_ours_belongs_is_the_users(tmp_path: Path) -> None:
+    (tmp_path / "dist" / "README.md").mkdir(parents=True)
+    (tmp_path / "dist" / "README.md" / "thesis.txt").write_text("mine")
+    (tmp_path / "dist" / "a.mlpackage").mkdir()
+    for owned, problem in (
+        (("README.md", "*.mlpackage/"), "README.md/"),
+        (("README.md/", "*.mlpackage"), "a.mlpackage/"),
+    ):
+        sentence = f"contains {problem}, which this command did not write"
+        with (
+            pytest.raises(RetvecLiteError, match=sentence),
+            atomic_directory(tmp_path / "dist", force=True, owned=owned),
+        ):
+            pass
+    assert (tmp_path / "dist" / "README.md" / "thesis.txt").read_text() == "mine"

@@ -90,7 +90,7 @@ def test_links_deeper_down_are_moved_or_removed_and_never_followed(tmp_path: Pat
     for name in ("old", "ready", "new"):
         (tmp_path / f".dist{WORK}" / name / "dist" / "deep").mkdir(parents=True)
         (tmp_path / f".dist{WORK}" / name / "dist" / "deep" / "link").symlink_to(precious)
-    with atomic_directory(tmp_path / "dist", force=True, owned=("deep",)) as folder:
+    with atomic_directory(tmp_path / "dist", force=True, owned=("deep/",)) as folder:
         (folder / "new.tflite").touch()
     assert tree(precious) == before and os.listdir(tmp_path / "dist") == ["new.tflite"]
 

@@ -97,10 +97,18 @@ KINDS: Mapping[str, Callable[[Sections], bytes]] = {
             "multi_label": lambda _: 1,
             "unknown_label": lambda _: 1,
             "has_threshold": lambda _: 0,
+            "buckets": lambda value: max(0, value - 1),
+            "longest": lambda value: value + 1,
+            "plain_letters": lambda value: 1 - value,
         }.items()
     },
     "threshold": lambda sections: to_file(sections | {"numbers": struct.pack("<2d", 0.9, 0.4)}),
     "two label sections": _two_sections,
+    "no characters known": lambda sections: to_file({**sections, "characters_known": b""}),
+    "sizes of meaning": _with_metadata(
+        lambda metadata: metadata.update(meaning={"words": 1, "rows": 1, "displacements": 1})
+    ),
+    "n-grams in metadata": _with_metadata(lambda metadata: metadata.update(ngrams=None)),
     "order of labels": _with_labels(lambda labels: labels[::-1]),
     "empty last label": _with_labels(lambda labels: [*labels[:-2], labels[-1], ""]),
     "label twice": _with_labels(lambda labels: [labels[1], *labels[1:]]),
