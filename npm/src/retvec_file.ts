@@ -65,7 +65,12 @@ export function checkAgreement(artifact: Artifact, dimension: number, wordDimens
   agree(name, "has_threshold", typeof decision?.threshold === "number" ? 1 : 0, setting(HAS_THRESHOLD));
   const numbers = [decision?.threshold ?? 0, decision?.unknown_power ?? 0];
   agree(name, "the threshold", String(numbers), String(doubles(sectionOf(model, NUMBERS))));
-  agree(name, "the list of thresholds", String(decision?.thresholds ?? []), String(doubles(sectionOf(model, THRESHOLDS))));
+  agree(
+    name,
+    "the list of thresholds",
+    String(decision?.thresholds ?? []),
+    String(doubles(sectionOf(model, THRESHOLDS))),
+  );
   const embedding = signatures.find(({ kind }) => kind === "embed");
   if (!embedding) return;
   agree(name, "dimension", embedding.dimension, dimension);
@@ -77,7 +82,7 @@ function doubles(section: Uint8Array): number[] {
   return Array.from({ length: section.length / 8 }, (_, place) => view.getFloat64(8 * place, true));
 }
 
-function agree(name: string, what: string, said: unknown, is: number): void {
+function agree(name: string, what: string, said: unknown, is: number | string): void {
   if (said === is) return;
   throw new RetvecLiteError(
     `${name} is damaged: its metadata say that ${what} is ${JSON.stringify(said)}, its settings ${is}. Export it again.`,
