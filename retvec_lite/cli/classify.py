@@ -106,11 +106,12 @@ def run_classify(args: argparse.Namespace) -> int:
     if args.output is not None:
         raise RetvecLiteError("--output needs --input with the files to classify.")
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated, languages=args.languages)
+    words = _words_for_none(classifier.labels, classifier.decision.unknown_label)
     skipped = Skipped(args.skip_bad_rows)
     for text in _checked(args.texts, skipped) if args.texts else _standard_input(skipped):
         why = classifier.explain(text) if args.why else None
         found = classifier.predict(text, top=_top(args, classifier), reject=args.reject)
-        print(_line(text, found, why, args.json, _answers(classifier)), flush=True)
+        print(_line(text, found, why, args.json, *words), flush=True)
     _report_skipped(skipped.sentences())
     return 0
 
@@ -174,6 +175,7 @@ def _run_file(args: argparse.Namespace) -> int:
         raise RetvecLiteError("Several files need --output with the file to write, such as labels.parquet.")
     (path,) = args.input
     classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated, args.languages)
+    words = _words_for_none(classifier.labels, classifier.decision.unknown_label)
     skipped = Skipped(args.skip_bad_rows)
     size = os.path.getsize(path) if os.path.isfile(path) else 0
     # A bar where standard error is a terminal and the answers go elsewhere; classifying must not need rich.
@@ -192,7 +194,7 @@ def _run_file(args: argparse.Namespace) -> int:
         answers = classifier.predict_many(texts, top=_top(args, classifier), reject=args.reject)
         for predictions, text in zip(answers, again, strict=True):
             why = classifier.explain(text) if args.why else None
-            print(_line(text, predictions, why, args.json, _answers(classifier)))
+            print(_line(text, predictions, why, args.json, *words))
             count += 1
         sys.stdout.flush()
         seconds = time.perf_counter() - start
@@ -213,21 +215,19 @@ def _top(args: argparse.Namespace, classifier: Predictor) -> int | None:
     return 1 if top is None and not (classifier.decision.multi_label and args.reject) else top
 
 
-def _answers(classifier: Predictor) -> list[str]:
-    """Return the labels that may be printed: that of unknown texts never is."""
-    return [label for label in classifier.labels if label != classifier.decision.unknown_label]
-
-
-def _beside(word: str, labels: Sequence[str]) -> str:
-    """Return a word in parentheses where a label reads like it, in ever more of them, so that it can be told from all labels."""
-    taken = {label.casefold() for label in labels}
-    while word in taken:
-        word = f"({word})"
-    return word
+def _words_for_none(labels: Sequence[str], unknown_label: str | None) -> tuple[str, str]:
+    """Return `UNKNOWN` and `NONE`, in ever more parentheses where a label that may be printed reads like one of them."""
+    taken = {label.casefold() for label in labels if label != unknown_label}
+    words = [UNKNOWN, NONE]
+    for place, word in enumerate(words):
+        while word in taken:
+            word = f"({word})"
+        words[place] = word
+    return words[0], words[1]
 
 
 def _line(
-    text: str, predictions: Sequence[Prediction], why: Explanation | None, as_json: bool, labels: Sequence[str]
+    text: str, predictions: Sequence[Prediction], why: Explanation | None, as_json: bool, unknown: str, none: str
 ) -> str:
     if as_json:
         found = [{"label": label, "probability": round(probability, 6)} for label, probability in predictions]
@@ -235,10 +235,9 @@ def _line(
         reasons = {"why": {"label": why.label, "spans": spans}} if why else {}
         return json_line({"text": text, "predictions": found, **reasons})
     line = "\t".join(
-        f"{_beside(UNKNOWN, labels) if label is None else one_line(label)}\t{probability:.4f}"
-        for label, probability in predictions
+        f"{unknown if label is None else one_line(label)}\t{probability:.4f}" for label, probability in predictions
     )
-    line = line or _beside(NONE, labels)
+    line = line or none
     if why is None:
         return line
     # A text that has no answer is explained by the label that it might have had.

@@ -265,7 +265,10 @@ class Rows:
                 record.pop()
             if record and len(record) != size:
                 self._skipped.bad(
-                    self.bad(line, f"{len(record)} fields, but the header has {size}{cells_hint(record)}")
+                    self.bad(
+                        line,
+                        f"{len(record)} cell{'s' * (len(record) != 1)}, but the header has {size}{cells_hint(record)}",
+                    )
                 )
             elif record and (problem := problem_in("".join(record))):
                 self._skipped.bad(self.bad(line, problem, SystematicError))

@@ -254,9 +254,8 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     try:
         config = EncoderConfig.from_dict(fields)
         if metadata.get("labels") != list(labels):
-            raise RetvecLiteError(
-                f"{LABELS_NAME} and {METADATA_NAME} must list the same labels. Export the model again."
-            )
+            both = "its metadata and its engine" if file.suffix == SUFFIX else f"{LABELS_NAME} and {METADATA_NAME}"
+            raise RetvecLiteError(f"{both} must list the same labels. Export the model again.")
         check_labels(labels)
         check_fields(metadata, _KINDS)
         read_signatures(metadata, config)

@@ -20,7 +20,7 @@ from tiny_artifact import LABELS, tiny_artifact, tiny_probabilities
 import retvec_lite as rl
 from retvec_lite import Prediction
 from retvec_lite import __main__ as cli
-from retvec_lite.cli.classify import _line
+from retvec_lite.cli.classify import _line, _words_for_none
 from retvec_lite.decision import Decision
 
 
@@ -102,10 +102,12 @@ def test_texts_that_belong_to_no_label(main: Main, tmp_path: Path) -> None:
     ],
 )
 def test_a_label_that_reads_like_no_label_is_told_from_it(labels: tuple[str, ...], unknown: str, none: str) -> None:
-    lines = [_line("x", [Prediction(label, 0.5)], None, False, labels) for label in labels]
+    words = _words_for_none(labels, None)
+    lines = [_line("x", [Prediction(label, 0.5)], None, False, *words) for label in labels]
     assert lines == [f"{label}\t0.5000" for label in labels]
-    assert _line("x", [Prediction(None, 0.5)], None, False, labels) == f"{unknown}\t0.5000"
-    assert _line("x", [], None, False, labels) == none
+    assert _line("x", [Prediction(None, 0.5)], None, False, *words) == f"{unknown}\t0.5000"
+    assert _line("x", [], None, False, *words) == none
+    assert _words_for_none(("a", "unknown"), "unknown") == ("unknown", "none")
 
 
 def test_a_repeated_header_gets_no_answer_and_is_told(main: Main, tiny_model: str, tmp_path: Path) -> None:
@@ -317,7 +319,7 @@ def test_many_texts_keep_their_order_and_their_answers(main: Main, tiny_model: s
         ("a.csv", "body\n12\n", r"No column 'text' in .*a\.csv \(found: 'body'\)\. Name it with --text-column\."),
         ("a.csv", "text,text\n1,2\n", "The column 'text' appears twice in"),
         ("a.csv", "", r"a\.csv is empty\."),
-        ("a.csv", "text,id\n12\n", r"a\.csv, line 2: 1 fields, but the header has 2"),
+        ("a.csv", "text,id\n12\n", r"a\.csv, line 2: 1 cell, but the header has 2"),
         ("a.csv", 'text\n"12" x\n', "line 2: broken quoting"),
         ("a.jsonl", "[1]\n", "row 1: not a JSON object with the field 'text'"),
         ("a.jsonl", '{"text": "1"}\n{"text": 1}\n', "line 2: 'text' must be a string, not 1"),

@@ -78,7 +78,7 @@ def test_wrong_weights_are_refused(given: Any, told: str) -> None:
         ("w.csv", b"label,weight\nham,\xff\n", "not UTF-8"),
         ("w.csv", b"", "is empty"),
         ("w.csv", b"ham,1\nspam,4\n", "columns label and weight"),
-        ("w.csv", b"label,weight\nham,1,2\n", "line 2: 3 fields, but the header has 2"),
+        ("w.csv", b"label,weight\nham,1,2\n", "line 2: 3 cells, but the header has 2"),
         ("w.csv", b'label,weight\n"ham,1\n', "broken quoting"),
         ("w.csv", b"label,weight\nham,1\nham,2\n", "'ham' has two weights"),
         ("w.csv", b"label,weight\nham,much\n", "not 'much'"),

@@ -127,7 +127,7 @@ def test_rows_without_anything_are_counted_and_rows_that_lack_something_are_bad(
     (tmp_path / "d.csv").write_text(content)
     data = read_dataset(tmp_path / "d.csv", skip_bad_rows=True)
     assert (data.texts, data.labels) == (("hi", "z"), ("a", "c"))
-    problem = f"{tmp_path / 'd.csv'}, line 9: 2 fields, but the header has 3."
+    problem = f"{tmp_path / 'd.csv'}, line 9: 2 cells, but the header has 3."
     assert data.left_out == ("3 empty rows skipped.", f"3 bad rows skipped, the first: {problem}")
     # Without labels, a row with a number is a row.
     skipped = Skipped(bad_rows=True)

@@ -120,7 +120,7 @@ def test_single_quotes_are_told(tmp_path: Path) -> None:
     told = [warning for warning in data_warnings(read_dataset(path)) if "single quotes" in warning]
     assert told and told[0].startswith("5 of 10 rows have a cell in single quotes")
     path.write_text("label;text\na;'hi; you'\n")
-    with pytest.raises(RetvecLiteError, match=r"3 fields, but the header has 2\. Cells in single quotes"):
+    with pytest.raises(RetvecLiteError, match=r"3 cells, but the header has 2\. Cells in single quotes"):
         read_dataset(path)
 
 

@@ -127,7 +127,7 @@ def test_bad_rows_can_be_skipped_after_they_were_an_error(
     monkeypatch.setattr(sources, "ROWS", 2)
     Path("in.csv").write_text("text,n\n" + "12,1\n" * 5 + "13\n" + "AB,2\n" * 5)
     for _ in range(2):
-        with pytest.raises(RetvecLiteError, match=r"in.csv, line 7: 1 fields, but the header has 2\."):
+        with pytest.raises(RetvecLiteError, match=r"in.csv, line 7: 1 cell, but the header has 2\."):
             rl.classify_files(tiny_model, "in.csv", "out.jsonl")
     done = rl.classify_files(tiny_model, "in.csv", "out.jsonl", skip_bad_rows=True)
     assert (done.rows, done.resumed, done.skipped) == (10, 4, 1)

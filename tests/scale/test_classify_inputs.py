@@ -191,7 +191,7 @@ SKIP = "--skip-bad-rows (skip_bad_rows=True) leaves such rows out."
 BAD = {
     "missing column": ("body\n12\n", "No column 'text' in in.csv (found: 'body'). Name it with --text-column. The first row must hold the names of the columns."),
     "label is there": ("text,label\n12,x\n", "in.csv already has a column 'label'. Name the new one with --label-column."),
-    "fields": ("text,n\n12\n", f"in.csv, line 2: 1 fields, but the header has 2. {SKIP}"),
+    "fields": ("text,n\n12\n", f"in.csv, line 2: 1 cell, but the header has 2. {SKIP}"),
     "empty": ("", "in.csv is empty."),
     "open quote": ('text\n12\n"12\nAB\n', "in.csv, line 3: broken quoting in a row that reaches line 4 (unexpected end of data). Quote fields as RFC 4180 says."),
 }  # fmt: skip
@@ -280,7 +280,7 @@ def test_bad_rows_can_be_skipped(place: Path, tiny_model: str, main: Main) -> No
     Path("in.jsonl").write_text('{"text": "x"}\n{"text": 5}\nno\n')
     code, _, errors = main("classify", tiny_model, "--input", "in.*", "--output", "out.jsonl", "--skip-bad-rows")
     assert code == 0 and [row["text"] for row in found_in("out.jsonl")] == ["12", "AB", "x"]
-    assert "3 bad rows skipped, the first: in.csv, line 3: 1 fields, but the header has 2." in errors
+    assert "3 bad rows skipped, the first: in.csv, line 3: 1 cell, but the header has 2." in errors
 
 
 @pytest.mark.usefixtures("in_this_process")

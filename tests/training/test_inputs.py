@@ -62,7 +62,7 @@ def test_bad_rows_are_skipped_where_that_is_asked_for(tmp_path: Path) -> None:
 def test_what_is_left_out_of_texts_without_labels_is_told(tmp_path: Path) -> None:
     file = tmp_path / "more.csv"
     file.write_text("text,n\nx,1\n,\ny\n", encoding="utf-8")
-    with pytest.raises(rl.RetvecLiteError, match=r"line 4: 1 fields, but the header has 2\. --skip-bad-rows"):
+    with pytest.raises(rl.RetvecLiteError, match=r"line 4: 1 cell, but the header has 2\. --skip-bad-rows"):
         TrainOptions(unlabelled=file).read_inputs(DATA)
     inputs = TrainOptions(unlabelled=file, skip_bad_rows=True).read_inputs(DATA)
     assert inputs.unlabelled == ("x",) and inputs.warnings[0] == f"{file}: 1 empty row skipped."
