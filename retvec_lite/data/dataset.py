@@ -397,7 +397,7 @@ def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) 
             hint = no_label_hint([str(other.label) for other in rows]) if rows and column == label_column else ""
             raise origin.bad(row, f"the column {column!r} is empty{hint}")
     label = join_labels(names)
-    if problem := problem_in_label(label):
+    if label and (problem := problem_in_label(label)):  # a text may have none of several labels
         raise origin.bad(row, f"the label {label!r} {problem}", SystematicError)
     return label
 
