@@ -90,7 +90,7 @@ def require_size(path: str | os.PathLike[str], size: int) -> None:
     """Raise RetvecLiteError for a file of more than `LARGEST` bytes."""
     if size > LARGEST:
         raise RetvecLiteError(
-            f"{os.fspath(path)} has {size:,} bytes or more, but at most {LARGEST:,} are read. Is it the right file?"
+            f"{os.fspath(path)} has {size:,} bytes or more, but at most {LARGEST:,} are read: no file of ours is so large."
         )
 
 

@@ -143,6 +143,7 @@ def test_only_the_ratios_of_weights_matter_and_none_leaves_a_text_out() -> None:
     ("weights", "sentence"),
     [
         ([1.0], "sample_weight has 1 numbers, but there are 32 texts"),
+        ([1e308, 1e-308] * 16, "sample_weight ranges from 1e-308 to 1e.308: the largest may be 1e9 times"),
         ([-1.0] * 32, "sample_weight must hold finite numbers of at least 0, not -1.0"),
         (["heavy"] * 32, "sample_weight must hold finite numbers of at least 0, not 'heavy'"),
         ([10**400] * 32, "sample_weight must hold finite numbers of at least 0, not 1000"),

@@ -228,10 +228,6 @@ def swapped_columns(dataset: Dataset) -> str | None:
     )
 
 
-_WIDEST: Final = 1e9
-"""Times that a text may count more than another: the losses of the network are sums of float32."""
-
-
 def weighted(dataset: Dataset, weights: Sequence[float]) -> Dataset:
     """Return the texts that count, with how much each does; those that weigh 0 are left out.
 
@@ -252,10 +248,10 @@ def weighted(dataset: Dataset, weights: Sequence[float]) -> Dataset:
         numbers.append(number)
     if not any(numbers):
         raise RetvecLiteError("sample_weight is 0 for every text: give those that count a larger one.")
-    if min(filter(None, numbers)) * _WIDEST < max(numbers):
+    least, most = min(filter(None, numbers)), max(numbers)
+    if least * 1e9 < most:  # the losses of the network are sums of float32
         raise RetvecLiteError(
-            f"sample_weight ranges from {min(filter(None, numbers)):g} to {max(numbers):g}: the largest may be {_WIDEST:g} times the "
-            "smallest. Give texts that hardly count a 0."
+            f"sample_weight ranges from {least:g} to {most:g}: the largest may be 1e9 times the smallest. Give texts that hardly count a 0."
         )
     counting = replace(dataset, weights=tuple(numbers))
     return counting.select(row for row, number in enumerate(numbers) if number)

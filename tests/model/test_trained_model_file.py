@@ -3,6 +3,8 @@
 import dataclasses
 import hashlib
 import json
+import os
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -95,6 +97,25 @@ def test_damaged_copies_in_a_trained_folder_are_noticed(tmp_path: Path) -> None:
         load_trained_model(tmp_path)  # a copy that is missing says nothing wrong
         (tmp_path / name).write_bytes(whole[name].replace(b"\n", b"\r\n"))
         load_trained_model(tmp_path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
+@pytest.mark.parametrize("name", ["labels.txt", "training.json", "classifier.safetensors"])
+def test_no_file_of_a_trained_folder_is_waited_for_or_too_large(tmp_path: Path, name: str) -> None:
+    Classifier(CLASSIFIER).save(tmp_path, force=True)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    assert str(tmp_path) in refusal(tmp_path)
+    (tmp_path / name).unlink()
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(3 << 30)
+    assert "has 3,221,225,472 bytes or more, but at most" in refusal(tmp_path)
+
+
+def test_a_tensor_of_more_dimensions_than_numpy_has_is_refused(tmp_path: Path) -> None:
+    header = json.dumps({"a": {"dtype": "F32", "shape": [1] * 70, "data_offsets": [0, 4]}}).encode()
+    (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
+    assert "is not a readable safetensors file" in refusal(tmp_path / "a.safetensors")
 
 
 def test_a_changed_byte_is_refused_by_name_or_harmless(tmp_path: Path) -> None:

@@ -98,6 +98,17 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(
     assert texts == ["new", *(f"b {row}" for row in range(35)), "c"] and not Path("out.csv.parts").exists()
 
 
+@pytest.mark.parametrize("name", ["output.csv", "0123456789abcdef-000007.parquet", "thesis.txt"])
+def test_a_folder_of_the_users_is_not_taken_for_parts(place: Path, tiny_model: str, name: str) -> None:
+    Path("in.csv").write_text("text\n12\n")
+    Path("out.csv.parts").mkdir()
+    (Path("out.csv.parts") / name).write_text("mine")
+    for force in (False, True):
+        with pytest.raises(RetvecLiteError, match=rf"{name} is not ours.*Move it away"):
+            rl.classify_files(tiny_model, "in.csv", "out.csv", force=force)
+    assert (Path("out.csv.parts") / name).read_text() == "mine" and not Path("out.csv").exists()
+
+
 @pytest.mark.usefixtures("in_this_process")
 def test_parts_of_another_run_are_not_mixed(place: Path, tiny_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("in.csv").write_text("text\n12\n")
