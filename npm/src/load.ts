@@ -37,7 +37,7 @@ export async function loadWith(
     engine: [isEngine, "engine.wasm: its bytes, or a WebAssembly.Module"],
     litert: [(value) => typeof (value as Partial<LiteRt>)?.loadAndCompile === "function", "the module @litertjs/core"],
   });
-  const found = await find(await source);
+  const found = await find(source);
   const named = name === undefined ? found : { ...found, name };
   if (isRetvec(found.file)) {
     const module = engine ?? (await inside?.());

@@ -25,16 +25,19 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
 };
 const UNNAMED = "The file";
+/** Characters of an address that messages show. */
+const LONGEST = 200;
 /** An answer that no address is known of. */
 const NAMELESS = "the answer";
 
 /** @throws RetvecLiteError for what is no source, and for a file that cannot be read. */
-export async function find(source: unknown): Promise<Found> {
+export async function find(given: unknown): Promise<Found> {
+  const source = await settled(given);
   if (ArrayBuffer.isView(source)) {
-    return local(UNNAMED, new Uint8Array(source.buffer, source.byteOffset, source.byteLength));
+    return local(UNNAMED, inside(source.buffer, source.byteOffset, source.byteLength));
   }
   if (isA(source, "ArrayBuffer") || isA(source, "SharedArrayBuffer")) {
-    return local(UNNAMED, new Uint8Array(source as ArrayBuffer));
+    return local(UNNAMED, inside(source as ArrayBuffer));
   }
   if (isA(source, "Blob") || isA(source, "File")) {
     const { name = UNNAMED } = source as File;
@@ -57,6 +60,23 @@ export async function find(source: unknown): Promise<Found> {
     }),
     address,
   );
+}
+
+/** Wait for the answer of a server; one that never came is no fault of the caller's code. */
+async function settled(given: unknown): Promise<unknown> {
+  try {
+    return await given;
+  } catch (error) {
+    throw cannot(NAMELESS, causeOf(error));
+  }
+}
+
+function inside(buffer: ArrayBufferLike, start?: number, length?: number): Uint8Array {
+  try {
+    return new Uint8Array(buffer, start, length);
+  } catch {
+    throw cannot("the bytes", "they were transferred elsewhere");
+  }
 }
 
 async function opened(files: { readFile(path: string | URL): Promise<Uint8Array> }, address: string): Promise<Found> {
@@ -98,7 +118,8 @@ function nameOf(address: string): string {
 }
 
 function cannot(address: string, cause: string): RetvecLiteError {
-  return new RetvecLiteError(`Cannot load ${address} (${cause}).`);
+  const short = address.length > LONGEST ? `${address.slice(0, LONGEST)}...` : address;
+  return new RetvecLiteError(`Cannot load ${short} (${cause}).`);
 }
 
 /** Whether a value is of a class of the host, or of the same class of another frame or realm. */

@@ -83,6 +83,8 @@ for (const [name, source] of Object.entries(sources)) {
 const used = await fetch(`${url}/a.retvec`);
 await used.text();
 const what = "load takes the address or path of a file, a Response, a Blob or bytes, not";
+const moved = new ArrayBuffer(8);
+structuredClone(moved, { transfer: [moved] });
 const cases = [
   [undefined, `${what} undefined.`],
   [null, `${what} null.`],
@@ -109,6 +111,9 @@ const cases = [
   ["http://127.0.0.1:1/a.retvec", "Cannot load http://127.0.0.1:1/a.retvec (no answer)."],
   ["nothing://a.retvec", "Cannot load nothing://a.retvec (no answer)."],
   [Response.error(), "Cannot load the answer (no answer)."],
+  [{ then: (_, refuse) => refuse(new TypeError("fetch failed")) }, "Cannot load the answer (fetch failed)."],
+  [moved, "Cannot load the bytes (they were transferred elsewhere)."],
+  ["x".repeat(100_000), `Cannot load ${"x".repeat(200)}... (`],
   [new Response(page), "The server sent a web page instead of the file."],
   [used, `Cannot load ${url}/a.retvec (its body was read before: pass response.clone(), or the bytes).`],
   [bytes.subarray(0, 5), "The file (5 bytes) is neither a .retvec nor a .tflite file, or it is cut short."],
