@@ -52,11 +52,11 @@ def test_bad_rows_are_skipped_where_that_is_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "d.csv"
     file.write_text(FRAME.to_csv(index=False, sep="#") + "only a text#\n#b\n#\ntoo#many#cells\n", encoding="utf-8")
     names = {"text_column": "message", "label_column": "category", "delimiter": "#"}
-    with pytest.raises(rl.RetvecLiteError, match="line 53: 3 fields"):
+    with pytest.raises(rl.RetvecLiteError, match="line 53: 3 cells"):
         TrainOptions(**names).read_inputs(file)
     inputs = TrainOptions(**names, skip_bad_rows=True).read_inputs(file)
     assert len(inputs.training) == len(DATA) and inputs.warnings[0] == f"{file}: 1 empty row skipped."
-    assert inputs.warnings[1].startswith(f"{file}: 3 bad rows skipped, the first: {file}, line 53: 3 fields")
+    assert inputs.warnings[1].startswith(f"{file}: 3 bad rows skipped, the first: {file}, line 53: 3 cells")
 
 
 def test_what_is_left_out_of_texts_without_labels_is_told(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_what_is_left_out_of_texts_without_labels_is_told(tmp_path: Path) -> Non
         TrainOptions(unlabelled=file).read_inputs(DATA)
     inputs = TrainOptions(unlabelled=file, skip_bad_rows=True).read_inputs(DATA)
     assert inputs.unlabelled == ("x",) and inputs.warnings[0] == f"{file}: 1 empty row skipped."
-    assert inputs.warnings[1].startswith(f"{file}: 1 bad row skipped, the first: {file}, line 4: 1 fields")
+    assert inputs.warnings[1].startswith(f"{file}: 1 bad row skipped, the first: {file}, line 4: 1 cell,")
 
 
 FORMS: dict[str, Any] = {
