@@ -31,7 +31,7 @@ from retvec_lite.training.settings import FEW, FitSettings
 _MOST_WEIGHTS: Final = 800_000
 """Bytes of weights without what words mean: then the int4 file of the head cnn with 150 labels is below 600 kB."""
 _SPARE: Final = 3_000
-"""Bytes of a limit that are not planned for: estimates may be 2,000 too small, and do not count escapes in JSON."""
+"""Bytes of a limit that are not planned for: estimates may be 2,500 too small, and do not count escapes in JSON."""
 
 _FEWEST_BUCKETS: Final = 128
 

@@ -35,7 +35,7 @@ HAN = [chr(code) for code in range(0x4E00, 0x5600)]
 
 MOST_OVER = 7_000
 """Bytes that an estimate may be too large: which kind of n-grams there will be is not known, and counts as the largest."""
-MOST_UNDER = 2_000
+MOST_UNDER = 2_500
 """Bytes that it may be too small: less than a training spares."""
 
 
