@@ -191,6 +191,7 @@ def _drafts(
         try:
             for draft in kind.make(model, tuple(left), plan.options):
                 yield left.pop(0), draft
+            return
         except RetvecLiteError as error:
             yield left.pop(0), error
 

@@ -65,7 +65,7 @@ def checked(function: Function) -> Function:
 
 
 def check(name: str, value: object, kinds: Mapping[str, _Test]) -> None:
-    """Raise RetvecLiteError unless a value is of one of the kinds; none let everything pass, but integers beyond 64 bits."""
+    """Raise RetvecLiteError unless a value is of one of the kinds; without kinds, only integers beyond 64 bits are refused."""
     if isinstance(value, int) and abs(value) >= _BEYOND:
         raise RetvecLiteError(f"{name} is too large: {shown(value)}.")
     if kinds and not any(test(value) for test in kinds.values()):

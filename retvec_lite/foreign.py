@@ -47,7 +47,7 @@ def require_folder(path: Path) -> None:
 
 
 def require_entries(folder: Path, entries: Mapping[str, bool], *, only: bool = False) -> None:
-    """Raise InTheWay unless what is in a folder of ours is ours, and the folder itself; a missing folder is well.
+    """Raise InTheWay unless what is in a folder of ours is ours, and the folder itself. A missing folder passes.
 
     Nothing is followed. Who may write in the folder can exchange an entry after it was checked.
 

@@ -142,10 +142,11 @@ def _exported(model: str) -> Iterator[str]:
     if not os.path.isfile(os.path.join(model, CLASSIFIER_FILE)):
         yield model
         return
-    from retvec_lite.api import load
+    from retvec_lite.classifier import Classifier
+    from retvec_lite.model.weight_files import load_trained_model
 
     with tempfile.TemporaryDirectory() as folder:
-        load(model).export(os.path.join(folder, "dist"), formats=("engine",))  # type: ignore[union-attr]  # it is trained
+        Classifier(load_trained_model(model)).export(os.path.join(folder, "dist"), formats=("engine",))
         yield os.path.join(folder, "dist", "classifier-int8.retvec")
 
 

@@ -85,7 +85,7 @@ def _shown(value: object) -> str:
 
 
 def problem_in_label(label: str) -> str | None:
-    """Return what keeps a string from being a label, because it is empty, would steer a terminal or break a file; None for nothing."""
+    """Return why a string cannot be a label: it is empty, would steer a terminal, or break a file; None where it can."""
     kinds = set(map(unicodedata.category, label))
     for is_wrong, problem in (
         (not label.strip(), "is empty"),

@@ -17,7 +17,7 @@ import numpy as np
 
 from retvec_lite.arguments import checked
 from retvec_lite.contract import BITS, Floats
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.files import atomic_write, refuse_existing
 from retvec_lite.foreign import read_whole
 from retvec_lite.json_text import parse_json
@@ -123,7 +123,7 @@ def _tfjs(path: Path) -> Arrays:
         arrays: dict[str, Floats] = {}
         for group in manifest:
             if any(Path(name).is_absolute() or ".." in Path(name).parts for name in group["paths"]):
-                raise RetvecLiteError(f"{path} names weight files outside of its folder: {group['paths']!r:.100}.")
+                raise RetvecLiteError(f"{path} names weight files outside of its folder: {shown(group['paths'])}.")
             data = b"".join(read_whole(path.parent / name) for name in group["paths"])
             offset = 0
             for entry in group["weights"]:
