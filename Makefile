@@ -92,7 +92,7 @@ node_modules: package-lock.json
 
 # mypy and import-linter follow no import hook, which is how an editable installation finds converters/ as
 # retvec_lite.converters: they get the tree as it will be installed, made of links.
-lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed
+lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed; then how large the project is beside the last release
 	$(BIN)/ruff check $(PACKAGES)
 	$(BIN)/ruff format --check $(PACKAGES)
 	@rm -rf build/typed && mkdir -p build/typed/retvec_lite
@@ -100,6 +100,7 @@ lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed
 	@ln -s "$(CURDIR)/converters" build/typed/retvec_lite/converters
 	MYPYPATH=build/typed $(BIN)/mypy --package retvec_lite
 	cd build/typed && "$(CURDIR)/$(BIN)/lint-imports" --no-logo --no-cache --config ../../pyproject.toml
+	@$(BIN)/python -m tools.house
 
 format: $(STAMP)  ## let ruff put the code in order
 	$(BIN)/ruff check --fix $(PACKAGES)
