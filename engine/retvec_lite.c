@@ -202,7 +202,7 @@ enum {
 
 enum {
   FORMAT = 1, HEADER = 64, CHECKSUM = 24, ENTRY = 16, ALIGN = 64, MOST_SECTIONS = 64, MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_INPUTS = 65536, MOST_REGION = 63,
-  BITS = 21, PRIME = 65521, FACTOR = 46, MOST_CHARS = 16384, MOST_WINDOWS = 32, MOST_DECOMPOSED = 4,
+  BITS = 21, PRIME = 65521, FACTOR = 46, LONGEST_NGRAM = 6, MOST_CHARS = 16384, MOST_WINDOWS = 32, MOST_DECOMPOSED = 4,
   TILE = 4,      /* words that are multiplied with the same weights at once */
   PACK = 16,     /* outputs whose weights stand together */
   ROW = 16,      /* columns of the table of n-grams that are added at once */
@@ -229,10 +229,17 @@ typedef struct {
   uint32_t length;
 } piece;
 
+/* Code points that are read at once, what is known about each, and the rules that they are read by. */
+typedef struct {
+  uint32_t *chars;
+  uint16_t *flags;
+  uint32_t contract, drops, letters_only;
+  uint32_t unspaced; /* flags of the scripts with a rule */
+} window;
+
 struct rvl {
   uint32_t set[SETTINGS];
   int processor;
-  uint32_t unspaced; /* flags of the scripts with a rule */
   const char *labels;
   const uint32_t *label_places;
   double threshold, unknown_power;
@@ -252,8 +259,7 @@ struct rvl {
   layer meaning;
   int vector_size, row_size; /* numbers of a word vector; and of what is kept of a word */
   /* For one text. */
-  uint32_t *chars; /* [max_chars + 1] */
-  uint16_t *flags; /* the same */
+  window window;   /* chars and flags: [max_chars + 1] */
   piece *pieces;   /* [max_words] */
   int16_t *rows;   /* [max_words][row_size] */
   float *row_scales;
@@ -473,7 +479,7 @@ static int check_settings(const uint32_t *set) {
       set[CODEBOOKS] > 8 || set[RANK] > 256 || set[PLAIN_LETTERS] > 1 || set[MULTI_LABEL] > 1 || set[UNKNOWN_LABEL] > set[LABELS] ||
       set[HAS_THRESHOLD] > 1 || (set[HEAD] == NGRAMS && !set[BUCKETS]))
     return RVL_DAMAGED;
-  if (set[BUCKETS] && (!in_range(set[LONGEST], 1, 6) || !in_range(set[SHORTEST], 1, set[LONGEST]) ||
+  if (set[BUCKETS] && (!in_range(set[LONGEST], 1, LONGEST_NGRAM) || !in_range(set[SHORTEST], 1, set[LONGEST]) ||
                        (set[CODEBOOKS] && set[BUCKETS] != 256 * set[CODEBOOKS])))
     return RVL_DAMAGED;
   if (set[HEAD] == CNN && (!set[BLOCKS] || set[REGION] % 2 == 0)) return RVL_DAMAGED;
@@ -615,8 +621,8 @@ static void take_space(loader *from, rvl *to, uint32_t words) {
   to->row_size = (int)rounded((uint32_t)to->row_size, LANES);
   width = (uint64_t)to->width;
   row = (uint64_t)to->row_size;
-  to->chars = take(from, set[MAX_CHARS] + 1, sizeof(uint32_t));
-  to->flags = take(from, set[MAX_CHARS] + 1, sizeof(uint16_t));
+  to->window.chars = take(from, set[MAX_CHARS] + 1, sizeof(uint32_t));
+  to->window.flags = take(from, set[MAX_CHARS] + 1, sizeof(uint16_t));
   to->sums = take(from, TILE * width, sizeof(int32_t));
   to->unpacked = take(from, (uint64_t)from->unpacked, 1);
   to->answers = take(from, set[LABELS], sizeof(float));
@@ -661,7 +667,10 @@ static int load(loader *from, rvl *to, uint32_t words) {
   if (!from->problem) read_meaning(from, to);
   if (!from->problem && to->set[HEAD] != NGRAMS) read_network(from, to);
   if (!from->problem) take_space(from, to, words);
-  to->unspaced = (to->set[HAN_LENGTH] ? RVL_HAN : 0) | (to->set[KANA_LENGTH] ? RVL_KANA : 0) | (to->set[SEA_LENGTH] ? RVL_SEA : 0);
+  to->window.contract = to->set[CONTRACT];
+  to->window.drops = to->set[DROPS];
+  to->window.letters_only = to->set[LETTERS_ONLY];
+  to->window.unspaced = (to->set[HAN_LENGTH] ? RVL_HAN : 0) | (to->set[KANA_LENGTH] ? RVL_KANA : 0) | (to->set[SEA_LENGTH] ? RVL_SEA : 0);
 #ifdef RVL_WIDE
   to->processor = find_processor();
 #endif
@@ -924,18 +933,18 @@ enum { IN_WORD = RVL_LATIN | RVL_OTHER | RVL_LIKE };
 static int is_technical(uint32_t code) { return code == '#' || code == '/' || code == '@' || code == '\\' || code == '_'; }
 
 /* Make spaces of all that is no letter, and of words with technical signs. */
-static void keep_letters(rvl *e, uint32_t count) {
+static void keep_letters(window *in, uint32_t count) {
   uint32_t start = 0, end, place;
   while (start < count) {
-    int ends_words = e->chars[start] == 0x20 || (e->flags[start] & e->unspaced), technical = 0;
+    int ends_words = in->chars[start] == 0x20 || (in->flags[start] & in->unspaced), technical = 0;
     for (end = start; end < count; end++) {
-      if ((e->chars[end] == 0x20 || (e->flags[end] & e->unspaced) != 0) != (ends_words != 0)) break;
-      technical |= is_technical(e->chars[end]);
+      if ((in->chars[end] == 0x20 || (in->flags[end] & in->unspaced) != 0) != (ends_words != 0)) break;
+      technical |= is_technical(in->chars[end]);
     }
     for (place = start; place < end; place++) {
-      if ((e->flags[place] & IN_WORD) && (ends_words || !technical)) continue;
-      e->chars[place] = 0x20;
-      e->flags[place] = (uint16_t)flags_of(0x20);
+      if ((in->flags[place] & IN_WORD) && (ends_words || !technical)) continue;
+      in->chars[place] = 0x20;
+      in->flags[place] = (uint16_t)flags_of(0x20);
     }
     start = end;
   }
@@ -955,13 +964,13 @@ static int stays(uint32_t code, uint32_t flags) {
 }
 
 /* The flags of all letters of the word that begins at a place; `end` is where it ends, `all` the flags that all letters have. */
-static uint32_t word_flags(const rvl *e, uint32_t start, uint32_t count, uint32_t *end, uint32_t *all) {
+static uint32_t word_flags(const window *in, uint32_t start, uint32_t count, uint32_t *end, uint32_t *all) {
   uint32_t any = 0;
   *all = IN_WORD;
-  for (*end = start; *end < count && (e->flags[*end] & IN_WORD); ++*end) {
-    any |= e->flags[*end];
-    *all &= e->flags[*end];
-    if (stays(e->chars[*end], e->flags[*end])) any |= STAYS;
+  for (*end = start; *end < count && (in->flags[*end] & IN_WORD); ++*end) {
+    any |= in->flags[*end];
+    *all &= in->flags[*end];
+    if (stays(in->chars[*end], in->flags[*end])) any |= STAYS;
   }
   return any & (IN_WORD | STAYS);
 }
@@ -969,17 +978,17 @@ static uint32_t word_flags(const rvl *e, uint32_t start, uint32_t count, uint32_
 static int is_latin_word(uint32_t any) { return (any & RVL_LATIN) && !(any & STAYS); }
 
 /* Rule 2c: letters of other alphabets become Latin in Latin words. */
-static void replace_lookalikes(rvl *e, uint32_t count) {
+static void replace_lookalikes(window *in, uint32_t count) {
   uint32_t place, end, all, words = 0, latin_words = 0, replaced = 0;
   int64_t balance = 0;
   int mixes = 0, text_is_latin;
   for (place = 0; place < count; place++) {
-    balance += !!(e->flags[place] & RVL_LATIN) - !!(e->flags[place] & RVL_OTHER);
-    replaced |= e->flags[place] & (RVL_OTHER | RVL_LIKE);
+    balance += !!(in->flags[place] & RVL_LATIN) - !!(in->flags[place] & RVL_OTHER);
+    replaced |= in->flags[place] & (RVL_OTHER | RVL_LIKE);
   }
   if (balance < 0 || !replaced) return;
   for (place = 0; place < count; place = end + 1) {
-    uint32_t any = word_flags(e, place, count, &end, &all);
+    uint32_t any = word_flags(in, place, count, &end, &all);
     words += end > place;
     if (!is_latin_word(any)) continue;
     latin_words++;
@@ -987,12 +996,12 @@ static void replace_lookalikes(rvl *e, uint32_t count) {
   }
   text_is_latin = mixes || 2 * latin_words > words;
   for (place = 0; place < count; place = end + 1) {
-    uint32_t any = word_flags(e, place, count, &end, &all);
+    uint32_t any = word_flags(in, place, count, &end, &all);
     if (!is_latin_word(any) && !(text_is_latin && end > place && all == RVL_LIKE)) continue;
     for (; place < end; place++) {
-      if (e->flags[place] & RVL_LATIN) continue;
-      e->chars[place] = e->flags[place] & RVL_LIKE ? latin_for(e->chars[place]) : RVL_UNKNOWN_LETTER;
-      e->flags[place] = (uint16_t)flags_of(e->chars[place]);
+      if (in->flags[place] & RVL_LATIN) continue;
+      in->chars[place] = in->flags[place] & RVL_LIKE ? latin_for(in->chars[place]) : RVL_UNKNOWN_LETTER;
+      in->flags[place] = (uint16_t)flags_of(in->chars[place]);
     }
   }
 }
@@ -1002,103 +1011,125 @@ static int is_symbol(uint32_t code) { return code >= rvl_symbols[0] && in_ranges
 /* Whether a code point is a letter or a digit. */
 static int is_single(uint32_t code, uint32_t flags) { return (flags & RVL_LETTER) || (code >= '0' && code <= '9'); }
 
-static int single_at(const rvl *e, uint32_t place, uint32_t count) { return place < count && is_single(e->chars[place], e->flags[place]); }
+static int single_at(const window *in, uint32_t place, uint32_t count) { return place < count && is_single(in->chars[place], in->flags[place]); }
 
 /* Whether a separator stands between single letters (rule 2d). */
-static int is_between(const rvl *e, uint32_t place, uint32_t count) {
-  return place >= 1 && place + 1 < count && (e->flags[place - 1] & e->flags[place + 1] & RVL_LETTER) && !single_at(e, place, count) &&
-         (place < 2 || !single_at(e, place - 2, count)) && !single_at(e, place + 2, count);
+static int is_between(const window *in, uint32_t place, uint32_t count) {
+  return place >= 1 && place + 1 < count && (in->flags[place - 1] & in->flags[place + 1] & RVL_LETTER) && !single_at(in, place, count) &&
+         (place < 2 || !single_at(in, place - 2, count)) && !single_at(in, place + 2, count);
 }
 
 /* The order of separators: white space, spaced scripts, then the unspaced ones, each by code point; signs and symbols, as one, come last. */
-static uint32_t separator_rank(const rvl *e, uint32_t place) {
-  uint32_t code = e->chars[place], flags = e->flags[place] & e->unspaced, rank = code == 0x20 ? 0 : 1;
+static uint32_t separator_rank(const window *in, uint32_t place) {
+  uint32_t code = in->chars[place], flags = in->flags[place] & in->unspaced, rank = code == 0x20 ? 0 : 1;
   if (code != 0x20 && (is_symbol(code) || in_ranges(rvl_signs, sizeof rvl_signs / sizeof *rvl_signs, code))) return (5u << BITS) + 1;
   if (flags) rank = flags & RVL_HAN ? 2 : flags & RVL_KANA ? 3 : 4;
   return (rank << BITS | code) + 1;
 }
 
 /* Rules 2d and 2e: join spread words, and drop letters behind two like them. */
-static uint32_t join_spread(rvl *e, uint32_t count) {
+static uint32_t join_spread(window *in, uint32_t count) {
   uint32_t place, kept = 0, spread = 0, first = 0, second = 0, flags_before = 0, flags_two_before = 0;
   for (place = 1; place + 5 < count; place++) {
     uint32_t rank;
-    if (!is_between(e, place, count) || !is_between(e, place + 2, count) || !is_between(e, place + 4, count)) continue;
-    rank = separator_rank(e, place);
-    if (rank > spread && rank == separator_rank(e, place + 2) && rank == separator_rank(e, place + 4)) spread = rank;
+    if (!is_between(in, place, count) || !is_between(in, place + 2, count) || !is_between(in, place + 4, count)) continue;
+    rank = separator_rank(in, place);
+    if (rank > spread && rank == separator_rank(in, place + 2) && rank == separator_rank(in, place + 4)) spread = rank;
   }
   for (place = 0; place < count; place++) {
-    uint32_t code = e->chars[place], flags = e->flags[place];
+    uint32_t code = in->chars[place], flags = in->flags[place];
     int repeats = place > 1 && (flags & RVL_LETTER) && code == first && code == second, dropped = 0;
     if (!is_single(code, flags) && place >= 1 && place + 1 < count) {
       /* What is left of the place may be overwritten already. */
-      dropped = spread && is_single(first, flags_before) && single_at(e, place + 1, count) && !is_single(second, flags_two_before) &&
-                !single_at(e, place + 2, count) && separator_rank(e, place) == spread;
-      dropped |= (flags_before & e->flags[place + 1] & RVL_LETTER) && is_symbol(code);
+      dropped = spread && is_single(first, flags_before) && single_at(in, place + 1, count) && !is_single(second, flags_two_before) &&
+                !single_at(in, place + 2, count) && separator_rank(in, place) == spread;
+      dropped |= (flags_before & in->flags[place + 1] & RVL_LETTER) && is_symbol(code);
     }
     second = first;
     first = code;
     flags_two_before = flags_before;
     flags_before = flags;
     if (repeats || dropped) continue;
-    e->chars[kept] = code;
-    e->flags[kept++] = (uint16_t)flags;
+    in->chars[kept] = code;
+    in->flags[kept++] = (uint16_t)flags;
   }
   return kept;
 }
 
 /* Rules 1 and 2 for the code points in `chars`; returns how many are left. */
-static uint32_t normalize(rvl *e, uint32_t count) {
-  const uint32_t version = e->set[CONTRACT], dropped = !e->set[DROPS] ? 0 : version == 1 ? RVL_INVISIBLE : RVL_IGNORED;
+static uint32_t normalize(window *in, uint32_t count) {
+  const uint32_t version = in->contract, dropped = !in->drops ? 0 : version == 1 ? RVL_INVISIBLE : RVL_IGNORED;
   uint32_t place, kept = 0;
   for (place = 0; place < count; place++) {
-    uint32_t code = sanitized(e->chars[place]), flags = flags_of(code);
+    uint32_t code = sanitized(in->chars[place]), flags = flags_of(code);
     if (flags & dropped) continue;
     if (version > 1 && (flags & (RVL_SEPARATOR | RVL_FORM))) {
       code = flags & RVL_SEPARATOR ? 0x20 : form_target(code);
       flags = flags_of(code);
     }
-    e->chars[kept] = code;
-    e->flags[kept++] = (uint16_t)flags;
+    in->chars[kept] = code;
+    in->flags[kept++] = (uint16_t)flags;
   }
   if (version == 1) return kept;
-  if (e->set[LETTERS_ONLY]) keep_letters(e, kept);
-  replace_lookalikes(e, kept);
-  return join_spread(e, kept);
+  if (in->letters_only) keep_letters(in, kept);
+  replace_lookalikes(in, kept);
+  return join_spread(in, kept);
 }
 
 /* --- Words (rules 3 to 5) ------------------------------------------------------------------------------------------------------------------ */
 
-/* The unspaced script of a character, as the place of its rule in the settings; 0 for spaced scripts. */
-static uint32_t script_of(const rvl *e, uint32_t place) {
-  uint32_t flags = e->flags[place] & e->unspaced;
-  return !flags ? 0 : flags & RVL_HAN ? HAN_LENGTH : flags & RVL_KANA ? KANA_LENGTH : SEA_LENGTH;
+/* Characters that are cut into words, as far as they are cut. */
+typedef struct {
+  const uint32_t *chars;
+  const uint16_t *flags; /* null: to be looked up */
+  uint32_t count, unspaced, word_length, truncates;
+  const uint32_t *pieces;             /* length and step of Han, Kana and South-East Asian scripts */
+  uint32_t at, end, length, step; /* the rest of the run of one script that is being cut, and how */
+} cutter;
+
+static uint32_t flags_at(const cutter *of, uint32_t place) { return of->flags ? of->flags[place] : flags_of(of->chars[place]); }
+
+/* The next word; 0 at the end. A piece without a character that the one before it lacks is left out. */
+static int next_piece(cutter *of, piece *found) {
+  if (of->at >= of->end) {
+    uint32_t script;
+    while (of->end < of->count && flags_at(of, of->end) & RVL_SEPARATOR) of->end++;
+    if (of->end >= of->count) return 0;
+    of->at = of->end;
+    script = flags_at(of, of->at) & of->unspaced;
+    do of->end++;
+    while (of->end < of->count && (flags_at(of, of->end) & (of->unspaced | RVL_SEPARATOR)) == script);
+    of->length = of->step = of->word_length;
+    if (script) {
+      const uint32_t *rule = of->pieces + (script == RVL_HAN ? 0 : script == RVL_KANA ? 2 : 4);
+      of->length = rule[0];
+      of->step = rule[1];
+    } else if (of->truncates && of->end - of->at > of->length) {
+      found->start = of->at;
+      found->length = of->length;
+      of->at = of->end;
+      return 1;
+    }
+  }
+  found->start = of->at;
+  found->length = of->length < of->end - of->at ? of->length : of->end - of->at;
+  of->at = of->length < of->end - of->at ? of->at + of->step : of->end;
+  return 1;
 }
 
 /* Cut the characters into slots; returns how many are in use. */
 static uint32_t cut_words(rvl *e, uint32_t count) {
-  const uint32_t slot = e->set[WORD_LENGTH], most = e->set[MAX_WORDS];
-  uint32_t start = 0, end, found = 0, at;
-  while (start < count && found < most) {
-    uint32_t script, length = slot, step = slot;
-    if (e->flags[start] & RVL_SEPARATOR) {
-      start++;
-      continue;
-    }
-    script = script_of(e, start);
-    for (end = start; end < count && !(e->flags[end] & RVL_SEPARATOR) && script_of(e, end) == script; end++) continue;
-    if (script) {
-      length = e->set[script];
-      step = e->set[script + 1];
-    }
-    for (at = start; at < end && found < most; at += step) {
-      if (at > start && at + length - step >= end) break;
-      e->pieces[found].start = at;
-      e->pieces[found++].length = end - at < length ? end - at : length;
-      if (!script && e->set[TRUNCATES]) break;
-    }
-    start = end;
-  }
+  uint32_t found = 0;
+  cutter of;
+  clear(&of, sizeof of);
+  of.chars = e->window.chars;
+  of.flags = e->window.flags;
+  of.count = count;
+  of.unspaced = e->window.unspaced;
+  of.word_length = e->set[WORD_LENGTH];
+  of.truncates = e->set[TRUNCATES];
+  of.pieces = e->set + HAN_LENGTH;
+  while (found < e->set[MAX_WORDS] && next_piece(&of, e->pieces + found)) found++;
   return found;
 }
 
@@ -1326,22 +1357,33 @@ INLINE void add_row(const rvl *e, uint32_t row, int32_t *restrict sums) {
       for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
 }
 
+/* The hashes of the n-grams that begin with the first of `count` characters, 0 being a mark; returns how many there are. */
+INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shortest, uint32_t *hashes) {
+  uint32_t hash = 1, size, found = 0;
+  for (size = 1; size <= count; size++) {
+    const uint32_t code = chars[size - 1];
+    hash = (hash * FACTOR + code) % PRIME;
+    /* Not marks alone. */
+    if (size >= shortest && (chars[0] || (size > 1 && code) || size > 2)) hashes[found++] = hash;
+    if (size > 1 && !code) break; /* a mark would be inside the next one */
+  }
+  return found;
+}
+
 /* Add the rows of all n-grams of the folded characters. */
 INLINE void add_ngrams_body(const rvl *e, uint32_t count, int32_t *sums) {
   const uint32_t shortest = e->set[SHORTEST], longest = e->set[LONGEST], books = e->set[CODEBOOKS], buckets = e->set[BUCKETS];
   const uint64_t inverse = ((uint64_t)1 << 32) / buckets + 1; /* exact for what is below 2^16 */
-  uint32_t start, book;
+  uint32_t start, place, book, found, chars[LONGEST_NGRAM], hashes[LONGEST_NGRAM];
   /* A mark stands before the text and behind it: place 0 is the first of them. */
   for (start = 0; start < count + 2; start++) {
-    uint32_t hash = 1, size, is_first = start && start <= count && e->chars[start - 1];
-    for (size = 1; size <= longest && start + size <= count + 2; size++) {
-      uint32_t at = start + size - 1, code = at && at <= count ? e->chars[at - 1] : 0;
-      hash = (hash * FACTOR + code) % PRIME;
-      if (size >= shortest && (is_first || (size > 1 && code) || size > 2)) {
-        if (!books) add_row(e, hash - (uint32_t)(hash * inverse >> 32) * buckets, sums);
-        for (book = 0; book < books; book++) add_row(e, 256 * book + e->codes[(size_t)hash * books + book], sums);
-      }
-      if (size > 1 && !code) break; /* a mark would be inside the next one */
+    const uint32_t size = count + 2 - start < longest ? count + 2 - start : longest;
+    for (place = 0; place < size; place++) chars[place] = start + place && start + place <= count ? e->window.chars[start + place - 1] : 0;
+    found = hashes_from(chars, size, shortest, hashes);
+    for (place = 0; place < found; place++) {
+      const uint32_t hash = hashes[place];
+      if (!books) add_row(e, hash - (uint32_t)(hash * inverse >> 32) * buckets, sums);
+      for (book = 0; book < books; book++) add_row(e, 256 * book + e->codes[(size_t)hash * books + book], sums);
     }
   }
 }
@@ -1415,7 +1457,7 @@ static void embed_words(rvl *e, const piece *const *words, int count) {
   float scales[TILE];
   int word, n, place;
   for (word = 0; word < count; word++) {
-    const uint32_t *codes = e->chars + words[word]->start;
+    const uint32_t *codes = e->window.chars + words[word]->start;
     float *to = e->wide + word * e->width;
     if (!e->set[HAS_EMBEDDING]) { /* the bits themselves */
       for (place = 0; place < (int)e->set[WORD_LENGTH] * BITS; place++) {
@@ -1442,7 +1484,7 @@ static void read_words(rvl *e, const piece *const *words, int count, float *scal
   embed_words(e, words, count);
   if (e->set[CHARACTER_WINDOW])
     for (word = 0; word < count; word++)
-      character_features(e, e->chars + words[word]->start, (int)words[word]->length, e->wide + word * e->width + size - e->characters.outputs);
+      character_features(e, e->window.chars + words[word]->start, (int)words[word]->length, e->wide + word * e->width + size - e->characters.outputs);
   if (e->set[HEAD] != LINEAR) {
     CALL(narrow, e, e, size, e->word.limit, count, scales);
     dense(e, &e->word, scales, count, GELU);
@@ -1461,7 +1503,7 @@ static int make_key(const rvl *e, const piece *word, uint16_t *key) {
   uint32_t place, units = 0;
   for (place = 0; place < KEY; place++) key[place] = 0;
   for (place = 0; place < word->length; place++) {
-    uint32_t code = e->chars[word->start + place];
+    uint32_t code = e->window.chars[word->start + place];
     if (units + 1 + (code > 0xFFFF) > KEY) return 0;
     if (code > 0xFFFF) key[units++] = (uint16_t)(0xD7C0 + (code >> 10));
     key[units++] = (uint16_t)(code > 0xFFFF ? 0xDC00 + (code & 0x3FF) : code);
@@ -1676,15 +1718,19 @@ static void word_logits(rvl *e, uint32_t words) {
 
 /* --- N-grams ---------------------------------------------------------------------------------------------------------------------------------- */
 
-/* A character as n-grams and the table of meaning read it: 0 for separators, else lower case or a plain letter. */
-static uint32_t folded(const rvl *e, uint32_t place, int plain) {
-  uint32_t code = e->chars[place], page;
+/* A character as n-grams read it: in lower case, or as a plain letter. */
+static uint32_t folded(uint32_t code, int plain) {
+  uint32_t page;
   int32_t level;
-  if (e->flags[place] & RVL_SEPARATOR) return 0;
   if (code >= RVL_FOLD_END) return code;
   page = rvl_fold_pages[(plain ? (RVL_FOLD_END + RVL_FOLD_PAGE) / RVL_FOLD_PAGE : 0) + code / RVL_FOLD_PAGE];
   level = (plain ? rvl_fold_levels_1 : rvl_fold_levels_0)[rvl_fold_places[page * RVL_FOLD_PAGE + code % RVL_FOLD_PAGE]];
   return level >= RVL_PLAIN ? (uint32_t)(level - RVL_PLAIN) : (uint32_t)((int32_t)code + level);
+}
+
+/* The same of a character of the window, with 0 for separators. */
+static uint32_t folded_at(const rvl *e, uint32_t place, int plain) {
+  return e->window.flags[place] & RVL_SEPARATOR ? 0 : folded(e->window.chars[place], plain);
 }
 
 /* Add the logits of the n-grams to `answers`. The characters are folded in place. */
@@ -1692,7 +1738,7 @@ static void ngram_logits(rvl *e, uint32_t count) {
   float scale, length;
   uint32_t place;
   int n;
-  for (place = 0; place < count; place++) e->chars[place] = folded(e, place, e->set[PLAIN_LETTERS] != 0);
+  for (place = 0; place < count; place++) e->window.chars[place] = folded_at(e, place, e->set[PLAIN_LETTERS] != 0);
   clear_sums(e->sums, (int)rounded((uint32_t)e->columns + 1, ROW));
   CALL(add_ngrams, e, e, count, e->sums);
   length = (float)(1.0 / sqrt_of((double)(e->sums[e->columns] > 1 ? e->sums[e->columns] : 1)));
@@ -1739,7 +1785,7 @@ static int text_vector(const rvl *e, uint32_t count, float *to) {
   int n, book;
   clear_sums(sums, DIMENSION);
   for (place = 0; place <= count && words < most; place++) {
-    const uint32_t code = place < count ? folded(e, place, 1) : 0;
+    const uint32_t code = place < count ? folded_at(e, place, 1) : 0;
     if (code && code < RVL_FOLD_END && flags_of(code) & IN_WORD) {
       if (length < LONGEST_WORD) letters[length] = code * LETTER_SPREAD % LETTER_NUMBERS + 1;
       length++;
@@ -1797,7 +1843,7 @@ static void to_probabilities(rvl *e, float *values) {
 /* Fill `answers` for the code points in `chars`. */
 static void answer_window(rvl *e, uint32_t count) {
   uint32_t n;
-  count = normalize(e, count);
+  count = normalize(&e->window, count);
   for (n = 0; n < e->set[LABELS]; n++) e->answers[n] = 0.0f;
   /* Before the n-grams, which fold the characters. */
   if (e->set[HEAD] != NGRAMS) word_logits(e, cut_words(e, count));
@@ -1822,8 +1868,8 @@ static uint32_t window_end(const rvl *e, uint32_t left) {
   const uint32_t most = e->set[MAX_CHARS], windows = (left + most - 1) / most, length = (left + windows - 1) / windows;
   uint32_t end = length, first = 0, tries = most - (most + 1) / 2 + 1;
   for (; tries; tries--, end = end < length ? end - 1 : end < most ? end + 1 : length - 1) {
-    uint32_t before = e->chars[end - 1];
-    if (!is_separator(e->chars[end])) continue;
+    uint32_t before = e->window.chars[end - 1];
+    if (!is_separator(e->window.chars[end])) continue;
     if (before == '.' || before == '!' || before == '?') return end;
     if (!first) first = end;
   }
@@ -1853,7 +1899,7 @@ static void add_answers(rvl *e, uint32_t count) {
 /* Copy up to max_chars + 1 code points into `chars`; returns how many there were. */
 static uint32_t fill(rvl *e, reader *from) {
   uint32_t count = 0;
-  while (count <= e->set[MAX_CHARS] && next(from, e->chars + count)) count++;
+  while (count <= e->set[MAX_CHARS] && next(from, e->window.chars + count)) count++;
   return count;
 }
 
@@ -1993,7 +2039,7 @@ static void add_embedding(rvl *e, uint32_t count) {
   double square = 0.0, spelled, meant, length;
   uint32_t words, word;
   int n;
-  count = normalize(e, count);
+  count = normalize(&e->window, count);
   words = cut_words(e, count);
   for (n = 0; n < size; n++) sum[n] = 0.0f;
   for (word = 0; word < words; word++) {
@@ -2024,7 +2070,7 @@ void rvl_embed(rvl *e, const uint32_t *codes, size_t count, float *embedding) {
 uint32_t rvl_meaning(rvl *e, const uint32_t *codes, size_t count, float *vector) {
   reader text = read_codes(codes, count, e->set[MAX_CHARS]);
   if (!e->hash_rows) return 0;
-  text_vector(e, normalize(e, fill(e, &text)), vector);
+  text_vector(e, normalize(&e->window, fill(e, &text)), vector);
   return DIMENSION;
 }
 
@@ -2033,10 +2079,10 @@ uint32_t rvl_words(rvl *e, const uint32_t *codes, size_t count, uint32_t *slots,
   reader text = read_codes(codes, count, e->set[MAX_CHARS]);
   uint32_t words, word, n;
   if (!size) return 0;
-  words = cut_words(e, normalize(e, fill(e, &text)));
+  words = cut_words(e, normalize(&e->window, fill(e, &text)));
   for (word = 0; word < words; word++) {
     const piece *one = e->pieces + word;
-    for (n = 0; n < length; n++) slots[word * length + n] = n < one->length ? e->chars[one->start + n] : 0;
+    for (n = 0; n < length; n++) slots[word * length + n] = n < one->length ? e->window.chars[one->start + n] : 0;
     if (!embeddings) continue;
     embed_words(e, &one, 1);
     for (n = 0; n < size; n++) embeddings[word * size + n] = e->wide[n];
@@ -2130,6 +2176,86 @@ size_t rvl_explain(rvl *e, const uint32_t *codes, size_t length, int32_t label, 
       next_run(codes, count, &again, (uint32_t)((uint64_t)(n + 1) * of.units / parts), &spans[found].end);
       spans[found].weight = all - log_without(e, codes, count, spans[found].start, spans[found].end, (uint32_t)label);
     }
+  }
+  return found;
+}
+
+/* --- Trainings -------------------------------------------------------------------------------------------------------------------------------------- */
+
+static const uint32_t PIECES[] = {1, 1, 2, 1, 6, 3}; /* of new classifiers */
+
+/* How many characters a text has that ends there; none where ends decrease. */
+static uint32_t length_until(uint32_t end, uint32_t start) { return end > start ? end - start : 0; }
+
+size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *ends, size_t texts, uint16_t *flags, uint32_t *chars, uint32_t *chars_ends) {
+  uint32_t start = 0, written = 0;
+  size_t text;
+  for (text = 0; text < texts; text++) {
+    const uint32_t length = length_until(ends[text], start);
+    uint32_t count = length < rules->max_chars ? length : rules->max_chars, place, first = written;
+    window in;
+    clear(&in, sizeof in);
+    in.chars = chars + written;
+    in.flags = flags;
+    in.contract = rules->contract;
+    in.drops = 1;
+    in.letters_only = rules->letters_only;
+    in.unspaced = RVL_HAN | RVL_KANA | RVL_SEA;
+    for (place = 0; place < count; place++) in.chars[place] = codes[start + place];
+    count = normalize(&in, count);
+    /* One 0 stands behind each run of characters, so what is written stays behind what is read, or replaces it. */
+    for (place = 0; place < count; place++) {
+      if (!(flags[place] & RVL_SEPARATOR)) chars[written++] = in.chars[place];
+      else if (written > first && chars[written - 1]) chars[written++] = 0;
+    }
+    if (written > first && chars[written - 1]) chars[written++] = 0;
+    chars_ends[text] = written;
+    start += length;
+  }
+  return written;
+}
+
+size_t rvl_cut(const rvl_rules *rules, const uint32_t *chars, const uint32_t *ends, size_t runs, uint32_t *counts, uint32_t *slots, size_t most) {
+  uint32_t start = 0, place;
+  size_t run, found = 0;
+  for (run = 0; run < runs; run++) {
+    const uint32_t length = length_until(ends[run], start);
+    piece one;
+    cutter of;
+    clear(&of, sizeof of);
+    of.chars = chars + start;
+    of.count = length;
+    of.unspaced = RVL_HAN | RVL_KANA | RVL_SEA;
+    of.word_length = rules->word_length ? rules->word_length : 1;
+    of.pieces = PIECES;
+    for (counts[run] = 0; next_piece(&of, &one); counts[run]++, found++)
+      for (place = 0; found < most && place < of.word_length; place++)
+        slots[found * of.word_length + place] = place < one.length ? of.chars[one.start + place] : 0;
+    start += length;
+  }
+  return found;
+}
+
+size_t rvl_hashes(const rvl_rules *rules, const uint32_t *chars, const uint32_t *ends, size_t runs, uint32_t *counts, uint16_t *hashes, size_t most) {
+  const uint32_t longest = rules->longest < LONGEST_NGRAM ? rules->longest : LONGEST_NGRAM;
+  uint32_t start = 0, first, place, number, letters[LONGEST_NGRAM], some[LONGEST_NGRAM];
+  size_t run, found = 0;
+  for (run = 0; run < runs; run++) {
+    const uint32_t length = length_until(ends[run], start);
+    counts[run] = 0;
+    /* As in add_ngrams. */
+    for (first = 0; first <= length; first++) {
+      const uint32_t size = length + 2 - first < longest ? length + 2 - first : longest;
+      for (place = 0; place < size; place++) {
+        const uint32_t at = first + place;
+        letters[place] = at && at <= length ? folded(chars[start + at - 1], rules->plain_letters != 0) : 0;
+      }
+      number = hashes_from(letters, size, rules->shortest, some);
+      for (place = 0; place < number && found + place < most; place++) hashes[found + place] = (uint16_t)some[place];
+      counts[run] += number;
+      found += number;
+    }
+    start += length;
   }
   return found;
 }
