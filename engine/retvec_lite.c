@@ -180,8 +180,8 @@ static uint32_t decode(const uint8_t *at, size_t left, size_t *used) {
 /* Settings of the file, in its order. */
 enum {
   CONTRACT, MAX_CHARS, MAX_WORDS, WORD_LENGTH, TRUNCATES, DROPS, LETTERS_ONLY,
-  HAN_LENGTH, HAN_STEP, KANA_LENGTH, KANA_STEP, SEA_LENGTH, SEA_STEP, /* 0: as spaced scripts */
-  LABELS, HEAD, BLOCKS, REGION, HAS_EMBEDDING, CHARACTER_WINDOW,      /* a window of 0: no character features */
+  HAN_LENGTH, HAN_STEP, KANA_LENGTH, KANA_STEP, SEA_LENGTH, SEA_STEP,
+  LABELS, HEAD, BLOCKS, REGION, HAS_EMBEDDING, CHARACTER_WINDOW,
   BUCKETS, LONGEST, SHORTEST, CODEBOOKS, RANK, PLAIN_LETTERS,         /* no buckets: no n-grams */
   MULTI_LABEL, UNKNOWN_LABEL, HAS_THRESHOLD,                          /* an unknown label of 0: none; else its number plus 1 */
   SETTINGS
@@ -193,7 +193,7 @@ enum { LINEAR, POOL, CNN, NGRAMS, HEADS };
 enum {
   SECTION_SETTINGS = 1, SECTION_LABELS, SECTION_NUMBERS, SECTION_CHARACTERS_KNOWN, SECTION_THRESHOLDS,
   SECTION_EMBEDDING = 16, /* to 18 */
-  SECTION_CHARACTERS = 19, SECTION_WORD, SECTION_REGION, SECTION_LOGITS,
+  SECTION_WORD = 20, SECTION_REGION, SECTION_LOGITS,
   SECTION_TABLE = 32, SECTION_CODES, SECTION_NGRAM_SCALES, SECTION_NGRAM_BIAS, SECTION_PROJECTION,
   SECTION_DISPLACEMENTS = 40, SECTION_ROWS, SECTION_WORD_CODES, SECTION_BOOKS, SECTION_MEANING,
   SECTION_BLOCK = 64, /* two for each block: its neighbours, and its dense layer */
@@ -201,8 +201,8 @@ enum {
 };
 
 enum {
-  FORMAT = 1, HEADER = 64, CHECKSUM = 24, ENTRY = 16, ALIGN = 64, MOST_SECTIONS = 64, MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_INPUTS = 65536, MOST_REGION = 63,
-  BITS = 21, PRIME = 65521, FACTOR = 46, LONGEST_NGRAM = 6, MOST_CHARS = 16384, MOST_WINDOWS = 32, MOST_DECOMPOSED = 4,
+  FORMAT = 1, HEADER = 64, CHECKSUM = 24, ENTRY = 16, ALIGN = 64, MOST_SECTIONS = 64, MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_INPUTS = 65536,
+  BITS = 21, PRIME = 65521, FACTOR = 46, LONGEST_NGRAM = 6, SEA_PIECE = 6, MOST_CHARS = 16384, MOST_WINDOWS = 32, MOST_DECOMPOSED = 4,
   TILE = 4,      /* words that are multiplied with the same weights at once */
   PACK = 16,     /* outputs whose weights stand together */
   ROW = 16,      /* columns of the table of n-grams that are added at once */
@@ -233,8 +233,7 @@ typedef struct {
 typedef struct {
   uint32_t *chars;
   uint16_t *flags;
-  uint32_t contract, drops, letters_only;
-  uint32_t unspaced; /* flags of the scripts with a rule */
+  uint32_t contract, letters_only;
 } window;
 
 struct rvl {
@@ -246,7 +245,7 @@ struct rvl {
   const double *thresholds;
   const uint8_t *known; /* ranges of code points: the letters and digits of the training texts */
   size_t known_ranges;
-  layer embedding[3], characters, word, region, logits, projection, pointwise[MOST_BLOCKS];
+  layer embedding[3], word, region, logits, projection, pointwise[MOST_BLOCKS];
   const float *depthwise[MOST_BLOCKS]; /* [3][filters] */
   const int8_t *table;                 /* [buckets][columns + 1]: the last column holds the squares */
   size_t table_size;
@@ -356,7 +355,7 @@ static uint64_t checksum(const uint8_t *file, uint32_t size) {
 }
 
 static int is_known(uint32_t kind) {
-  return in_range(kind, SECTION_SETTINGS, SECTION_THRESHOLDS) || in_range(kind, SECTION_EMBEDDING, SECTION_LOGITS) ||
+  return in_range(kind, SECTION_SETTINGS, SECTION_THRESHOLDS) || in_range(kind, SECTION_EMBEDDING, SECTION_EMBEDDING + 2) || in_range(kind, SECTION_WORD, SECTION_LOGITS) ||
          in_range(kind, SECTION_TABLE, SECTION_PROJECTION) || in_range(kind, SECTION_DISPLACEMENTS, SECTION_MEANING) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
 }
 
@@ -466,24 +465,25 @@ static void read_layer(loader *from, uint32_t kind, uint32_t inputs, uint32_t ou
   if (packed > from->unpacked) from->unpacked = packed;
 }
 
+/* Settings that are the same in all files, and what they are. */
+static const uint8_t FIXED[][2] = {{TRUNCATES, 0}, {DROPS, 1}, {HAN_LENGTH, 1}, {HAN_STEP, 1}, {KANA_LENGTH, 2}, {KANA_STEP, 1}, {SEA_LENGTH, SEA_PIECE}, {SEA_STEP, 3}, {CHARACTER_WINDOW, 0}};
+
 static int check_settings(const uint32_t *set) {
-  int script;
+  size_t rule;
   if (!in_range(set[CONTRACT], 1, 2)) return RVL_VERSION;
-  for (script = 0; script < 3; script++) {
-    uint32_t length = set[HAN_LENGTH + 2 * script], step = set[HAN_STEP + 2 * script];
-    if (length > set[WORD_LENGTH] || step > length || !step != !length) return RVL_DAMAGED;
-  }
-  if (!in_range(set[MAX_CHARS], 1, 65536) || !in_range(set[MAX_WORDS], 1, 4096) || !in_range(set[WORD_LENGTH], 1, 64) ||
-      set[TRUNCATES] > 1 || set[DROPS] > 1 || set[LETTERS_ONLY] > 1 || !in_range(set[LABELS], 2, MOST_LABELS) || set[HEAD] >= HEADS ||
-      set[BLOCKS] > MOST_BLOCKS || set[REGION] > MOST_REGION || set[HAS_EMBEDDING] > 1 || set[CHARACTER_WINDOW] > 63 || set[BUCKETS] > PRIME ||
+  for (rule = 0; rule < sizeof FIXED / sizeof *FIXED; rule++)
+    if (set[FIXED[rule][0]] != FIXED[rule][1]) return RVL_VERSION;
+  if (set[REGION] != (set[HEAD] == CNN)) return RVL_VERSION;
+  if (!in_range(set[MAX_CHARS], 1, 65536) || !in_range(set[MAX_WORDS], 1, 4096) || !in_range(set[WORD_LENGTH], SEA_PIECE, 64) ||
+      set[LETTERS_ONLY] > 1 || !in_range(set[LABELS], 2, MOST_LABELS) || set[HEAD] >= HEADS ||
+      set[BLOCKS] > MOST_BLOCKS || set[HAS_EMBEDDING] > 1 || set[BUCKETS] > PRIME ||
       set[CODEBOOKS] > 8 || set[RANK] > 256 || set[PLAIN_LETTERS] > 1 || set[MULTI_LABEL] > 1 || set[UNKNOWN_LABEL] > set[LABELS] ||
       set[HAS_THRESHOLD] > 1 || (set[HEAD] == NGRAMS && !set[BUCKETS]))
     return RVL_DAMAGED;
   if (set[BUCKETS] && (!in_range(set[LONGEST], 1, LONGEST_NGRAM) || !in_range(set[SHORTEST], 1, set[LONGEST]) ||
                        (set[CODEBOOKS] && set[BUCKETS] != 256 * set[CODEBOOKS])))
     return RVL_DAMAGED;
-  if (set[HEAD] == CNN && (!set[BLOCKS] || set[REGION] % 2 == 0)) return RVL_DAMAGED;
-  if (set[CHARACTER_WINDOW] && set[CHARACTER_WINDOW] % 2 == 0) return RVL_DAMAGED;
+  if (set[HEAD] == CNN && !set[BLOCKS]) return RVL_DAMAGED;
   return RVL_OK;
 }
 
@@ -584,22 +584,17 @@ static void read_network(loader *from, rvl *to) {
       inputs = (uint32_t)to->embedding[block].outputs;
     }
   }
-  if (set[CHARACTER_WINDOW] && !from->problem) {
-    read_layer(from, SECTION_CHARACTERS, set[CHARACTER_WINDOW] * BITS, 0, 1, &to->characters);
-    inputs += (uint32_t)to->characters.outputs;
-  }
   to->vector_size = (int)inputs;
   if (set[HEAD] == POOL || set[HEAD] == CNN) {
     if (!from->problem) read_layer(from, SECTION_WORD, inputs, 0, 0, &to->word);
     inputs = (uint32_t)to->word.outputs;
   }
+  if (set[HEAD] == CNN) {
+    if (!from->problem) read_layer(from, SECTION_REGION, inputs, 0, 0, &to->region);
+    inputs = (uint32_t)to->region.outputs;
+  }
   to->row_size = (int)inputs;
   if (set[HEAD] == CNN) {
-    if (!from->problem) read_layer(from, SECTION_REGION, set[REGION] * inputs, 0, 0, &to->region);
-    inputs = (uint32_t)to->region.outputs;
-    /* A region of one word belongs to the word. A larger one is written over the words, so it must not be larger. */
-    if (set[REGION] == 1) to->row_size = (int)inputs;
-    if (set[REGION] > 1 && inputs > (uint32_t)to->row_size) from->problem = RVL_DAMAGED;
     for (block = 0; block < set[BLOCKS] && !from->problem; block++) {
       to->depthwise[block] = float_section(from, SECTION_BLOCK + 2 * block, 3 * inputs);
       if (!from->problem) read_layer(from, SECTION_BLOCK + 2 * block + 1, inputs, inputs, 0, &to->pointwise[block]);
@@ -633,7 +628,7 @@ static void take_space(loader *from, rvl *to, uint32_t words) {
   to->pieces = take(from, set[MAX_WORDS], sizeof(piece));
   to->rows = take(from, set[MAX_WORDS] * row, sizeof(int16_t));
   to->row_scales = take(from, set[MAX_WORDS], sizeof(float));
-  to->before = take(from, row * (set[REGION] / 2 + 1), sizeof(int16_t));
+  to->before = take(from, row, sizeof(int16_t));
   to->sets = words < 65536 ? words / WAYS : 65536 / WAYS;
   entries = (uint64_t)to->sets * WAYS;
   to->keys = take(from, entries * KEY, sizeof(uint16_t));
@@ -668,9 +663,7 @@ static int load(loader *from, rvl *to, uint32_t words) {
   if (!from->problem && to->set[HEAD] != NGRAMS) read_network(from, to);
   if (!from->problem) take_space(from, to, words);
   to->window.contract = to->set[CONTRACT];
-  to->window.drops = to->set[DROPS];
   to->window.letters_only = to->set[LETTERS_ONLY];
-  to->window.unspaced = (to->set[HAN_LENGTH] ? RVL_HAN : 0) | (to->set[KANA_LENGTH] ? RVL_KANA : 0) | (to->set[SEA_LENGTH] ? RVL_SEA : 0);
 #ifdef RVL_WIDE
   to->processor = find_processor();
 #endif
@@ -928,7 +921,7 @@ static uint32_t latin_for(uint32_t code) {
   return rvl_like_letters[low];
 }
 
-enum { IN_WORD = RVL_LATIN | RVL_OTHER | RVL_LIKE };
+enum { IN_WORD = RVL_LATIN | RVL_OTHER | RVL_LIKE, UNSPACED = RVL_HAN | RVL_KANA | RVL_SEA };
 
 static int is_technical(uint32_t code) { return code == '#' || code == '/' || code == '@' || code == '\\' || code == '_'; }
 
@@ -936,9 +929,9 @@ static int is_technical(uint32_t code) { return code == '#' || code == '/' || co
 static void keep_letters(window *in, uint32_t count) {
   uint32_t start = 0, end, place;
   while (start < count) {
-    int ends_words = in->chars[start] == 0x20 || (in->flags[start] & in->unspaced), technical = 0;
+    int ends_words = in->chars[start] == 0x20 || (in->flags[start] & UNSPACED), technical = 0;
     for (end = start; end < count; end++) {
-      if ((in->chars[end] == 0x20 || (in->flags[end] & in->unspaced) != 0) != (ends_words != 0)) break;
+      if ((in->chars[end] == 0x20 || (in->flags[end] & UNSPACED) != 0) != (ends_words != 0)) break;
       technical |= is_technical(in->chars[end]);
     }
     for (place = start; place < end; place++) {
@@ -1021,7 +1014,7 @@ static int is_between(const window *in, uint32_t place, uint32_t count) {
 
 /* The order of separators: white space, spaced scripts, then the unspaced ones, each by code point; signs and symbols, as one, come last. */
 static uint32_t separator_rank(const window *in, uint32_t place) {
-  uint32_t code = in->chars[place], flags = in->flags[place] & in->unspaced, rank = code == 0x20 ? 0 : 1;
+  uint32_t code = in->chars[place], flags = in->flags[place] & UNSPACED, rank = code == 0x20 ? 0 : 1;
   if (code != 0x20 && (is_symbol(code) || in_ranges(rvl_signs, sizeof rvl_signs / sizeof *rvl_signs, code))) return (5u << BITS) + 1;
   if (flags) rank = flags & RVL_HAN ? 2 : flags & RVL_KANA ? 3 : 4;
   return (rank << BITS | code) + 1;
@@ -1058,7 +1051,7 @@ static uint32_t join_spread(window *in, uint32_t count) {
 
 /* Rules 1 and 2 for the code points in `chars`; returns how many are left. */
 static uint32_t normalize(window *in, uint32_t count) {
-  const uint32_t version = in->contract, dropped = !in->drops ? 0 : version == 1 ? RVL_INVISIBLE : RVL_IGNORED;
+  const uint32_t version = in->contract, dropped = version == 1 ? RVL_INVISIBLE : RVL_IGNORED;
   uint32_t place, kept = 0;
   for (place = 0; place < count; place++) {
     uint32_t code = sanitized(in->chars[place]), flags = flags_of(code);
@@ -1082,8 +1075,7 @@ static uint32_t normalize(window *in, uint32_t count) {
 typedef struct {
   const uint32_t *chars;
   const uint16_t *flags; /* null: to be looked up */
-  uint32_t count, unspaced, word_length, truncates;
-  const uint32_t *pieces;             /* length and step of Han, Kana and South-East Asian scripts */
+  uint32_t count, word_length;
   uint32_t at, end, length, step; /* the rest of the run of one script that is being cut, and how */
 } cutter;
 
@@ -1096,20 +1088,12 @@ static int next_piece(cutter *of, piece *found) {
     while (of->end < of->count && flags_at(of, of->end) & RVL_SEPARATOR) of->end++;
     if (of->end >= of->count) return 0;
     of->at = of->end;
-    script = flags_at(of, of->at) & of->unspaced;
+    script = flags_at(of, of->at) & UNSPACED;
     do of->end++;
-    while (of->end < of->count && (flags_at(of, of->end) & (of->unspaced | RVL_SEPARATOR)) == script);
+    while (of->end < of->count && (flags_at(of, of->end) & (UNSPACED | RVL_SEPARATOR)) == script);
     of->length = of->step = of->word_length;
-    if (script) {
-      const uint32_t *rule = of->pieces + (script == RVL_HAN ? 0 : script == RVL_KANA ? 2 : 4);
-      of->length = rule[0];
-      of->step = rule[1];
-    } else if (of->truncates && of->end - of->at > of->length) {
-      found->start = of->at;
-      found->length = of->length;
-      of->at = of->end;
-      return 1;
-    }
+    if (script) of->length = script == RVL_HAN ? 1 : script == RVL_KANA ? 2 : SEA_PIECE;
+    if (script) of->step = script == RVL_SEA ? 3 : 1;
   }
   found->start = of->at;
   found->length = of->length < of->end - of->at ? of->length : of->end - of->at;
@@ -1125,10 +1109,7 @@ static uint32_t cut_words(rvl *e, uint32_t count) {
   of.chars = e->window.chars;
   of.flags = e->window.flags;
   of.count = count;
-  of.unspaced = e->window.unspaced;
   of.word_length = e->set[WORD_LENGTH];
-  of.truncates = e->set[TRUNCATES];
-  of.pieces = e->set + HAN_LENGTH;
   while (found < e->set[MAX_WORDS] && next_piece(&of, e->pieces + found)) found++;
   return found;
 }
@@ -1433,25 +1414,6 @@ static void clear_sums(int32_t *sums, int count) {
   for (n = 0; n < count; n++) sums[n] = 0;
 }
 
-/* Character features: the largest response of each filter to any place of the slot. */
-static void character_features(rvl *e, const uint32_t *codes, int length, float *to) {
-  const layer *of = &e->characters;
-  const int window = (int)e->set[CHARACTER_WINDOW], side = window / 2, slot = (int)e->set[WORD_LENGTH];
-  int32_t *sums = e->sums, *most = e->sums + e->width;
-  int place, near, n;
-  /* All places behind the word are alike: the first of them stands for them. */
-  for (place = 0; place < slot && place <= length + side; place++) {
-    clear_sums(sums, of->stride);
-    for (near = 0; near < window; near++) {
-      int at = place + near - side;
-      if (at >= 0 && at < length) CALL(add_digits, e, of, codes[at], near, sums);
-    }
-    for (n = 0; n < of->stride; n++) most[n] = place && most[n] > sums[n] ? most[n] : sums[n];
-  }
-  from_sums(of, most, to);
-  activate(TANH, to, of->outputs);
-}
-
 /* The embedding of up to TILE words, in rows of `wide`. */
 static void embed_words(rvl *e, const piece *const *words, int count) {
   float scales[TILE];
@@ -1480,17 +1442,14 @@ static void embed_words(rvl *e, const piece *const *words, int count) {
 
 /* What the head reads of up to TILE words, as far as each can be read by itself: rows of `narrow` with their scales. */
 static void read_words(rvl *e, const piece *const *words, int count, float *scales) {
-  int word, size = e->vector_size;
+  int size = e->vector_size;
   embed_words(e, words, count);
-  if (e->set[CHARACTER_WINDOW])
-    for (word = 0; word < count; word++)
-      character_features(e, e->window.chars + words[word]->start, (int)words[word]->length, e->wide + word * e->width + size - e->characters.outputs);
   if (e->set[HEAD] != LINEAR) {
     CALL(narrow, e, e, size, e->word.limit, count, scales);
     dense(e, &e->word, scales, count, GELU);
     size = e->word.outputs;
   }
-  if (e->set[HEAD] == CNN && e->set[REGION] == 1) {
+  if (e->set[HEAD] == CNN) {
     CALL(narrow, e, e, size, e->region.limit, count, scales);
     dense(e, &e->region, scales, count, GELU);
     size = e->region.outputs;
@@ -1601,31 +1560,6 @@ static void store_rows(rvl *e, uint32_t start, int count, int size) {
   }
 }
 
-/* The layer over a region of several words. Rows of words become rows of regions; `before` keeps those that later regions still need. */
-static void read_regions(rvl *e, uint32_t words) {
-  const int region = (int)e->set[REGION], side = region / 2, size = e->word.outputs;
-  float scales[MOST_REGION / 2], scale;
-  int place, near, n;
-  for (place = 0; place < (int)words; place++) {
-    for (near = 0; near < region; near++) {
-      const int at = place + near - side, turn = (at + side) % side;
-      const int16_t *row = at < place ? e->before + turn * e->row_size : row_of(e, at < (int)words ? (uint32_t)at : 0);
-      float *to = e->wide + near * size;
-      if (at < 0 || at >= (int)words) {
-        for (n = 0; n < size; n++) to[n] = 0.0f;
-        continue;
-      }
-      scale = at < place ? scales[turn] : e->row_scales[at];
-      for (n = 0; n < size; n++) to[n] = (float)row[n] * scale;
-    }
-    copy_row(e->before + place % side * e->row_size, row_of(e, (uint32_t)place), size);
-    scales[place % side] = e->row_scales[place];
-    CALL(narrow, e, e, e->region.inputs, e->region.limit, 1, &scale);
-    dense(e, &e->region, &scale, 1, GELU);
-    store_rows(e, (uint32_t)place, 1, e->region.outputs);
-  }
-}
-
 /* One block: each word, plus a dense layer over its neighbours. */
 static void read_block(rvl *e, uint32_t block, uint32_t words) {
   const layer *of = &e->pointwise[block];
@@ -1704,7 +1638,6 @@ static void word_logits(rvl *e, uint32_t words) {
   read_rows(e, words);
   if (e->set[HEAD] == CNN) {
     size = e->region.outputs;
-    if (e->set[REGION] > 1) read_regions(e, words);
     for (block = 0; block < e->set[BLOCKS]; block++) {
       if (block) words = halve(e, words, size);
       read_block(e, block, words);
@@ -2182,8 +2115,6 @@ size_t rvl_explain(rvl *e, const uint32_t *codes, size_t length, int32_t label, 
 
 /* --- Trainings -------------------------------------------------------------------------------------------------------------------------------------- */
 
-static const uint32_t PIECES[] = {1, 1, 2, 1, 6, 3}; /* of new classifiers */
-
 /* How many characters a text has that ends there; none where ends decrease. */
 static uint32_t length_until(uint32_t end, uint32_t start) { return end > start ? end - start : 0; }
 
@@ -2198,9 +2129,7 @@ size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *e
     in.chars = chars + written;
     in.flags = flags;
     in.contract = rules->contract;
-    in.drops = 1;
     in.letters_only = rules->letters_only;
-    in.unspaced = RVL_HAN | RVL_KANA | RVL_SEA;
     for (place = 0; place < count; place++) in.chars[place] = codes[start + place];
     count = normalize(&in, count);
     /* One 0 stands behind each run of characters, so what is written stays behind what is read, or replaces it. */
@@ -2225,9 +2154,7 @@ size_t rvl_cut(const rvl_rules *rules, const uint32_t *chars, const uint32_t *en
     clear(&of, sizeof of);
     of.chars = chars + start;
     of.count = length;
-    of.unspaced = RVL_HAN | RVL_KANA | RVL_SEA;
     of.word_length = rules->word_length ? rules->word_length : 1;
-    of.pieces = PIECES;
     for (counts[run] = 0; next_piece(&of, &one); counts[run]++, found++)
       for (place = 0; found < most && place < of.word_length; place++)
         slots[found * of.word_length + place] = place < one.length ? of.chars[one.start + place] : 0;

@@ -17,12 +17,9 @@ from retvec_lite.model.heads import CnnHead
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
 from retvec_lite.runtime.retvec_check import decision_settings, labels_section, ngram_settings, ranges_of
-from retvec_lite.runtime.retvec_file import HEADS, SETTINGS, Layer, character_window, settings_of, to_file
+from retvec_lite.runtime.retvec_file import HEADS, SETTINGS, Layer, settings_of, to_file
 
-MOST_REGION: Final = 63
-"""Words of the widest region that the engine computes."""
-
-ADDS_ROWS: Final = ("embedding/dense_0", "characters")
+ADDS_ROWS: Final = ("embedding/dense_0",)
 """Layers that read binary digits."""
 
 PROJECTIONS: Final = ("ngrams/projection", PROJECTION)
@@ -44,8 +41,10 @@ def check_model(model: TrainedModel) -> None:
         raise RetvecLiteError(
             f"The engine does not compute the head {name}: export tflite, or train with {', '.join(HEADS[:-1])}."
         )
-    if isinstance(model.head, CnnHead) and model.head.region > MOST_REGION:
-        raise RetvecLiteError(f"The engine computes regions of {MOST_REGION} words at most.")
+    if isinstance(model.head, CnnHead) and model.head.region > 1:
+        raise RetvecLiteError("The engine computes no regions of several words: train the classifier again.")
+    if "characters/kernel" in model.weights:
+        raise RetvecLiteError("The engine computes no character features: train the classifier again.")
     for label in model.labels:
         if problem := problem_in_label(label):
             raise RetvecLiteError(f"The label {label!r} {problem}. Rename it.")
@@ -79,7 +78,7 @@ def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any])
 def layer_names(model: TrainedModel) -> list[str]:
     """Return the dense layers of a classifier, as sections are named."""
     kernels = [name.removesuffix("/kernel") for name in model.weights if name.endswith("/kernel")]
-    order = [*(f"embedding/{layer}" for layer in LAYERS), "characters", "head/word", "head/region"]
+    order = [*(f"embedding/{layer}" for layer in LAYERS), "head/word", "head/region"]
     blocks = sorted(name for name in kernels if name.startswith("head/block_"))
     found = [name for name in (*order, *blocks, "head/logits") if name in kernels]
     return [*found, *(name for name in PROJECTIONS if name in model.weights)]
@@ -101,14 +100,13 @@ def _layer(weights: Mapping[str, Floats], name: str, recipe: Recipe) -> Layer:
 
 def _settings(model: TrainedModel) -> dict[str, int]:
     decision, ngrams, weights, head = model.decision, model.ngrams, model.weights, model.head
-    kernel = weights.get("characters/kernel")
     found = settings_of(model.encoder) | {
         "labels": len(model.labels),
         "head": HEADS.index(head.name),
         "blocks": head.blocks if isinstance(head, CnnHead) else 0,
         "region": head.region if isinstance(head, CnnHead) else 0,
         "has_embedding": int("embedding/dense_0/kernel" in weights),
-        "character_window": 0 if kernel is None else character_window(len(kernel)),
+        "character_window": 0,
     }
     return found | decision_settings(decision, model.labels) | ngram_settings(ngrams)
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import BITS, EncoderConfig
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import read_whole
 
@@ -46,7 +46,6 @@ SECTIONS: Final[Mapping[str, int]] = {
     "embedding/dense_0": 16,
     "embedding/dense_1": 17,
     "embedding/dense_2": 18,
-    "characters": 19,
     "head/word": 20,
     "head/region": 21,
     "head/logits": 22,
@@ -242,9 +241,7 @@ def part_sizes(data: bytes) -> dict[str, int]:
     sizes = dict.fromkeys(("encoder", "embedding", "head", "ngrams", "meaning", "graph", "metadata"), 0)
     for name, content in sections_of(data).items():
         part = name.split("/", maxsplit=1)[0]
-        sizes[{"characters": "head", "settings": "encoder"}.get(part, part if part in sizes else "metadata")] += len(
-            content
-        )
+        sizes["encoder" if part == "settings" else part if part in sizes else "metadata"] += len(content)
     sizes["graph"] = len(data) - sum(sizes.values())
     return sizes
 
@@ -264,8 +261,3 @@ def settings_of(config: EncoderConfig) -> dict[str, int]:
         piece = getattr(config, f"{script}_piece")
         found[f"{script}_length"], found[f"{script}_step"] = (0, 0) if piece is None else piece
     return found
-
-
-def character_window(rows: int) -> int:
-    """Return the characters that a filter with so many rows of weights sees."""
-    return rows // BITS

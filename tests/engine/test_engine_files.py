@@ -14,11 +14,12 @@ import pytest
 from engine_cases import CASES, engine_of, file_of, mutated
 from engine_program import compile_driver, drive, texts
 from hostile_files import mended
+from sound_files import FIXED_SETTINGS
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import load_library
-from retvec_lite.runtime.retvec_file import SECTIONS, check_frame, check_sum, sections_of
+from retvec_lite.runtime.retvec_file import SECTIONS, SETTINGS, check_frame, check_sum, sections_of
 from tools import engine_tables
 from tools.build_engine import EXPORTED, FLAGS, SOURCE, zig
 
@@ -114,6 +115,24 @@ def test_settings_that_do_not_fit_are_refused(
     assert problem_of(mended(found), library) in (VERSION, DAMAGED)
     with pytest.raises(RetvecLiteError, match=r"m\.retvec"):
         engine_of(mended(found), tmp_path, library)
+
+
+@pytest.mark.parametrize("name", [*FIXED_SETTINGS, "region"])
+def test_rules_that_only_older_releases_wrote_are_refused(name: str, library: Path) -> None:
+    """Settings with one value, of each head."""
+    for content in FILES:
+        start = content.index(sections_of(content)["settings"]) + 4 * SETTINGS.index(name)
+        for value in {0, 1, 2, 3, 2**32 - 1} - {struct.unpack_from("<I", content, start)[0]}:
+            found = bytearray(content)
+            struct.pack_into("<I", found, start, value)
+            assert problem_of(mended(found), library) == VERSION
+
+
+def test_character_features_are_refused(library: Path) -> None:
+    found = bytearray(FILES[0])
+    (count,) = struct.unpack_from("<I", found, 20)
+    struct.pack_into("<I", found, 64 + 16 * (count - 1), 19)  # in place of the metadata
+    assert problem_of(mended(found), library) == VERSION
 
 
 MEANT = file_of("meaning")

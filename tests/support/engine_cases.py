@@ -29,13 +29,13 @@ CODED = NgramConfig(buckets=512, codebooks=2, rank=5, longest=5, shortest=2)
 
 
 def _cases() -> dict[str, TrainedModel]:
-    first = EncoderConfig(max_chars=40, max_words=7, contract_version=1, overflow="truncate", kana_piece=None)
+    first = EncoderConfig(max_chars=40, max_words=7, contract_version=1)
     letters = EncoderConfig(max_chars=48, max_words=1, letters_only=True)
     cases = {
         "linear": random_classifier(LinearHead(), config=SMALL, ngrams=PLAIN),
-        "pool": random_classifier(PoolHead(hidden=24), config=SMALL, characters=6),
+        "pool": random_classifier(PoolHead(hidden=24), config=SMALL),
         "cnn": random_classifier(CnnHead(hidden=18, filters=16, blocks=2), config=SMALL, ngrams=PLAIN),
-        "region": random_classifier(CnnHead(hidden=18, filters=16, blocks=3, region=5), config=SMALL, ngrams=CODED),
+        "blocks": random_classifier(CnnHead(hidden=18, filters=16, blocks=3), config=SMALL, ngrams=CODED),
         "raw": random_classifier(PoolHead(hidden=24), config=SMALL, raw=True),
         "version 1": random_classifier(PoolHead(hidden=24), config=first),
         "meaning": random_classifier(PoolHead(hidden=24), config=MEANT, ngrams=ACCENTED, meaning=True),

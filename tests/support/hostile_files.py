@@ -175,7 +175,7 @@ def _settings(parts: Parts, draw: random.Random) -> None:
 
 
 def _layers(parts: Parts) -> list[str]:
-    ends = ("dense_0", "dense_1", "dense_2", "characters", "word", "region", "logits", "projection", "pointwise")
+    ends = ("dense_0", "dense_1", "dense_2", "word", "region", "logits", "projection", "pointwise")
     return [name for name, content in parts.items() if name.endswith(ends) and len(content) >= 12]
 
 

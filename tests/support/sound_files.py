@@ -35,6 +35,13 @@ SIZES: Final = (1, 2, 7, 15, 16, 17, 24, 31, 32, 33, 48, 64, 100, 130)
 LABELS: Final = ("yes", "no", "maybe", "none of these", "пожалуйста", "是", "🙂", "a" * 40)
 
 
+FIXED_SETTINGS: Final = {
+    **{"truncates": 0, "drop_invisible": 1, "character_window": 0},
+    **{"han_length": 1, "han_step": 1, "kana_length": 2, "kana_step": 1, "sea_length": 6, "sea_step": 3},
+}
+"""What all files say."""
+
+
 @dataclasses.dataclass
 class SoundFile:
     """A file that is still in parts.
@@ -89,7 +96,7 @@ def layer(draw: random.Random, inputs: int, outputs: int, bits: int, *, adds_row
 
 
 def _settings(draw: random.Random) -> dict[str, int]:
-    head, word_length = draw.randrange(len(HEADS)), draw.choice((1, 3, 16, 16, 20))
+    head, word_length = draw.randrange(len(HEADS)), draw.choice((6, 7, 16, 16, 20))
     is_cnn, has_words = head == HEADS.index("cnn"), head != HEADS.index("ngrams")
     labels = draw.choice((2, 3, 5, 15, 16, 17, 32, 33, 64, 70, 257))
     found = {
@@ -100,16 +107,13 @@ def _settings(draw: random.Random) -> dict[str, int]:
         "labels": labels,
         "head": head,
         "blocks": draw.randint(1, 3) if is_cnn else 0,
-        "region": draw.choice((1, 3, 5)) if is_cnn else 0,
+        "region": int(is_cnn),
         "has_embedding": draw.randrange(2) if has_words else 0,
-        "character_window": draw.choice((0, 1, 3, 5)) if has_words else 0,
         "unknown_label": draw.choice((0, 1, labels)),
     }
-    for name in ("truncates", "drop_invisible", "letters_only", "plain_letters", "multi_label", "has_threshold"):
+    found |= FIXED_SETTINGS
+    for name in ("letters_only", "plain_letters", "multi_label", "has_threshold"):
         found[name] = draw.randrange(2)
-    for script in ("han", "kana", "sea"):
-        found[f"{script}_length"] = length = draw.choice((0, 1, draw.randint(1, word_length)))
-        found[f"{script}_step"] = draw.randint(1, length) if length else 0
     names = ("buckets", "longest", "shortest", "codebooks", "rank")
     found |= dict.fromkeys(names, 0)
     if not has_words or draw.random() < 0.5:
@@ -144,15 +148,10 @@ def _network(settings: dict[str, int], draw: random.Random) -> dict[str, bytes]:
     if settings["has_embedding"]:
         for place in range(3):
             size = add(f"embedding/dense_{place}", size, draw.choice(SIZES), adds_rows=place == 0)
-    if settings["character_window"]:
-        size += add("characters", settings["character_window"] * BITS, draw.choice(SIZES[:8]), adds_rows=True)
     if head in ("pool", "cnn"):
         size = add("head/word", size, draw.choice(SIZES))
     if head == "cnn":
-        filters = draw.choice(SIZES)
-        if settings["region"] > 1:
-            filters = min(filters, size)
-        size = add("head/region", settings["region"] * size, filters)
+        size = add("head/region", size, draw.choice(SIZES))
     blocks = {
         f"head/block_{block}/depthwise": _floats(np.random.default_rng(block).normal(size=3 * size))
         for block in range(settings["blocks"])
@@ -198,15 +197,9 @@ def _meaning(settings: dict[str, int], draw: random.Random) -> dict[str, bytes]:
 
 def _metadata(settings: dict[str, int], labels: list[str], size: int, has_meaning: bool) -> dict[str, Any]:
     """What an export says about itself, as far as Python reads it."""
-    pieces = {
-        f"{script}_piece": [settings[f"{script}_length"], settings[f"{script}_step"]]
-        for script in ("han", "kana", "sea")
-    }
     encoder = {
         **{name: settings[name] for name in ("contract_version", "max_chars", "max_words", "word_length")},
-        **{name: piece if piece[0] else None for name, piece in pieces.items()},
-        "overflow": "truncate" if settings["truncates"] else "wrap",
-        "drop_invisible": bool(settings["drop_invisible"]),
+        **{"han_piece": [1, 1], "kana_piece": [2, 1], "sea_piece": [6, 3], "overflow": "wrap", "drop_invisible": True},
     }
     if settings["letters_only"] and settings["contract_version"] == 2:
         encoder["letters_only"] = True

@@ -15,7 +15,7 @@ from modeling_cases import random_classifier
 
 import retvec_lite as rl
 from retvec_lite.__main__ import main
-from retvec_lite.converters.engine.build import MOST_REGION, build_file, check_model
+from retvec_lite.converters.engine.build import build_file, check_model
 from retvec_lite.converters.engine.format import RetvecFile
 from retvec_lite.converters.export import export_model
 from retvec_lite.converters.format import find_format
@@ -163,5 +163,6 @@ def test_all_formats_leave_out_what_the_engine_does_not_compute() -> None:
     engine, int8 = find_format("engine"), find_recipe("int8")
     assert engine.offers(random_classifier(MODEL.head), [int8])
     assert not engine.offers(random_classifier(MODEL.head), [int8, find_recipe("float32")])
-    for head in (RnnHead(), CnnHead(hidden=8, filters=8, region=MOST_REGION + 2)):
+    for head in (RnnHead(), CnnHead(hidden=8, filters=8, region=3)):
         assert not engine.offers(dataclasses.replace(MODEL, head=head), [int8])
+    assert not engine.offers(random_classifier(MODEL.head, characters=6), [int8])
