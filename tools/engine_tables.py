@@ -64,9 +64,8 @@ def header() -> str:
         "/* (first code point << 11 | flags), sorted. */",
         _array("uint32_t", "rvl_ranges", _ranges()),
         *_forms(),
-        "/* Letters that look like Latin ones, sorted, and those (rule 2c). */",
-        _array("uint16_t", "rvl_like_codes", sorted(lookalikes())),
-        _array("uint8_t", "rvl_like_letters", (lookalikes()[code] for code in sorted(lookalikes()))),
+        "/* (letter << 8 | the Latin one that it looks like), sorted (rule 2c). */",
+        _array("uint32_t", "rvl_likes", (code << 8 | lookalikes()[code] for code in sorted(lookalikes()))),
         "/* The first and last of each range of Hebrew and Arabic letters (rule 2c). */",
         _array("uint32_t", "rvl_right_to_left", itertools.chain(*RIGHT_TO_LEFT)),
         "/* The first and last of each range of signs, and of symbols (rule 2d). */",
@@ -177,16 +176,11 @@ def _compositions() -> list[str]:
     classes = _runs([(code, unicodedata.combining(chr(code))) for code in marks])
     pairs.sort()
     return [
-        "/* Pairs of a letter and a mark, sorted, and what they compose to (NFC). */",
-        *(
-            _array("uint16_t", f"rvl_pair_{name}", (pair[place] for pair in pairs))
-            for place, name in enumerate(("firsts", "marks", "wholes"))
-        ),
-        "/* Marks with a canonical combining class: the first and last of each run, and its class. */",
-        *(
-            _array("uint16_t" if place < 2 else "uint8_t", f"rvl_mark_{name}", (run[place] for run in classes))
-            for place, name in enumerate(("firsts", "lasts", "classes"))
-        ),
+        "/* (letter << 16 | mark), sorted, and what they compose to (NFC). */",
+        _array("uint32_t", "rvl_pairs", (letter << 16 | mark for letter, mark, _ in pairs)),
+        _array("uint16_t", "rvl_pair_wholes", (whole for _, _, whole in pairs)),
+        "/* Runs of marks of one canonical combining class: (first << 16 | how many follow << 8 | class). */",
+        _array("uint32_t", "rvl_marks", (first << 16 | last - first << 8 | kind for first, last, kind in classes)),
     ]
 
 

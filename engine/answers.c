@@ -1,0 +1,322 @@
+/* Answers: a text window by window, its probabilities, the decision, and its embedding. */
+
+uint32_t rvl_labels(const rvl *engine) { return engine->settings[LABELS]; }
+
+const char *rvl_label(const rvl *engine, uint32_t label) {
+  return label < engine->settings[LABELS] ? engine->labels + engine->label_places[label] : 0;
+}
+
+uint32_t rvl_read_limit(const rvl *engine) {
+  const uint32_t most = engine->settings[MAX_CHARS], windows = MOST_WINDOWS * most < MOST_CHARS ? MOST_WINDOWS * most : MOST_CHARS;
+  if (engine->settings[CONTRACT] == 1) return most;
+  return MOST_DECOMPOSED * most > windows ? MOST_DECOMPOSED * most : windows;
+}
+
+uint32_t rvl_word_dimension(const rvl *engine) {
+  if (engine->settings[HEAD] == NGRAMS) return 0;
+  return engine->settings[HAS_EMBEDDING] ? (uint32_t)engine->embedding[2].outputs : engine->settings[WORD_LENGTH] * BITS;
+}
+
+uint32_t rvl_dimension(const rvl *engine) {
+  return engine->settings[HEAD] == NGRAMS ? 0 : rvl_word_dimension(engine) + (engine->hash_rows ? DIMENSION : 0);
+}
+
+uint32_t rvl_slots(const rvl *engine) { return engine->settings[HEAD] == NGRAMS ? 0 : engine->settings[MAX_WORDS]; }
+
+uint32_t rvl_slot_length(const rvl *engine) { return engine->settings[WORD_LENGTH]; }
+
+/* --- One window --- */
+
+/* Cut the characters into words; returns how many slots are in use. */
+static uint32_t cut_words(rvl *engine, uint32_t count) {
+  cutter rest = cut_text(engine->text.chars, engine->text.flags, count, engine->settings[WORD_LENGTH]);
+  uint32_t found = 0;
+  while (found < engine->settings[MAX_WORDS] && next_word(&rest, engine->words + found)) found++;
+  return found;
+}
+
+/* Turn logits into probabilities: a softmax, or a sigmoid each. */
+static void to_probabilities(rvl *engine, float *values) {
+  const uint32_t count = engine->settings[LABELS];
+  double sum = 0.0, *powers = (double *)(void *)engine->sums; /* free when the logits are there */
+  float most = values[0];
+  uint32_t n;
+  if (engine->settings[MULTI_LABEL]) {
+    for (n = 0; n < count; n++) {
+      const double small = exp_of(values[n] < 0 ? (double)values[n] : -(double)values[n]);
+      values[n] = (float)((values[n] < 0 ? small : 1.0) / (1.0 + small));
+    }
+    return;
+  }
+  for (n = 1; n < count; n++) most = values[n] > most ? values[n] : most;
+  for (n = 0; n < count; n++) {
+    powers[n] = exp_of((double)values[n] - most);
+    sum += powers[n];
+  }
+  for (n = 0; n < count; n++) values[n] = (float)(powers[n] / sum);
+}
+
+/* Fill `answers` for the code points in `chars`. */
+static void answer_window(rvl *engine, uint32_t count) {
+  uint32_t n;
+  count = normalize(&engine->text, count);
+  for (n = 0; n < engine->settings[LABELS]; n++) engine->answers[n] = 0.0f;
+  /* Before the n-grams, which fold the characters. */
+  if (engine->settings[HEAD] != NGRAMS) word_logits(engine, cut_words(engine, count));
+  if (engine->hash_rows) meaning_logits(engine, count);
+  if (engine->settings[BUCKETS]) ngram_logits(engine, count);
+  to_probabilities(engine, engine->answers);
+}
+
+/* The best label but the unknown one. */
+static uint32_t best_of(const rvl *engine, const float *probabilities) {
+  const uint32_t unknown = engine->settings[UNKNOWN_LABEL];
+  uint32_t n, best = unknown == 1 ? 1 : 0;
+  for (n = best + 1; n < engine->settings[LABELS]; n++)
+    if (n + 1 != unknown && probabilities[n] > probabilities[best]) best = n;
+  return best;
+}
+
+/* --- All windows --- */
+
+static int is_separator(uint32_t code) { return (flags_of(sanitized(code)) & RVL_SEPARATOR) != 0; }
+
+/* Where the window ends that begins in `chars`, for a text that goes on: the contract's "Long texts", 1. */
+static uint32_t window_end(const rvl *engine, uint32_t left) {
+  const uint32_t most = engine->settings[MAX_CHARS], windows = (left + most - 1) / most, length = (left + windows - 1) / windows;
+  uint32_t end = length, first = 0, tries = most - (most + 1) / 2 + 1;
+  for (; tries; tries--, end = end < length ? end - 1 : end < most ? end + 1 : length - 1) {
+    const uint32_t before = engine->text.chars[end - 1];
+    if (!is_separator(engine->text.chars[end])) continue;
+    if (before == '.' || before == '!' || before == '?') return end;
+    if (!first) first = end;
+  }
+  return first ? first : length;
+}
+
+/* What is done with each window. */
+typedef void (*window_task)(rvl *engine, uint32_t count);
+
+static void add_answers(rvl *engine, uint32_t count) {
+  uint32_t n;
+  double weight;
+  answer_window(engine, count);
+  if (engine->settings[MULTI_LABEL]) {
+    for (n = 0; n < engine->settings[LABELS]; n++)
+      if (engine->answers[n] > engine->totals[n]) engine->totals[n] = engine->answers[n];
+    return;
+  }
+  weight = engine->answers[best_of(engine, engine->answers)];
+  if (weight < 1.1754943508222875e-38) weight = 1.1754943508222875e-38;
+  weight *= weight;
+  weight *= weight;
+  for (n = 0; n < engine->settings[LABELS]; n++) engine->totals[n] += weight * engine->answers[n];
+  engine->total_weight += weight;
+}
+
+/* Copy up to max_chars + 1 code points into `chars`; returns how many there were. */
+static uint32_t fill(rvl *engine, reader *source) {
+  uint32_t count = 0;
+  while (count <= engine->settings[MAX_CHARS] && next(source, engine->text.chars + count)) count++;
+  return count;
+}
+
+/* Cut a text into windows; returns how many there are. */
+static uint32_t each_window(rvl *engine, reader source, window_task task) {
+  const uint32_t most = engine->settings[MAX_CHARS];
+  reader ahead = source;
+  uint32_t count = fill(engine, &ahead), code, place, left = 0, start = 0, windows = 1;
+  if (count <= most || engine->settings[CONTRACT] == 1) {
+    task(engine, count < most ? count : most);
+    return 1;
+  }
+  /* Leave out separators at both ends. */
+  for (ahead = source, place = 1; next(&ahead, &code); place++) {
+    if (is_separator(code)) continue;
+    if (!left) start = place - 1;
+    left = place;
+  }
+  left -= start;
+  while (start--) next(&source, &code);
+  for (; left > most; windows++) {
+    uint32_t end;
+    ahead = source;
+    fill(engine, &ahead);
+    end = window_end(engine, left);
+    for (place = 0; place < end; place++) next(&source, &code);
+    left -= end;
+    task(engine, end);
+    for (ahead = source; left && next(&ahead, &code) && is_separator(code); left--) next(&source, &code);
+  }
+  fill(engine, &source);
+  task(engine, left);
+  return windows;
+}
+
+static void answer(rvl *engine, reader source, float *probabilities) {
+  const int several = engine->settings[MULTI_LABEL] != 0;
+  uint32_t n, windows;
+  for (n = 0; n < engine->settings[LABELS]; n++) engine->totals[n] = 0.0;
+  engine->total_weight = 0.0;
+  windows = each_window(engine, source, add_answers);
+  for (n = 0; n < engine->settings[LABELS]; n++)
+    probabilities[n] = windows == 1 ? engine->answers[n] : (float)(several ? engine->totals[n] : engine->totals[n] / engine->total_weight);
+}
+
+/* Code points, or those of UTF-8, as far as an answer reads them. */
+static reader all_codes(const rvl *engine, const uint32_t *codes, size_t count) { return read_codes(codes, count, rvl_read_limit(engine)); }
+
+static reader all_utf8(const rvl *engine, const char *text, size_t bytes) {
+  return read_utf8(text, bytes, rvl_read_limit(engine) * (size_t)(engine->settings[CONTRACT] == 1 ? MOST_DECOMPOSED : 1));
+}
+
+void rvl_probabilities(rvl *engine, const uint32_t *codes, size_t count, float *probabilities) {
+  answer(engine, all_codes(engine, codes, count), probabilities);
+}
+
+void rvl_probabilities_utf8(rvl *engine, const char *text, size_t bytes, float *probabilities) {
+  answer(engine, all_utf8(engine, text, bytes), probabilities);
+}
+
+void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t texts, float *probabilities) {
+  size_t text;
+  for (text = 0; text < texts; text++) {
+    const uint32_t start = text ? ends[text - 1] : 0;
+    rvl_probabilities(engine, codes + start, ends[text] - start, probabilities + text * engine->settings[LABELS]);
+  }
+}
+
+/* --- The decision --- */
+
+/* Whether a text has a letter or digit of the training texts. */
+static int reads(const rvl *engine, reader source) {
+  uint32_t code;
+  if (!engine->known_ranges) return 1;
+  while (next_given(&source, &code)) {
+    size_t low = 0, high = engine->known_ranges;
+    while (low < high) {
+      const size_t half = (low + high) / 2;
+      if (code < read32(engine->known + 8 * half))
+        high = half;
+      else if (code > read32(engine->known + 8 * half + 4))
+        low = half + 1;
+      else
+        return 1;
+    }
+  }
+  return 0;
+}
+
+/* Whether a text belongs to none of the labels. */
+static int is_unknown(const rvl *engine, float best, const float *probabilities) {
+  const uint32_t unknown = engine->settings[UNKNOWN_LABEL];
+  const double none = unknown ? probabilities[unknown - 1] : 0.0;
+  double power = 1.0;
+  if (none > best) return 1;
+  if (!engine->settings[HAS_THRESHOLD]) return 0;
+  if (engine->unknown_power > 0.0) power = none < 1e-300 ? 0.0 : exp_of(engine->unknown_power * log_of(none));
+  return best < engine->threshold * power;
+}
+
+/* The labels, most probable first; of equal ones, the first first. */
+static size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t most) {
+  const int is_read = reads(engine, source), several = engine->settings[MULTI_LABEL] != 0;
+  float *probabilities = engine->values; /* free when all windows are answered */
+  size_t written = 0;
+  uint32_t n;
+  answer(engine, source, probabilities);
+  if (!several && most) {
+    const float best = probabilities[best_of(engine, probabilities)];
+    if (!is_read || is_unknown(engine, best, probabilities)) {
+      answers[0].label = -1;
+      answers[written++].probability = best;
+    }
+  }
+  while (written < most) {
+    int32_t found = -1;
+    for (n = 0; n < engine->settings[LABELS]; n++) {
+      if (several && !(is_read && (double)probabilities[n] >= engine->thresholds[n])) continue;
+      if (n + 1 == engine->settings[UNKNOWN_LABEL] || probabilities[n] < 0.0f) continue;
+      if (found < 0 || probabilities[n] > probabilities[found]) found = (int32_t)n;
+    }
+    if (found < 0) break;
+    answers[written].label = found;
+    answers[written++].probability = probabilities[found];
+    probabilities[found] = -1.0f;
+  }
+  return written;
+}
+
+size_t rvl_classify(rvl *engine, const uint32_t *codes, size_t count, rvl_answer *answers, size_t most) {
+  return decide(engine, all_codes(engine, codes, count), answers, most);
+}
+
+size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rvl_answer *answers, size_t most) {
+  return decide(engine, all_utf8(engine, text, bytes), answers, most);
+}
+
+/* --- Embeddings --- */
+
+/* Normalise the first window of a text; returns how many characters it has. */
+static uint32_t read_window(rvl *engine, const uint32_t *codes, size_t count) {
+  reader source = read_codes(codes, count, engine->settings[MAX_CHARS]);
+  return normalize(&engine->text, fill(engine, &source));
+}
+
+/* Add the embedding of a window to `totals`: the sum of its words', scaled to length 1; with meaning, half of that, then the meaning. */
+static void add_embedding(rvl *engine, uint32_t count) {
+  const int size = (int)rvl_word_dimension(engine);
+  float *sum = (float *)engine->sums + engine->width; /* words that come one by one use the first row only */
+  float meaning[DIMENSION];
+  double square = 0.0, spelled, meant, length;
+  uint32_t words, word;
+  int n;
+  count = normalize(&engine->text, count);
+  words = cut_words(engine, count);
+  for (n = 0; n < size; n++) sum[n] = 0.0f;
+  for (word = 0; word < words; word++) {
+    const piece *one = engine->words + word;
+    embed_words(engine, &one, 1);
+    for (n = 0; n < size; n++) sum[n] += engine->values[n];
+  }
+  for (n = 0; n < size; n++) square += (double)sum[n] * sum[n];
+  spelled = square <= 1e-30 ? 0.0 : engine->hash_rows ? 0.5 : 1.0;
+  meant = engine->hash_rows && text_vector(engine, count, meaning) ? 1.0 : 0.0;
+  if (spelled + meant <= 0.0) return;
+  length = sqrt_of(spelled * spelled + meant);
+  for (n = 0; n < size && spelled > 0.0; n++) engine->totals[n] += spelled * (sum[n] / sqrt_of(square)) / length;
+  for (n = 0; n < DIMENSION && meant > 0.0; n++) engine->totals[size + n] += meaning[n] / length;
+}
+
+void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding) {
+  const uint32_t size = rvl_dimension(engine);
+  double square = 0.0;
+  uint32_t n;
+  if (!size) return;
+  for (n = 0; n < size; n++) engine->totals[n] = 0.0;
+  each_window(engine, all_codes(engine, codes, count), add_embedding);
+  for (n = 0; n < size; n++) square += engine->totals[n] * engine->totals[n];
+  for (n = 0; n < size; n++) embedding[n] = square > 1e-30 ? (float)(engine->totals[n] / sqrt_of(square)) : 0.0f;
+}
+
+uint32_t rvl_meaning(rvl *engine, const uint32_t *codes, size_t count, float *vector) {
+  if (!engine->hash_rows) return 0;
+  text_vector(engine, read_window(engine, codes, count), vector);
+  return DIMENSION;
+}
+
+uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *slots, float *embeddings) {
+  const uint32_t length = engine->settings[WORD_LENGTH], size = rvl_word_dimension(engine);
+  uint32_t words, word, n;
+  if (!size) return 0;
+  words = cut_words(engine, read_window(engine, codes, count));
+  for (word = 0; word < words; word++) {
+    const piece *one = engine->words + word;
+    for (n = 0; n < length; n++) slots[word * length + n] = n < one->length ? engine->text.chars[one->start + n] : 0;
+    if (!embeddings) continue;
+    embed_words(engine, &one, 1);
+    for (n = 0; n < size; n++) embeddings[word * size + n] = engine->values[n];
+  }
+  for (n = words * length; n < engine->settings[MAX_WORDS] * length; n++) slots[n] = 0;
+  return words;
+}

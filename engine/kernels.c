@@ -1,0 +1,302 @@
+/* What takes the time: dense layers, rows that are added up, and their copies for each kind of processor. */
+
+enum { NOTHING, GELU, TANH };
+
+/* Round numbers to integers of at most `limit`, with zeros up to `stride`; returns what an integer stands for. */
+INLINE float to_integers(const float *values, int count, int stride, int limit, int16_t *integers) {
+  float_bits top;
+  float times;
+  int n;
+  top.bits = 0;
+  /* The bits of positive floats have the order of the floats. */
+  for (n = 0; n < count; n++) {
+    float_bits value;
+    value.number = values[n];
+    value.bits &= 0x7FFFFFFF;
+    top.bits = value.bits > top.bits ? value.bits : top.bits;
+  }
+  for (n = 0; n < stride; n++) integers[n] = 0;
+  if (!(top.number > 1e-30f && top.number < 1e30f)) return 0.0f;
+  times = (float)limit / top.number;
+  for (n = 0; n < count; n++) {
+    float_bits value;
+    int32_t nearest;
+    value.number = values[n] * times + 12582912.0f; /* 1.5 * 2^23: the last binary digits are now the nearest integer */
+    nearest = value.bits - 0x4B400000;
+    nearest = nearest > limit ? limit : nearest;
+    integers[n] = (int16_t)(nearest < -limit ? -limit : nearest);
+  }
+  return top.number / (float)limit;
+}
+
+/* Sums of products of 8-bit weights and integers, for `vectors` vectors of outputs and `words` words: both are constants where this is
+ * inlined, and their product is at most 8, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two
+ * inputs of each output side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. */
+typedef void dot(const int8_t *w, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int vectors, int words);
+
+#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, INPUTS, MADD, STORE)                                       \
+  attribute INLINE void name(const int8_t *w, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, \
+                             int step, int vectors, int words) {                                                                \
+    SUM s[8];                                                                                                                   \
+    WEIGHT row[4];                                                                                                              \
+    int n, v, word;                                                                                                             \
+    for (n = 0; n < vectors * words; n++) s[n] = ZERO;                                                                          \
+    for (n = 0; n < stride; n += 2) {                                                                                           \
+      for (v = 0; v < vectors; v++)                                                                                             \
+        row[v] = WEIGHTS(w + (size_t)((first + v * OUTS) / PACK) * block + (first + v * OUTS) % PACK * 2 + n * PACK);           \
+      for (word = 0; word < words; word++) {                                                                                    \
+        const INPUT two = INPUTS(x + word * x_step + n);                                                                        \
+        for (v = 0; v < vectors; v++) s[word * vectors + v] = MADD(s[word * vectors + v], row[v], two);                         \
+      }                                                                                                                         \
+    }                                                                                                                           \
+    for (word = 0; word < words; word++)                                                                                        \
+      for (v = 0; v < vectors; v++) STORE(sums + word * step + v * OUTS, s[word * vectors + v]);                                \
+  }
+
+#if defined(__GNUC__)
+INLINE int32_t two_of(const int16_t *integers) {
+  int32_t both;
+  __builtin_memcpy(&both, integers, 4);
+  return both;
+}
+#endif
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define X86_WEIGHTS_128(w) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(w))), 8)
+#define X86_INPUTS_128(x) _mm_set1_epi32(two_of(x))
+#define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
+#define X86_STORE_128(to, sum) _mm_storeu_si128((__m128i *)(to), sum)
+DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
+#elif defined(__wasm_simd128__)
+#define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
+DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), wasm_i16x8_load8x8, wasm_v128_load32_splat, WASM_MADD, wasm_v128_store)
+#elif defined(RVL_NEON)
+/* The sums of even and odd inputs stay apart until the end. */
+static const int32x4x2_t NO_SUMS = {{{0, 0, 0, 0}, {0, 0, 0, 0}}};
+INLINE int32x4x2_t neon_madd(int32x4x2_t sum, int16x8_t w, int16x8_t x) {
+  sum.val[0] = vmlal_s16(sum.val[0], vget_low_s16(w), vget_low_s16(x));
+  sum.val[1] = vmlal_s16(sum.val[1], vget_high_s16(w), vget_high_s16(x));
+  return sum;
+}
+INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
+  vst1_s32(to, vpadd_s32(vget_low_s32(sum.val[0]), vget_high_s32(sum.val[0])));
+  vst1_s32(to + 2, vpadd_s32(vget_low_s32(sum.val[1]), vget_high_s32(sum.val[1])));
+}
+#define NEON_WEIGHTS(w) vmovl_s8(vld1_s8(w))
+#define NEON_INPUTS(x) vreinterpretq_s16_s32(vdupq_n_s32(two_of(x)))
+DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_INPUTS, neon_madd, neon_store)
+#else
+typedef struct {
+  int32_t n[4];
+} four;
+static const four NO_SUMS = {{0, 0, 0, 0}};
+INLINE four plain_madd(four sum, const int8_t *w, const int16_t *x) {
+  int n;
+  for (n = 0; n < 4; n++) sum.n[n] += (int32_t)w[2 * n] * x[0] + (int32_t)w[2 * n + 1] * x[1];
+  return sum;
+}
+#define PLAIN_AT(place) (place)
+#define PLAIN_STORE(to, sum) (*(four *)(void *)(to) = (sum))
+DOT(dot_plain, , four, const int8_t *, const int16_t *, 4, NO_SUMS, PLAIN_AT, PLAIN_AT, plain_madd, PLAIN_STORE)
+#endif
+
+#ifdef RVL_WIDE
+#define FOR_AVX2 __attribute__((target("avx2")))
+#define X86_WEIGHTS_256(w) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w)))
+#define X86_INPUTS_256(x) _mm256_set1_epi32(two_of(x))
+#define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
+#define X86_STORE_256(to, sum) _mm256_storeu_si256((__m256i *)(to), sum)
+DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
+
+#define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define X86_WEIGHTS_512(w) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(w)))
+#define X86_INPUTS_512(x) _mm512_set1_epi32(two_of(x))
+#define X86_STORE_512(to, sum) _mm512_storeu_si512(to, sum)
+DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, X86_STORE_512)
+#endif
+
+/* 8-bit weights of 4-bit ones: of each LANES weights, the low digits hold the first half, the high digits the second, 8 too large both. */
+INLINE void unpack(const uint8_t *restrict packed, size_t count, int8_t *restrict weights) {
+  const int half = LANES / 2;
+  size_t place;
+  int n;
+  for (place = 0; place < count; place += LANES, weights += LANES, packed += half)
+    for (n = 0; n < half; n++) {
+      weights[n] = (int8_t)((packed[n] & 15) - 8);
+      weights[n + half] = (int8_t)((packed[n] >> 4) - 8);
+    }
+}
+
+INLINE void activate(int kind, float *values, int count) {
+  int n;
+  if (kind == GELU)
+    for (n = 0; n < count; n++) values[n] = gelu(values[n]);
+  if (kind == TANH)
+    for (n = 0; n < count; n++) values[n] = tanh_of(values[n]);
+}
+
+/* A dense layer for up to TILE words, from rows of `inputs`, with their scales, to rows of `values`. A vector has `outs` outputs. */
+INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation, dot *sum, int outs) {
+  const int stride = layer->stride, width = engine->width, outputs = layer->outputs, all = (outputs + PACK - 1) / PACK * PACK;
+  const size_t block = (size_t)stride * PACK;
+  const float *restrict scale = layer->scales, *restrict bias = layer->bias;
+  int out, count, word;
+  for (out = 0; out < all; out += count) {
+    const int8_t *w = (const int8_t *)layer->weights + (size_t)(out / PACK) * block;
+    const int several = words > 2 ? 2 : 4, first = out % PACK;
+    count = out + several * outs <= all ? several * outs : outs;
+    if (layer->bits == 4) {
+      if (!first) unpack(layer->weights + (size_t)(out / PACK) * block / 2, (size_t)((count + PACK - 1) / PACK) * block, engine->unpacked);
+      w = engine->unpacked;
+    }
+    if (count == outs)
+      for (word = 0; word < words; word++) sum(w, block, first, engine->inputs + word * width, 0, stride, engine->sums + word * width + out, 0, 1, 1);
+    else if (words == 1)
+      sum(w, block, first, engine->inputs, 0, stride, engine->sums + out, 0, 4, 1);
+    else if (words == 2)
+      sum(w, block, first, engine->inputs, width, stride, engine->sums + out, width, 4, 2);
+    else
+      sum(w, block, first, engine->inputs, width, stride, engine->sums + out, width, 2, 4);
+  }
+  for (word = 0; word < words; word++) {
+    const int32_t *restrict sums = engine->sums + word * width;
+    float *restrict values = engine->values + word * width;
+    for (out = 0; out < outputs; out++) values[out] = (float)sums[out] * (scale[out] * scales[word]) + bias[out];
+    activate(activation, values, outputs);
+  }
+}
+
+/* Add the rows of a layer that belong to the binary digits of the code point at a place of a word. */
+INLINE void add_digits_body(const dense_layer *layer, uint32_t code, int place, int32_t *restrict sums) {
+  int digit, n;
+  for (digit = 0; digit < BITS; digit++) {
+    const size_t row = (size_t)(place * BITS + digit) * (size_t)layer->stride;
+    if (!(code >> (BITS - 1 - digit) & 1)) continue;
+    if (layer->bits == 8) {
+      const int8_t *restrict w = (const int8_t *)layer->weights + row;
+      for (n = 0; n < layer->stride; n++) sums[n] += w[n];
+    } else {
+      const uint8_t *restrict w = layer->weights + row / 2;
+      const int half = LANES / 2;
+      int32_t *restrict some = sums;
+      for (; some < sums + layer->stride; some += LANES, w += half) {
+        for (n = 0; n < half; n++) some[n] += (int32_t)(w[n] & 15) - 8;
+        for (n = 0; n < half; n++) some[n + half] += (int32_t)(w[n] >> 4) - 8;
+      }
+    }
+  }
+}
+
+/* Round the values of up to TILE words to inputs of the next layer, or to what is kept. */
+INLINE void round_values_body(rvl *engine, int count, int limit, int words, float *scales) {
+  const int width = engine->width, stride = (count + LANES - 1) / LANES * LANES;
+  int word;
+  for (word = 0; word < words; word++)
+    scales[word] = to_integers(engine->values + word * width, count, stride, limit, engine->inputs + word * width);
+  /* Three words are multiplied as if they were TILE. */
+  for (; word > 2 && word < TILE; word++) to_integers(engine->values, 0, stride, limit, engine->inputs + word * width);
+}
+
+/* A word and its neighbours, weighted (a depthwise convolution of three). Null: beyond the ends. */
+INLINE void mix_body(float *restrict mixed, const float *weights, int count, const int16_t *const rows[3], const float scales[3]) {
+  int n, side;
+  for (n = 0; n < count; n++) mixed[n] = 0.0f;
+  for (side = 0; side < 3; side++) {
+    const int16_t *row = rows[side];
+    const float *w = weights + side * count, scale = scales[side];
+    if (row)
+      for (n = 0; n < count; n++) mixed[n] += (float)row[n] * scale * w[n];
+  }
+}
+
+/* Add the row of an n-gram: whole vectors, if the table goes on behind the row; what they read too much is not looked at. */
+INLINE void add_row(const rvl *engine, uint32_t row, int32_t *restrict sums) {
+  const size_t size = (size_t)engine->columns + 1, start = row * size, whole = (size + ROW - 1) / ROW * ROW;
+  const int8_t *restrict from = engine->ngram_table + start;
+  size_t n;
+  int lane;
+  if (start + whole > engine->ngram_table_size)
+    for (n = 0; n < size; n++) sums[n] += from[n];
+  else
+    for (n = 0; n < whole; n += ROW)
+      for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
+}
+
+/* The hashes of the n-grams that begin with the first of `count` characters, 0 being a mark; returns how many there are. */
+INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shortest, uint32_t *hashes) {
+  uint32_t hash = 1, size, found = 0;
+  for (size = 1; size <= count; size++) {
+    const uint32_t code = chars[size - 1];
+    hash = (hash * FACTOR + code) % PRIME;
+    /* Not marks alone. */
+    if (size >= shortest && (chars[0] || (size > 1 && code) || size > 2)) hashes[found++] = hash;
+    if (size > 1 && !code) break; /* a mark would be inside the next one */
+  }
+  return found;
+}
+
+/* Add the rows of all n-grams of the folded characters. A mark stands before the text and behind it: place 0 is the first of them. */
+INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
+  const uint32_t *set = engine->settings, shortest = set[SHORTEST], longest = set[LONGEST], books = set[CODEBOOKS], buckets = set[BUCKETS];
+  const uint64_t inverse = ((uint64_t)1 << 32) / buckets + 1; /* exact for what is below 2^16 */
+  uint32_t start, n, book, found, chars[LONGEST_NGRAM], hashes[LONGEST_NGRAM];
+  for (start = 0; start < count + 2; start++) {
+    const uint32_t size = count + 2 - start < longest ? count + 2 - start : longest;
+    for (n = 0; n < size; n++) chars[n] = start + n && start + n <= count ? engine->text.chars[start + n - 1] : 0;
+    found = hashes_from(chars, size, shortest, hashes);
+    for (n = 0; n < found; n++) {
+      if (!books) add_row(engine, hashes[n] - (uint32_t)(hashes[n] * inverse >> 32) * buckets, sums);
+      for (book = 0; book < books; book++) add_row(engine, 256 * book + engine->ngram_codes[(size_t)hashes[n] * books + book], sums);
+    }
+  }
+}
+
+/* The same, compiled for the least of all processors, and for wider ones. */
+#define DENSE(suffix, attribute, outs)                                                                                              \
+  attribute static void dense_##suffix(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {     \
+    dense_body(engine, layer, scales, words, activation, dot_##suffix, outs);                                                       \
+  }
+#define KERNELS(suffix, attribute)                                                                                                  \
+  attribute static void add_digits_##suffix(const dense_layer *layer, uint32_t code, int place, int32_t *sums) {                    \
+    add_digits_body(layer, code, place, sums);                                                                                      \
+  }                                                                                                                                 \
+  attribute static void round_values_##suffix(rvl *engine, int count, int limit, int words, float *scales) {                        \
+    round_values_body(engine, count, limit, words, scales);                                                                         \
+  }                                                                                                                                 \
+  attribute static void mix_##suffix(float *mixed, const float *w, int count, const int16_t *const rows[3], const float scales[3]) { \
+    mix_body(mixed, w, count, rows, scales);                                                                                        \
+  }                                                                                                                                 \
+  attribute static void add_ngrams_##suffix(const rvl *engine, uint32_t count, int32_t *sums) { add_ngrams_body(engine, count, sums); }
+
+DENSE(plain, , 4)
+KERNELS(plain, )
+#ifdef RVL_WIDE
+enum { PLAIN, AVX2, VNNI };
+DENSE(avx2, FOR_AVX2, 8)
+DENSE(vnni, FOR_VNNI, 16)
+KERNELS(avx2, FOR_AVX2)
+#define CALL(name, engine, ...) ((engine)->processor ? name##_avx2(__VA_ARGS__) : name##_plain(__VA_ARGS__))
+static void dense(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {
+  (engine->processor == VNNI ? dense_vnni : engine->processor == AVX2 ? dense_avx2 : dense_plain)(engine, layer, scales, words, activation);
+}
+
+/* What the processor has, and the system keeps the registers of. */
+static int find_processor(void) {
+  uint32_t a, b, c, d, low, high;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & 1u << 27)) return PLAIN;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & 1u << 5)) return PLAIN;
+  return (low & 0xE6) == 0xE6 && (b & 1u << 16) && (b & 1u << 30) && (b & 1u << 31) && (c & 1u << 11) ? VNNI : AVX2;
+}
+#else
+#define CALL(name, engine, ...) name##_plain(__VA_ARGS__)
+#define dense dense_plain
+static int find_processor(void) { return 0; }
+#endif
+
+/* Round values, then multiply them: a layer for up to TILE words. */
+static void apply(rvl *engine, const dense_layer *layer, int words, int activation) {
+  float scales[TILE];
+  CALL(round_values, engine, engine, layer->inputs, layer->limit, words, scales);
+  dense(engine, layer, scales, words, activation);
+}

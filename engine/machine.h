@@ -1,0 +1,208 @@
+/* The engine as it lies in its block, and what the machine brings: instructions, and functions of numbers that are the same on all of them. */
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#ifndef RVL_PLAIN_ONLY
+#define RVL_WIDE 1 /* AVX2, or AVX-512 with sums of products, where the processor has it */
+#include <cpuid.h>
+#endif
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+#elif defined(__aarch64__) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+#define RVL_NEON 1
+#include <arm_neon.h>
+#endif
+
+#ifdef RVL_FREESTANDING
+/* Compilers call these two even without a C library. */
+void *memcpy(void *restrict to, const void *restrict from, size_t count) {
+  volatile uint8_t *target = to;
+  const uint8_t *source = from;
+  while (count--) *target++ = *source++;
+  return to;
+}
+void *memset(void *to, int value, size_t count) {
+  volatile uint8_t *target = to;
+  while (count--) *target++ = (uint8_t)value;
+  return to;
+}
+#endif
+
+/* --- The engine --- */
+
+/* Settings of the file, in its order. Some are the same in all files, see FIXED. */
+enum {
+  CONTRACT, MAX_CHARS, MAX_WORDS, WORD_LENGTH, TRUNCATES, DROPS, LETTERS_ONLY,
+  HAN_LENGTH, HAN_STEP, KANA_LENGTH, KANA_STEP, SEA_LENGTH, SEA_STEP,
+  LABELS, HEAD, BLOCKS, REGION, HAS_EMBEDDING, CHARACTER_WINDOW,
+  BUCKETS, LONGEST, SHORTEST, CODEBOOKS, RANK, PLAIN_LETTERS, /* no buckets: no n-grams */
+  MULTI_LABEL, UNKNOWN_LABEL, HAS_THRESHOLD,                  /* an unknown label of 0: none; else its number plus 1 */
+  SETTINGS
+};
+
+enum { LINEAR, POOL, CNN, NGRAMS, HEADS };
+
+enum {
+  MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_CHARS = 16384, MOST_WINDOWS = 32, MOST_DECOMPOSED = 4,
+  TILE = 4,      /* words that are multiplied with the same weights at once */
+  PACK = 16,     /* outputs whose weights stand together */
+  LANES = 32,    /* rows that are added up are a multiple of this */
+  KEY = 16,      /* UTF-16 units of a word that is kept */
+  WAYS = 4,      /* places in which a word may be kept */
+  ROW = 16,      /* columns of the table of n-grams that are added at once */
+  LARGEST = 32767,
+  PRIME = 65521, FACTOR = 46, LONGEST_NGRAM = 6,
+  DIMENSION = 64 /* numbers of a vector of meaning */
+};
+
+/* A dense layer. Rows of weights belong to outputs; to inputs in layers that read binary digits, which add up rows. */
+typedef struct {
+  int inputs, outputs, bits; /* of a weight: 8 or 4 */
+  int stride;                /* integers of an output, or of a row that is added; with zeros behind the end */
+  int limit;                 /* largest integer of an input: sums of products stay below 2^31 */
+  const float *scales, *bias;
+  const uint8_t *weights;
+} dense_layer;
+
+struct rvl {
+  int processor;
+  uint32_t settings[SETTINGS];
+  /* Of the file. */
+  const char *labels;
+  const uint32_t *label_places;
+  double threshold, unknown_power;
+  const double *thresholds;
+  const uint8_t *known; /* ranges of code points: the letters and digits of the training texts */
+  size_t known_ranges;
+  dense_layer embedding[3], word, region, logits, pointwise[MOST_BLOCKS];
+  const float *depthwise[MOST_BLOCKS]; /* [3][filters] */
+  int word_size, row_size;             /* numbers that the heads read of a word; and of its row, with zeros behind them */
+  const int8_t *ngram_table;           /* [buckets][columns + 1]: the last column holds the squares */
+  size_t ngram_table_size;
+  const uint8_t *ngram_codes;
+  const float *ngram_scales, *ngram_bias;
+  int columns;
+  dense_layer projection;
+  uint32_t displacements, hash_rows; /* of meaning; 0: none */
+  const uint8_t *displacement, *hash_row, *word_codes;
+  const int8_t *codebooks; /* [SUBSPACES][256][PART] */
+  dense_layer meaning;
+  /* For one window of a text. */
+  passage text;       /* chars and flags: [max_chars + 1] */
+  piece *words;       /* [max_words] */
+  int16_t *rows;      /* [max_words][row_size] */
+  float *row_scales;
+  int16_t *row_before; /* [row_size] */
+  int width;          /* of what any layer reads or writes */
+  int16_t *inputs;    /* [TILE][width]: what layers read, */
+  int32_t *sums;      /* [TILE][width]: add up */
+  float *values;      /* [TILE][width]: and write */
+  int8_t *unpacked;   /* up to 4 * PACK outputs of a layer with 4 bits */
+  float *answers;     /* [labels]: logits, then probabilities */
+  /* For all windows. */
+  double *totals; /* [labels or dimension] */
+  double total_weight;
+  /* Words that were seen. */
+  uint32_t cache_sets, clock;
+  uint16_t *cache_keys; /* [cache_sets * WAYS][KEY] */
+  uint32_t *cache_ages;
+  float *cache_scales;
+  int16_t *cache_rows; /* [cache_sets * WAYS][row_size] */
+};
+
+/* --- Numbers --- */
+
+typedef union {
+  float number;
+  int32_t bits;
+} float_bits;
+
+typedef union {
+  double number;
+  uint64_t bits;
+} double_bits;
+
+static uint32_t read32(const uint8_t *bytes) {
+  return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static uint32_t rounded_up(uint32_t count, uint32_t multiple) { return (count + multiple - 1) / multiple * multiple; }
+
+/* erf(x / sqrt 2), within 4e-7, and tanh(x), within 3e-7: rational functions, fitted to have the smallest largest error. */
+INLINE float gelu(float x) {
+  float y = x * 0.70710678f, u, top, low;
+  y = y < -4.0f ? -4.0f : y;
+  y = y > 4.0f ? 4.0f : y;
+  u = y * y;
+  top = ((((1.974830759e-06f * u + 2.880412328e-04f) * u + 4.003638095e-03f) * u + 5.346745226e-02f) * u + 1.962487980e-01f) * u +
+        1.128378976e+00f;
+  low = ((((3.748086069e-05f * u + 1.216358042e-03f) * u + 1.544440562e-02f) * u + 1.164763505e-01f) * u + 5.072521278e-01f) * u + 1.0f;
+  return 0.5f * x * (1.0f + y * top / low);
+}
+
+INLINE float tanh_of(float x) {
+  float u, top, low;
+  x = x < -9.0f ? -9.0f : x;
+  x = x > 9.0f ? 9.0f : x;
+  u = x * x;
+  top = (((1.318422280e-08f * u + 2.047183199e-05f) * u + 3.486582088e-03f) * u + 1.337319790e-01f) * u + 9.999999064e-01f;
+  low = (((7.702663695e-07f * u + 3.271385629e-04f) * u + 2.584198005e-02f) * u + 4.670649477e-01f) * u + 1.0f;
+  return x * top / low;
+}
+
+#define LN2_HIGH 6.93147180369123816490e-01 /* its last 21 bits are zeros, so that products with small integers are exact */
+#define LN2_LOW 1.90821492927058770002e-10
+
+/* e to the power x, for x up to 0 and a little above. */
+static double exp_of(double x) {
+  /* 1 / n for n from 13 down: Horner's form of the series, without the divisions. */
+  static const double inverses[] = {1.0 / 13, 1.0 / 12, 1.0 / 11, 1.0 / 10, 1.0 / 9, 1.0 / 8, 1.0 / 7, 1.0 / 6, 1.0 / 5, 1.0 / 4, 1.0 / 3, 1.0 / 2, 1.0};
+  double_bits power;
+  double sum = 1.0;
+  int k, n;
+  if (!(x > -700.0)) return 0.0;
+  if (x > 700.0) x = 700.0;
+  k = (int)(x * 1.4426950408889634 + (x < 0 ? -0.5 : 0.5));
+  x = x - k * LN2_HIGH - k * LN2_LOW;
+  for (n = 0; n < 13; n++) sum = 1.0 + x * inverses[n] * sum;
+  power.bits = (uint64_t)(1023 + k) << 52;
+  return sum * power.number;
+}
+
+/* The natural logarithm of a normal number above 0: its exponent, and the series of artanh. */
+static double log_of(double x) {
+  double_bits both;
+  double s, square, power, sum = 0.0;
+  int exponent, n;
+  both.number = x;
+  exponent = (int)(both.bits >> 52) - 1023;
+  both.bits = (both.bits & 0xFFFFFFFFFFFFFu) | (uint64_t)1023 << 52;
+  if (both.number > 1.4142135623730951) {
+    both.number *= 0.5;
+    exponent++;
+  }
+  s = (both.number - 1.0) / (both.number + 1.0);
+  square = s * s;
+  power = s;
+  for (n = 1; n < 24; n += 2) {
+    sum += power / n;
+    power *= square;
+  }
+  return 2.0 * sum + exponent * LN2_LOW + exponent * LN2_HIGH;
+}
+
+/* The square root of a number from 1e-300 to 1e300, by Newton's method from a guess that has half its exponent. */
+static double sqrt_of(double x) {
+  double_bits guess;
+  int n;
+  guess.number = x;
+  guess.bits = (guess.bits >> 1) + ((uint64_t)1023 << 51);
+  for (n = 0; n < 6; n++) guess.number = 0.5 * (guess.number + x / guess.number);
+  return guess.number;
+}

@@ -1,0 +1,234 @@
+/* The network: the embedding of words, which are kept, and what the heads make of them: their logits. */
+
+static void clear_sums(int32_t *sums, int count) {
+  int n;
+  for (n = 0; n < count; n++) sums[n] = 0;
+}
+
+static void copy_row(int16_t *row, const int16_t *other, int count) {
+  int n;
+  for (n = 0; n < count; n++) row[n] = other[n];
+}
+
+/* The binary digits of a word's code points. */
+static void write_digits(const rvl *engine, const piece *word, float *digits) {
+  int n;
+  for (n = 0; n < (int)engine->settings[WORD_LENGTH] * BITS; n++) {
+    const uint32_t place = (uint32_t)n / BITS;
+    digits[n] = place < word->length && engine->text.chars[word->start + place] >> (BITS - 1 - n % BITS) & 1 ? 1.0f : 0.0f;
+  }
+}
+
+/* The embedding of up to TILE words, in rows of `values`: the digits themselves, or three layers, of which the first adds up rows. */
+static void embed_words(rvl *engine, const piece *const *words, int count) {
+  const dense_layer *first = &engine->embedding[0];
+  int word, n;
+  for (word = 0; word < count; word++) {
+    float *values = engine->values + word * engine->width;
+    if (!engine->settings[HAS_EMBEDDING]) {
+      write_digits(engine, words[word], values);
+      continue;
+    }
+    clear_sums(engine->sums, first->stride);
+    for (n = 0; n < (int)words[word]->length; n++) CALL(add_digits, engine, first, engine->text.chars[words[word]->start + (uint32_t)n], n, engine->sums);
+    for (n = 0; n < first->outputs; n++) values[n] = (float)engine->sums[n] * first->scales[n] + first->bias[n];
+    activate(GELU, values, first->outputs);
+  }
+  if (!engine->settings[HAS_EMBEDDING]) return;
+  apply(engine, &engine->embedding[1], count, GELU);
+  apply(engine, &engine->embedding[2], count, TANH);
+}
+
+/* What the head reads of up to TILE words, as far as each can be read by itself: rows of `inputs` with their scales. */
+static void read_words(rvl *engine, const piece *const *words, int count, float *scales) {
+  const uint32_t head = engine->settings[HEAD];
+  embed_words(engine, words, count);
+  if (head != LINEAR) apply(engine, &engine->word, count, GELU);
+  if (head == CNN) apply(engine, &engine->region, count, GELU);
+  CALL(round_values, engine, engine, engine->word_size, LARGEST, count, scales);
+}
+
+/* --- Words that are kept --- */
+
+/* Write a word as UTF-16; returns whether it fits into a key. */
+static int make_key(const rvl *engine, const piece *word, uint16_t *key) {
+  uint32_t place, units = 0;
+  for (place = 0; place < KEY; place++) key[place] = 0;
+  for (place = 0; place < word->length; place++) {
+    const uint32_t code = engine->text.chars[word->start + place];
+    if (units + 1 + (code > 0xFFFF) > KEY) return 0;
+    if (code > 0xFFFF) key[units++] = (uint16_t)(0xD7C0 + (code >> 10));
+    key[units++] = (uint16_t)(code > 0xFFFF ? 0xDC00 + (code & 0x3FF) : code);
+  }
+  return engine->cache_sets > 0;
+}
+
+static int is_key(const uint16_t *key, const uint16_t *other) {
+  uint32_t place, differs = 0;
+  for (place = 0; place < KEY; place++) differs |= (uint32_t)(key[place] ^ other[place]);
+  return !differs;
+}
+
+/* Where a word is kept, or the place of the one that was not used for longest, which it may take. */
+static size_t cache_place(const rvl *engine, const uint16_t *key, int *found) {
+  uint32_t hash = 1, unit;
+  size_t first, way, oldest;
+  for (unit = 0; unit < KEY; unit++) hash = (hash ^ key[unit]) * 0x01000193u ^ hash >> 15;
+  first = oldest = (size_t)((uint64_t)hash * engine->cache_sets >> 32) * WAYS;
+  for (way = first; way < first + WAYS; way++) {
+    *found = is_key(engine->cache_keys + way * KEY, key);
+    if (*found) return way;
+    if (engine->clock - engine->cache_ages[way] > engine->clock - engine->cache_ages[oldest]) oldest = way;
+  }
+  return oldest;
+}
+
+static int16_t *row_of(const rvl *engine, uint32_t place) { return engine->rows + (size_t)place * (size_t)engine->row_size; }
+
+/* Compute the rows of words that are not kept, and keep them. */
+static void read_new(rvl *engine, const uint32_t *places, int count) {
+  const int size = engine->row_size;
+  const piece *words[TILE];
+  uint16_t key[KEY];
+  float scales[TILE];
+  int word, found;
+  for (word = 0; word < count; word++) words[word] = engine->words + places[word];
+  read_words(engine, words, count, scales);
+  for (word = 0; word < count; word++) {
+    const int16_t *row = engine->inputs + word * engine->width;
+    copy_row(row_of(engine, places[word]), row, size);
+    engine->row_scales[places[word]] = scales[word];
+    if (make_key(engine, words[word], key)) {
+      const size_t place = cache_place(engine, key, &found);
+      copy_row((int16_t *)engine->cache_keys + place * KEY, (const int16_t *)key, KEY);
+      copy_row(engine->cache_rows + place * (size_t)size, row, size);
+      engine->cache_scales[place] = scales[word];
+      engine->cache_ages[place] = engine->clock;
+    }
+  }
+}
+
+/* Fill `rows` for all words of a text. */
+static void read_rows(rvl *engine, uint32_t words) {
+  uint32_t waiting[TILE], word;
+  uint16_t key[KEY];
+  int count = 0, found;
+  engine->clock++;
+  for (word = 0; word < words; word++) {
+    if (make_key(engine, engine->words + word, key)) {
+      const size_t place = cache_place(engine, key, &found);
+      if (found) {
+        engine->cache_ages[place] = engine->clock;
+        copy_row(row_of(engine, word), engine->cache_rows + place * (size_t)engine->row_size, engine->row_size);
+        engine->row_scales[word] = engine->cache_scales[place];
+        continue;
+      }
+    }
+    waiting[count++] = word;
+    if (count == TILE) {
+      read_new(engine, waiting, count);
+      count = 0;
+    }
+  }
+  if (count) read_new(engine, waiting, count);
+}
+
+/* --- Heads --- */
+
+/* Replace rows `start` to `start + count` by `values` after a layer. */
+static void store_rows(rvl *engine, uint32_t start, int count, int size) {
+  float scales[TILE];
+  int word;
+  CALL(round_values, engine, engine, size, LARGEST, count, scales);
+  for (word = 0; word < count; word++) {
+    copy_row(row_of(engine, start + (uint32_t)word), engine->inputs + word * engine->width, size);
+    engine->row_scales[start + (uint32_t)word] = scales[word];
+  }
+}
+
+/* One block: each word, plus a dense layer over its neighbours. */
+static void read_block(rvl *engine, uint32_t block, uint32_t words) {
+  const dense_layer *layer = &engine->pointwise[block];
+  const int size = layer->outputs;
+  float scale_before = 0.0f;
+  uint32_t start, place;
+  int word, count, n;
+  for (start = 0; start < words; start += TILE) {
+    count = words - start < TILE ? (int)(words - start) : TILE;
+    for (word = 0; word < count; word++) {
+      const int16_t *rows[3];
+      float scales[3];
+      place = start + (uint32_t)word;
+      rows[0] = !place ? 0 : word ? row_of(engine, place - 1) : engine->row_before;
+      scales[0] = !place ? 0.0f : word ? engine->row_scales[place - 1] : scale_before;
+      rows[1] = row_of(engine, place);
+      scales[1] = engine->row_scales[place];
+      rows[2] = place + 1 < words ? row_of(engine, place + 1) : 0;
+      scales[2] = place + 1 < words ? engine->row_scales[place + 1] : 0.0f;
+      CALL(mix, engine, engine->values + word * engine->width, engine->depthwise[block], size, rows, scales);
+    }
+    /* The next tile still needs the last row of this one. */
+    place = start + (uint32_t)count - 1;
+    copy_row(engine->row_before, row_of(engine, place), size);
+    scale_before = engine->row_scales[place];
+    apply(engine, layer, count, GELU);
+    for (word = 0; word < count; word++) {
+      const int16_t *row = row_of(engine, start + (uint32_t)word);
+      const float scale = engine->row_scales[start + (uint32_t)word];
+      float *values = engine->values + word * engine->width;
+      for (n = 0; n < size; n++) values[n] += (float)row[n] * scale;
+    }
+    store_rows(engine, start, count, size);
+  }
+}
+
+/* The larger numbers of each pair of neighbours; an odd last one stays. Returns how many rows are left. */
+static uint32_t halve(rvl *engine, uint32_t words, int size) {
+  uint32_t place;
+  int n;
+  for (place = 0; place < words; place += 2) {
+    const uint32_t next_place = place + 1 < words ? place + 1 : place;
+    const int16_t *row = row_of(engine, place), *next_row = row_of(engine, next_place);
+    const float scale = engine->row_scales[place], next_scale = engine->row_scales[next_place];
+    for (n = 0; n < size; n++) {
+      const float one = (float)row[n] * scale, other = (float)next_row[n] * next_scale;
+      engine->values[n] = one > other ? one : other;
+    }
+    store_rows(engine, place / 2, 1, size);
+  }
+  return (words + 1) / 2;
+}
+
+/* The mean of all rows, and behind it, but for the linear head, their largest numbers; into `values`. */
+static void pool(rvl *engine, uint32_t words, int size, int has_most) {
+  float *mean = engine->values, *most = engine->values + size;
+  uint32_t place;
+  int n;
+  for (n = 0; n < size * (1 + has_most); n++) mean[n] = 0.0f;
+  for (place = 0; place < words; place++) {
+    const int16_t *row = row_of(engine, place);
+    const float scale = engine->row_scales[place];
+    for (n = 0; n < size; n++) {
+      const float value = (float)row[n] * scale;
+      mean[n] += value;
+      if (has_most) most[n] = !place || value > most[n] ? value : most[n];
+    }
+  }
+  for (n = 0; n < size && words; n++) mean[n] /= (float)words;
+}
+
+/* The logits of a text's words, in `answers`. */
+static void word_logits(rvl *engine, uint32_t words) {
+  const uint32_t head = engine->settings[HEAD];
+  const int size = engine->word_size;
+  uint32_t block;
+  int n;
+  read_rows(engine, words);
+  for (block = 0; head == CNN && block < engine->settings[BLOCKS]; block++) {
+    if (block) words = halve(engine, words, size);
+    read_block(engine, block, words);
+  }
+  pool(engine, words, size, head != LINEAR);
+  apply(engine, &engine->logits, 1, NOTHING);
+  for (n = 0; n < engine->logits.outputs; n++) engine->answers[n] = engine->values[n];
+}

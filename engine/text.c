@@ -1,0 +1,408 @@
+/* A text on its way to words: its code points, their normal form, and the words that it is cut into (rules 1 to 5). */
+
+enum {
+  BITS = 21, /* of a code point */
+  REPLACEMENT = 0xFFFD, MOST_CODE = 0x10FFFF, INVALID = 0x110000, HANGUL = 0xAC00,
+  HELD = 32,     /* a letter and its marks that are composed at once */
+  SEA_PIECE = 6, /* characters of a piece of South-East Asian scripts, the longest of the unspaced ones */
+  UNSPACED = RVL_HAN | RVL_KANA | RVL_SEA,
+  IN_WORD = RVL_LATIN | RVL_OTHER | RVL_LIKE,
+  STAYS = 1u << 11 /* beside the flags of a word: a letter that stays, and the others with it */
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static int in_range(uint32_t value, uint32_t low, uint32_t high) { return value >= low && value <= high; }
+
+/* Where the last number stands that is not larger than a value, in ascending order; the first place where there is none. */
+static size_t last_up_to(const uint32_t *numbers, size_t count, uint32_t value) {
+  size_t low = 0;
+  while (count - low > 1) {
+    const size_t half = (low + count) / 2;
+    if (numbers[half] <= value)
+      low = half;
+    else
+      count = half;
+  }
+  return low;
+}
+
+/* Whether a code point is in one of the ranges, of which each has its first and its last one. */
+static int in_ranges(const uint32_t *ranges, size_t count, uint32_t code) {
+  size_t place;
+  for (place = 0; place < count; place += 2)
+    if (in_range(code, ranges[place], ranges[place + 1])) return 1;
+  return 0;
+}
+
+/* What is known about a code point. */
+static uint32_t flags_of(uint32_t code) {
+  return code < 128 ? rvl_ascii[code] : rvl_ranges[last_up_to(rvl_ranges, COUNT_OF(rvl_ranges), code << 11 | 0x7FF)] & 0x7FF;
+}
+
+/* --- Code points (rule 1) --- */
+
+static uint32_t sanitized(uint32_t code) { return code > MOST_CODE || in_range(code, 0xD800, 0xDFFF) ? REPLACEMENT : code; }
+
+/* Decode one code point of at least one byte; the bytes of an invalid sequence that might begin a valid one are one INVALID (Unicode
+ * Standard, section 3.9). `used`: how many bytes it has. */
+static uint32_t decode(const uint8_t *bytes, size_t left, size_t *used) {
+  size_t length;
+  uint32_t first = bytes[0], code, low = 0x80, high = 0xBF;
+  *used = 1;
+  if (first < 0x80) return first;
+  if (first < 0xC2 || first > 0xF4) return INVALID;
+  length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  code = first & (0x7Fu >> length);
+  if (first == 0xE0) low = 0xA0;
+  if (first == 0xED) high = 0x9F;
+  if (first == 0xF0) low = 0x90;
+  if (first == 0xF4) high = 0x8F;
+  for (; *used < length; ++*used) {
+    if (*used >= left || bytes[*used] < low || bytes[*used] > high) return INVALID;
+    code = code << 6 | (bytes[*used] & 0x3Fu);
+    low = 0x80;
+    high = 0xBF;
+  }
+  return code;
+}
+
+/* A text, from a place on. Code points are as the caller gives them; those of UTF-8 are composed on the way: `held` has a letter and the
+ * marks behind it. From `cut` to `cut_end`, spaces stand in place of a text's code points (one of them where the gap is closed). */
+typedef struct {
+  const uint32_t *codes;
+  const uint8_t *bytes;
+  size_t place, end, left; /* left: code points that may still be read */
+  size_t cut, cut_end;
+  int closes;
+  int count, given, has_ahead;
+  uint32_t held[HELD], ahead;
+} reader;
+
+static reader read_codes(const uint32_t *codes, size_t count, size_t limit) {
+  reader source = {0};
+  source.codes = codes;
+  source.end = count;
+  source.left = limit;
+  return source;
+}
+
+static reader read_utf8(const char *text, size_t bytes, size_t limit) {
+  reader source = read_codes(0, bytes, limit);
+  source.bytes = (const uint8_t *)text;
+  return source;
+}
+
+/* The next code point as it was given; 0 at the end. */
+static int next_given(reader *source, uint32_t *code) {
+  size_t used;
+  if (source->place >= source->end || !source->left) return 0;
+  source->left--;
+  if (source->bytes) {
+    *code = sanitized(decode(source->bytes + source->place, source->end - source->place, &used));
+    source->place += used;
+  } else if (source->place >= source->cut && source->place < source->cut_end) {
+    *code = 0x20;
+    source->place = source->closes ? source->cut_end : source->place + 1;
+  } else {
+    *code = sanitized(source->codes[source->place++]);
+  }
+  return 1;
+}
+
+/* What two code points compose to, or 0. */
+static uint32_t composed(uint32_t first, uint32_t second) {
+  size_t pair;
+  if (in_range(first, 0x1100, 0x1112) && in_range(second, 0x1161, 0x1175)) return HANGUL + ((first - 0x1100) * 21 + second - 0x1161) * 28;
+  if (in_range(first, HANGUL, 0xD7A3) && (first - HANGUL) % 28 == 0 && in_range(second, 0x11A8, 0x11C2)) return first + second - 0x11A7;
+  if (first > 0xFFFF || second > 0xFFFF) return 0;
+  pair = last_up_to(rvl_pairs, COUNT_OF(rvl_pairs), first << 16 | second);
+  return rvl_pairs[pair] == (first << 16 | second) ? rvl_pair_wholes[pair] : 0;
+}
+
+/* The canonical combining class of a mark; 0 for others. */
+static uint32_t mark_class(uint32_t code) {
+  const uint32_t found = code < 0x10000 ? rvl_marks[last_up_to(rvl_marks, COUNT_OF(rvl_marks), code << 16 | 0xFFFF)] : 0;
+  return in_range(code, found >> 16, (found >> 16) + (found >> 8 & 0xFF)) ? found & 0xFF : 0;
+}
+
+/* The next composed code point. */
+static int next(reader *source, uint32_t *code) {
+  uint32_t last = 0, kind, whole;
+  if (!source->bytes) return next_given(source, code);
+  if (source->given < source->count) {
+    *code = source->held[source->given++];
+    return 1;
+  }
+  if (source->has_ahead)
+    *code = source->ahead;
+  else if (!next_given(source, code))
+    return 0;
+  source->held[0] = *code;
+  source->count = source->given = 1;
+  while ((source->has_ahead = next_given(source, &source->ahead))) {
+    if (source->ahead < 0x300) break;
+    kind = mark_class(source->ahead);
+    whole = source->count == 1 || (last && last < kind) ? composed(source->held[0], source->ahead) : 0;
+    if (whole) {
+      source->held[0] = whole;
+    } else if (kind && source->count < HELD) {
+      source->held[source->count++] = source->ahead;
+      last = kind;
+    } else {
+      break;
+    }
+  }
+  *code = source->held[0];
+  return 1;
+}
+
+/* --- The normal form (rule 2) --- */
+
+/* Code points that are read at once, what is known about each, and by which rules they are read. */
+typedef struct {
+  uint32_t *chars;
+  uint16_t *flags;
+  uint32_t contract, letters_only;
+} passage;
+
+static void replace_at(passage *text, uint32_t place, uint32_t code) {
+  text->chars[place] = code;
+  text->flags[place] = (uint16_t)flags_of(code);
+}
+
+/* The letter, digit or sign of a form (rule 2b). */
+static uint32_t form_target(uint32_t code) {
+  const size_t run = last_up_to(rvl_form_firsts, COUNT_OF(rvl_form_firsts), code);
+  return rvl_form_targets[rvl_form_places[run] + (code - rvl_form_firsts[run])];
+}
+
+/* The Latin letter that another looks like (rule 2c). */
+static uint32_t latin_for(uint32_t code) { return rvl_likes[last_up_to(rvl_likes, COUNT_OF(rvl_likes), code << 8 | 0xFF)] & 0xFF; }
+
+static int is_technical(uint32_t code) { return code == '#' || code == '/' || code == '@' || code == '\\' || code == '_'; }
+
+static int ends_words(const passage *text, uint32_t place) { return text->chars[place] == 0x20 || text->flags[place] & UNSPACED; }
+
+/* Make spaces of all that is no letter, and of words with technical signs. */
+static void keep_letters(passage *text, uint32_t count) {
+  uint32_t start, end, place;
+  for (start = 0; start < count; start = end) {
+    const int is_end = ends_words(text, start);
+    int technical = 0;
+    for (end = start; end < count && ends_words(text, end) == is_end; end++) technical |= is_technical(text->chars[end]);
+    for (place = start; place < end; place++)
+      if (!(text->flags[place] & IN_WORD) || (!is_end && technical)) replace_at(text, place, 0x20);
+  }
+}
+
+static int stays(uint32_t code, uint32_t flags) {
+  return (flags & RVL_OTHER) && (!(flags & RVL_LETTER) || in_ranges(rvl_right_to_left, COUNT_OF(rvl_right_to_left), code));
+}
+
+/* The flags of all letters of the word that begins at a place; `end` is where it ends, `all` the flags that all letters have. */
+static uint32_t word_flags(const passage *text, uint32_t start, uint32_t count, uint32_t *end, uint32_t *all) {
+  uint32_t any = 0;
+  *all = IN_WORD;
+  for (*end = start; *end < count && (text->flags[*end] & IN_WORD); ++*end) {
+    any |= text->flags[*end];
+    *all &= text->flags[*end];
+    if (stays(text->chars[*end], text->flags[*end])) any |= STAYS;
+  }
+  return any & (IN_WORD | STAYS);
+}
+
+static int is_latin_word(uint32_t any) { return (any & RVL_LATIN) && !(any & STAYS); }
+
+/* Rule 2c: letters of other alphabets become Latin in Latin words. */
+static void replace_lookalikes(passage *text, uint32_t count) {
+  uint32_t place, end, all, words = 0, latin_words = 0, replaced = 0;
+  int64_t balance = 0;
+  int mixes = 0, text_is_latin;
+  for (place = 0; place < count; place++) {
+    balance += !!(text->flags[place] & RVL_LATIN) - !!(text->flags[place] & RVL_OTHER);
+    replaced |= text->flags[place] & (RVL_OTHER | RVL_LIKE);
+  }
+  if (balance < 0 || !replaced) return;
+  for (place = 0; place < count; place = end + 1) {
+    const uint32_t any = word_flags(text, place, count, &end, &all);
+    words += end > place;
+    if (!is_latin_word(any)) continue;
+    latin_words++;
+    mixes |= (any & (RVL_OTHER | RVL_LIKE)) != 0;
+  }
+  text_is_latin = mixes || 2 * latin_words > words;
+  for (place = 0; place < count; place = end + 1) {
+    const uint32_t any = word_flags(text, place, count, &end, &all);
+    if (!is_latin_word(any) && !(text_is_latin && end > place && all == RVL_LIKE)) continue;
+    for (; place < end; place++)
+      if (!(text->flags[place] & RVL_LATIN))
+        replace_at(text, place, text->flags[place] & RVL_LIKE ? latin_for(text->chars[place]) : RVL_UNKNOWN_LETTER);
+  }
+}
+
+static int is_symbol(uint32_t code) { return code >= rvl_symbols[0] && in_ranges(rvl_symbols, COUNT_OF(rvl_symbols), code); }
+
+/* Whether a code point is a letter or a digit. */
+static int is_single(uint32_t code, uint32_t flags) { return (flags & RVL_LETTER) || in_range(code, '0', '9'); }
+
+static int single_at(const passage *text, uint32_t place, uint32_t count) { return place < count && is_single(text->chars[place], text->flags[place]); }
+
+/* Whether a separator stands between single letters (rule 2d). */
+static int is_between(const passage *text, uint32_t place, uint32_t count) {
+  return place >= 1 && place + 1 < count && (text->flags[place - 1] & text->flags[place + 1] & RVL_LETTER) && !single_at(text, place, count) &&
+         (place < 2 || !single_at(text, place - 2, count)) && !single_at(text, place + 2, count);
+}
+
+/* The order of separators: white space, spaced scripts, then the unspaced ones, each by code point; signs and symbols, as one, come last. */
+static uint32_t separator_rank(const passage *text, uint32_t place) {
+  const uint32_t code = text->chars[place], script = text->flags[place] & UNSPACED;
+  uint32_t rank = code == 0x20 ? 0 : 1;
+  if (code != 0x20 && (is_symbol(code) || in_ranges(rvl_signs, COUNT_OF(rvl_signs), code))) return (5u << BITS) + 1;
+  if (script) rank = script & RVL_HAN ? 2 : script & RVL_KANA ? 3 : 4;
+  return (rank << BITS | code) + 1;
+}
+
+/* Rules 2d and 2e: join spread words, and drop letters behind two like them. */
+static uint32_t join_spread(passage *text, uint32_t count) {
+  uint32_t place, kept = 0, spread = 0, first = 0, second = 0, flags_before = 0, flags_two_before = 0;
+  for (place = 1; place + 5 < count; place++) {
+    uint32_t rank;
+    if (!is_between(text, place, count) || !is_between(text, place + 2, count) || !is_between(text, place + 4, count)) continue;
+    rank = separator_rank(text, place);
+    if (rank > spread && rank == separator_rank(text, place + 2) && rank == separator_rank(text, place + 4)) spread = rank;
+  }
+  for (place = 0; place < count; place++) {
+    const uint32_t code = text->chars[place], flags = text->flags[place];
+    const int repeats = place > 1 && (flags & RVL_LETTER) && code == first && code == second;
+    int dropped = 0;
+    if (!is_single(code, flags) && place >= 1 && place + 1 < count) {
+      /* What is left of the place may be overwritten already. */
+      dropped = spread && is_single(first, flags_before) && single_at(text, place + 1, count) && !is_single(second, flags_two_before) &&
+                !single_at(text, place + 2, count) && separator_rank(text, place) == spread;
+      dropped |= (flags_before & text->flags[place + 1] & RVL_LETTER) && is_symbol(code);
+    }
+    second = first;
+    first = code;
+    flags_two_before = flags_before;
+    flags_before = flags;
+    if (repeats || dropped) continue;
+    text->chars[kept] = code;
+    text->flags[kept++] = (uint16_t)flags;
+  }
+  return kept;
+}
+
+/* Rules 1 and 2 for the code points in `chars`; returns how many are left. */
+static uint32_t normalize(passage *text, uint32_t count) {
+  const uint32_t dropped = text->contract == 1 ? RVL_INVISIBLE : RVL_IGNORED;
+  uint32_t place, kept = 0;
+  for (place = 0; place < count; place++) {
+    uint32_t code = sanitized(text->chars[place]), flags = flags_of(code);
+    if (flags & dropped) continue;
+    if (text->contract > 1 && (flags & (RVL_SEPARATOR | RVL_FORM))) {
+      code = flags & RVL_SEPARATOR ? 0x20 : form_target(code);
+      flags = flags_of(code);
+    }
+    text->chars[kept] = code;
+    text->flags[kept++] = (uint16_t)flags;
+  }
+  if (text->contract == 1) return kept;
+  if (text->letters_only) keep_letters(text, kept);
+  replace_lookalikes(text, kept);
+  return join_spread(text, kept);
+}
+
+/* --- Words (rules 3 to 5) --- */
+
+typedef struct {
+  uint32_t start, length;
+} piece;
+
+/* Characters that are cut into words, as far as they are cut. */
+typedef struct {
+  const uint32_t *chars;
+  const uint16_t *flags; /* null: to be looked up */
+  uint32_t count, word_length;
+  uint32_t place, end, length, step; /* the rest of the run of one script that is being cut, and how */
+} cutter;
+
+static cutter cut_text(const uint32_t *chars, const uint16_t *flags, uint32_t count, uint32_t word_length) {
+  cutter rest = {0};
+  rest.chars = chars;
+  rest.flags = flags;
+  rest.count = count;
+  rest.word_length = word_length;
+  return rest;
+}
+
+static uint32_t flags_at(const cutter *rest, uint32_t place) { return rest->flags ? rest->flags[place] : flags_of(rest->chars[place]); }
+
+/* The next word; 0 at the end. A piece without a character that the one before it lacks is left out. */
+static int next_word(cutter *rest, piece *word) {
+  uint32_t script, left;
+  if (rest->place >= rest->end) {
+    while (rest->end < rest->count && flags_at(rest, rest->end) & RVL_SEPARATOR) rest->end++;
+    if (rest->end >= rest->count) return 0;
+    rest->place = rest->end;
+    script = flags_at(rest, rest->place) & UNSPACED;
+    do rest->end++;
+    while (rest->end < rest->count && (flags_at(rest, rest->end) & (UNSPACED | RVL_SEPARATOR)) == script);
+    rest->length = !script ? rest->word_length : script == RVL_HAN ? 1 : script == RVL_KANA ? 2 : SEA_PIECE;
+    rest->step = !script ? rest->word_length : script == RVL_SEA ? 3 : 1;
+  }
+  left = rest->end - rest->place;
+  word->start = rest->place;
+  word->length = rest->length < left ? rest->length : left;
+  rest->place = rest->length < left ? rest->place + rest->step : rest->end;
+  return 1;
+}
+
+/* --- What a training reads --- */
+
+/* How many characters a text has that ends there; none where ends decrease. */
+static uint32_t length_until(uint32_t end, uint32_t start) { return end > start ? end - start : 0; }
+
+size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *ends, size_t texts, uint16_t *flags, uint32_t *chars,
+                uint32_t *chars_ends) {
+  passage text = {0};
+  uint32_t start = 0, written = 0;
+  size_t number;
+  text.flags = flags;
+  text.contract = rules->contract;
+  text.letters_only = rules->letters_only;
+  for (number = 0; number < texts; number++) {
+    const uint32_t length = length_until(ends[number], start), first = written;
+    uint32_t count = length < rules->max_chars ? length : rules->max_chars, place;
+    text.chars = chars + written;
+    for (place = 0; place < count; place++) text.chars[place] = codes[start + place];
+    count = normalize(&text, count);
+    /* A 0 replaces a separator, but behind the last run, so nothing is overwritten before it is read. */
+    for (place = 0; place <= count; place++) {
+      if (place < count && !(flags[place] & RVL_SEPARATOR))
+        chars[written++] = text.chars[place];
+      else if (written > first && chars[written - 1])
+        chars[written++] = 0;
+    }
+    chars_ends[number] = written;
+    start += length;
+  }
+  return written;
+}
+
+size_t rvl_cut(const rvl_rules *rules, const uint32_t *chars, const uint32_t *ends, size_t texts, uint32_t *counts, uint32_t *slots,
+               size_t most) {
+  const uint32_t word_length = rules->word_length ? rules->word_length : 1;
+  uint32_t start = 0, place;
+  size_t number, found = 0;
+  for (number = 0; number < texts; number++) {
+    const uint32_t length = length_until(ends[number], start);
+    cutter rest = cut_text(chars + start, 0, length, word_length);
+    piece word;
+    for (counts[number] = 0; next_word(&rest, &word); counts[number]++, found++)
+      for (place = 0; found < most && place < word_length; place++)
+        slots[found * word_length + place] = place < word.length ? rest.chars[word.start + place] : 0;
+    start += length;
+  }
+  return found;
+}
