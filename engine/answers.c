@@ -22,7 +22,6 @@ uint32_t rvl_dimension(const rvl *engine) {
 }
 
 uint32_t rvl_slots(const rvl *engine) { return engine->settings[HEAD] == NGRAMS ? 0 : engine->settings[MAX_WORDS]; }
-
 uint32_t rvl_slot_length(const rvl *engine) { return engine->settings[WORD_LENGTH]; }
 
 /* --- One window --- */
@@ -163,19 +162,18 @@ static void answer(rvl *engine, reader source, float *probabilities) {
     probabilities[n] = windows == 1 ? engine->answers[n] : (float)(several ? engine->totals[n] : engine->totals[n] / engine->total_weight);
 }
 
-/* Code points, or those of UTF-8, as far as an answer reads them. */
-static reader all_codes(const rvl *engine, const uint32_t *codes, size_t count) { return read_codes(codes, count, rvl_read_limit(engine)); }
-
-static reader all_utf8(const rvl *engine, const char *text, size_t bytes) {
-  return read_utf8(text, bytes, rvl_read_limit(engine) * (size_t)(engine->settings[CONTRACT] == 1 ? MOST_DECOMPOSED : 1));
+/* Code points, or UTF-8, as far as an answer reads them. */
+static reader read_all(const rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
+  const size_t limit = rvl_read_limit(engine);
+  return read_text(codes, bytes, count, bytes && engine->settings[CONTRACT] == 1 ? MOST_DECOMPOSED * limit : limit);
 }
 
 void rvl_probabilities(rvl *engine, const uint32_t *codes, size_t count, float *probabilities) {
-  answer(engine, all_codes(engine, codes, count), probabilities);
+  answer(engine, read_all(engine, codes, 0, count), probabilities);
 }
 
 void rvl_probabilities_utf8(rvl *engine, const char *text, size_t bytes, float *probabilities) {
-  answer(engine, all_utf8(engine, text, bytes), probabilities);
+  answer(engine, read_all(engine, 0, text, bytes), probabilities);
 }
 
 void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t texts, float *probabilities) {
@@ -248,18 +246,18 @@ static size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t mos
 }
 
 size_t rvl_classify(rvl *engine, const uint32_t *codes, size_t count, rvl_answer *answers, size_t most) {
-  return decide(engine, all_codes(engine, codes, count), answers, most);
+  return decide(engine, read_all(engine, codes, 0, count), answers, most);
 }
 
 size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rvl_answer *answers, size_t most) {
-  return decide(engine, all_utf8(engine, text, bytes), answers, most);
+  return decide(engine, read_all(engine, 0, text, bytes), answers, most);
 }
 
 /* --- Embeddings --- */
 
 /* Normalise the first window of a text; returns how many characters it has. */
 static uint32_t read_window(rvl *engine, const uint32_t *codes, size_t count) {
-  reader source = read_codes(codes, count, engine->settings[MAX_CHARS]);
+  reader source = read_text(codes, 0, count, engine->settings[MAX_CHARS]);
   return normalize(&engine->text, fill(engine, &source));
 }
 
@@ -294,7 +292,7 @@ void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embeddin
   uint32_t n;
   if (!size) return;
   for (n = 0; n < size; n++) engine->totals[n] = 0.0;
-  each_window(engine, all_codes(engine, codes, count), add_embedding);
+  each_window(engine, read_all(engine, codes, 0, count), add_embedding);
   for (n = 0; n < size; n++) square += engine->totals[n] * engine->totals[n];
   for (n = 0; n < size; n++) embedding[n] = square > 1e-30 ? (float)(engine->totals[n] / sqrt_of(square)) : 0.0f;
 }

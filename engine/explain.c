@@ -47,7 +47,7 @@ static uint32_t parts_of(const run *found, int cuts_words) {
 
 /* The logarithm of a label's probability, without the code points from start to end. */
 static double log_without(rvl *engine, const uint32_t *codes, uint32_t count, uint32_t start, uint32_t end, uint32_t label) {
-  reader source = all_codes(engine, codes, count);
+  reader source = read_all(engine, codes, 0, count);
   double found;
   source.closes = end > start && count <= engine->settings[MAX_CHARS];
   while (source.closes && start && is_separator(codes[start - 1])) start--;

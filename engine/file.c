@@ -134,8 +134,7 @@ static const uint8_t *exactly(loader *file, uint32_t kind, uint64_t size) {
 }
 
 static int is_little_endian(void) {
-  float_bits one;
-  one.bits = 1;
+  static const uint32_t one = 1;
   return *(const uint8_t *)&one == 1;
 }
 

@@ -86,9 +86,7 @@ INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
 #define NEON_INPUTS(x) vreinterpretq_s16_s32(vdupq_n_s32(two_of(x)))
 DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_INPUTS, neon_madd, neon_store)
 #else
-typedef struct {
-  int32_t n[4];
-} four;
+typedef struct { int32_t n[4]; } four;
 static const four NO_SUMS = {{0, 0, 0, 0}};
 INLINE four plain_madd(four sum, const int8_t *w, const int16_t *x) {
   int n;
@@ -222,6 +220,14 @@ INLINE void add_row(const rvl *engine, uint32_t row, int32_t *restrict sums) {
       for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
 }
 
+/* Up to `longest` characters from a place on. A mark, 0, stands before the text, at place 0, and behind it. Returns how many there are. */
+INLINE uint32_t window_from(const uint32_t *text, uint32_t count, uint32_t start, uint32_t longest, uint32_t *chars) {
+  const uint32_t size = count + 2 - start < longest ? count + 2 - start : longest;
+  uint32_t n;
+  for (n = 0; n < size; n++) chars[n] = start + n && start + n <= count ? text[start + n - 1] : 0;
+  return size;
+}
+
 /* The hashes of the n-grams that begin with the first of `count` characters, 0 being a mark; returns how many there are. */
 INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shortest, uint32_t *hashes) {
   uint32_t hash = 1, size, found = 0;
@@ -235,15 +241,13 @@ INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shor
   return found;
 }
 
-/* Add the rows of all n-grams of the folded characters. A mark stands before the text and behind it: place 0 is the first of them. */
+/* Add the rows of all n-grams of the folded characters. */
 INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
   const uint32_t *set = engine->settings, shortest = set[SHORTEST], longest = set[LONGEST], books = set[CODEBOOKS], buckets = set[BUCKETS];
   const uint64_t inverse = ((uint64_t)1 << 32) / buckets + 1; /* exact for what is below 2^16 */
   uint32_t start, n, book, found, chars[LONGEST_NGRAM], hashes[LONGEST_NGRAM];
   for (start = 0; start < count + 2; start++) {
-    const uint32_t size = count + 2 - start < longest ? count + 2 - start : longest;
-    for (n = 0; n < size; n++) chars[n] = start + n && start + n <= count ? engine->text.chars[start + n - 1] : 0;
-    found = hashes_from(chars, size, shortest, hashes);
+    found = hashes_from(chars, window_from(engine->text.chars, count, start, longest, chars), shortest, hashes);
     for (n = 0; n < found; n++) {
       if (!books) add_row(engine, hashes[n] - (uint32_t)(hashes[n] * inverse >> 32) * buckets, sums);
       for (book = 0; book < books; book++) add_row(engine, 256 * book + engine->ngram_codes[(size_t)hashes[n] * books + book], sums);

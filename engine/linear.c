@@ -2,21 +2,6 @@
 
 /* --- N-grams --- */
 
-/* A character as n-grams read it: in lower case, or as a plain letter. */
-static uint32_t folded(uint32_t code, int plain) {
-  uint32_t page;
-  int32_t level;
-  if (code >= RVL_FOLD_END) return code;
-  page = rvl_fold_pages[(plain ? (RVL_FOLD_END + RVL_FOLD_PAGE) / RVL_FOLD_PAGE : 0) + code / RVL_FOLD_PAGE];
-  level = (plain ? rvl_fold_levels_1 : rvl_fold_levels_0)[rvl_fold_places[page * RVL_FOLD_PAGE + code % RVL_FOLD_PAGE]];
-  return level >= RVL_PLAIN ? (uint32_t)(level - RVL_PLAIN) : (uint32_t)((int32_t)code + level);
-}
-
-/* The same of a character of the text, with 0 for separators. */
-static uint32_t folded_at(const passage *text, uint32_t place, int plain) {
-  return text->flags[place] & RVL_SEPARATOR ? 0 : folded(text->chars[place], plain);
-}
-
 /* Add the logits of the n-grams to `answers`. The characters are folded in place. */
 static void ngram_logits(rvl *engine, uint32_t count) {
   const int columns = engine->columns;
@@ -31,29 +16,6 @@ static void ngram_logits(rvl *engine, uint32_t count) {
   if (engine->settings[RANK]) apply(engine, &engine->projection, 1, NOTHING);
   for (n = 0; n < (int)engine->settings[LABELS]; n++)
     engine->answers[n] += engine->ngram_bias ? engine->values[n] + engine->ngram_bias[n] : engine->values[n];
-}
-
-size_t rvl_hashes(const rvl_rules *rules, const uint32_t *chars, const uint32_t *ends, size_t texts, uint32_t *counts, uint16_t *hashes,
-                  size_t most) {
-  const uint32_t longest = rules->longest < LONGEST_NGRAM ? rules->longest : LONGEST_NGRAM;
-  uint32_t start = 0, first, n, here, letters[LONGEST_NGRAM], some[LONGEST_NGRAM];
-  size_t number, found = 0;
-  for (number = 0; number < texts; number++) {
-    const uint32_t length = length_until(ends[number], start);
-    counts[number] = 0;
-    /* As in add_ngrams_body; no n-gram begins with the last mark. */
-    for (first = 0; first <= length; first++) {
-      const uint32_t size = length + 2 - first < longest ? length + 2 - first : longest;
-      for (n = 0; n < size; n++)
-        letters[n] = first + n && first + n <= length ? folded(chars[start + first + n - 1], rules->plain_letters != 0) : 0;
-      here = hashes_from(letters, size, rules->shortest, some);
-      for (n = 0; n < here && found + n < most; n++) hashes[found + n] = (uint16_t)some[n];
-      counts[number] += here;
-      found += here;
-    }
-    start += length;
-  }
-  return found;
 }
 
 /* --- Meaning --- */

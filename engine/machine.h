@@ -118,15 +118,8 @@ struct rvl {
 
 /* --- Numbers --- */
 
-typedef union {
-  float number;
-  int32_t bits;
-} float_bits;
-
-typedef union {
-  double number;
-  uint64_t bits;
-} double_bits;
+typedef union { float number; int32_t bits; } float_bits;
+typedef union { double number; uint64_t bits; } double_bits;
 
 static uint32_t read32(const uint8_t *bytes) {
   return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;

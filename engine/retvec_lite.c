@@ -7,19 +7,12 @@
 #include "retvec_lite.h"
 
 #include "tables.h"
-
 #include "text.c"
-
 #include "machine.h"
-
 #include "kernels.c"
-
 #include "network.c"
-
 #include "linear.c"
-
 #include "answers.c"
-
 #include "explain.c"
-
 #include "file.c"
+#include "training.c"

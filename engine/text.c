@@ -79,17 +79,13 @@ typedef struct {
   uint32_t held[HELD], ahead;
 } reader;
 
-static reader read_codes(const uint32_t *codes, size_t count, size_t limit) {
+/* Code points, or the bytes of UTF-8 where there are none, of which `limit` code points are read at most. */
+static reader read_text(const uint32_t *codes, const char *bytes, size_t count, size_t limit) {
   reader source = {0};
   source.codes = codes;
+  source.bytes = (const uint8_t *)bytes;
   source.end = count;
   source.left = limit;
-  return source;
-}
-
-static reader read_utf8(const char *text, size_t bytes, size_t limit) {
-  reader source = read_codes(0, bytes, limit);
-  source.bytes = (const uint8_t *)text;
   return source;
 }
 
@@ -179,9 +175,7 @@ static uint32_t form_target(uint32_t code) {
 
 /* The Latin letter that another looks like (rule 2c). */
 static uint32_t latin_for(uint32_t code) { return rvl_likes[last_up_to(rvl_likes, COUNT_OF(rvl_likes), code << 8 | 0xFF)] & 0xFF; }
-
 static int is_technical(uint32_t code) { return code == '#' || code == '/' || code == '@' || code == '\\' || code == '_'; }
-
 static int ends_words(const passage *text, uint32_t place) { return text->chars[place] == 0x20 || text->flags[place] & UNSPACED; }
 
 /* Make spaces of all that is no letter, and of words with technical signs. */
@@ -245,7 +239,6 @@ static int is_symbol(uint32_t code) { return code >= rvl_symbols[0] && in_ranges
 
 /* Whether a code point is a letter or a digit. */
 static int is_single(uint32_t code, uint32_t flags) { return (flags & RVL_LETTER) || in_range(code, '0', '9'); }
-
 static int single_at(const passage *text, uint32_t place, uint32_t count) { return place < count && is_single(text->chars[place], text->flags[place]); }
 
 /* Whether a separator stands between single letters (rule 2d). */
@@ -313,11 +306,24 @@ static uint32_t normalize(passage *text, uint32_t count) {
   return join_spread(text, kept);
 }
 
+/* A character as n-grams and the table of meaning read it: in lower case, or as a plain letter. */
+static uint32_t folded(uint32_t code, int plain) {
+  uint32_t page;
+  int32_t level;
+  if (code >= RVL_FOLD_END) return code;
+  page = rvl_fold_pages[(plain ? (RVL_FOLD_END + RVL_FOLD_PAGE) / RVL_FOLD_PAGE : 0) + code / RVL_FOLD_PAGE];
+  level = (plain ? rvl_fold_levels_1 : rvl_fold_levels_0)[rvl_fold_places[page * RVL_FOLD_PAGE + code % RVL_FOLD_PAGE]];
+  return level >= RVL_PLAIN ? (uint32_t)(level - RVL_PLAIN) : (uint32_t)((int32_t)code + level);
+}
+
+/* The same of a character of the text, with 0 for separators. */
+static uint32_t folded_at(const passage *text, uint32_t place, int plain) {
+  return text->flags[place] & RVL_SEPARATOR ? 0 : folded(text->chars[place], plain);
+}
+
 /* --- Words (rules 3 to 5) --- */
 
-typedef struct {
-  uint32_t start, length;
-} piece;
+typedef struct { uint32_t start, length; } piece;
 
 /* Characters that are cut into words, as far as they are cut. */
 typedef struct {
@@ -356,53 +362,4 @@ static int next_word(cutter *rest, piece *word) {
   word->length = rest->length < left ? rest->length : left;
   rest->place = rest->length < left ? rest->place + rest->step : rest->end;
   return 1;
-}
-
-/* --- What a training reads --- */
-
-/* How many characters a text has that ends there; none where ends decrease. */
-static uint32_t length_until(uint32_t end, uint32_t start) { return end > start ? end - start : 0; }
-
-size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *ends, size_t texts, uint16_t *flags, uint32_t *chars,
-                uint32_t *chars_ends) {
-  passage text = {0};
-  uint32_t start = 0, written = 0;
-  size_t number;
-  text.flags = flags;
-  text.contract = rules->contract;
-  text.letters_only = rules->letters_only;
-  for (number = 0; number < texts; number++) {
-    const uint32_t length = length_until(ends[number], start), first = written;
-    uint32_t count = length < rules->max_chars ? length : rules->max_chars, place;
-    text.chars = chars + written;
-    for (place = 0; place < count; place++) text.chars[place] = codes[start + place];
-    count = normalize(&text, count);
-    /* A 0 replaces a separator, but behind the last run, so nothing is overwritten before it is read. */
-    for (place = 0; place <= count; place++) {
-      if (place < count && !(flags[place] & RVL_SEPARATOR))
-        chars[written++] = text.chars[place];
-      else if (written > first && chars[written - 1])
-        chars[written++] = 0;
-    }
-    chars_ends[number] = written;
-    start += length;
-  }
-  return written;
-}
-
-size_t rvl_cut(const rvl_rules *rules, const uint32_t *chars, const uint32_t *ends, size_t texts, uint32_t *counts, uint32_t *slots,
-               size_t most) {
-  const uint32_t word_length = rules->word_length ? rules->word_length : 1;
-  uint32_t start = 0, place;
-  size_t number, found = 0;
-  for (number = 0; number < texts; number++) {
-    const uint32_t length = length_until(ends[number], start);
-    cutter rest = cut_text(chars + start, 0, length, word_length);
-    piece word;
-    for (counts[number] = 0; next_word(&rest, &word); counts[number]++, found++)
-      for (place = 0; found < most && place < word_length; place++)
-        slots[found * word_length + place] = place < word.length ? rest.chars[word.start + place] : 0;
-    start += length;
-  }
-  return found;
 }

@@ -4,10 +4,10 @@ use std::{env, process::Command};
 fn main() {
     let out = env::var("OUT_DIR").unwrap();
     let compiler = env::var("CC").unwrap_or("cc".into());
-    let source = "../../engine/retvec_lite.c";
+    let (engine, source) = ("../../engine", "../../engine/retvec_lite.c");
     let object = format!("{out}/retvec_lite.o");
     let run = |command: &mut Command| assert!(command.status().unwrap().success());
     run(Command::new(compiler).args(["-c", "-O3", "-ffp-contract=off", "-fPIC", source, "-o", &object]));
     run(Command::new("ar").args(["rcs", &format!("{out}/libretvec_lite.a"), &object]));
-    println!("cargo:rustc-link-search=native={out}\ncargo:rerun-if-changed={source}");
+    println!("cargo:rustc-link-search=native={out}\ncargo:rerun-if-changed={engine}");
 }
