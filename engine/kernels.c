@@ -220,12 +220,14 @@ INLINE void add_row(const rvl *engine, uint32_t row, int32_t *restrict sums) {
       for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
 }
 
-/* Up to `longest` characters from a place on. A mark, 0, stands before the text, at place 0, and behind it. Returns how many there are. */
-INLINE uint32_t window_from(const uint32_t *text, uint32_t count, uint32_t start, uint32_t longest, uint32_t *chars) {
-  const uint32_t size = count + 2 - start < longest ? count + 2 - start : longest;
+/* Up to `longest` characters from a place on, and their number. A mark, 0, stands before the text, at place 0, and behind it: windows with
+ * one are written to `edge`. */
+INLINE const uint32_t *window_from(const uint32_t *text, uint32_t count, uint32_t start, uint32_t longest, uint32_t *size, uint32_t *edge) {
   uint32_t n;
-  for (n = 0; n < size; n++) chars[n] = start + n && start + n <= count ? text[start + n - 1] : 0;
-  return size;
+  *size = count + 2 - start < longest ? count + 2 - start : longest;
+  if (start && start + *size <= count + 1) return text + start - 1;
+  for (n = 0; n < *size; n++) edge[n] = start + n && start + n <= count ? text[start + n - 1] : 0;
+  return edge;
 }
 
 /* The hashes of the n-grams that begin with the first of `count` characters, 0 being a mark; returns how many there are. */
@@ -245,9 +247,10 @@ INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shor
 INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
   const uint32_t *set = engine->settings, shortest = set[SHORTEST], longest = set[LONGEST], books = set[CODEBOOKS], buckets = set[BUCKETS];
   const uint64_t inverse = ((uint64_t)1 << 32) / buckets + 1; /* exact for what is below 2^16 */
-  uint32_t start, n, book, found, chars[LONGEST_NGRAM], hashes[LONGEST_NGRAM];
+  uint32_t start, n, book, found, size, edge[LONGEST_NGRAM], hashes[LONGEST_NGRAM];
   for (start = 0; start < count + 2; start++) {
-    found = hashes_from(chars, window_from(engine->text.chars, count, start, longest, chars), shortest, hashes);
+    const uint32_t *chars = window_from(engine->text.chars, count, start, longest, &size, edge);
+    found = hashes_from(chars, size, shortest, hashes);
     for (n = 0; n < found; n++) {
       if (!books) add_row(engine, hashes[n] - (uint32_t)(hashes[n] * inverse >> 32) * buckets, sums);
       for (book = 0; book < books; book++) add_row(engine, 256 * book + engine->ngram_codes[(size_t)hashes[n] * books + book], sums);

@@ -50,15 +50,15 @@ size_t rvl_cut(const rvl_rules *rules, const uint32_t *chars, const uint32_t *en
 size_t rvl_hashes(const rvl_rules *rules, const uint32_t *chars, const uint32_t *ends, size_t texts, uint32_t *counts, uint16_t *hashes,
                   size_t most) {
   const uint32_t longest = rules->longest < LONGEST_NGRAM ? rules->longest : LONGEST_NGRAM;
-  uint32_t start = 0, first, n, here, letters[LONGEST_NGRAM], some[LONGEST_NGRAM];
+  uint32_t start = 0, first, n, here, size, letters[LONGEST_NGRAM], some[LONGEST_NGRAM];
   size_t number, found = 0;
   for (number = 0; number < texts; number++) {
     const uint32_t length = length_until(ends[number], start);
     counts[number] = 0;
     /* As in add_ngrams_body; no n-gram begins with the last mark. */
     for (first = 0; first <= length; first++) {
-      const uint32_t size = window_from(chars + start, length, first, longest, letters);
-      for (n = 0; n < size; n++) letters[n] = folded(letters[n], rules->plain_letters != 0);
+      const uint32_t *window = window_from(chars + start, length, first, longest, &size, letters);
+      for (n = 0; n < size; n++) letters[n] = folded(window[n], rules->plain_letters != 0);
       here = hashes_from(letters, size, rules->shortest, some);
       for (n = 0; n < here && found + n < most; n++) hashes[found + n] = (uint16_t)some[n];
       counts[number] += here;
