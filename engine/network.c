@@ -24,13 +24,14 @@ static void embed_words(rvl *engine, const piece *const *words, int count) {
   const dense_layer *first = &engine->embedding[0];
   int word, n;
   for (word = 0; word < count; word++) {
+    const uint32_t *codes = engine->text.chars + words[word]->start;
     float *values = engine->values + word * engine->width;
     if (!engine->settings[HAS_EMBEDDING]) {
       write_digits(engine, words[word], values);
       continue;
     }
     clear_sums(engine->sums, first->stride);
-    for (n = 0; n < (int)words[word]->length; n++) CALL(add_digits, engine, first, engine->text.chars[words[word]->start + (uint32_t)n], n, engine->sums);
+    for (n = 0; n < (int)words[word]->length; n++) CALL(add_digits, engine, first, codes[n], n, engine->sums);
     for (n = 0; n < first->outputs; n++) values[n] = (float)engine->sums[n] * first->scales[n] + first->bias[n];
     activate(GELU, values, first->outputs);
   }

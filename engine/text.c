@@ -81,11 +81,7 @@ typedef struct {
 
 /* Code points, or the bytes of UTF-8 where there are none, of which `limit` code points are read at most. */
 static reader read_text(const uint32_t *codes, const char *bytes, size_t count, size_t limit) {
-  reader source = {0};
-  source.codes = codes;
-  source.bytes = (const uint8_t *)bytes;
-  source.end = count;
-  source.left = limit;
+  const reader source = {.codes = codes, .bytes = (const uint8_t *)bytes, .end = count, .left = limit};
   return source;
 }
 
@@ -334,11 +330,7 @@ typedef struct {
 } cutter;
 
 static cutter cut_text(const uint32_t *chars, const uint16_t *flags, uint32_t count, uint32_t word_length) {
-  cutter rest = {0};
-  rest.chars = chars;
-  rest.flags = flags;
-  rest.count = count;
-  rest.word_length = word_length;
+  const cutter rest = {.chars = chars, .flags = flags, .count = count, .word_length = word_length};
   return rest;
 }
 

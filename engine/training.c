@@ -5,12 +5,9 @@ static uint32_t length_until(uint32_t end, uint32_t start) { return end > start 
 
 size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *ends, size_t texts, uint16_t *flags, uint32_t *chars,
                 uint32_t *chars_ends) {
-  passage text = {0};
+  passage text = {.flags = flags, .contract = rules->contract, .letters_only = rules->letters_only};
   uint32_t start = 0, written = 0;
   size_t number;
-  text.flags = flags;
-  text.contract = rules->contract;
-  text.letters_only = rules->letters_only;
   for (number = 0; number < texts; number++) {
     const uint32_t length = length_until(ends[number], start), first = written;
     uint32_t count = length < rules->max_chars ? length : rules->max_chars, place;
