@@ -24,10 +24,6 @@ enum {
   SECTION_END = 96, OPTIONAL = 0x8000
 };
 
-static const uint8_t KNOWN_SECTIONS[][2] = {
-    {SECTION_SETTINGS, SECTION_THRESHOLDS}, {SECTION_EMBEDDING, SECTION_EMBEDDING + 2}, {SECTION_WORD, SECTION_LOGITS},
-    {SECTION_TABLE, SECTION_PROJECTION}, {SECTION_DISPLACEMENTS, SECTION_MEANING}, {SECTION_BLOCK, SECTION_END - 1}};
-
 /* Settings that are the same in all files, and what they are. */
 static const uint8_t FIXED[][2] = {{TRUNCATES, 0},  {DROPS, 1},             {HAN_LENGTH, 1}, {HAN_STEP, 1},        {KANA_LENGTH, 2},
                                    {KANA_STEP, 1}, {SEA_LENGTH, SEA_PIECE}, {SEA_STEP, 3},   {CHARACTER_WINDOW, 0}};
@@ -81,10 +77,9 @@ static uint64_t checksum(const uint8_t *bytes, uint32_t size) {
 }
 
 static int is_known(uint32_t kind) {
-  size_t n;
-  for (n = 0; n < COUNT_OF(KNOWN_SECTIONS); n++)
-    if (in_range(kind, KNOWN_SECTIONS[n][0], KNOWN_SECTIONS[n][1])) return 1;
-  return 0;
+  return in_range(kind, SECTION_SETTINGS, SECTION_THRESHOLDS) || in_range(kind, SECTION_EMBEDDING, SECTION_EMBEDDING + 2) ||
+         in_range(kind, SECTION_WORD, SECTION_LOGITS) || in_range(kind, SECTION_TABLE, SECTION_PROJECTION) ||
+         in_range(kind, SECTION_DISPLACEMENTS, SECTION_MEANING) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
 }
 
 static int check_frame(loader *file, const uint8_t *bytes, size_t size, int sums_up) {
