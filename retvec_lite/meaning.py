@@ -218,10 +218,34 @@ def look_up(words: Sequence[Word], config: MeaningConfig, weights: Mapping[str, 
     A word that is a key has the number of that key. Any other has the smallest number among the keys that it becomes by leaving one
     of its letters out.
     """
-    found = []
-    for word in words:
-        exact, *others = (_find(sums, config, weights) for sums in sums_of([word, *without_a_letter(word)]))
-        found.append(exact if exact >= 0 else min((number for number in others if number >= 0), default=-1))
+    letters = np.zeros((len(words), LONGEST), np.int32)
+    for row, word in zip(letters, words, strict=True):
+        row[: len(word)] = word
+    found: list[int] = numbers_of(letters, config, weights).tolist()
+    return found
+
+
+def numbers_of(letters: Ints, config: MeaningConfig, weights: Mapping[str, Floats]) -> Ints:
+    """Return `look_up` of words as their letters, int32 `[words, 16]`, with zeros behind them: int32 `[words]`."""
+    numbers = np.where(letters > 0, letters * LETTER_SPREAD % LETTER_NUMBERS + 1, 0).astype(np.float32)
+    sums = (numbers @ hash_matrix()[:LONGEST]).astype(np.int32).reshape(len(letters), -1, LOOK_UPS)
+    place, step, mark, first = np.moveaxis(sums, 1, 0)
+    displacement = weights["meaning/displacements"].astype(np.int32)[place % config.displacements]
+    rows = weights["meaning/rows"].astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)
+    # The row of a key, its fingerprint, which is 0 without letters, and what is stored there.
+    row = (first + displacement * (step % STEPS + 1)) % config.rows
+    fingerprint = np.where(mark > 0, mark % FINGERPRINTS + 1, 0)
+    stored = rows[row]
+    found = stored & NO_WORD
+    found = np.where(stored >> 14 == fingerprint, found, NO_WORD)
+    found = np.where(found[:, 0] < NO_WORD, found[:, 0], found.min(axis=1))
+    return np.where(found < NO_WORD, found, -1).astype(np.int32)
+
+
+def word_vectors(numbers: Sequence[int] | Ints, weights: Mapping[str, Floats]) -> Floats:
+    """Return the vectors of words by their numbers, integers as float32 `[words, 64]`."""
+    codes = weights["meaning/codes"][np.array(numbers, np.int64)].astype(np.int64)
+    found: Floats = weights["meaning/codebooks"][np.arange(SUBSPACES), codes].reshape(len(codes), DIMENSION)
     return found
 
 
@@ -239,11 +263,8 @@ def text_vector(
     Returns:
         float32 `[64]`.
     """
-    total = np.zeros(DIMENSION, np.float64)
-    for number in look_up(meaning_words(values, encoder), config, weights):
-        if number >= 0:
-            codes = weights["meaning/codes"][number].astype(np.int64)
-            total += weights["meaning/codebooks"][np.arange(SUBSPACES), codes].reshape(-1)
+    known = [number for number in look_up(meaning_words(values, encoder), config, weights) if number >= 0]
+    total = word_vectors(known, weights).sum(axis=0, dtype=np.float64)
     # Below 1 there is only 0: the sums are integers.
     vector: Floats = (total / max(float(np.linalg.norm(total)), 1.0)).astype(np.float32)
     return vector
@@ -291,22 +312,3 @@ def sums_of(words: Sequence[Sequence[int]]) -> Ints:
         row[: len(word)] = [code * LETTER_SPREAD % LETTER_NUMBERS + 1 for code in word]
     found: Ints = numbers @ factors()
     return found
-
-
-def row_of(sums: Sequence[int] | Ints, displacement: int, rows: int) -> int:
-    """Return the row of a word by its sums and its displacement: `(s1 + displacement * (s2 mod STEPS + 1)) mod rows`."""
-    return int((int(sums[1]) + displacement * (int(sums[2]) % STEPS + 1)) % rows)
-
-
-def fingerprint(sums: Sequence[int] | Ints) -> int:
-    """Return the fingerprint of a word by its sums."""
-    return int(sums[3]) % FINGERPRINTS + 1
-
-
-def _find(sums: Ints, config: MeaningConfig, weights: Mapping[str, Floats]) -> int:
-    """Return the number of a word, by its sums, that is a key, or looks like one; otherwise -1."""
-    displacement = int(weights["meaning/displacements"][int(sums[0]) % config.displacements])
-    row = row_of(sums, displacement, config.rows)
-    low, middle, high = (int(byte) for byte in weights["meaning/rows"][row])
-    found, number = divmod(low + (middle << 8) + (high << 16), NO_WORD + 1)
-    return number if found == fingerprint(sums) and number != NO_WORD else -1

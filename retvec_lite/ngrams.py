@@ -258,6 +258,14 @@ def fold_table(plain_letters: bool) -> tuple[npt.NDArray[np.uint8], Floats]:
     return places.astype(np.uint8), names.astype(np.float32)
 
 
+def fold(codes: npt.NDArray[Any], plain_letters: bool) -> Ints:
+    """Return what characters become before they are hashed, int32 like `codes`."""
+    places, levels = fold_table(plain_letters)
+    found = codes.astype(np.int32)
+    change = levels.astype(np.int32)[places[np.minimum(found, LOWER_CASE_END)]]
+    return np.where(change >= int(LETTER) // 2, change - int(LETTER), found + change)
+
+
 def _ngrams(values: list[int], encoder: EncoderConfig, config: NgramConfig) -> Iterator[list[int]]:
     """Yield the n-grams of a text: windows of its folded characters with a mark, 0, for every separator and both ends.
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import Floats, Ints
+from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import DIMENSION
 from retvec_lite.runtime.artifact import Artifact
@@ -46,7 +46,17 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rvl_embed": (None, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_meaning": (ctypes.c_uint32, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_words": (ctypes.c_uint32, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer, _Pointer]),
+    "rvl_read": (ctypes.c_size_t, [_Pointer, _Pointer, _Pointer, ctypes.c_size_t, _Pointer, _Pointer, _Pointer]),
 }
+
+
+class _Rules(ctypes.Structure):
+    """How texts are read without a file: `rvl_rules`."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_uint32)
+        for name in ("contract", "letters_only", "max_chars", "word_length", "shortest", "longest", "plain_letters")
+    )
 
 
 @functools.cache
@@ -174,6 +184,30 @@ class NativeEngine:
         if problem:
             message = self._library.rvl_message(problem).decode()
             raise RetvecLiteError(f"{artifact.path}: {message}")
+
+
+def normal_forms(texts: Sequence[str], config: EncoderConfig) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """Return the normal forms of composed texts, one after the other, and how many code points each has, int64 `[texts]`.
+
+    Runs of characters are left, with one 0 behind each. Invisible characters are dropped, and scripts without spaces have a rule.
+    """
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.uint32)
+    longest, total = max(map(len, texts), default=0), int(ends[-1]) + len(texts)
+    characters, found, room = (
+        np.empty(total, np.uint32),
+        np.zeros(len(texts) + 1, np.uint32),
+        np.empty(longest, np.uint16),
+    )
+    load_library(library_path()).rvl_read(
+        ctypes.byref(_Rules(config.contract_version, config.letters_only, config.max_chars)),
+        _encoded("".join(texts)),
+        ends[1:].ctypes.data,
+        len(texts),
+        room.ctypes.data,
+        characters.ctypes.data,
+        found[1:].ctypes.data,
+    )
+    return characters[: found[-1]], np.diff(found.astype(np.int64))
 
 
 def _codes(text: str) -> npt.NDArray[np.uint32]:

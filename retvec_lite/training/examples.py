@@ -17,7 +17,7 @@ from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.decision import letters_and_digits
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, Names, names_of
-from retvec_lite.training.text_encoder import LONGEST_COUNTED, TextEncoder
+from retvec_lite.training.reading import LONGEST_COUNTED, TextReader
 from retvec_lite.training.translation import Translation
 
 Rows = npt.NDArray[np.int64]
@@ -93,7 +93,7 @@ class TrainingData:
         splits: what is fitted to which texts, and tested on which. Cross-validated, the held-out texts are the training texts, and
             each of them is in one split; otherwise they are others, and there is one split of everything.
         refit: the held-out texts may be learned from as well, once they have decided what they were set aside for.
-        encoder: knows all of these texts, and counts their n-grams.
+        reader: has read all of these texts.
     """
 
     config: EncoderConfig
@@ -111,7 +111,7 @@ class TrainingData:
     name_ids: Ints
     held_out_texts: Mapping[float, Sequence[str]]
     splits: Sequence[Split]
-    encoder: TextEncoder
+    reader: TextReader
     refit: bool = False
 
     @property
@@ -170,15 +170,11 @@ def make_examples(
     targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
     names = names_of(labels)
     groups = [training.texts, *mistyped, *held_out.values(), names.texts]
-    encoder = TextEncoder(
-        (text for group in groups for text in group),
-        config or EncoderConfig(word_length=word_length),
-        progress,
-    )
-    asked = encoder.count_words(training.texts)
-    if config is None:
-        config = choose_sizes(training.texts, asked, encoder.rules, max_words)
-    ids, words = encoder.encode(groups, config)
+    rules = config or EncoderConfig(word_length=word_length)
+    asked = count_words(training.texts, rules)
+    config = config or choose_sizes(training.texts, asked, rules, max_words)
+    reader = TextReader((text for group in groups for text in group), config, progress)
+    ids, words = reader.encode(groups)
     split = len(ids) - len(held_out) - 1
     return TrainingData(
         config,
@@ -188,7 +184,7 @@ def make_examples(
         Examples(ids[1:split], targets, len(labels), _weights(training, training)),
         HeldOut(dict(zip(held_out, ids[split:-1], strict=True)), truth, _weights(validation, training)),
         words,
-        float(np.mean(encoder.count_words(training.texts, config) < asked)),
+        float(np.mean((ids[0] != 0).sum(axis=1) < asked)),
         ids[0],
         training.texts,
         mistyped,
@@ -196,7 +192,7 @@ def make_examples(
         ids[-1],
         held_out,
         folds or [(np.arange(len(training)), np.arange(len(validation)))],
-        encoder,
+        reader,
         refit,
     )
 
@@ -232,6 +228,12 @@ def augmented_copies(texts: Sequence[str], *, copies: int, typo_rate: float, see
         return add_ending(text, draw) if draw() < _ENDED else text
 
     return [[rewrite(text) for text in texts] for _ in range(copies)]
+
+
+def count_words(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.int64]:
+    """Return how many words each text has in its first 4,096 code points, int64 `[texts]`; the sizes in `rules` do not matter."""
+    longest = dataclasses.replace(rules, max_chars=LONGEST_COUNTED, max_words=LONGEST_COUNTED)
+    return TextReader(texts, longest).count_words(texts)
 
 
 def choose_sizes(

@@ -16,8 +16,7 @@ from scipy import sparse
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, INTEGERS
-from retvec_lite.training.linear_features import Features
-from retvec_lite.training.ngram_counts import Matrix
+from retvec_lite.training.linear_features import Features, Matrix
 
 _EMBEDDING_SHARE: Final = 0.2
 """Length of a typical mean word vector beside n-grams, whose length is 1: n-grams lead."""

@@ -22,12 +22,12 @@ from retvec_lite.training.linear_features import (
     Kind,
     count_distinct,
     count_hashes,
+    fold_counts,
     mean_vectors,
 )
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.mix import MEANING, SPELLING, USUAL_OF_REGRESSIONS, WEAK_PRIOR, mix_held_out
-from retvec_lite.training.ngram_counts import fold
 from retvec_lite.training.settings import FEW, MANY, FitSettings
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
@@ -196,7 +196,7 @@ class LinearFitter:
         buckets = CODES * books or self._buckets
         found = [
             Features(each, self._means_of(own), self._meaning_of(group))
-            for each, own, group in zip(counts if books else fold(counts, buckets), ids, texts, strict=True)
+            for each, own, group in zip(counts if books else fold_counts(counts, buckets), ids, texts, strict=True)
         ]
         self._read = _Read(
             NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True),
@@ -230,7 +230,7 @@ class LinearFitter:
     def _meaning_of(self, texts: Sequence[str]) -> Floats | None:
         """Return what the words of each text mean together."""
         meaning = self._meaning
-        return None if meaning is None else self._once(texts, lambda: meaning.vectors(texts, self._data.config))
+        return None if meaning is None else self._once(texts, lambda: meaning.vectors(self._data.reader, texts))
 
     def _once(self, source: object, read: Callable[[], Floats]) -> Floats:
         """Return what is read of a source, one of `TrainingData`: once, since it is the same beside all kinds of n-grams."""

@@ -11,28 +11,36 @@ import dataclasses
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import tensorflow as tf
+from scipy import sparse
 
-from retvec_lite.contract import EncoderConfig, Floats, Ints, codepoints
+from retvec_lite.contract import Floats, Ints, codepoints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.meaning import DIMENSION, LONGEST, NO_WORD, SUBSPACES, MeaningConfig, is_meaning_letter, word_limit
-from retvec_lite.model.encoder_graph import sanitize
+from retvec_lite.meaning import (
+    DIMENSION,
+    LONGEST,
+    NO_WORD,
+    SUBSPACES,
+    MeaningConfig,
+    is_meaning_letter,
+    letter_table,
+    numbers_of,
+    word_limit,
+    word_vectors,
+)
 from retvec_lite.model.meaning_file import MeaningFile, language_file
-from retvec_lite.model.meaning_graph import find_letters, find_meaning
 from retvec_lite.model.product_codes import Codes
 from retvec_lite.model.reference_network import shares
 from retvec_lite.model.weight_files import load_trained_model
-from retvec_lite.ngrams import CODES, folded_letters, ngram_logits
-from retvec_lite.training.ahead import ahead
-from retvec_lite.training.batches import alike
+from retvec_lite.ngrams import CODES, LOWER_CASE_END, fold, ngram_logits
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.meaning_codes import fitting_codes, side_by_side, text_meanings
 from retvec_lite.training.meaning_table import build_table, table_bytes
 from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.reading import Places, Ragged, TextReader
 from retvec_lite.training.translation import directions
 from retvec_lite.windows import cut_windows
 
@@ -57,6 +65,7 @@ _OF_TEXTS: Final = 0.03
 _RELATED: Final = 4_000
 """Words of the texts, most, that those of other languages are compared with."""
 _AT_ONCE: Final = 1024
+_LOOK_UPS_AT_ONCE: Final = 2**15
 
 _CODEBOOK_BYTES: Final = CODES * DIMENSION
 
@@ -75,27 +84,31 @@ class MeaningPart:
     config: MeaningConfig
     weights: Mapping[str, Floats]
 
-    def vectors(self, texts: Sequence[str], encoder: EncoderConfig) -> Floats:
-        """Return what the words of each text mean together, float32 `[texts, 64]`, by the graph that is exported."""
-        found = np.zeros((len(texts), DIMENSION), np.float32)
-        limit = word_limit(encoder.max_chars)
-        for batch, vectors in ahead(
-            lambda batch: self._graphs(batch.encoder, limit)(batch.codes).numpy(), alike(texts, encoder)
-        ):
-            found[batch.rows] = vectors
+    def vectors(self, reader: TextReader, texts: Sequence[str]) -> Floats:
+        """Return what the words of each text that was read mean together, float32 `[texts, 64]`: `meaning.text_vector` for all at once."""
+        words = reader.runs_of(texts).within(self._known_words(reader))
+        counted = (words.slots < word_limit(reader.config.max_chars)) & (words.items >= 0)
+        used = _ones(words.rows[counted], words.items[counted], (len(texts), self.config.words))
+        # Sums of integers, which float32 adds exactly.
+        total = used @ word_vectors(np.arange(self.config.words), self.weights)
+        lengths = np.linalg.norm(total.astype(np.float64), axis=1, keepdims=True)
+        found: Floats = (total / np.maximum(lengths, 1.0)).astype(np.float32)
         return found
 
     @functools.cached_property
-    def _graphs(self) -> Callable[[EncoderConfig, int], Callable[[Ints], Any]]:
-        def make(encoder: EncoderConfig, limit: int) -> Callable[[Ints], Any]:
-            found: Callable[[Ints], Any] = tf.function(
-                lambda rows: find_meaning(find_letters(sanitize(rows, encoder)), self.weights, limit),
-                input_signature=[tf.TensorSpec([None, encoder.max_chars], tf.int32)],
-                autograph=False,
-            )
-            return found
+    def _known_words(self) -> Callable[[TextReader], Ragged]:
+        """Finds the number in the table of each word of each run, -1 for one that is not there: once for each reader."""
 
-        return functools.cache(make)
+        def look_up(reader: TextReader) -> Ragged:
+            words, of_runs = plain_words(reader.runs)
+            (short,) = np.nonzero(words.counts <= LONGEST)
+            known = np.full(len(words.counts), -1, np.int32)
+            for start in range(0, len(short), _LOOK_UPS_AT_ONCE):
+                some = short[start : start + _LOOK_UPS_AT_ONCE]
+                known[some] = numbers_of(words[some].matrix(LONGEST), self.config, self.weights)
+            return Ragged(known[of_runs.items], of_runs.counts)
+
+        return functools.cache(look_up)
 
 
 def choose_language(
@@ -255,10 +268,10 @@ def _fitting_codes(
     exact = vectors[list(rows)]
     places = {word: place for place, word in enumerate(words)}
     used, texts = np.unique(data.clean_ids, return_inverse=True)
-    by_id = np.zeros((len(used), exact.shape[1]), np.float32)
-    for row, spelled in _spelled_words(data):
-        known = [places[word] for word in spelled if word in places]
-        by_id[np.searchsorted(used, row)] = exact[known].sum(axis=0)
+    spelled, of_ids = _spelled_words(data.words[used])
+    columns = np.array([places.get(word, -1) for word in spelled], np.int32)[of_ids.items]
+    known = columns >= 0
+    by_id = _ones(of_ids.rows[known], columns[known], (len(used), len(exact))) @ exact
     ranks = np.array(rows, np.float32)
     often = np.array([counts[word] for word in words], np.float32)
     importance = (_FIRST + ranks) ** np.float32(-_FREQUENCY) + np.float32(_OF_TEXTS) * np.sqrt(often)
@@ -267,22 +280,32 @@ def _fitting_codes(
 
 def count_words(data: TrainingData) -> Counter[str]:
     """Return how often each word with letters occurs in the training texts, in plain letters, as far as they fit into the word slots."""
-    used = np.bincount(data.clean_ids.reshape(-1), minlength=len(data.words))
-    found: Counter[str] = Counter()
-    for row, words in _spelled_words(data):
-        for word in words:
-            found[word] += int(used[row])
-    return found
+    used, times = np.unique(data.clean_ids, return_counts=True)
+    words, of_ids = _spelled_words(data.words[used])
+    counts = np.bincount(of_ids.items, times[of_ids.rows], len(words)).astype(int).tolist()
+    return Counter({word: count for word, count in zip(words, counts, strict=True) if len(word) <= LONGEST})
 
 
-def _spelled_words(data: TrainingData) -> Iterator[tuple[int, list[str]]]:
-    """Yield the id of each word of the training texts, and the words with letters in it, in plain letters."""
-    folded = folded_letters(True)
-    for row in np.unique(data.clean_ids).tolist():
-        chars = (folded.get(code, code) for code in data.words[row].tolist())
-        runs = ("".join(map(chr, run)) for is_word, run in itertools.groupby(chars, is_meaning_letter) if is_word)
-        if row and (words := [run for run in runs if len(run) <= LONGEST]):
-            yield row, words
+def _spelled_words(slots: Ints) -> tuple[list[str], Ragged]:
+    """Return the different words with letters in word slots, int32 `[slots, word_length]`, in plain letters; and the numbers of each slot's."""
+    words, of_slots = plain_words(Ragged(slots[slots > 0], (slots > 0).sum(axis=1)))
+    text = "".join(map(chr, words.items.tolist()))
+    ends = (words.starts + words.counts).tolist()
+    return [text[start:end] for start, end in zip(words.starts.tolist(), ends, strict=True)], of_slots
+
+
+def plain_words(rows: Ragged) -> tuple[Ragged, Ragged]:
+    """Return the different words with letters in rows of characters, in plain letters, int32; and the numbers of each row's, int32."""
+    table = letter_table()
+    is_letter = table.letters[table.places[np.minimum(rows.items, LOWER_CASE_END)]] > 0
+    words, counts = Ragged(fold(rows.items, True), rows.counts).split(is_letter)
+    _, distinct, numbers = words.distinct()
+    return distinct, Ragged(numbers, counts)
+
+
+def _ones(rows: Places, columns: Ints, shape: tuple[int, int]) -> Any:
+    """Return how often each place is named, float32 CSR."""
+    return sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
 
 
 def _most_words(kilobytes: int, words: int) -> int:

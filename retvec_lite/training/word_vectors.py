@@ -1,5 +1,7 @@
 """The vectors of the words of a training, under a frozen word embedding."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
@@ -12,7 +14,6 @@ from retvec_lite.model.head_graph import Tensors
 from retvec_lite.model.heads import word_dimension
 from retvec_lite.model.network_graph import embed_bits
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.ahead import ahead
 
 _WORDS_AT_ONCE: Final = 8192
 
@@ -48,9 +49,12 @@ class WordEmbedder:
             return found[: len(chunk)]
 
         table = np.empty((len(words), self._dimension), np.float16)
-        for start, found in ahead(some, range(0, len(words), _WORDS_AT_ONCE)):
-            table[start : start + len(found)] = found
-            progress("embedding words", start + len(found), len(words))
+        starts = range(0, len(words), _WORDS_AT_ONCE)
+        # TensorFlow leaves the interpreter to other threads, and one small graph does not fill the cores.
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for start, found in zip(starts, pool.map(some, starts), strict=True):
+                table[start : start + len(found)] = found
+                progress("embedding words", start + len(found), len(words))
         table[0] = 0.0
         return table
 

@@ -11,10 +11,9 @@ from retvec_lite.ngrams import CODES, PRIME, ngram_logits
 from retvec_lite.training import budget, codebooks, linear_part
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import make_examples
-from retvec_lite.training.linear_features import Features
+from retvec_lite.training.linear_features import Features, NgramCounts
 from retvec_lite.training.linear_model import LinearModel
 from retvec_lite.training.linear_part import LinearFitter
-from retvec_lite.training.ngram_counts import NgramCounts
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FitSettings
 

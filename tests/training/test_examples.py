@@ -3,7 +3,6 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,20 +10,21 @@ from tiny_data import tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.training import text_encoder
+from retvec_lite.training import reading
 from retvec_lite.training.examples import (
     DISGUISED,
     VALIDATION_RATES,
     augmented_copies,
     choose_sizes,
+    count_words,
     make_examples,
 )
-from retvec_lite.training.text_encoder import TextEncoder
+from retvec_lite.training.reading import TextReader
 
 
 def sized(found: Sequence[str], max_words: int | None = None) -> EncoderConfig:
     rules = EncoderConfig()
-    return choose_sizes(found, TextEncoder(found, rules).count_words(found), rules, max_words)
+    return choose_sizes(found, count_words(found, rules), rules, max_words)
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
@@ -45,10 +45,9 @@ def test_the_size_is_the_99th_percentile_in_eights() -> None:
 def test_chars_rarely_cut_what_slots_could_hold(length: int) -> None:
     rng = np.random.default_rng(length)
     found = [" ".join("w" * max(1, int(rng.poisson(length))) for _ in range(rng.integers(1, 40))) for _ in range(200)]
-    encoder = TextEncoder(found, EncoderConfig())
-    counts = encoder.count_words(found)
+    counts = count_words(found, EncoderConfig())
     config = choose_sizes(found, counts, EncoderConfig())
-    assert np.mean(encoder.count_words(found, config) < counts) <= 0.03
+    assert np.mean(TextReader(found, config).count_words(found) < counts) <= 0.03
 
 
 # --- augmented copies -------------------------------------------------------------------------------------------------
@@ -83,26 +82,25 @@ def test_copies_follow_the_seed() -> None:
 # --- everything together ----------------------------------------------------------------------------------------------
 
 
-def test_a_distinct_text_passes_the_encoder_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a text longer than `max_chars` passes twice: before the sizes are known, and cut."""
-    passes: Counter[str] = Counter()
-    plain = text_encoder.codepoint_rows
+def test_a_distinct_text_is_read_once_in_the_sizes_of_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The training texts are read twice: before the sizes are known, and in these."""
+    passes: Counter[tuple[str, int]] = Counter()
+    plain = reading.composed
 
-    def counting(found: Sequence[str], max_chars: int) -> Any:
-        passes.update(found)
-        return plain(found, max_chars)
+    def counting(text: str, max_chars: int) -> str:
+        passes[text, max_chars] += 1
+        return plain(text, max_chars)
 
-    monkeypatch.setattr(text_encoder, "codepoint_rows", counting)
+    monkeypatch.setattr(reading, "composed", counting)
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))
     data = make_examples(training, validation, copies=3, typo_rate=0.3, seed=5)
     groups = (training.texts, *data.mistyped, *data.held_out_texts.values(), data.names.texts)
-    distinct = {text for part in groups for text in part}
     most = data.config.max_chars
-    assert len(long) > most and long in passes
-    counted = [text for text in {*training.texts} if len(text) > most]
-    assert passes == Counter([*counted, *(text[:most] for text in distinct)])
+    assert len(long) > most
+    counted = Counter((text, reading.LONGEST_COUNTED) for text in {*training.texts})
+    assert passes == counted + Counter((text, most) for text in {text for part in groups for text in part})
     assert data.share_cut == 1 / len(training)
 
 

@@ -19,7 +19,7 @@ from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
 from retvec_lite.training import batches
 from retvec_lite.training.linear_features import Features, mean_vectors
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, Weighing, fit_linear
-from retvec_lite.training.text_encoder import TextEncoder
+from retvec_lite.training.reading import TextReader
 
 NGRAMS = NgramConfig(buckets=512)
 EMBEDDING = random_embedding(dimension=64).weights
@@ -28,7 +28,7 @@ ODD = ["x", " !\u200b", "ÀÉ Straße ŞİI", "漢字かな", "🙂 \ud800", "a"
 
 def vectors_of(texts: Sequence[str], config: EncoderConfig) -> tuple[Ints, Floats]:
     """Word ids, and the reference's word vectors by id as training keeps them."""
-    (ids,), words = TextEncoder(texts, config).encode([texts], config)
+    (ids,), words = TextReader(texts, config).encode([texts])
     vectors = reference_network.embed(contract.bits(words), EMBEDDING)
     vectors[0] = 0.0
     return ids, vectors.astype(np.float16)

@@ -23,6 +23,7 @@ from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, count_words, language_shares, make_part
 from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.reading import TextReader
 from retvec_lite.training.trainer import Trained
 
 KB = 25
@@ -115,16 +116,23 @@ def test_the_table_takes_the_kilobytes_that_it_may(synonym_data: TrainingData, k
 
 
 def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, synonym_part: MeaningPart) -> None:
-    texts = [*synonym_data.clean[:20], *synonym_data.mistyped[0][:20], "", "12", "zzz", "Wake " * 20]
-    found = synonym_part.vectors(texts, synonym_data.config)
+    texts = [
+        *synonym_data.clean[:20],
+        *synonym_data.mistyped[0][:20],
+        "don't e-mail, naïve 手机 wa-ke rqin",
+        "",
+        "12",
+        "z" * 17,
+        "Wake " * 20,
+    ]
+    found = synonym_part.vectors(TextReader(texts, synonym_data.config), texts)
     for text, vector in zip(texts, found, strict=True):
         codes = contract.codepoints(text, synonym_data.config.max_chars)
-        np.testing.assert_allclose(
-            vector, text_vector(codes, synonym_data.config, synonym_part.config, synonym_part.weights), atol=1e-6
-        )
+        expected = text_vector(codes, synonym_data.config, synonym_part.config, synonym_part.weights)
+        np.testing.assert_array_equal(vector, expected)
     lengths = np.linalg.norm(found, axis=1)
     assert np.allclose(lengths[:20], 1.0, atol=1e-5) and not lengths[-4:-1].any()
-    assert synonym_part.vectors([], synonym_data.config).shape == (0, 64)
+    assert synonym_part.vectors(synonym_data.reader, []).shape == (0, 64)
 
 
 # --- trained ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from tiny_data import TINY_CONFIG
 
 from retvec_lite import contract
 from retvec_lite.ngrams import PRIME, NgramConfig, ngram_buckets
-from retvec_lite.training.ngram_counts import NgramCounts, fold
+from retvec_lite.training.linear_features import NgramCounts, fold_counts
 
 TEXTS = ["tick tick tock", "", "tock! 漢字 tick", "ÀÉ é", "tick"]
 HASHES = NgramConfig(buckets=PRIME, longest=4)
@@ -40,7 +40,7 @@ def test_texts_can_be_chosen_and_joined(counts: NgramCounts) -> None:
 
 @pytest.mark.parametrize("buckets", [16, 499])
 def test_folded_counts_are_those_of_fewer_buckets(counts: NgramCounts, buckets: int) -> None:
-    some, others = fold([counts, counts[1:]], buckets)
+    some, others = fold_counts([counts, counts[1:]], buckets)
     np.testing.assert_array_equal(some.matrix().toarray(), expected(buckets))
     assert others.ngrams is some.ngrams and len(others) == len(TEXTS) - 1
 

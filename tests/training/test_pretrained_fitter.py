@@ -20,6 +20,7 @@ from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.mix import Mix
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.pretrained_fitter import PretrainedFitter
+from retvec_lite.training.reading import TextReader
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.trainer import Trained
 
@@ -175,7 +176,8 @@ def test_more_than_two_labels_read_both_tables() -> None:
         found.meaning_facts["tables"] == ["meaning_en", "requests_en"]
         and found.meaning.weights["meaning/codes"].shape[1] == 8
     )
-    vectors = found.meaning.vectors(["deposit money", "a bank transfer", "beautiful weather"], found.data.config)
+    texts = ["deposit money", "a bank transfer", "beautiful weather"]
+    vectors = found.meaning.vectors(TextReader(texts, found.data.config), texts)
     assert vectors[0] @ vectors[1] > 0.3 + vectors[0] @ vectors[2]
     for other in ({"epochs": 2}, {"meaning": packaged_meaning("en")}):
         assert "tables" not in plan(three, **other).meaning_facts, other

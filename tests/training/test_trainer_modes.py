@@ -25,8 +25,8 @@ from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import ensemble, trainer
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.reading import TextReader
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.text_encoder import TextEncoder
 from retvec_lite.training.trainer import Trained
 
 OTHERS = tiny_dataset(5, seed=7).texts
@@ -56,7 +56,7 @@ def test_the_model_is_that_of_the_last_fit_each_part_by_its_factor(crossed: Cros
     """Reloaded from its folder, it says what the parts said when all texts were learned."""
     model, factors = crossed.trained.model, crossed.trained.model.training["factors"]
     assert min(factors.values()) > 0.1 and model.ngrams is not None
-    (ids,), words = TextEncoder(OTHERS, model.encoder).encode([OTHERS], model.encoder)
+    (ids,), words = TextReader(OTHERS, model.encoder).encode([OTHERS])
     vectors = reference_network.embed(contract.bits(words), random_embedding(dimension=64).weights)
     vectors[0] = 0.0
     head = {name: value for name, value in model.weights.items() if name.startswith("head/")}

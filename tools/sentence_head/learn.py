@@ -19,7 +19,7 @@ from retvec_lite.model.grid import fake_quantize
 from retvec_lite.model.head_graph import Dropout, scan_lstm, text_logits, word_features
 from retvec_lite.model.heads import CnnHead
 from retvec_lite.training.network import is_matrix
-from retvec_lite.training.text_encoder import TextEncoder
+from retvec_lite.training.reading import TextReader
 from retvec_lite.training.word_batches import distinct_words, used_words
 from retvec_lite.training.word_vectors import WordEmbedder
 from tools.sentence_head.vectors import PART, read_part
@@ -153,9 +153,8 @@ class HeadTrainer:
 
     def _encode(self, groups: Sequence[Sequence[str]]) -> tuple[Sequence[Ints], npt.NDArray[np.float16]]:
         """Return the word ids of each group, and the vectors of all words."""
-        encoder = TextEncoder((text for group in groups for text in group), EncoderConfig())
-        config = dataclasses.replace(encoder.rules, max_words=_MAX_WORDS, max_chars=_MAX_CHARS)
-        ids, words = encoder.encode(groups, config)
+        config = EncoderConfig(max_words=_MAX_WORDS, max_chars=_MAX_CHARS)
+        ids, words = TextReader((text for group in groups for text in group), config).encode(groups)
         return ids, self._embedder.vectors(words)
 
     def _batches(self, groups: Sequence[Sequence[str]], vectors: Floats, rng: np.random.Generator) -> Iterator[Batch]:

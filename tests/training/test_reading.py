@@ -1,6 +1,7 @@
-"""Texts as word ids that name the reference's words, however they were encoded, and as counts of the reference's n-grams."""
+"""Texts as word ids that name the reference's words, and as counts of the reference's n-grams, by the engine and without it."""
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Ints, Piece
 from retvec_lite.ngrams import NgramConfig, ngram_buckets
-from retvec_lite.training import run_table, text_encoder
-from retvec_lite.training.run_table import Runs, RunTable, in_sizes
-from retvec_lite.training.text_encoder import TextEncoder
+from retvec_lite.training import reading
+from retvec_lite.training.examples import count_words
+from retvec_lite.training.linear_features import count_ngrams
+from retvec_lite.training.reading import Ragged, TextReader
 
 TEXTS = ["", "  ", "hello hello world", "world", "漢字かな ไทยภาษา x", "wor\u200bld", "supercalifragilisticexpialidocious", "🙂 \ud800", "a b c d e f g h i j k l"]  # fmt: skip
 CONFIG = EncoderConfig(max_chars=40, max_words=9)
@@ -26,7 +28,7 @@ texts = st.lists(st.text(characters, max_size=90), max_size=6)
 
 
 def encode(found: Sequence[str], config: EncoderConfig) -> tuple[Ints, Ints]:
-    (ids,), words = TextEncoder(found, config).encode([found], config)
+    (ids,), words = TextReader(found, config).encode([found])
     return ids, words
 
 
@@ -50,27 +52,21 @@ RULES = {"usual": EncoderConfig(), "other": OTHER_RULES, "characters": ONE_CHARA
 chosen = st.sampled_from([(24, 5), (64, 9), (128, 200)])
 
 
-def assert_counted_and_cut_is_encoded(rules: EncoderConfig, found: list[str], size: tuple[int, int]) -> None:
-    """Counted first and then cut, as training does it, or encoded directly: the words are the same."""
+def assert_counted_and_encoded(rules: EncoderConfig, found: list[str], size: tuple[int, int]) -> None:
     config = dataclasses.replace(rules, max_chars=size[0], max_words=size[1])
     groups = [found, found[::-1], TEXTS]
-    encoder = TextEncoder([*found, *TEXTS], rules)
-    counts = encoder.count_words(found)
-    assert counts.tolist() == [contract.count_pieces([ord(char) for char in text], rules) for text in found]
-    ids, words = encoder.encode(groups, config)
+    assert count_words(found, rules).tolist() == [contract.count_pieces(list(map(ord, text)), rules) for text in found]
+    reader = TextReader([*found, *TEXTS], config)
+    ids, words = reader.encode(groups)
     assert_reference_words(groups, ids, words, config)
-    assert encoder.count_words(found, config).tolist() == (ids[0] != 0).sum(axis=1).tolist()
-    directly = TextEncoder([*found, *TEXTS], rules).encode(groups, config)
-    np.testing.assert_array_equal(directly[1], words)
-    for one, other in zip(directly[0], ids, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert reader.count_words(found).tolist() == (ids[0] != 0).sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize("rules", RULES)
 @given(texts, chosen)
 @settings(max_examples=12)
 def test_ids_name_the_reference_s_words(rules: str, found: list[str], size: tuple[int, int]) -> None:
-    assert_counted_and_cut_is_encoded(RULES[rules], found, size)
+    assert_counted_and_encoded(RULES[rules], found, size)
 
 
 @pytest.mark.exhaustive
@@ -78,7 +74,7 @@ def test_ids_name_the_reference_s_words(rules: str, found: list[str], size: tupl
 @given(texts, chosen)
 @settings(max_examples=200)
 def test_ids_name_the_reference_s_words_in_many_texts(rules: str, found: list[str], size: tuple[int, int]) -> None:
-    assert_counted_and_cut_is_encoded(RULES[rules], found, size)
+    assert_counted_and_encoded(RULES[rules], found, size)
 
 
 def test_equal_words_have_equal_ids() -> None:
@@ -94,44 +90,36 @@ LONG = ["word " * 300, "漢字かな" * 200, "ไทยภาษา" * 90 + " ab
 )
 def test_long_texts_and_unspaced_scripts(size: tuple[int, int]) -> None:
     config = EncoderConfig(max_chars=size[0], max_words=size[1])
-    encoder = TextEncoder(LONG, config)
-    counts = encoder.count_words(LONG)
+    counts = count_words(LONG, config)
     assert counts.tolist() == [contract.count_pieces([ord(char) for char in text[:4096]], config) for text in LONG]
-    ids, words = encoder.encode([LONG], config)
-    assert_reference_words([LONG], ids, words, config)
+    ids, words = encode(LONG, config)
+    assert_reference_words([LONG], [ids], words, config)
 
 
-def test_a_text_is_cut_to_fewer_and_to_more_slots_than_before() -> None:
-    encoder = TextEncoder(TEXTS, CONFIG)
-    for slots in (2, 9, 4):
-        config = dataclasses.replace(CONFIG, max_words=slots)
-        ids, words = encoder.encode([TEXTS], config)
-        assert_reference_words([TEXTS], ids, words, config)
-
-
-def test_chunks_and_graphs_of_several_sizes_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [*TEXTS, *(f"w{number} " * (number % 40) for number in range(60))]
     whole_ids, whole = encode(found, CONFIG)
-    monkeypatch.setattr(text_encoder, "_CHARS_AT_ONCE", 128)
-    monkeypatch.setattr(run_table, "_CHARS_AT_ONCE", 64)
-    monkeypatch.setattr(run_table, "_WORTH_A_GRAPH", 256)
-    monkeypatch.setattr(text_encoder, "_TEXTS_AT_ONCE", 7)
+    monkeypatch.setattr(reading, "_CHARS_AT_ONCE", 64)
     seen: list[tuple[int, int]] = []
-    encoder = TextEncoder(found, CONFIG, lambda what, done, total: seen.append((done, total)))
-    encoder.count_words(found)
-    (ids,), words = encoder.encode([found], CONFIG)
+    reader = TextReader(found, CONFIG, lambda what, done, total: seen.append((done, total)))
+    (ids,), words = reader.encode([found])
     np.testing.assert_array_equal(ids, whole_ids)
     np.testing.assert_array_equal(words, whole)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen) and len(seen) > 20
     assert seen[-1] == (len(set(found)), len(set(found)))
 
 
-def test_texts_share_graphs_of_few_sizes() -> None:
-    few = np.array([3, 64, 65, 100, 129, 400, 401])
-    assert [(size, places.tolist()) for size, places in in_sizes(few, 64)] == [(512, [0, 1, 2, 3, 4, 5, 6])]
-    many = np.array([10] * 9000 + [120] * 5000)
-    assert [(size, len(places)) for size, places in in_sizes(many, 64)] == [(64, 9000), (128, 5000)]
-    assert list(in_sizes(many[:0], 64)) == []
+def test_without_the_engine_the_reference_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_engine = TextReader(LONG + TEXTS, CONFIG)
+    monkeypatch.setattr(reading, "is_built", lambda: False)
+    monkeypatch.delattr(reading, "normal_forms")
+    told: list[str] = []
+    without = TextReader(LONG + TEXTS, CONFIG, lambda what, done, total: told.append(what))
+    assert told[0].startswith("Texts are read slowly. The engine") and "pip install" in told[0]
+    assert set(told[1:]) == {"encoding texts"}
+    for one, other in ((by_engine.runs, without.runs), (by_engine.runs_of(TEXTS), without.runs_of(TEXTS))):
+        np.testing.assert_array_equal(one.items, other.items)
+        np.testing.assert_array_equal(one.counts, other.counts)
 
 
 @pytest.mark.parametrize(
@@ -152,18 +140,16 @@ def test_no_texts_and_no_words() -> None:
 def test_words_are_counted_beyond_every_limit() -> None:
     tiny = EncoderConfig(max_chars=1, max_words=1)
     found = ["7 " * 2047 + "漢" * 9]
-    assert TextEncoder(found, tiny).count_words(found).tolist() == [2047 + 2], "the first 4,096 code points"
+    assert count_words(found, tiny).tolist() == [2047 + 2], "the first 4,096 code points"
 
 
 # --- n-grams ----------------------------------------------------------------------------------------------------------
 
 
 def assert_reference_ngrams(found: list[str], config: EncoderConfig, ngrams: NgramConfig) -> None:
-    """The counts are those of the reference's n-grams, also of texts that were read in other sizes before."""
-    encoder = TextEncoder([*found, *TEXTS], config)
-    encoder.count_words(found)
+    reader = TextReader([*found, *TEXTS], config)
     groups = (found, TEXTS, [], found[::-1])
-    for group, factors in zip(groups, encoder.count_ngrams(groups, config.max_chars, ngrams), strict=True):
+    for group, factors in zip(groups, count_ngrams(reader, groups, ngrams), strict=True):
         counts = factors.matrix()
         assert counts.dtype == np.float32 and counts.shape == (len(group), ngrams.buckets)
         assert counts.has_canonical_format, "each bucket once, in ascending order"
@@ -192,27 +178,42 @@ def test_ngrams_of_long_texts() -> None:
     assert_reference_ngrams(LONG, EncoderConfig(max_chars=300, max_words=60), NgramConfig(buckets=499, longest=3))
 
 
-# --- runs -------------------------------------------------------------------------------------------------------------
+# --- rows of different lengths ----------------------------------------------------------------------------------------
+
+rows = st.lists(st.lists(st.integers(0, 3), max_size=5), max_size=6)
 
 
-def test_equal_runs_have_one_number_and_keep_their_characters() -> None:
-    table = RunTable()
+def ragged(found: list[list[int]]) -> Ragged:
+    return Ragged(np.array(sum(found, []), np.uint32), np.array([len(row) for row in found], np.int64))
 
-    def runs(*rows: tuple[int, list[float]]) -> Runs:
-        hashes, characters = zip(*rows, strict=True)
-        lengths = np.array([len(row) for row in characters])
-        return Runs(np.array(hashes, np.uint64), lengths, np.concatenate(characters).astype(np.float32))
 
-    table.add(runs((7, [1.0, 2.0]), (3, [5.0]), (7, [1.0, 2.0])))
-    table.settle()
-    first = table.numbers(np.array([7, 3], np.uint64)).tolist()
-    table.add(runs((3, [5.0]), (5, [8.0, 9.0, 4.0])))
-    table.add(runs((5, [8.0, 9.0, 4.0]), (1, [6.0])))
-    table.settle()
-    assert len(table) == 4
-    assert table.numbers(np.array([7, 3], np.uint64)).tolist() == first, "numbers stay"
-    numbers = table.numbers(np.array([5, 1, 7, 3], np.uint64)).astype(np.int64)
-    assert sorted(numbers) == [0, 1, 2, 3]
-    ((places, characters),) = table.matrices(numbers)
-    order = np.argsort(places)
-    assert characters[order][:, :4].tolist() == [[8, 9, 4, 0], [6, 0, 0, 0], [1, 2, 0, 0], [5, 0, 0, 0]]
+def lists(found: Ragged) -> list[list[int]]:
+    ends = np.cumsum(found.counts)
+    return [found.items[end - count : end].tolist() for end, count in zip(ends, found.counts, strict=True)]
+
+
+@given(rows, st.data())
+def test_rows_are_chosen_replaced_and_padded(found: list[list[int]], data: st.DataObject) -> None:
+    whole = ragged(found)
+    assert lists(whole) == found
+    assert whole.rows.tolist() == [row for row, items in enumerate(found) for _ in items]
+    assert whole.slots.tolist() == [slot for items in found for slot in range(len(items))]
+    assert whole.totals(whole.items).tolist() == list(map(sum, found))
+    assert whole.matrix(5).tolist() == [items + [0] * (5 - len(items)) for items in found]
+    chosen = data.draw(st.lists(st.integers(0, len(found) - 1), max_size=9)) if found else []
+    assert lists(whole[np.array(chosen, np.int64)]) == [found[row] for row in chosen]
+    inner = [[1, 2], [], [3], [4, 5, 6]]
+    assert lists(whole.within(ragged(inner))) == [sum((inner[item] for item in items), []) for items in found]
+
+
+@given(rows)
+def test_rows_are_split_and_told_apart(found: list[list[int]]) -> None:
+    whole = ragged(found)
+    pieces, counts = whole.split(whole.items > 0)
+    expected = [[list(run) for kept, run in itertools.groupby(items, bool) if kept] for items in found]
+    assert lists(pieces) == sum((list(map(list, own)) for own in expected), []) and counts.tolist() == list(
+        map(len, expected)
+    )
+    _, distinct, numbers = pieces.distinct()
+    assert [lists(distinct)[number] for number in numbers] == lists(pieces)
+    assert len(lists(distinct)) == len(set(map(tuple, lists(pieces))))
