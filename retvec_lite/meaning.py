@@ -228,7 +228,7 @@ def look_up(words: Sequence[Word], config: MeaningConfig, weights: Mapping[str, 
 def numbers_of(letters: Ints, config: MeaningConfig, weights: Mapping[str, Floats]) -> Ints:
     """Return `look_up` of words as their letters, int32 `[words, 16]`, with zeros behind them: int32 `[words]`."""
     numbers = np.where(letters > 0, letters * LETTER_SPREAD % LETTER_NUMBERS + 1, 0).astype(np.float32)
-    sums = (numbers @ hash_matrix()[:LONGEST]).astype(np.int32).reshape(len(letters), -1, LOOK_UPS)
+    sums = (numbers @ hash_matrix()[:LONGEST]).astype(np.int32).reshape(len(letters), len(ROOTS), LOOK_UPS)
     place, step, mark, first = np.moveaxis(sums, 1, 0)
     displacement = weights["meaning/displacements"].astype(np.int32)[place % config.displacements]
     rows = weights["meaning/rows"].astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)

@@ -10,7 +10,7 @@ from scipy import sparse
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.ngrams import FACTOR, PRIME, NgramConfig, fold
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.reading import Ragged, TextReader
+from retvec_lite.training.reading import Places, Ragged, TextReader
 
 Kind = tuple[int, int]
 """The shortest and the longest n-grams that are read."""
@@ -111,7 +111,7 @@ def count_ngrams(reader: TextReader, groups: Sequence[Sequence[str]], ngrams: Ng
     ]
 
 
-def _counts(columns: Ints, counts: Ints, width: int) -> Matrix:
+def _counts(columns: Ints, counts: Places, width: int) -> Matrix:
     """Return rows with ones in columns, where each row has so many: float32 CSR `[rows, width]`."""
     ends = np.concatenate([[0], np.cumsum(counts)])
     return sparse.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(counts), width))

@@ -72,7 +72,8 @@ class Ragged:
     def totals(self, values: npt.NDArray[Any]) -> Places:
         """Return the sum of each row's values, of which each item has one: int64 `[rows]`."""
         sums = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
-        return sums[self.starts + self.counts] - sums[self.starts]
+        found: Places = sums[self.starts + self.counts] - sums[self.starts]
+        return found
 
     def within(self, inner: "Ragged") -> "Ragged":
         """Return the rows with the items of `inner` in place of the numbers of its rows."""

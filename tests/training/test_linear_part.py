@@ -16,7 +16,6 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.ngram_graph import table_integers
 from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
-from retvec_lite.training import batches
 from retvec_lite.training.linear_features import Features, mean_vectors
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, Weighing, fit_linear
 from retvec_lite.training.reading import TextReader
@@ -158,21 +157,6 @@ def test_scores_are_those_of_the_reference(words: bool) -> None:
             slots = vectors[ids[row]].astype(np.float32)
             expected = expected + reference_network.head_logits(slots, ids[row] != 0, LinearHead(), found.weights)
         np.testing.assert_allclose(scores[row], expected, atol=1e-4, err_msg=repr(text))
-
-
-@pytest.mark.parametrize(("longest", "worth"), [(1, 1), (4, 1), (5, 1), (4, 2_000)])
-def test_counts_are_those_of_the_reference(longest: int, worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over several batches, of one size or several; an n-gram that occurs twice counts twice."""
-    monkeypatch.setattr(batches, "_CODES_AT_ONCE", 3 * TINY_CONFIG.max_chars)
-    monkeypatch.setattr(batches, "_WORTH_SIZES", worth)
-    config = NgramConfig(buckets=100, longest=longest)
-    texts = [*ODD, "tick tick tick"]
-    counts = count_ngrams(texts, TINY_CONFIG, config).matrix()
-    assert counts.shape == (len(texts), 100) and counts.dtype == np.float32
-    for row, text in enumerate(texts):
-        found = ngram_buckets(contract.codepoints(text, TINY_CONFIG.max_chars), TINY_CONFIG, config)
-        np.testing.assert_array_equal(counts[row].toarray()[0], np.bincount(found, minlength=100), err_msg=repr(text))
-    assert counts.max() >= 3
 
 
 def test_mean_vectors_leave_empty_slots_out() -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -184,7 +184,11 @@ rows = st.lists(st.lists(st.integers(0, 3), max_size=5), max_size=6)
 
 
 def ragged(found: list[list[int]]) -> Ragged:
-    return Ragged(np.array(sum(found, []), np.uint32), np.array([len(row) for row in found], np.int64))
+    return Ragged(np.array(joined(found), np.uint32), np.array([len(row) for row in found], np.int64))
+
+
+def joined(found: Iterable[list[int]]) -> list[int]:
+    return list(itertools.chain.from_iterable(found))
 
 
 def lists(found: Ragged) -> list[list[int]]:
@@ -203,7 +207,7 @@ def test_rows_are_chosen_replaced_and_padded(found: list[list[int]], data: st.Da
     chosen = data.draw(st.lists(st.integers(0, len(found) - 1), max_size=9)) if found else []
     assert lists(whole[np.array(chosen, np.int64)]) == [found[row] for row in chosen]
     inner = [[1, 2], [], [3], [4, 5, 6]]
-    assert lists(whole.within(ragged(inner))) == [sum((inner[item] for item in items), []) for items in found]
+    assert lists(whole.within(ragged(inner))) == [joined(inner[item] for item in items) for items in found]
 
 
 @given(rows)
@@ -211,9 +215,8 @@ def test_rows_are_split_and_told_apart(found: list[list[int]]) -> None:
     whole = ragged(found)
     pieces, counts = whole.split(whole.items > 0)
     expected = [[list(run) for kept, run in itertools.groupby(items, bool) if kept] for items in found]
-    assert lists(pieces) == sum((list(map(list, own)) for own in expected), []) and counts.tolist() == list(
-        map(len, expected)
-    )
+    assert lists(pieces) == list(itertools.chain.from_iterable(expected))
+    assert counts.tolist() == list(map(len, expected))
     _, distinct, numbers = pieces.distinct()
     assert [lists(distinct)[number] for number in numbers] == lists(pieces)
     assert len(lists(distinct)) == len(set(map(tuple, lists(pieces))))
