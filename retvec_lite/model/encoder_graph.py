@@ -1,6 +1,6 @@
 """The encoder as a TensorFlow graph: rules 1 to 6 of the contract in ops that become TFLite builtins.
 
-Training (any batch) and export (batch 1) share this implementation. No int32 input can make a gather or scatter leave its
+Exported files have it, with a batch of 1. No int32 input can make a gather or scatter leave its
 tensor: every index is bounded by construction.
 
 Steps per text: look up the class of each code point in a two-stage table; close the gaps of dropped characters; find where
@@ -56,11 +56,6 @@ class _ClassTable(NamedTuple):
 
     pages: npt.NDArray[np.uint8]
     classes: npt.NDArray[np.uint8]
-
-
-def encode_words(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
-    """Cut texts into words: `sanitize`, then `cut_words`."""
-    return cut_words(sanitize(codepoints, config), config)
 
 
 def cut_words(text: tf.Tensor, config: EncoderConfig) -> tf.Tensor:

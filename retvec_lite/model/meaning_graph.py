@@ -62,19 +62,17 @@ def count_words(found: Letters) -> tf.Tensor:
     return tf.reduce_sum(_starts(found), axis=1)
 
 
-def find_meaning(found: Letters, weights: Mapping[str, Floats], limit: int | None = None) -> tf.Tensor:
+def find_meaning(found: Letters, weights: Mapping[str, Floats]) -> tf.Tensor:
     """Compute the meaning of texts, see `retvec_lite.meaning.text_vector`.
 
     Args:
         found: the letters of a batch of texts.
         weights: `meaning/{displacements,rows,codes,codebooks}`.
-        limit: look up so many words of a text at most, but no more than the batch has; None for as many as the size of the texts says,
-            whatever they have.
 
     Returns:
         float32 `[batch, 64]`, of length 1 or 0.
     """
-    most = word_limit(found.chars.shape[1]) if limit is None else _most_words(found, limit)
+    most = word_limit(found.chars.shape[1])
     words = _words(found, most)
     number, known = _look_up(tf.reshape(words, [-1, words.shape[2]]), weights)
     codes = tf.gather(np.asarray(weights["meaning/codes"]).astype(np.uint8), to_int(number))
@@ -91,12 +89,7 @@ def _starts(found: Letters) -> tf.Tensor:
     return tf.nn.relu(found.letters - later(found.letters, 1))
 
 
-def _most_words(found: Letters, limit: int) -> tf.Tensor:
-    """Return how many words the batch has at most, from 1 to `limit`: int32."""
-    return tf.clip_by_value(to_int(tf.reduce_max(count_words(found))), 1, min(limit, found.chars.shape[1]))
-
-
-def _words(found: Letters, words: int | tf.Tensor) -> tf.Tensor:
+def _words(found: Letters, words: int) -> tf.Tensor:
     """Return the numbers of each word's letters, 0 behind it and for words that are too long: float32 `[batch, words, 17]`."""
     length, width = found.chars.shape[1], LONGEST + 1
     spread = found.chars * float(LETTER_SPREAD)

@@ -1,6 +1,6 @@
 """Hashed character n-grams as a TensorFlow graph, in ops that become TFLite builtins.
 
-Training (any batch) and export (batch 1) share the hash. Like the encoder, it computes in float32, where every number is an
+Like the encoder, it computes in float32, where every number is an
 exact integer (see `retvec_lite.ngrams`). The table of weights is gathered row by row, because a text has a few hundred n-grams
 and the table many thousand rows: multiplying all of it would take several times longer.
 """

@@ -22,9 +22,9 @@ from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.mix import LINEAR, NETWORK, USUAL_FACTORS, USUAL_OF_PRETRAINED, USUAL_OF_SOFTMAX, mix_held_out
 from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
+from retvec_lite.training.network_inputs import embed_words
 from retvec_lite.training.pretrained_fitter import PretrainedFitter
 from retvec_lite.training.settings import MANY, FitSettings
-from retvec_lite.training.word_vectors import embed_words
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""

@@ -76,13 +76,12 @@ class TrainingData:
     """Everything a training needs of its texts.
 
     Attributes:
-        config: the encoder's parameters.
+        reader: has read all of these texts.
         scheme: one label a text, or several.
         labels: class names in the order of the outputs.
         strata: int64 `[texts]`, the number of each text's group, see `Dataset.strata`.
         examples: what to learn from.
         held_out: what to validate on.
-        words: int32 `[distinct words, word_length]` by id; row 0 is the empty word.
         share_cut: share of the training texts with words beyond `max_words` or `max_chars`.
         clean_ids: word ids of the training texts as they are, int32 `[texts, max_words]`.
         clean: the training texts as they are.
@@ -93,16 +92,14 @@ class TrainingData:
         splits: what is fitted to which texts, and tested on which. Cross-validated, the held-out texts are the training texts, and
             each of them is in one split; otherwise they are others, and there is one split of everything.
         refit: the held-out texts may be learned from as well, once they have decided what they were set aside for.
-        reader: has read all of these texts.
     """
 
-    config: EncoderConfig
+    reader: TextReader
     scheme: LabelScheme
     labels: tuple[str, ...]
     strata: npt.NDArray[np.int64]
     examples: Examples
     held_out: HeldOut
-    words: Ints
     share_cut: float
     clean_ids: Ints
     clean: Sequence[str]
@@ -111,8 +108,17 @@ class TrainingData:
     name_ids: Ints
     held_out_texts: Mapping[float, Sequence[str]]
     splits: Sequence[Split]
-    reader: TextReader
     refit: bool = False
+
+    @property
+    def config(self) -> EncoderConfig:
+        """The encoder's parameters."""
+        return self.reader.config
+
+    @property
+    def words(self) -> Ints:
+        """All words by id, int32 `[distinct words, word_length]`; row 0 is the empty word."""
+        return self.reader.words
 
     @property
     def spelled(self) -> Sequence[str]:
@@ -174,16 +180,15 @@ def make_examples(
     asked = count_words(training.texts, rules)
     config = config or choose_sizes(training.texts, asked, rules, max_words)
     reader = TextReader((text for group in groups for text in group), config, progress)
-    ids, words = reader.encode(groups)
+    ids = [reader.word_ids(group) for group in groups]
     split = len(ids) - len(held_out) - 1
     return TrainingData(
-        config,
+        reader,
         scheme,
         labels,
         np.unique(training.strata, return_inverse=True)[1],
         Examples(ids[1:split], targets, len(labels), _weights(training, training)),
         HeldOut(dict(zip(held_out, ids[split:-1], strict=True)), truth, _weights(validation, training)),
-        words,
         float(np.mean((ids[0] != 0).sum(axis=1) < asked)),
         ids[0],
         training.texts,
@@ -192,7 +197,6 @@ def make_examples(
         ids[-1],
         held_out,
         folds or [(np.arange(len(training)), np.arange(len(validation)))],
-        reader,
         refit,
     )
 

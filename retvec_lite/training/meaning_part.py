@@ -2,7 +2,7 @@
 
 The words of the training texts come first, then the most frequent ones of the language. Other languages that the file shall carry
 come with the words that are like those of the texts. Words of more than eight bytes, and those of two tables, are coded again, see
-`meaning_codes`. Two keys a word were best on validation texts: the second one is a word without one of its letters, and undoes a typo
+`meaning_table`. Two keys a word were best on validation texts: the second one is a word without one of its letters, and undoes a typo
 (docs/meaning.md).
 """
 
@@ -37,8 +37,7 @@ from retvec_lite.model.reference_network import shares
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import CODES, LOWER_CASE_END, fold, ngram_logits
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.meaning_codes import fitting_codes, side_by_side, text_meanings
-from retvec_lite.training.meaning_table import build_table, table_bytes
+from retvec_lite.training.meaning_table import build_table, fitting_codes, side_by_side, table_bytes, text_meanings
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.reading import Places, Ragged, TextReader
 from retvec_lite.training.translation import directions

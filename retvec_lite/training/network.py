@@ -21,8 +21,8 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
+from retvec_lite.training.network_inputs import WordBatch, distinct_words, epoch, in_order, used_words
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.word_batches import WordBatch, distinct_words, epoch, in_order, used_words
 
 RateSchedule = Callable[[int], float]
 """The learning rate by step, counted from 0."""

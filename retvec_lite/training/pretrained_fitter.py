@@ -18,9 +18,8 @@ from retvec_lite.training.label_scheme import telling_names
 from retvec_lite.training.linear_model import UNSEEN_BY_SOFTMAX, solve_together
 from retvec_lite.training.linear_part import NAME_WEIGHT
 from retvec_lite.training.network import PREDICTION_BATCH
+from retvec_lite.training.network_inputs import distinct_words, embed_words, in_order
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.word_batches import distinct_words, in_order
-from retvec_lite.training.word_vectors import embed_words
 
 _PENALTY: Final = 1.0
 """C of the softmax regression, on sentence vectors whose typical length is 1; chosen on validation texts."""

@@ -58,7 +58,7 @@ class Ragged:
         """The row of each item, int64 `[items]`."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    @property
+    @functools.cached_property
     def slots(self) -> Places:
         """The place of each item in its row, int64 `[items]`."""
         found: Places = np.arange(len(self.items)) - np.repeat(self.starts, self.counts)
@@ -140,29 +140,22 @@ class TextReader:
         words, _ = self._words
         return np.minimum(self.runs_of(texts).within(words).counts, self.config.max_words)
 
-    def encode(self, groups: Sequence[Sequence[str]]) -> tuple[list[Ints], Ints]:
-        """Return the words of groups of the texts.
+    def word_ids(self, texts: Sequence[str]) -> Ints:
+        """Return the numbers of the words of some of the texts, int32 `[texts, max_words]`, 0 for the empty slot."""
+        words, _ = self._words
+        found, own = np.zeros((len(texts), self.config.max_words), np.int32), self.runs_of(texts).within(words)
+        fits = own.slots < self.config.max_words
+        found[own.rows[fits], own.slots[fits]] = own.items[fits]
+        return found
 
-        Returns:
-            For each group the ids, int32 `[texts, max_words]`, 0 for the empty slot; and the words by id, int32
-            `[distinct words, word_length]`, row 0 the empty word. Exactly the words that the ids name are there.
-        """
-        words_of_runs, words = self._words
-        found, is_used = [], np.zeros(len(words), bool)
-        is_used[0] = True
-        for group in groups:
-            own = self.runs_of(group).within(words_of_runs)
-            ids, slots = np.zeros((len(group), self.config.max_words), np.int32), own.slots
-            fits = slots < self.config.max_words
-            ids[own.rows[fits], slots[fits]] = own.items[fits]
-            is_used[ids] = True
-            found.append(ids)
-        numbers = np.cumsum(is_used, dtype=np.int32) - 1
-        return [numbers[ids] for ids in found], words[is_used]
+    @property
+    def words(self) -> Ints:
+        """All words by number, int32 `[distinct words, word_length]`; row 0 is the empty word."""
+        return self._words[1]
 
     @functools.cached_property
     def _words(self) -> tuple[Ragged, Ints]:
-        """The numbers of each run's words, from 1 on, int32; and the words by number, int32 `[distinct words, word_length]`."""
+        """The numbers of each run's words, from 1 on, int32; and the words by number."""
         words, counts = cut_words(self.runs, self.config)
         _, distinct, numbers = words.distinct()
         spelled = distinct.matrix(self.config.word_length).astype(np.int32)

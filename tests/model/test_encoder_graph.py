@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from retvec_lite import contract
 from retvec_lite.contract import BITS, UNSPACED, EncoderConfig, Piece
 from retvec_lite.model import encoder_graph as encoder
-from retvec_lite.model.encoder_graph import encode_words, word_bits
+from retvec_lite.model.encoder_graph import cut_words, sanitize, word_bits
 
 Rows = npt.NDArray[np.int32]
+
+
+def encode_words(rows: Any, config: EncoderConfig) -> tf.Tensor:
+    return cut_words(sanitize(rows, config), config)
 
 
 def oracle(rows: Rows, config: EncoderConfig) -> Rows:

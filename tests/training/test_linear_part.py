@@ -27,10 +27,10 @@ ODD = ["x", " !\u200b", "ÀÉ Straße ŞİI", "漢字かな", "🙂 \ud800", "a"
 
 def vectors_of(texts: Sequence[str], config: EncoderConfig) -> tuple[Ints, Floats]:
     """Word ids, and the reference's word vectors by id as training keeps them."""
-    (ids,), words = TextReader(texts, config).encode([texts])
-    vectors = reference_network.embed(contract.bits(words), EMBEDDING)
+    reader = TextReader(texts, config)
+    vectors = reference_network.embed(contract.bits(reader.words), EMBEDDING)
     vectors[0] = 0.0
-    return ids, vectors.astype(np.float16)
+    return reader.word_ids(texts), vectors.astype(np.float16)
 
 
 def features_of(texts: Sequence[str], *, words: bool, config: NgramConfig = NGRAMS) -> Features:

@@ -10,8 +10,8 @@ import pytest
 from modeling_cases import SMALL_HEADS
 
 from retvec_lite.training.network import TrainableNetwork, cosine_schedule
+from retvec_lite.training.network_inputs import WordBatch
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.word_batches import WordBatch
 
 
 def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:

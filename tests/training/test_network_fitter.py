@@ -18,10 +18,10 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.distribution import Workers
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
-from retvec_lite.training import ensemble, word_vectors
+from retvec_lite.training import ensemble, network_inputs
 from retvec_lite.training.examples import DISGUISED, VALIDATION_RATES, TrainingData, make_examples
 from retvec_lite.training.label_scheme import ONE_LABEL
-from retvec_lite.training.word_vectors import embed_words
+from retvec_lite.training.network_inputs import embed_words
 
 EMBEDDING = random_embedding(dimension=64)
 
@@ -186,7 +186,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
-    monkeypatch.setattr(word_vectors, "_WORDS_AT_ONCE", 8)
+    monkeypatch.setattr(network_inputs, "_WORDS_AT_ONCE", 8)
     words = tiny_training_data.words[:30]
     seen: list[int] = []
     weights = random_embedding().weights

@@ -56,8 +56,11 @@ def test_the_model_is_that_of_the_last_fit_each_part_by_its_factor(crossed: Cros
     """Reloaded from its folder, it says what the parts said when all texts were learned."""
     model, factors = crossed.trained.model, crossed.trained.model.training["factors"]
     assert min(factors.values()) > 0.1 and model.ngrams is not None
-    (ids,), words = TextReader(OTHERS, model.encoder).encode([OTHERS])
-    vectors = reference_network.embed(contract.bits(words), random_embedding(dimension=64).weights)
+    reader = TextReader(OTHERS, model.encoder)
+    ids, vectors = (
+        reader.word_ids(OTHERS),
+        reference_network.embed(contract.bits(reader.words), random_embedding(dimension=64).weights),
+    )
     vectors[0] = 0.0
     head = {name: value for name, value in model.weights.items() if name.startswith("head/")}
     network = np.stack([reference_network.head_logits(vectors[row], row != 0, model.head, head) for row in ids])

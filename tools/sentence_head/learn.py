@@ -19,9 +19,8 @@ from retvec_lite.model.grid import fake_quantize
 from retvec_lite.model.head_graph import Dropout, scan_lstm, text_logits, word_features
 from retvec_lite.model.heads import CnnHead
 from retvec_lite.training.network import is_matrix
+from retvec_lite.training.network_inputs import WordEmbedder, distinct_words, used_words
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.word_batches import distinct_words, used_words
-from retvec_lite.training.word_vectors import WordEmbedder
 from tools.sentence_head.vectors import PART, read_part
 
 HELD_OUT: Final = 2_000
@@ -154,8 +153,8 @@ class HeadTrainer:
     def _encode(self, groups: Sequence[Sequence[str]]) -> tuple[Sequence[Ints], npt.NDArray[np.float16]]:
         """Return the word ids of each group, and the vectors of all words."""
         config = EncoderConfig(max_words=_MAX_WORDS, max_chars=_MAX_CHARS)
-        ids, words = TextReader((text for group in groups for text in group), config).encode(groups)
-        return ids, self._embedder.vectors(words)
+        reader = TextReader((text for group in groups for text in group), config)
+        return [reader.word_ids(group) for group in groups], self._embedder.vectors(reader.words)
 
     def _batches(self, groups: Sequence[Sequence[str]], vectors: Floats, rng: np.random.Generator) -> Iterator[Batch]:
         """Yield batches of sentences of like length, all of a batch from one group."""
