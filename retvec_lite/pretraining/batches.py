@@ -31,9 +31,9 @@ class WordBatch:
     classes: Ints  # int32 [B], equal for variants of the same word
 
 
-def make_chunk(words: WordList, settings: PretrainSettings, chunk: int, worker: int | None = None) -> list[WordBatch]:
-    """Return the `CHUNK` batches of a chunk, a pure function of the arguments; of several workers, each draws its own."""
-    rng = np.random.default_rng((settings.seed, chunk) if worker is None else (settings.seed, worker, chunk))
+def make_chunk(words: WordList, settings: PretrainSettings, chunk: int) -> list[WordBatch]:
+    """Return the `CHUNK` batches of a chunk, a pure function of the arguments."""
+    rng = np.random.default_rng((settings.seed, chunk))
     half = settings.batch_size // 2
     randoms = round(half * settings.random_share)
     length = words.rows.shape[1]

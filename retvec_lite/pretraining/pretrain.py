@@ -5,26 +5,21 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-import keras
 import numpy as np
 
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, explain_os_error, require_writable
-from retvec_lite.model.distribution import Workers, join_workers
 from retvec_lite.model.weight_files import Embedding, load_embedding
-from retvec_lite.pretraining.batches import WordBatch, make_chunk, prefetch
-from retvec_lite.pretraining.model import WordModel, build_model, multi_similarity_loss
+from retvec_lite.pretraining.batches import make_chunk, prefetch
+from retvec_lite.pretraining.model import WordModel, build_model
 from retvec_lite.pretraining.options import WORDFREQ, PretrainOptions, PretrainSettings, ResultOptions
 from retvec_lite.pretraining.retrieval import RetrievalSet, retrieval_set
 from retvec_lite.pretraining.run_folder import RunLog, origin, read_checkpoint, write_checkpoint
 from retvec_lite.pretraining.words import WordList, load_words, wordfreq_words
-
-if TYPE_CHECKING:
-    import tensorflow as tf
 
 _METRIC_LANGUAGES: Final = ("en", "de", "fi", "ru", "ar", "hi", "ko")
 
@@ -49,15 +44,12 @@ def pretrain_embedding(  # noqa: D417  # the decorator documents the options
     name: str = PretrainOptions.name,
     force: bool = PretrainOptions.force,
     log: Callable[[str], None] | None = None,
-    strategy: "tf.distribute.Strategy | None" = None,
 ) -> Path:
     """Pre-train a word embedding, and write it as safetensors.
 
     Args:
         words, ..., force: see `PretrainOptions`.
         log: receives a line every 100 steps; None for silence. The folder of checkpoints always holds a `log.jsonl`.
-        strategy: a `MultiWorkerMirroredStrategy` of several machines, all of which make this call; None makes one where `TF_CONFIG`
-            names them. The first of them writes the files, in folders that all of them see.
 
     Returns:
         The path of the file written.
@@ -76,7 +68,7 @@ def pretrain_embedding(  # noqa: D417  # the decorator documents the options
     """
     options = PretrainOptions.of(locals())
     files = [Path(words)] if isinstance(words, (str, os.PathLike)) else [Path(file) for file in words]
-    workers, out = join_workers(strategy), Path(out)
+    out = Path(out)
     require_writable(out, force)
     initial = None if start_from is None else load_embedding(Path(start_from))
     word_list = load_words(files)
@@ -91,7 +83,6 @@ def pretrain_embedding(  # noqa: D417  # the decorator documents the options
         every=Every(evaluate=evaluate_every),
         initial=initial,
         log=log,
-        workers=workers,
     )
     return out
 
@@ -138,7 +129,6 @@ def pretrain(
     stop_at: int | None = None,
     initial: Embedding | None = None,
     log: Callable[[str], None] | None = None,
-    workers: Workers | None = None,
 ) -> Path | None:
     """Pre-train an embedding with any settings, or continue a run, and write it as safetensors, in place of a file at `out`.
 
@@ -153,10 +143,10 @@ def pretrain(
         `out`; None where `stop_at` came first.
 
     Raises:
-        RetvecLiteError: for a checkpoint that belongs to another run or is damaged, initial weights of another shape, workers
-            that disagree, or a loss that is no longer finite.
+        RetvecLiteError: for a checkpoint that belongs to another run or is damaged, initial weights of another shape, or a loss that
+            is no longer finite.
     """
-    sets, workers = list(sets), workers or Workers()
+    sets = list(sets)
     try:
         run_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -166,13 +156,10 @@ def pretrain(
         model.load(initial)
     belongs_to = origin(settings, words, initial)
     start = read_checkpoint(run_dir, model, belongs_to, settings.steps)
-    workers.agree("settings, words, starting weights or checkpoints", (sorted(belongs_to.items(), key=str), start))
     stop = min(settings.steps, settings.steps if stop_at is None else stop_at)
     run_log = RunLog(run_dir, log, settings, every.report)
-    losses = _train(model, words, settings, workers, start, stop)
+    losses = _train(model, words, settings, start, stop)
     for step, loss in enumerate(losses, start + 1):
-        if not workers.is_chief:
-            continue
         run_log.step(step, loss)
         if step % every.checkpoint == 0 or step == stop:
             write_checkpoint(run_dir, model, belongs_to, step)
@@ -180,72 +167,28 @@ def pretrain(
             run_log.found(step, measure(model.embed_words, sets))
     if stop < settings.steps:
         return None
-    if workers.is_chief:
-        weights = _final_weights(model, settings, name)
-        found = measure(model.embed_words, sets)
-        run_log.found(settings.steps, found)
-        atomic_write(out, Embedding(name, weights, _card(settings, words, found, command)).to_bytes())
-    workers.mean(0.0)  # the others wait for the file
+    weights = _final_weights(model, settings, name)
+    found = measure(model.embed_words, sets)
+    run_log.found(settings.steps, found)
+    atomic_write(out, Embedding(name, weights, _card(settings, words, found, command)).to_bytes())
     return out
 
 
-def _train(
-    model: WordModel, words: WordList, settings: PretrainSettings, workers: Workers, start: int, stop: int
-) -> Iterable[float]:
+def _train(model: WordModel, words: WordList, settings: PretrainSettings, start: int, stop: int) -> Iterable[float]:
     """Take the steps from `start` to `stop`; yield the loss of each.
 
     Raises:
         RetvecLiteError: for a loss that is no longer finite.
     """
-    make = functools.partial(make_chunk, words, settings, worker=workers.index if workers.count > 1 else None)
-    take_step = _step_alone(model) if workers.count == 1 else _step_together(model, workers)
+    make = functools.partial(make_chunk, words, settings)
     for step, batch in enumerate(prefetch(make, start, stop), start + 1):
         if step > settings.quantized_from:
             model.quantized.assign(1.0)
-        loss = take_step(batch)
+        inputs = {"codepoints": batch.codepoints, "keep": batch.keep}
+        loss = float(np.asarray(model.train_on_batch(inputs, batch.classes)).ravel()[0])
         if not np.isfinite(loss):
             raise RetvecLiteError(f"The loss is {loss} at step {step}. Start again with a lower learning rate.")
         yield loss
-
-
-def _step_alone(model: WordModel) -> Callable[[WordBatch], float]:
-    def step(batch: WordBatch) -> float:
-        inputs = {"codepoints": batch.codepoints, "keep": batch.keep}
-        return float(np.asarray(model.train_on_batch(inputs, batch.classes)).ravel()[0])
-
-    return step
-
-
-def _step_together(model: WordModel, workers: Workers) -> Callable[[WordBatch], float]:
-    """Return a step of several workers: each compares the words of its own batch, all take the mean gradient.
-
-    Raises:
-        RetvecLiteError: for another backend than TensorFlow; of a step, when another worker is gone.
-    """
-    if keras.backend.backend() != "tensorflow":
-        raise RetvecLiteError(f"Several machines need KERAS_BACKEND=tensorflow, not {keras.backend.backend()}.")
-    import tensorflow as tf
-
-    variables = model.trainable_variables
-
-    @functools.partial(tf.function, jit_compile=True, autograph=False)  # what adds up cannot be compiled
-    def derive(codepoints: Any, keep: Any, classes: Any) -> Any:
-        with tf.GradientTape() as tape:
-            vectors = model({"codepoints": codepoints, "keep": keep}, training=True)
-            loss = multi_similarity_loss(classes, vectors)
-        return [loss, *tape.gradient(loss, [variable.value for variable in variables])]
-
-    @functools.partial(tf.function, autograph=False)
-    def train(*batch: Any) -> Any:
-        loss, *gradients = (value / workers.count for value in workers.total(derive(*batch)))
-        model.optimizer.apply(gradients, variables)
-        return loss
-
-    def step(batch: WordBatch) -> float:
-        with workers.watched():
-            return float(train(batch.codepoints, batch.keep, batch.classes))
-
-    return step
 
 
 def _final_weights(model: WordModel, settings: PretrainSettings, name: str) -> dict[str, Floats]:

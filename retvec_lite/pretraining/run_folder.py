@@ -10,8 +10,8 @@ import numpy as np
 
 from retvec_lite.files import explain_os_error
 from retvec_lite.foreign import require_file
-from retvec_lite.model.checkpoints import damaged, read_arrays, require_same, weights_digest, write_arrays
 from retvec_lite.model.weight_files import Embedding
+from retvec_lite.pretraining.checkpoints import damaged, read_arrays, require_same, write_arrays
 from retvec_lite.pretraining.model import WordModel
 from retvec_lite.pretraining.options import PretrainSettings
 from retvec_lite.pretraining.words import WordList
@@ -27,7 +27,7 @@ def origin(settings: PretrainSettings, words: WordList, initial: Embedding | Non
     """Return all that a checkpoint depends on, by the names that messages use."""
     fields = settings.to_dict()
     fields |= {f"network.{name}": value for name, value in fields.pop("network").items()}
-    return {**fields, "words": words.digest, "start_from": weights_digest(initial)}
+    return {**fields, "words": words.digest, "start_from": initial and initial.digest}
 
 
 def write_checkpoint(folder: Path, model: WordModel, belongs_to: Mapping[str, Any], step: int) -> None:

@@ -39,10 +39,3 @@ def test_batches_resume_in_the_middle_of_a_chunk_and_errors_come_through() -> No
     assert list(prefetch(numbers, 11, 30)) == list(range(11, 30))  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="no more words"):
         list(prefetch(numbers, 0, 100))  # type: ignore[arg-type]
-
-
-def test_each_of_several_workers_draws_its_own(small_lists: WordList) -> None:
-    settings = PretrainSettings(batch_size=64)
-    drawn = [make_chunk(small_lists, settings, 3, worker)[0].codepoints for worker in (None, 0, 1, 0)]
-    assert (drawn[1] == drawn[3]).all()
-    assert all((one != other).any() for one, other in ((drawn[0], drawn[1]), (drawn[1], drawn[2])))

@@ -14,10 +14,10 @@ import tensorflow as tf
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.data.typos import mistype
-from retvec_lite.model.checkpoints import read_arrays, require_same, write_arrays
 from retvec_lite.model.grid import fake_quantize
 from retvec_lite.model.head_graph import Dropout, scan_lstm, text_logits, word_features
 from retvec_lite.model.heads import CnnHead
+from retvec_lite.pretraining.checkpoints import read_arrays, require_same, write_arrays
 from retvec_lite.training.network import is_matrix
 from retvec_lite.training.network_inputs import WordEmbedder, distinct_words, used_words
 from retvec_lite.training.reading import TextReader

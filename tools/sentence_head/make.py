@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 import retvec_lite as rl
-from retvec_lite.model.checkpoints import weights_digest
 from retvec_lite.model.pretrained_head import PretrainedHead, on_grid
 from retvec_lite.model.weight_files import load_default_embedding
 from tools.sentence_head.learn import BATCH, HEAD, HeadTrainer, Sentences
@@ -52,7 +51,7 @@ def learn(sentences: Sequence[str], vectors: Path, checkpoint: Path, rounds: int
             print("cosines, clean and half mistyped:", *_cosines(trainer, lessons), flush=True)
     weights = trainer.weights()
     kernel, bias = weights.pop("head/logits/kernel"), weights.pop("head/logits/bias")
-    digest = weights_digest(embedding)
+    digest = embedding.digest
     assert digest is not None
     clean, half = _cosines(trainer, lessons)
     card = {

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.meaning import SUBSPACES
-from retvec_lite.model.checkpoints import damaged, read_arrays, require_same, write_arrays
 from retvec_lite.model.product_codes import Codes, codes_of, nearest_codebooks
+from retvec_lite.pretraining.checkpoints import damaged, read_arrays, require_same, write_arrays
 from retvec_lite.pretraining.meaning.codes import RATE as CODE_RATE
 from retvec_lite.pretraining.meaning.codes import (
     TEXTS,

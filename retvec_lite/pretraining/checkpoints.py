@@ -1,6 +1,5 @@
-"""Checkpoint files: arrays and what they belong to, as one NumPy archive. `pretraining` and `training` say what is in them."""
+"""Checkpoint files: arrays and what they belong to, as one NumPy archive."""
 
-import hashlib
 import io
 import json
 import zipfile
@@ -16,12 +15,8 @@ from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import atomic_write
 from retvec_lite.foreign import require_file
 from retvec_lite.json_text import parse_json
-from retvec_lite.model.weight_files import Embedding
 
 _BELONGS_TO: Final = "settings"
-
-_DIGITS: Final = 16
-"""Hexadecimal digits of a SHA-256 that tell data apart, and can be read in a message."""
 
 _BAD_FILE: Final = (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 """What NumPy raises for a damaged archive."""
@@ -63,14 +58,3 @@ def require_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]
 def damaged(path: Path, problem: object) -> RetvecLiteError:
     """Return the error to raise for a checkpoint that cannot be read."""
     return RetvecLiteError(f"{path} is damaged ({reason(problem)}). Remove it to begin again.")
-
-
-def weights_digest(embedding: Embedding | None) -> str | None:
-    """Return what tells embeddings apart; None for none."""
-    if embedding is None:
-        return None
-    digest = hashlib.sha256()
-    for name, value in sorted(embedding.weights.items()):
-        digest.update(f"{name} {value.shape}".encode())
-        digest.update(np.ascontiguousarray(value, "<f4").data)
-    return digest.hexdigest()[:_DIGITS]
